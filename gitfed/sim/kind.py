@@ -1,18 +1,20 @@
 """What the server knows about a kind: names, verbs, and the pure functions that give it its meaning.
 
-One ``Kind`` is one group, version and resource as discovery shows it. The pipeline (``server/``) is the same for all of them and
-calls the hooks below in a fixed order, Kubernetes' own:
+One ``Kind`` is one group, version and resource as discovery shows it. The pipeline (``server/``) is the same for all
+of them and calls the hooks below in a fixed order, Kubernetes' own:
 
-    create   decode → schema.check/convert → default → managedFields → admit → prepare_create → validate → allocate → store
-    update   decode → schema.check/convert → default → managedFields → admit → prepare_update → validate + validate_update → allocate → store
-    status   like update, with prepare_status and validate_status; other subresources through their own ``Subresource``
+    create   decode → schema.check/convert → default → managedFields → admit → prepare_create → validate → allocate →
+    store update   decode → schema.check/convert → default → managedFields → admit → prepare_update → validate +
+    validate_update → allocate → store status   like update, with prepare_status and validate_status; other
+    subresources through their own ``Subresource``
 
-Hooks take and return plain JSON dicts. They never change what they are given (stored bodies are shared): they return the same
-object, or a new one that shares what did not change. ``body`` always has kind, apiVersion and metadata. Validations return all
-complaints; only ``admit`` and ``allocate`` may raise an ``ApiError``.
+Hooks take and return plain JSON dicts. They never change what they are given (stored bodies are shared): they return
+the same object, or a new one that shares what did not change. ``body`` always has kind, apiVersion and metadata.
+Validations return all complaints; only ``admit`` and ``allocate`` may raise an ``ApiError``.
 
-The pipeline itself does, for every kind: names, namespaces and object metadata (labels, annotations, owners, finalizers), uid, creation
-and deletion times, resourceVersion, generation, managedFields, preconditions, finalizers and garbage. Hooks need not.
+The pipeline itself does, for every kind: names, namespaces and object metadata (labels, annotations, owners,
+finalizers), uid, creation and deletion times, resourceVersion, generation, managedFields, preconditions, finalizers
+and garbage. Hooks need not.
 """
 
 from __future__ import annotations
@@ -64,7 +66,8 @@ class Context:
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column of a Table. ``type`` is string, integer, date, boolean or number; ``format`` is ``name`` for the first one."""
+    """A column of a Table. ``type`` is string, integer, date, boolean or number; ``format`` is ``name`` for the first
+    one."""
 
     name: str
     type: str = "string"
@@ -75,8 +78,9 @@ class Column:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scale:
-    """Where the scale subresource finds its values, as paths of keys. ``selector_text`` tells that the selector is already a string
-    (custom resources); otherwise it is a label selector, or a plain map of labels, that is printed."""
+    """Where the scale subresource finds its values, as paths of keys. ``selector_text`` tells that the selector is
+    already a string (custom resources); otherwise it is a label selector, or a plain map of labels, that is
+    printed."""
 
     replicas: tuple[str, ...] = ("spec", "replicas")
     status_replicas: tuple[str, ...] = ("status", "replicas")
@@ -88,9 +92,10 @@ class Scale:
 class Subresource:
     """A subresource as discovery shows it, and what it does if it edits the object itself.
 
-    ``kind``, ``group``, ``version`` name its own type where that is not the parent's (Scale, Eviction, Binding, TokenRequest). With ``prepare``
-    a PUT or PATCH of it stores ``prepare(new, old, ctx)`` after ``validate(new, old)``. Those that do something else altogether (binding, eviction,
-    token) have no ``prepare``: the server knows them by name.
+    ``kind``, ``group``, ``version`` name its own type where that is not the parent's (Scale, Eviction, Binding,
+    TokenRequest). With ``prepare`` a PUT or PATCH of it stores ``prepare(new, old, ctx)`` after ``validate(new,
+    old)``. Those that do something else altogether (binding, eviction, token) have no ``prepare``: the server knows
+    them by name.
     """
 
     name: str
@@ -136,7 +141,8 @@ def _spec_differs(new: Body, old: Body) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Kind:
-    """One resource of one group and version. Compared by identity: definitions may replace a custom kind at any time."""
+    """One resource of one group and version. Compared by identity: definitions may replace a custom kind at any
+    time."""
 
     group: str
     version: str
@@ -179,15 +185,18 @@ class Kind:
     """PUT without resourceVersion overwrites."""
     has_generation: bool = False
     generation_moves: Callable[[Body, Body], bool] = _spec_differs
-    """(new, old) of a write to the main address; asked only with ``has_generation``. Status and other subresources use it too."""
+    """(new, old) of a write to the main address; asked only with ``has_generation``. Status and other subresources
+    use it too."""
     reset_fields: Mapping[str, tuple[tuple[str, ...], ...]] = field(default_factory=dict)
-    """Subresource ("" for the main address) → paths that a write there can never own, e.g. ``{"": (("status",),), "status": (("spec",),)}``."""
+    """Subresource ("" for the main address) → paths that a write there can never own, e.g. ``{"": (("status",),),
+    "status": (("spec",),)}``."""
 
     # meaning, in order of the pipeline
     default: Callable[[Body], Body] = _same
     """Fills in defaults after decoding; must be quick on a body that has them."""
     admit: Callable[[Body, Body | None, Context], Body] | None = None
-    """What admission plugins do to this kind alone (priority of Pods, storage class of claims). ``old`` is ``None`` at creation."""
+    """What admission plugins do to this kind alone (priority of Pods, storage class of claims). ``old`` is ``None``
+    at creation."""
     prepare_create: Callable[[Body, Context], Body] = _create_as_is
     """Drops what only the server or a status writer may set; sets first values."""
     prepare_update: Callable[[Body, Body, Context], Body] = _update_as_is
@@ -199,13 +208,15 @@ class Kind:
     """What a change alone may break; ``validate`` runs as well, before it."""
     validate_status: Callable[[Body, Body], list[status.FieldError]] = _no_update_errors
     allocate: Callable[[Body, Body | None, Context], Body] | None = None
-    """Last step before the store: addresses and ports of Services. ``old`` is ``None`` at creation. May raise ``ApiError``."""
+    """Last step before the store: addresses and ports of Services. ``old`` is ``None`` at creation. May raise
+    ``ApiError``."""
     warnings: Callable[[Body, Body | None], list[str]] = _no_warnings
     """Texts of Warning headers of a successful write."""
 
     # deletion
     grace: Callable[[Body, int | None], int] | None = None
-    """(body, requested seconds or None) → seconds the object stays marked; 0 removes at once. ``None``: no graceful deletion."""
+    """(body, requested seconds or None) → seconds the object stays marked; 0 removes at once. ``None``: no graceful
+    deletion."""
     delete_returns_object: bool = False
     """A DELETE that removes answers the object rather than a Status."""
     orphans_by_default: str = ""

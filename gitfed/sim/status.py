@@ -1,8 +1,9 @@
 """Refusals: what the API server answers when it does not do what was asked, word for word.
 
-Clients parse these answers (reason, causes, details) and people read them, so every text is made here once. An ``ApiError`` is
-raised anywhere below the server and becomes the body of an answer, or of a watch's ERROR event, at its edge.
-``FieldError`` is one complaint about one field; a validation returns a list of them, never raises, so that all are told at once.
+Clients parse these answers (reason, causes, details) and people read them, so every text is made here once. An
+``ApiError`` is raised anywhere below the server and becomes the body of an answer, or of a watch's ERROR event, at
+its edge. ``FieldError`` is one complaint about one field; a validation returns a list of them, never raises, so that
+all are told at once.
 """
 
 from __future__ import annotations
@@ -30,7 +31,8 @@ REASONS: Final[Mapping[str, str]] = {
     "Internal error": "InternalError",
     "Type invalid": "FieldValueTypeInvalid",
 }
-"""Type of a field error → reason of its cause. ``Type invalid`` is *written* "Invalid value": only the cause differs."""
+"""Type of a field error → reason of its cause. ``Type invalid`` is *written* "Invalid value": only the cause
+differs."""
 
 _VALUELESS: Final = frozenset({"Required value", "Forbidden", "Too long", "Internal error"})
 
@@ -76,8 +78,8 @@ def plain(value: Any) -> str:
 class FieldError:
     """One complaint about one field.
 
-    ``type`` is a key of ``REASONS`` ("Invalid value"); ``field`` the path as people write it (``spec.containers[0].name``);
-    ``bad_value`` any JSON value, or ``OMIT``.
+    ``type`` is a key of ``REASONS`` ("Invalid value"); ``field`` the path as people write it
+    (``spec.containers[0].name``); ``bad_value`` any JSON value, or ``OMIT``.
     """
 
     type: str
@@ -156,9 +158,9 @@ def aggregate(errors: Iterable[FieldError]) -> str:
 class ApiError(Exception):
     """A refusal: HTTP status, machine-readable reason, text for people, and details.
 
-    ``reason`` is empty for Kubernetes' untyped errors (500). ``details`` holds any of name, group, kind (a *resource* in most
-    answers), uid, causes, retryAfterSeconds; ``None`` leaves the key out of the body. ``metadata`` is that of the answer (an expired
-    continue token is told a fresh one there).
+    ``reason`` is empty for Kubernetes' untyped errors (500). ``details`` holds any of name, group, kind (a *resource*
+    in most answers), uid, causes, retryAfterSeconds; ``None`` leaves the key out of the body. ``metadata`` is that of
+    the answer (an expired continue token is told a fresh one there).
     """
 
     code: int
