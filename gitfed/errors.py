@@ -1,0 +1,153 @@
+"""Every exception of gitfed, in one place.
+
+An exception means that *the world* failed. A mistake in the user's files is a `Problem` (data, collected, never
+raised); one object that did not work out is an outcome (a value). Callers choose by class, never by text.
+
+    GitfedError
+    ├── UsageError                 the command line or a setting of the process is wrong (exit code 2)
+    ├── InputError                 what was named cannot be used as input: facts file, decisions file, plan file (3)
+    ├── SourceError                the repository cannot be read (4)
+    │   ├── SourceUnreachable      network, missing repository, lock: trying again may help
+    │   └── RevisionNotFound       no such commit, branch or tag
+    ├── StateError                 the state branch cannot be used
+    │   ├── StateConflict          somebody else pushed first: read again, decide again
+    │   └── StateTooNew            written by a newer gitfed
+    ├── CacheError                 the parse cache on disk cannot be written; the work goes on without it
+    ├── ClusterError               one cluster cannot be used (4)
+    │   ├── CredentialsError       no usable credentials, or refused kinds of them
+    │   ├── ClusterUnreachable     no answer: refused, timed out, reset, TLS failed
+    │   ├── ClusterBusy            429 or 503; `retry_after` may say how long
+    │   ├── ClusterFailed          a 5xx answer
+    │   ├── Unauthorized           401 or 403
+    │   ├── ObjectNotFound         404
+    │   ├── ObjectExists           409 on creation
+    │   ├── ObjectConflict         409 on a write: another manager's fields or another version
+    │   ├── ObjectInvalid          400 or 422: the server refuses the object itself
+    │   ├── HistoryGone            410: list again
+    │   └── KindUnknown            discovery does not know the kind
+    └── NotOwned                   the inventory or the term says that this daemon must not write
+
+`retry` says whether the same call can succeed later without anybody changing anything.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+
+class GitfedError(Exception):
+    retry: ClassVar[bool] = False
+
+    def __init__(self, message: str, *, hint: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+    def __str__(self) -> str:
+        return f"{self.message} ({self.hint})" if self.hint else self.message
+
+
+class UsageError(GitfedError):
+    """The command line or a setting of the process is wrong."""
+
+
+class InputError(GitfedError):
+    """A file named on the command line cannot be used."""
+
+
+class SourceError(GitfedError):
+    """The repository cannot be read."""
+
+
+class SourceUnreachable(SourceError):
+    retry = True
+
+
+class RevisionNotFound(SourceError):
+    """No such commit, branch or tag."""
+
+
+class StateError(GitfedError):
+    """The state branch cannot be used."""
+
+
+class StateConflict(StateError):
+    retry = True
+
+
+class StateTooNew(StateError):
+    """The state was written by a newer gitfed."""
+
+
+class CacheError(GitfedError):
+    """The parse cache on disk cannot be written."""
+
+
+class ClusterError(GitfedError):
+    """One cluster cannot be used. `cluster` names it; `status` is the HTTP status, 0 when there was no answer."""
+
+    def __init__(self, message: str, *, cluster: str = "", status: int = 0, reason: str = "", hint: str = "") -> None:
+        super().__init__(message, hint=hint)
+        self.cluster = cluster
+        self.status = status
+        self.reason = reason
+
+
+class CredentialsError(ClusterError):
+    """No usable credentials, or credentials of a kind that is refused."""
+
+
+class ClusterUnreachable(ClusterError):
+    retry = True
+
+
+class ClusterBusy(ClusterError):
+    retry = True
+
+    def __init__(self, message: str, *, cluster: str = "", status: int = 429, retry_after: float | None = None) -> None:
+        super().__init__(message, cluster=cluster, status=status)
+        self.retry_after = retry_after
+
+
+class ClusterFailed(ClusterError):
+    retry = True
+
+
+class Unauthorized(ClusterError):
+    """401 or 403."""
+
+
+class ObjectNotFound(ClusterError):
+    """404."""
+
+
+class ObjectExists(ClusterError):
+    """409 on creation."""
+
+
+class ObjectConflict(ClusterError):
+    """409 on a write. `causes` are the server's texts, one for each contested field."""
+
+    retry = True
+
+    def __init__(
+        self, message: str, *, cluster: str = "", reason: str = "", causes: tuple[tuple[str, str], ...] = ()
+    ) -> None:
+        super().__init__(message, cluster=cluster, status=409, reason=reason)
+        self.causes = causes  # (field path, text)
+
+
+class ObjectInvalid(ClusterError):
+    """400 or 422: the server refuses the object."""
+
+
+class HistoryGone(ClusterError):
+    retry = True
+
+
+class KindUnknown(ClusterError):
+    """Discovery, complete and fresh, does not know the kind."""
+
+
+class NotOwned(GitfedError):
+    """The inventory belongs to another repository, or its term is higher than ours: no write."""

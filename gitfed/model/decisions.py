@@ -1,0 +1,100 @@
+"""The only memory: what was decided for each template, kept as Karmada ResourceBindings on the state branch."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from types import MappingProxyType
+from typing import Any
+
+from gitfed.model.base import Body, ClusterName, Commit, ObjectKey, Problem
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Share:
+    """A cluster and its part of the work. `replicas` None: the kind has no replicas."""
+
+    cluster: ClusterName
+    replicas: int | None = None
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Rejection:
+    cluster: ClusterName
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class EvictionTask:
+    """Karmada's `gracefulEvictionTasks[]` entry; fields that this version does not act on stay in `raw`."""
+
+    from_cluster: ClusterName
+    raw: Body
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class PolicyRef:
+    kind: str
+    namespace: str
+    name: str
+
+    def __str__(self) -> str:
+        return f"{self.kind}/{self.namespace}/{self.name}" if self.namespace else f"{self.kind}/{self.name}"
+
+
+@dataclass(frozen=True, slots=True)
+class ScheduledCondition:
+    """Karmada's condition `Scheduled`: reasons and texts are the reference's."""
+
+    status: bool
+    reason: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What stands on the state branch for one template: input of the next decision."""
+
+    key: ObjectKey
+    api_version: str
+    shares: tuple[Share, ...] = ()
+    """Sorted by cluster."""
+    affinity_name: str = ""
+    policy: PolicyRef | None = None
+    placement: Body | None = None
+    """The placement that was in force (Karmada's annotation applied-placement)."""
+    evictions: tuple[EvictionTask, ...] = ()
+    replicas: int | None = None
+    """What the template asked for when this was decided."""
+    last_scheduled: datetime | None = None
+    reschedule_triggered: datetime | None = None
+    condition: ScheduledCondition | None = None
+    raw: Body | None = None
+    """The document it was read from: unknown parts survive a rewrite."""
+
+
+@dataclass(frozen=True, slots=True)
+class Approval:
+    """A person let the held changes of exactly one plan through (`gitfed apply --confirm DIGEST`)."""
+
+    digest: str
+    gates: tuple[str, ...]
+    by: str
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Decisions:
+    """The state branch, read. `known` False: the state is missing or unreadable and must be rebuilt first."""
+
+    bindings: Mapping[ObjectKey, Decision] = field(default_factory=lambda: MappingProxyType({}))
+    applied_commit: Commit | None = None
+    """The last commit that was rolled out; gate `history` compares with it."""
+    descends: bool = True
+    """Whether the commit being planned descends from `applied_commit` (found out by the Git edge)."""
+    approvals: tuple[Approval, ...] = ()
+    repository_id: str = ""
+    known: bool = True
+    problems: tuple[Problem, ...] = ()
+    extra: Mapping[str, Any] = field(default_factory=dict)

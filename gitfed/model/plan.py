@@ -1,0 +1,157 @@
+"""What comes out of `build`: one value that the daemon carries out, the command line prints and a review compares."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+
+from gitfed.model.base import BindingId, Body, ClusterName, Commit, Digest, ObjectKey, Origin, Problem
+from gitfed.model.decisions import Decision, PolicyRef, Rejection, ScheduledCondition, Share
+from gitfed.model.fleet import FactsRef, LiveObject
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """Who changed the manifest on its way to the cluster: an override policy, replica revision, …"""
+
+    by: str
+    """e.g. `OverridePolicy/shop/eu-registry`"""
+    origin: Origin
+    what: str
+    """e.g. `imageOverrider`"""
+
+
+@dataclass(frozen=True, slots=True)
+class Binding:
+    """Where one template goes, and why not elsewhere."""
+
+    id: BindingId
+    key: ObjectKey
+    api_version: str
+    origin: Origin
+    policy: PolicyRef | None
+    """None: nobody propagates it (or it is a Namespace, which goes everywhere by itself)."""
+    shares: tuple[Share, ...]
+    """Sorted by cluster. May be the previous shares when `condition` is False: existing copies are kept."""
+    replicas: int | None
+    condition: ScheduledCondition | None
+    rejections: tuple[Rejection, ...] = ()
+    affinity_name: str = ""
+    requirements: Body | None = None
+    losers: tuple[PolicyRef, ...] = ()
+    decision: Decision | None = None
+    """What is to be recorded; equal to the previous decision when nothing changed."""
+
+    def share_of(self, cluster: ClusterName) -> Share | None:
+        return next((share for share in self.shares if share.cluster == cluster), None)
+
+
+@dataclass(frozen=True, slots=True)
+class RenderedManifest:
+    """A render class: one body and the clusters that get exactly it."""
+
+    key: ObjectKey
+    binding: BindingId
+    body: Body
+    digest: Digest
+    clusters: tuple[ClusterName, ...]
+    """Sorted."""
+    replicas: int | None
+    origin: Origin
+    edits: tuple[Edit, ...] = ()
+
+
+class Action(StrEnum):
+    CREATE = "create"
+    UPDATE = "update"
+    DELETE = "delete"
+    KEEP = "keep"
+    SKIP = "skip"
+
+
+@dataclass(frozen=True, slots=True)
+class FieldChange:
+    """One difference, redacted where it was made. `before`/`after` None with `absent_*` True: the member is missing."""
+
+    pointer: str
+    before: object = None
+    after: object = None
+    absent_before: bool = False
+    absent_after: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One object in one cluster that differs from what it should be, or that is deliberately left alone."""
+
+    cluster: ClusterName
+    key: ObjectKey
+    api_version: str
+    action: Action
+    reason: str = ""
+    rendered: RenderedManifest | None = None
+    """What to write; None for delete and keep."""
+    live: LiveObject | None = None
+    diff: tuple[FieldChange, ...] = ()
+    body: Body | None = None
+    """What to send when it is not `rendered.body`: after retain."""
+    move: bool = False
+    """Part of a move: counted as such, exempt from the deletion gates."""
+    replaces: bool = False
+    """An immutable field changed and the template allows replacement."""
+    wave: int = 0
+    order: int = 0
+    """Position by kind inside the wave."""
+    waits_for: tuple[ObjectKey, ...] = ()
+    adopt: bool = False
+    """The live object is not ours and the policy says Overwrite."""
+    drift: bool = False
+    """The desired state did not change since it was last applied: somebody else changed the object."""
+
+
+@dataclass(frozen=True, slots=True)
+class Gate:
+    """A limit and what it holds. `held` counts the changes that became `skip` because of it."""
+
+    name: str
+    limit: str
+    value: str
+    held: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Totals:
+    create: int = 0
+    update: int = 0
+    move: int = 0
+    delete: int = 0
+    keep: int = 0
+    skip: int = 0
+    clusters: int = 0
+    """Clusters with at least one create, update, move or delete."""
+    of_clusters: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Equal inputs give equal plans. `changes` is None when the clusters were not observed."""
+
+    commit: Commit
+    base: Commit | None
+    facts: FactsRef
+    now: datetime
+    federation: str
+    bindings: Mapping[ObjectKey, Binding]
+    """Sorted by key."""
+    rendered: Mapping[ObjectKey, tuple[RenderedManifest, ...]]
+    changes: tuple[Change, ...] | None
+    gates: tuple[Gate, ...]
+    problems: tuple[Problem, ...]
+    totals: Totals
+    digest: Digest
+    """Over commit, decisions and changes: what `apply --confirm` names."""
+    clusters: tuple[ClusterName, ...] = ()
+    notes: tuple[str, ...] = field(default=())
+    """Sentences for the header: what was assumed, what was not observed."""

@@ -1,0 +1,1 @@
+"""Small exact languages: YAML, quantities, JSON pointers and patches, label selectors, canonical JSON."""
