@@ -192,6 +192,9 @@ class Kind:
     "status": (("spec",),)}``."""
 
     # meaning, in order of the pipeline
+    decode: Callable[[Body], tuple[Body, list[str]]] | None = None
+    """Custom kinds: instead of ``schema.check`` and ``schema.convert``. Gives the pruned body and the paths of
+    unknown fields in the order they are told (``spec.items[0].junk``)."""
     default: Callable[[Body], Body] = _same
     """Fills in defaults after decoding; must be quick on a body that has them."""
     admit: Callable[[Body, Body | None, Context], Body] | None = None
@@ -205,7 +208,13 @@ class Kind:
     """(new, old): puts back everything but status."""
     validate: Callable[[Body], list[status.FieldError]] = _no_errors
     validate_update: Callable[[Body, Body], list[status.FieldError]] = _no_update_errors
-    """What a change alone may break; ``validate`` runs as well, before it."""
+    """What a change alone may break; ``validate`` runs as well, before it (but see the two flags)."""
+    validate_create: Callable[[Body], list[status.FieldError]] = _no_errors
+    """What only a creation may not do; after ``validate``."""
+    update_first: bool = False
+    """At an update the complaints of ``validate_update`` come before those of ``validate``."""
+    validates_update_alone: bool = False
+    """An update asks ``validate_update`` only (custom kinds: what was invalid before and did not change may stay)."""
     validate_status: Callable[[Body, Body], list[status.FieldError]] = _no_update_errors
     allocate: Callable[[Body, Body | None, Context], Body] | None = None
     """Last step before the store: addresses and ports of Services. ``old`` is ``None`` at creation. May raise
