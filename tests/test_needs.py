@@ -1,0 +1,68 @@
+"""A test that lacks its program is skipped and named; one that has it runs."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests import needs
+
+ROOT = Path(__file__).parent.parent
+
+
+def test_a_server_program_is_absent_while_the_assets_variable_is_unset(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(needs.ASSETS, raising=False)
+    assert needs.find("kube-apiserver") is None
+    with pytest.raises(pytest.skip.Exception, match=r"^needs kube-apiserver$"):
+        needs.path_of("kube-apiserver")
+
+
+def test_a_set_assets_variable_is_believed_so_that_a_wrong_one_fails_instead_of_skipping(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv(needs.ASSETS, str(tmp_path))
+    assert needs.path_of("kube-apiserver") == tmp_path / "kube-apiserver"
+
+
+def test_the_assets_kubectl_goes_before_the_one_on_the_path(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    mine = tmp_path / "kubectl"
+    mine.write_text("#!/bin/sh\n")
+    mine.chmod(0o755)
+    monkeypatch.setenv(needs.ASSETS, str(tmp_path))
+    assert needs.find("kubectl") == mine
+
+
+def test_a_program_on_the_path_is_found_beside_assets_that_lack_it(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv(needs.ASSETS, str(tmp_path))
+    assert needs.find("git") is not None
+
+
+def test_the_end_of_a_run_names_what_did_not_run_and_for_want_of_what(tmp_path: Path) -> None:
+    (tmp_path / "test_sample.py").write_text(
+        "import pytest\n"
+        "from tests import needs\n"
+        "@needs.program('git', 'no-such-program', 'nor-this')\n"
+        "def test_marked(): raise AssertionError('ran')\n"
+        "def test_asking(): needs.path_of('no-such-program')\n"
+        "@needs.program('git')\n"
+        "def test_at_hand(): pass\n"
+        "def test_skipped_for_another_reason(): pytest.skip('not on Sundays')\n"
+    )
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "tests.conftest", "-p", "no:cacheprovider"]
+    run = subprocess.run(
+        [*command, "--rootdir", str(tmp_path), "-c", "/dev/null", str(tmp_path / "test_sample.py")],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert "1 passed, 3 skipped" in run.stdout
+    assert [line for line in run.stdout.splitlines() if line.startswith("NOT RUN")] == [
+        "NOT RUN: test_sample.py::test_asking needs no-such-program",
+        "NOT RUN: test_sample.py::test_marked needs no-such-program, nor-this",
+    ]
