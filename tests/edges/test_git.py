@@ -1,0 +1,176 @@
+"""Real repositories, the real git program."""
+
+from __future__ import annotations
+
+import subprocess
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from gitfed.edges import git
+from gitfed.errors import RevisionNotFound, SourceError, SourceUnreachable, StateConflict, UsageError
+
+NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
+
+
+def run(path: Path, *args: str) -> str:
+    command = ["git", "-C", str(path), "-c", "user.name=t", "-c", "user.email=t@example.com", *args]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
+
+
+def commit(path: Path, files: dict[str, str | None], message: str = "change") -> str:
+    for name, text in files.items():
+        target = path / name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        if text is None:
+            target.unlink()
+        else:
+            target.write_text(text)
+    run(path, "add", "-A")
+    run(path, "commit", "-q", "--allow-empty", "-m", message)
+    return run(path, "rev-parse", "HEAD")
+
+
+@pytest.fixture
+def work(tmp_path: Path) -> Path:
+    path = tmp_path / "work"
+    git.Repository.create(path, bare=False)
+    return path
+
+
+def test_reads_the_files_of_a_commit_and_not_of_the_checkout(work: Path) -> None:
+    first = commit(work, {"a.yaml": "a: 1\n", "dir/ü b.yaml": "b: 2\n"})
+    (work / "a.yaml").write_text("a: changed\n")
+    repository = git.Repository.open(work)
+    entries = repository.entries(repository.resolve("HEAD"))
+    assert sorted(entries) == ["a.yaml", "dir/ü b.yaml"]
+    assert repository.resolve("HEAD") == first
+    assert repository.read(entries["a.yaml"].blob_id) == b"a: 1\n"
+    assert entries["a.yaml"].size == 5
+
+
+def test_listing_after_a_change_equals_listing_from_scratch(work: Path) -> None:
+    first = commit(work, {f"f{n}.yaml": f"n: {n}\n" for n in range(30)})
+    second = commit(work, {"f3.yaml": None, "f4.yaml": "n: 44\n", "new/x.yaml": "x: 1\n"})
+    warm = git.Repository.open(work)
+    warm.entries(warm.resolve(first))
+    cold = git.Repository.open(work)
+    assert dict(warm.entries(warm.resolve(second))) == dict(cold.entries(cold.resolve(second)))
+
+
+def test_a_symlink_is_listed_as_one(work: Path) -> None:
+    (work / "link.yaml").symlink_to("/etc/passwd")
+    head = commit(work, {"a.yaml": "a: 1\n"})
+    repository = git.Repository.open(work)
+    assert repository.entries(repository.resolve(head))["link.yaml"].mode == 0o120000
+
+
+def test_an_unborn_branch_says_that_nothing_was_committed(work: Path) -> None:
+    with pytest.raises(RevisionNotFound, match=r"^the repository has no commit yet \(commit something first\)$"):
+        git.Repository.open(work).resolve("HEAD")
+
+
+@pytest.mark.parametrize("revision", ["-x", "", "no-such", "HEAD~99"])
+def test_what_is_no_revision_is_not_found(work: Path, revision: str) -> None:
+    commit(work, {"a": "1"})
+    with pytest.raises(RevisionNotFound):
+        git.Repository.open(work).resolve(revision)
+
+
+def test_a_branch_and_a_tag_with_one_name_do_not_confuse_the_branch(work: Path) -> None:
+    first = commit(work, {"a": "1"})
+    run(work, "branch", "release")
+    second = commit(work, {"a": "2"})
+    run(work, "tag", "release")
+    repository = git.Repository.open(work)
+    assert repository.branch_commit("release") == first
+    assert repository.branch_commit("release") != second
+
+
+@pytest.mark.parametrize(
+    "url", ["ext::sh -c touch% /tmp/x", "-oProxyCommand=x", "ssh://-oProxyCommand=x/y", "fd::17", "ftp://h/x"]
+)
+def test_urls_that_could_start_a_program_are_refused(url: str) -> None:
+    with pytest.raises(UsageError):
+        git.check_url(url)
+
+
+@pytest.mark.parametrize("url", ["https://h/x.git", "ssh://git@h/x", "git@h.example:x/y.git", "file:///x", "git://h/x"])
+def test_ordinary_urls_are_accepted(url: str) -> None:
+    assert git.check_url(url) == url
+    assert git.is_url(url)
+
+
+def test_fetch_brings_a_branch_into_a_bare_clone(work: Path, tmp_path: Path) -> None:
+    head = commit(work, {"a": "1"})
+    clone = git.Repository.create(tmp_path / "clone.git")
+    clone.fetch(f"file://{work}", ["+refs/heads/main:refs/gitfed/source"])
+    assert clone.branch_commit("refs/gitfed/source") == head
+    with pytest.raises(RevisionNotFound):
+        clone.fetch(f"file://{work}", ["+refs/heads/gone:refs/gitfed/source"])
+    with pytest.raises(SourceUnreachable):
+        clone.fetch(f"file://{tmp_path}/nowhere", ["+refs/heads/main:refs/gitfed/source"])
+
+
+def test_commit_files_makes_one_commit_with_exactly_these_changes(tmp_path: Path) -> None:
+    repository = git.Repository.create(tmp_path / "s.git")
+    files = {"README.md": b"hello\n", 'odd "name"\n.yaml': b"x", "bindings/shop/web.yaml": b"a: 1\n"}
+    first = repository.commit_files("gitfed/state", files, "first\n\nwhy", parent=None, when=NOW)
+    second = repository.commit_files("gitfed/state", {"README.md": None, "new": b"n"}, "second", parent=first, when=NOW)
+    entries = repository.entries(second)
+    assert sorted(entries) == ["bindings/shop/web.yaml", "new", 'odd "name"\n.yaml']
+    info = repository.info(second)
+    assert (info.subject, info.parents, info.when) == ("second", (first,), NOW)
+    assert repository.info(first).body == "why"
+    assert repository.branch_commit("gitfed/state") == second
+
+
+def test_a_commit_on_a_branch_that_moved_is_a_conflict_and_writes_nothing(tmp_path: Path) -> None:
+    repository = git.Repository.create(tmp_path / "s.git")
+    first = repository.commit_files("state", {"a": b"1"}, "1", parent=None, when=NOW)
+    second = repository.commit_files("state", {"a": b"2"}, "2", parent=first, when=NOW)
+    with pytest.raises(StateConflict):
+        repository.commit_files("state", {"a": b"3"}, "3", parent=first, when=NOW)
+    assert repository.branch_commit("state") == second
+
+
+def test_push_is_compare_and_swap(tmp_path: Path) -> None:
+    remote = git.Repository.create(tmp_path / "remote.git")
+    one = git.Repository.create(tmp_path / "one.git")
+    two = git.Repository.create(tmp_path / "two.git")
+    a = one.commit_files("state", {"a": b"1"}, "a", parent=None, when=NOW)
+    one.push(f"file://{remote.path}", "refs/heads/state", expected=None)
+    two.commit_files("state", {"a": b"2"}, "b", parent=None, when=NOW)
+    with pytest.raises(StateConflict):
+        two.push(f"file://{remote.path}", "refs/heads/state", expected=None)
+    b = one.commit_files("state", {"a": b"3"}, "c", parent=a, when=NOW)
+    one.push(f"file://{remote.path}", "refs/heads/state", expected=a)
+    assert remote.branch_commit("state") == b
+
+
+def test_versions_of_a_file_are_found_newest_first(work: Path) -> None:
+    first = commit(work, {"a.yaml": "1", "b.yaml": "1"})
+    commit(work, {"b.yaml": "2"})
+    third = commit(work, {"a.yaml": "3"})
+    repository = git.Repository.open(work)
+    found = repository.last_commits_of("a.yaml", repository.resolve("HEAD"))
+    assert [found_commit for found_commit, _ in found] == [third, first]
+    assert [repository.read(blob) for _, blob in found] == [b"3", b"1"]
+
+
+def test_the_worktree_is_read_without_following_symlinks(work: Path) -> None:
+    commit(work, {"a.yaml": "a: 1\n", "d/b.yaml": "b: 1\n"})
+    (work / "a.yaml").write_text("a: 2\n")
+    (work / "out").symlink_to("/etc")
+    tree = git.WorkTree(work)
+    entries = {entry.path: entry for entry in tree.entries()}
+    assert sorted(entries) == ["a.yaml", "d/b.yaml", "out"]
+    assert entries["out"].mode == 0o120000
+    assert tree.read(entries["a.yaml"].blob_id) == b"a: 2\n"
+    assert git.Repository.open(work).read(entries["d/b.yaml"].blob_id) == b"b: 1\n"
+
+
+def test_a_folder_without_repository_is_said_so(tmp_path: Path) -> None:
+    with pytest.raises(SourceError, match="no Git repository at"):
+        git.find_root(tmp_path)
