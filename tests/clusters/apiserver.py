@@ -79,7 +79,7 @@ class RealApiServer:
         self._end(signal.SIGTERM)
 
     def kill(self) -> None:
-        """End both programs at once, as a power cut would."""
+        """End both programs at once, in the middle of whatever they do."""
         self._end(signal.SIGKILL)
 
     def freeze(self) -> None:
