@@ -1,0 +1,76 @@
+"""Whether a cluster matches a cluster affinity (Karmada: scheduling §2, policies §4.2).
+
+Exclusion first, then every given part must hold: names, labels, fields. A part that is not given asks for nothing.
+Used by placements and, word for word the same, by override rules.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+
+from gitfed.placement.cluster import Candidate
+from gitfed.placement.match import compiled
+
+if TYPE_CHECKING:
+    from gitfed.model.declared.policy import AffinityTerm, ClusterAffinity, Placement
+
+Predicate: TypeAlias = Callable[[Candidate], bool]
+
+
+class Term(NamedTuple):
+    """One of the ordered groups of `clusterAffinities`; the plain `clusterAffinity` is a term without a name."""
+
+    name: str
+    matches: Predicate
+
+
+def everywhere(candidate: Candidate) -> bool:
+    """The affinity of a placement that has none."""
+    return True
+
+
+def compile(wanted: ClusterAffinity | AffinityTerm | None) -> Predicate:  # noqa: A001
+    if wanted is None:
+        return everywhere
+    excluded = frozenset(wanted.exclude or ())
+    names = frozenset(wanted.cluster_names or ())
+    parts: list[Predicate] = []
+    if excluded:
+        parts.append(lambda candidate: candidate.name not in excluded)
+    if names:
+        parts.append(lambda candidate: candidate.name in names)
+    if wanted.label_selector is not None:
+        labels = compiled(wanted.label_selector)
+        parts.append(lambda candidate: labels(candidate.labels))
+    if wanted.field_selector is not None:
+        for expression in wanted.field_selector.match_expressions or ():
+            parts.append(partial(_field_matches, expression.key, expression.operator, tuple(expression.values or ())))
+    if not parts:
+        return everywhere
+    return lambda candidate: all(part(candidate) for part in parts)
+
+
+def terms(placement: Placement) -> list[Term]:
+    """The groups to try, in order. Never empty."""
+    if placement.cluster_affinities:
+        return [Term(term.affinity_name, compile(term)) for term in placement.cluster_affinities]
+    return [Term("", compile(placement.cluster_affinity))]
+
+
+def _field_matches(key: str, operator: str, values: Sequence[str], candidate: Candidate) -> bool:
+    """`In` needs a value that is listed, `NotIn` that none is: a cluster without the field passes `NotIn`."""
+    have: Sequence[str]
+    match key:
+        case "provider":
+            have = (candidate.provider,) if candidate.provider else ()
+        case "region":
+            have = (candidate.region,) if candidate.region else ()
+        case "zone":
+            have = candidate.zones
+        case _:
+            return False
+    if operator not in ("In", "NotIn") or not values:
+        return False
+    return any(value in values for value in have) is (operator == "In")

@@ -1,0 +1,63 @@
+"""Which kind of division a placement asks for, and whether this version can carry it out.
+
+What is not supported is said in sentences and never guessed at: a workload whose placement needs it stays exactly
+where it is.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from gitfed.model.declared.policy import Placement
+
+
+class Strategy(Enum):
+    DUPLICATED = "Duplicated"
+    STATIC = "static weights"
+    DYNAMIC = "dynamic weights"
+    AGGREGATED = "Aggregated"
+
+
+def of(placement: Placement) -> Strategy:
+    """No `replicaScheduling` at all means Duplicated; an empty division preference Weighted (admission fills it in)."""
+    scheduling = placement.replica_scheduling
+    if scheduling is None or scheduling.replica_scheduling_type == "Duplicated":
+        return Strategy.DUPLICATED
+    if scheduling.replica_division_preference == "Aggregated":
+        return Strategy.AGGREGATED
+    preference = scheduling.weight_preference
+    return Strategy.DYNAMIC if preference is not None and preference.dynamic_weight else Strategy.STATIC
+
+
+def spreads(placement: Placement) -> bool:
+    """Whether spread constraints choose among the fitting clusters (Karmada: scheduling §3).
+
+    Static weights switch them off, unless the preference is there and empty.
+    """
+    if not placement.spread_constraints:
+        return False
+    if of(placement) is not Strategy.STATIC or placement.replica_scheduling is None:
+        return True
+    preference = placement.replica_scheduling.weight_preference
+    return preference is not None and not preference.static_weight_list
+
+
+def unsupported(placement: Placement) -> list[str]:
+    """What this placement asks for that is not there yet, one sentence each. Empty: it can be scheduled."""
+    sentences = []
+    if spreads(placement):
+        sentences.append("choosing clusters by spreadConstraints is not supported yet")
+    match of(placement):
+        case Strategy.DYNAMIC:
+            sentences.append("dividing replicas by dynamicWeight is not supported yet")
+        case Strategy.AGGREGATED:
+            sentences.append("dividing replicas by preference Aggregated is not supported yet")
+        case _:
+            pass
+    if any(term.overflow_affinities for term in placement.cluster_affinities or ()):
+        sentences.append("overflowAffinities are not supported yet")
+    if placement.workload_affinity is not None:
+        sentences.append("workloadAffinity is not supported yet")
+    return sentences
