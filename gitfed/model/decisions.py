@@ -70,6 +70,8 @@ class Decision:
     last_scheduled: datetime | None = None
     reschedule_triggered: datetime | None = None
     condition: ScheduledCondition | None = None
+    preserve: bool = False
+    """The policy in force said preserveResourcesOnDeletion: outlives template and policy."""
     raw: Body | None = None
     """The document it was read from: unknown parts survive a rewrite."""
 

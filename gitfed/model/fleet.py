@@ -110,6 +110,8 @@ class LiveObject:
     health: Health = Health.UNKNOWN
     health_message: str = ""
     entry: InventoryEntry | None = None
+    protected: bool = False
+    """The live object carries annotation `gitfed.io/prune: disabled`: never deleted by us."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +125,8 @@ class ClusterLive:
     term: int = 0
     unread: frozenset[Kind] = frozenset()
     """Kinds whose objects could not be listed: their absence is unknown."""
+    namespaces: frozenset[str] | None = None
+    """Names of all namespaces there, ours or not; None when they were not read."""
     error: str = ""
 
 

@@ -1,0 +1,397 @@
+"""★ The plan: every decision, from two snapshots, the record of past decisions, and the time.
+
+    place     which policy, which clusters, how many replicas                (placement)
+    render    one body for each class of clusters that get the same          (render)
+    compare   rendered against live: create, update, delete, keep, skip      (change.compare)
+    gate      limits hold what they count, and nothing else                  (change.gate)
+
+`build` is pure: equal inputs give equal plans. What it computed for one template is kept in a `Memo` and used again
+while everything that template depends on *is the same object* as before, so a cycle costs what changed. A build with
+a memo equals one without: that is a property test, not a hope.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+
+from gitfed.change import compare, gate, order
+from gitfed.interpret.registry import Interpreter
+from gitfed.model.base import ClusterName, Commit, Digest, ObjectKey, Origin, Problem, Severity
+from gitfed.model.decisions import Decision, Decisions
+from gitfed.model.fleet import ClusterLive, FleetSnapshot, LiveObject
+from gitfed.model.plan import Action, Binding, Change, Plan, RenderedManifest, Totals
+from gitfed.model.repo import Manifest, RepoSnapshot
+from gitfed.placement import match, place
+from gitfed.placement.cluster import Candidate
+from gitfed.placement.cluster import candidates as candidates_of
+from gitfed.render import manifest as render_manifest
+from gitfed.render import namespaces, override
+from gitfed.text import canonical
+
+_NOTHING: Mapping[ClusterName, LiveObject] = {}
+
+
+@dataclass(slots=True)
+class _Item:
+    """What was computed for one template, and from what: the left sides are compared with `is`."""
+
+    manifest: Manifest
+    policies: object
+    candidates: object
+    decision: Decision | None
+    binding: Binding
+    binding_problems: tuple[Problem, ...]
+    overrides: object = None
+    rendered: tuple[RenderedManifest, ...] = ()
+    failed: Mapping[ClusterName, str] = field(default_factory=dict)
+    render_problems: tuple[Problem, ...] = ()
+    wave: order.Position = order.Position(0, 0)
+    live: Mapping[ClusterName, LiveObject] | None = None
+    live_clusters: object = None
+    drift_known: bool = False
+    changes: tuple[Change, ...] = ()
+    digest: bytes = b""
+
+
+@dataclass(slots=True)
+class Memo:
+    """What a planner remembers between builds. Give the same memo to consecutive builds of one repository."""
+
+    items: dict[ObjectKey, _Item] = field(default_factory=dict)
+    candidates: tuple[Candidate, ...] = ()
+    index: match.PolicyIndex | None = None
+    policies: object = None
+    override_index: override.OverrideIndex | None = None
+    overrides: object = None
+    schedules: place.Schedules = field(default_factory=place.Schedules)
+    settings: object = None
+    interpreter: object = None
+    live_clusters: Mapping[ClusterName, ClusterLive] = field(default_factory=dict)
+    implied: dict[str, Manifest] = field(default_factory=dict)
+    recomputed: int = 0
+    """Templates whose binding, rendering or changes the last build had to compute: what a test asserts on."""
+
+
+def build(
+    repo: RepoSnapshot,
+    fleet: FleetSnapshot,
+    decisions: Decisions,
+    interpreter: Interpreter,
+    now: datetime,
+    *,
+    base: Commit | None = None,
+    memo: Memo | None = None,
+) -> Plan:
+    """Everything that should be true of the fleet at `repo.commit`, and what to do about it.
+
+    `fleet.live` None gives a plan without changes ("not observed").
+    """
+    memo = Memo() if memo is None else memo
+    world = _prepare(memo, repo, fleet, decisions, interpreter, now)
+    items = [_item(memo, world, repo.manifests[key]) for key in sorted(repo.manifests)]
+    items += [_item(memo, world, manifest) for manifest in _implied_namespaces(memo, world, items)]
+    items.sort(key=lambda item: item.manifest.key)
+    _forget(memo, {item.manifest.key for item in items})
+
+    changes: list[Change] = []
+    problems = [*repo.problems, *decisions.problems, *order.cycles([item.manifest for item in items])]
+    for item in items:
+        problems.extend(item.binding_problems)
+        problems.extend(item.render_problems)
+        changes.extend(item.changes)
+    if fleet.live is not None:
+        changes.extend(_leavers(world, {item.manifest.key for item in items}))
+    problems.extend(_lost_clusters(repo, decisions, fleet))
+    bindings = {item.manifest.key: item.binding for item in items}
+    digest = _digest(repo, items, changes)
+    gates, changes = gate.hold(
+        changes, bindings, repo=repo, decisions=decisions, live=fleet.live, digest=digest
+    )
+    return Plan(
+        commit=repo.commit,
+        base=base,
+        facts=fleet.facts,
+        now=now,
+        federation=repo.settings.metadata.name,
+        bindings=bindings,
+        rendered={item.manifest.key: item.rendered for item in items},
+        changes=tuple(changes) if fleet.live is not None else None,
+        gates=gates,
+        problems=tuple(sorted(set(problems))),
+        totals=totals(changes, of_clusters=len(world.candidates)),
+        digest=digest,
+        clusters=tuple(candidate.name for candidate in world.candidates),
+        notes=_notes(world),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _World:
+    repo: RepoSnapshot
+    fleet: FleetSnapshot
+    decisions: Decisions
+    interpreter: Interpreter
+    now: datetime
+    candidates: tuple[Candidate, ...]
+    by_name: Mapping[ClusterName, Candidate]
+    policies: match.PolicyIndex
+    overrides: override.OverrideIndex
+    live_clusters: Mapping[ClusterName, ClusterLive]
+    same_commit: bool
+
+
+def _prepare(
+    memo: Memo, repo: RepoSnapshot, fleet: FleetSnapshot, decisions: Decisions, interpreter: Interpreter, now: datetime
+) -> _World:
+    """Replace what changed in the memo; keep the old object where the new one is equal, so that `is` holds."""
+    if memo.interpreter is not interpreter or memo.settings != repo.settings:
+        memo.items.clear()
+        memo.schedules.clear()
+        memo.interpreter, memo.settings = interpreter, repo.settings
+    candidates = candidates_of(repo.clusters, fleet.clusters)
+    if candidates != memo.candidates:
+        memo.candidates = candidates
+        memo.schedules.clear()
+    if memo.index is None or memo.policies != repo.propagation:
+        memo.index, memo.policies = match.PolicyIndex(repo.propagation), repo.propagation
+        memo.schedules.clear()
+    if memo.override_index is None or memo.overrides != repo.overrides:
+        memo.override_index, memo.overrides = override.OverrideIndex(repo.overrides), repo.overrides
+    live_clusters = fleet.live.clusters if fleet.live is not None else {}
+    if live_clusters != memo.live_clusters:
+        memo.live_clusters = live_clusters
+    memo.recomputed = 0
+    return _World(
+        repo=repo,
+        fleet=fleet,
+        decisions=decisions,
+        interpreter=interpreter,
+        now=now,
+        candidates=memo.candidates,
+        by_name={candidate.name: candidate for candidate in memo.candidates},
+        policies=memo.index,
+        overrides=memo.override_index,
+        live_clusters=memo.live_clusters,
+        same_commit=bool(repo.commit) and decisions.applied_commit == repo.commit,
+    )
+
+
+def _item(memo: Memo, world: _World, manifest: Manifest) -> _Item:
+    """One template through place, render and compare, each step only if something it reads is another object now."""
+    known = memo.items.get(manifest.key)
+    decision = world.decisions.bindings.get(manifest.key)
+    fresh = (
+        known is None
+        or known.manifest is not manifest
+        or known.policies is not world.policies
+        or known.candidates is not world.candidates
+        or known.decision is not decision
+    )
+    if fresh:
+        placed = place.place(
+            manifest, world.policies, world.candidates, decision, world.interpreter, memo.schedules, world.repo, world.now
+        )
+        item = _Item(
+            manifest=manifest,
+            policies=world.policies,
+            candidates=world.candidates,
+            decision=decision,
+            binding=placed.binding,
+            binding_problems=placed.problems,
+            wave=order.position(manifest),
+        )
+        if known is not None and known.manifest is manifest and known.binding == item.binding:
+            # The same answer from other facts: what was rendered from it still stands.
+            item.binding, item.overrides = known.binding, known.overrides if known.candidates is item.candidates else None
+            item.rendered, item.failed, item.render_problems = known.rendered, known.failed, known.render_problems
+            item.live, item.live_clusters, item.changes = known.live, known.live_clusters, known.changes
+            item.drift_known, item.digest = known.drift_known, known.digest
+        elif known is not None:
+            item.rendered = known.rendered
+    else:
+        assert known is not None
+        item = known
+    if item.overrides is not world.overrides:
+        _render(world, item)
+        fresh = True
+    live = world.fleet.live.objects.get(manifest.key, _NOTHING) if world.fleet.live is not None else None
+    if (
+        fresh
+        or live is not item.live
+        or item.live_clusters is not world.live_clusters
+        or item.drift_known != world.same_commit
+    ):
+        item.live, item.live_clusters, item.drift_known = live, world.live_clusters, world.same_commit
+        item.changes = () if live is None else tuple(_changes(world, item, live))
+        memo.recomputed += 1
+    memo.items[manifest.key] = item
+    return item
+
+
+def _render(world: _World, item: _Item) -> None:
+    result = render_manifest.render(
+        item.manifest,
+        item.binding,
+        world.by_name,
+        world.overrides,
+        world.interpreter,
+        federation=world.repo.settings.metadata.name,
+    )
+    before = {rendered.digest: rendered for rendered in item.rendered}
+    # Keep the old value where it is equal: bodies are shared with whatever compared them before.
+    item.rendered = tuple(
+        before[new.digest] if new.digest in before and before[new.digest] == new else new for new in result.rendered
+    )
+    item.failed = result.failed
+    item.render_problems = result.problems
+    item.overrides = world.overrides
+    item.digest = _item_digest(item)
+
+
+def _changes(world: _World, item: _Item, live: Mapping[ClusterName, LiveObject]) -> Iterator[Change]:
+    settings = world.repo.settings.spec
+    context = compare.Context(
+        manifest=item.manifest,
+        binding=item.binding,
+        clusters=world.live_clusters,
+        position=item.wave,
+        depends_on=order.dependencies(item.manifest),
+        interpreter=world.interpreter,
+        self_heal=settings.sync.self_heal,
+        prune=settings.sync.prune and world.repo.complete,
+        same_commit=world.same_commit,
+        preserve=bool(item.binding.decision and item.binding.decision.preserve),
+    )
+    wanted: set[ClusterName] = set()
+    for rendered in item.rendered:
+        for cluster in rendered.clusters:
+            wanted.add(cluster)
+            change = compare.wanted(context, rendered, cluster, live.get(cluster))
+            if change is not None:
+                yield change
+    for cluster, reason in item.failed.items():
+        wanted.add(cluster)
+        yield compare.unrenderable(context, cluster, live.get(cluster), reason)
+    for cluster in sorted(live.keys() - wanted):
+        change = compare.unwanted(context, cluster, live[cluster], live)
+        if change is not None:
+            yield change
+
+
+def _implied_namespaces(memo: Memo, world: _World, items: Sequence[_Item]) -> list[Manifest]:
+    """Namespaces that objects need but no file declares. The same Manifest object again while nothing changed."""
+    needed: dict[str, Origin] = {}
+    for item in items:
+        space = item.manifest.key.namespace
+        if space and item.binding.shares and space not in needed:
+            needed[space] = item.manifest.origin
+    found = []
+    for space in sorted(needed):
+        if ObjectKey("", "Namespace", "", space) in world.repo.manifests or namespaces.is_reserved(
+            space, world.repo.settings
+        ):
+            continue
+        implied = memo.implied.get(space)
+        if implied is None or implied.origin != needed[space]:
+            implied = memo.implied[space] = namespaces.implied(space, needed[space])
+        found.append(implied)
+    return found
+
+
+def _forget(memo: Memo, present: set[ObjectKey]) -> None:
+    for key in memo.items.keys() - present:
+        del memo.items[key]
+
+
+def _leavers(world: _World, present: set[ObjectKey]) -> Iterator[Change]:
+    """Objects of ours whose template is gone from the repository."""
+    assert world.fleet.live is not None
+    for key in sorted(world.fleet.live.objects.keys() - present):
+        live = world.fleet.live.objects[key]
+        decision = world.decisions.bindings.get(key)
+        for cluster in sorted(live):
+            change = compare.leaver(
+                key,
+                cluster,
+                live[cluster],
+                world.live_clusters.get(cluster),
+                prune=world.repo.settings.spec.sync.prune,
+                complete=world.repo.complete,
+                preserve=decision.preserve if decision else False,
+                api_version=decision.api_version if decision else "",
+            )
+            if change is not None:
+                yield change
+
+
+def _lost_clusters(repo: RepoSnapshot, decisions: Decisions, fleet: FleetSnapshot) -> Iterator[Problem]:
+    """A cluster whose file went away keeps its objects; that must be said."""
+    declared = repo.clusters.keys() | fleet.clusters.keys()
+    lost: dict[ClusterName, int] = {}
+    for decision in decisions.bindings.values():
+        for share in decision.shares:
+            if share.cluster not in declared:
+                lost[share.cluster] = lost.get(share.cluster, 0) + 1
+    for cluster, count in sorted(lost.items()):
+        yield Problem(
+            repo.settings.origin,
+            f"cluster {cluster} is no longer declared: {count} object{'s' if count != 1 else ''} stay there untouched",
+            hint=f"to clean it up: gitfed unjoin {cluster}",
+            severity=Severity.WARNING,
+        )
+
+
+def totals(changes: Iterable[Change], *, of_clusters: int) -> Totals:
+    counts = dict.fromkeys(("create", "update", "move", "delete", "keep", "skip"), 0)
+    touched: set[ClusterName] = set()
+    for change in changes:
+        name = "move" if change.move and change.action is Action.DELETE else change.action.value
+        counts[name] += 1
+        if change.action in (Action.CREATE, Action.UPDATE, Action.DELETE):
+            touched.add(change.cluster)
+    return Totals(**counts, clusters=len(touched), of_clusters=of_clusters)
+
+
+def _notes(world: _World) -> tuple[str, ...]:
+    notes = []
+    if world.fleet.facts.source == "assumed":
+        notes.append("No facts: declared clusters are assumed Ready, with every API and unknown capacity.")
+    else:
+        assumed = [name for name, facts in world.fleet.clusters.items() if facts.assumed]
+        if assumed:
+            notes.append(f"No facts of {', '.join(sorted(assumed))}: assumed Ready with every API.")
+    if world.fleet.live is None:
+        notes.append("Clusters not observed: changes are unknown.")
+    else:
+        for name, cluster in sorted(world.live_clusters.items()):
+            if not cluster.inventory_read:
+                notes.append(f"Cluster {name} could not be read: {cluster.error or 'unknown'}. Its objects are kept.")
+    return tuple(notes)
+
+
+def _item_digest(item: _Item) -> bytes:
+    """Over the decision and the rendering of one template."""
+    parts = [str(item.manifest.key), *(f"{share.cluster}={share.replicas}" for share in item.binding.shares)]
+    parts += [f"{rendered.digest}:{','.join(rendered.clusters)}" for rendered in item.rendered]
+    return hashlib.sha256("\n".join(parts).encode()).digest()
+
+
+def _digest(repo: RepoSnapshot, items: Sequence[_Item], changes: Sequence[Change]) -> Digest:
+    """What `apply --confirm` names: commit, decisions, changes. Gates are left out: approving must not change it."""
+    total = hashlib.sha256(repo.commit.encode())
+    for item in items:
+        total.update(item.digest)
+    for change in changes:
+        total.update(
+            canonical.dumps([change.cluster, list(change.key), change.action.value, change.reason,
+                             change.rendered.digest if change.rendered else ""])
+        )  # fmt: skip
+    return Digest(total.hexdigest())
+
+
+def without_changes(plan: Plan) -> Plan:
+    """The same plan as seen by somebody who cannot read the clusters."""
+    return replace(plan, changes=None, totals=Totals(of_clusters=plan.totals.of_clusters))

@@ -1,0 +1,255 @@
+"""One object in one cluster: what should be there against what is, and the single action that follows.
+
+Every rule of ownership stands here. An object is *ours* only when the inventory entry and the label agree; what is
+not known (an inventory that was not read, a kind that did not answer) is never taken for absent; and whatever is left
+alone says why.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from gitfed.change import diff, retain
+from gitfed.change.order import Position
+from gitfed.interpret.registry import Interpreter
+from gitfed.model.base import Body, ClusterName, Kind, ObjectKey
+from gitfed.model.fleet import ClusterLive, Health, LiveObject
+from gitfed.model.plan import Action, Binding, Change, RenderedManifest
+from gitfed.model.repo import Manifest
+
+CONFLICT_ANNOTATION = "work.karmada.io/conflict-resolution"
+PRUNE_ANNOTATION = "gitfed.io/prune"
+IGNORE_ANNOTATION = "gitfed.io/ignore-differences"
+REPLACE_ANNOTATION = "gitfed.io/replace"
+MANAGER = "gitfed"
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """What the comparison of all copies of one template has in common."""
+
+    manifest: Manifest
+    binding: Binding
+    clusters: Mapping[ClusterName, ClusterLive]
+    position: Position
+    depends_on: tuple[ObjectKey, ...]
+    interpreter: Interpreter
+    self_heal: bool
+    prune: bool
+    same_commit: bool
+    preserve: bool
+
+
+def wanted(
+    context: Context, rendered: RenderedManifest, cluster: ClusterName, live: LiveObject | None
+) -> Change | None:
+    """What to do about an object that should be in `cluster`; None: nothing, it is as it should be."""
+    unknown = _unreadable(context, cluster)
+    if live is None:
+        if unknown:
+            return _change(context, cluster, Action.SKIP, unknown, rendered)
+        if rendered.key.kind == "Namespace" and not rendered.key.group and _exists_foreign(context, cluster, rendered):
+            return None
+        return _change(context, cluster, Action.CREATE, "", rendered)
+    if live.uid == "":
+        if unknown:
+            return _change(context, cluster, Action.SKIP, unknown, rendered)
+        gone = live.entry is not None and live.entry.uid != ""
+        reason = "deleted by somebody else" if gone else ""
+        if gone and context.same_commit and not context.self_heal:
+            return _change(context, cluster, Action.SKIP, "drift: deleted by somebody else, and selfHeal is off", rendered)
+        return _change(context, cluster, Action.CREATE, reason, rendered, drift=gone and context.same_commit)
+    if not live.ours and live.entry is None:
+        return _foreign(context, rendered, cluster, live)
+    if live.matches == rendered.digest:
+        return None
+    if live.body is None:
+        return _change(context, cluster, Action.UPDATE, "", rendered, live=live)
+    differences = compare_bodies(rendered.body, live.body)
+    if not differences and live.ours:
+        return None
+    drift = context.same_commit
+    if drift and not context.self_heal:
+        return _change(
+            context, cluster, Action.SKIP, "drift: changed by somebody else, and selfHeal is off", rendered,
+            live=live, differences=differences, drift=True,
+        )  # fmt: skip
+    kept = retain.for_apply(rendered.body, live.body)
+    return _change(
+        context, cluster, Action.UPDATE, "" if live.ours else "label is missing", rendered,
+        live=live, differences=differences, drift=drift, body=kept,
+        replaces=annotation(rendered.body, REPLACE_ANNOTATION) == "allowed",
+    )  # fmt: skip
+
+
+def compare_bodies(desired: Body, live: Body) -> tuple[diff.FieldChange, ...]:
+    """The one comparison that plan, drift detection and apply share. Empty: nothing to write."""
+    return diff.diff(
+        desired,
+        live,
+        owned=diff.owned_fields(live, MANAGER),
+        ignore=diff.ignored_pointers(desired, live),
+    )
+
+
+def unrenderable(context: Context, cluster: ClusterName, live: LiveObject | None, reason: str) -> Change:
+    """An override failed for this cluster: whatever is there stays."""
+    return _change(context, cluster, Action.SKIP, reason, None, live=live)
+
+
+def unwanted(
+    context: Context, cluster: ClusterName, live: LiveObject, copies: Mapping[ClusterName, LiveObject]
+) -> Change | None:
+    """What to do about a copy in a cluster that the template is not placed on (any more)."""
+    if not _removable(live):
+        return None
+    if context.binding.policy is None:
+        return _change(context, cluster, Action.KEEP, "orphaned: no policy selects its template any more", None, live=live)
+    held_back = _kept_because(
+        live, context.clusters.get(cluster), prune=context.prune, complete=True, preserve=context.preserve,
+        template=context.manifest.body,
+    )  # fmt: skip
+    if held_back:
+        return _change(context, cluster, Action.KEEP, held_back, None, live=live)
+    newcomers = [share.cluster for share in context.binding.shares]
+    waiting = [name for name in newcomers if not _healthy(copies.get(name), context.manifest)]
+    if waiting:
+        # A replacement is healthy before the old copy goes: level-based, so that a restart in between changes nothing.
+        reason = f"move: stays until {', '.join(waiting)} is healthy"
+        return _change(context, cluster, Action.KEEP, reason, None, live=live, move=True)
+    return _change(context, cluster, Action.DELETE, "moved", None, live=live, move=True)
+
+
+def leaver(
+    key: ObjectKey,
+    cluster: ClusterName,
+    live: LiveObject,
+    state: ClusterLive | None,
+    *,
+    prune: bool,
+    complete: bool,
+    preserve: bool,
+    api_version: str,
+) -> Change | None:
+    """What to do about an object whose template is gone."""
+    if not _removable(live):
+        return None
+    reason = _kept_because(live, state, prune=prune, complete=complete, preserve=preserve, template=None)
+    if not reason and key.kind == "Namespace" and not key.group:
+        reason = "namespaces are never deleted with their file: others may have put something in"
+    action = Action.KEEP if reason else Action.DELETE
+    return Change(
+        cluster=cluster, key=key, api_version=api_version or _api_version(live), action=action,
+        reason=reason or "removed from the repository", live=live,
+    )  # fmt: skip
+
+
+def _removable(live: LiveObject) -> bool:
+    """An entry alone (nothing there) is cleaned up by the inventory; a label alone never permits a deletion."""
+    return live.ours and bool(live.uid) and live.health is not Health.TERMINATING
+
+
+def _kept_because(
+    live: LiveObject, state: ClusterLive | None, *, prune: bool, complete: bool, preserve: bool, template: Body | None
+) -> str:
+    if state is None or not state.inventory_read:
+        return "not observed: the inventory could not be read"
+    if not complete:
+        return "the repository could not be read completely"
+    if not prune:
+        return "pruning is off"
+    if live.protected or (template is not None and annotation(template, PRUNE_ANNOTATION) == "disabled"):
+        return f"annotation {PRUNE_ANNOTATION}: disabled"
+    if preserve:
+        return "preserveResourcesOnDeletion"
+    return ""
+
+
+def _foreign(context: Context, rendered: RenderedManifest, cluster: ClusterName, live: LiveObject) -> Change | None:
+    """Something of this name exists and is not ours: `conflictResolution` decides."""
+    own = annotation(rendered.body, CONFLICT_ANNOTATION)
+    policy = context.binding.decision.raw if context.binding.decision else None
+    overwrite = own == "overwrite" or (
+        own != "abort" and bool(policy) and ((policy or {}).get("spec") or {}).get("conflictResolution") == "Overwrite"
+    )
+    if overwrite:
+        differences = compare_bodies(rendered.body, live.body) if live.body is not None else ()
+        return _change(
+            context, cluster, Action.UPDATE, "adopted", rendered, live=live, differences=differences, adopt=True
+        )
+    if rendered.key.kind == "Namespace" and not rendered.key.group:
+        return None  # Used as it is: a namespace made by somebody else serves as well.
+    return _change(
+        context, cluster, Action.SKIP,
+        f"exists and is not ours: set {CONFLICT_ANNOTATION}: overwrite on the template to adopt it",
+        rendered, live=live,
+    )  # fmt: skip
+
+
+def _exists_foreign(context: Context, cluster: ClusterName, rendered: RenderedManifest) -> bool:
+    state = context.clusters.get(cluster)
+    if state is None or state.namespaces is None or rendered.key.name not in state.namespaces:
+        return False
+    return annotation(rendered.body, CONFLICT_ANNOTATION) != "overwrite"
+
+
+def _unreadable(context: Context, cluster: ClusterName) -> str:
+    state = context.clusters.get(cluster)
+    if state is None:
+        return "not observed: the cluster was not read"
+    if not state.inventory_read:
+        return f"not observed: {state.error or 'the inventory could not be read'}"
+    if Kind(context.manifest.key.group, context.manifest.key.kind) in state.unread:
+        return "not observed: this kind could not be listed"
+    return ""
+
+
+def _healthy(live: LiveObject | None, manifest: Manifest) -> bool:
+    if live is None or not live.uid:
+        return False
+    return live.health is Health.CURRENT or annotation(manifest.body, "gitfed.io/wait") == "false"
+
+
+def annotation(body: Body, key: str) -> str:
+    value = ((body.get("metadata") or {}).get("annotations") or {}).get(key)
+    return value if isinstance(value, str) else ""
+
+
+def _api_version(live: LiveObject) -> str:
+    return str(live.body["apiVersion"]) if live.body is not None else ""
+
+
+def _change(
+    context: Context,
+    cluster: ClusterName,
+    action: Action,
+    reason: str,
+    rendered: RenderedManifest | None,
+    *,
+    live: LiveObject | None = None,
+    differences: tuple[diff.FieldChange, ...] = (),
+    body: Body | None = None,
+    drift: bool = False,
+    move: bool = False,
+    adopt: bool = False,
+    replaces: bool = False,
+) -> Change:
+    return Change(
+        cluster=cluster,
+        key=context.manifest.key,
+        api_version=context.manifest.api_version,
+        action=action,
+        reason=reason,
+        rendered=rendered,
+        live=live,
+        diff=differences,
+        body=body,
+        move=move,
+        replaces=replaces,
+        wave=context.position.wave,
+        order=context.position.order,
+        waits_for=context.depends_on,
+        adopt=adopt,
+        drift=drift,
+    )

@@ -1,0 +1,214 @@
+"""Decisions as documents: Karmada's ResourceBinding and ClusterResourceBinding.
+
+The state branch and `--decisions FILE` share this format, so that a person can read what was decided with the words
+they know, and a Karmada user can hand over what `kubectl get rb -o yaml` prints. What a document holds beyond the
+fields gitfed acts on survives a rewrite (`Decision.raw`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from gitfed.errors import InputError
+from gitfed.model.base import Body, ObjectKey, group_of
+from gitfed.model.decisions import Decision, EvictionTask, PolicyRef, ScheduledCondition, Share
+from gitfed.text import canonical
+
+GROUP_VERSION = "work.karmada.io/v1alpha2"
+APPLIED_PLACEMENT = "policy.karmada.io/applied-placement"
+_POLICY_NAMESPACE = "propagationpolicy.karmada.io/namespace"
+_POLICY_NAME = "propagationpolicy.karmada.io/name"
+_CLUSTER_POLICY_NAME = "clusterpropagationpolicy.karmada.io/name"
+_LAST_SCHEDULED_ZERO = datetime(1, 1, 1, tzinfo=UTC)
+
+
+def name_of(key: ObjectKey) -> str:
+    """Karmada's binding name: `web-deployment`; `:` cannot stand in an object name."""
+    return f"{key.name}-{key.kind}".lower().replace(":", ".")
+
+
+def path_of(key: ObjectKey) -> str:
+    """Where the binding stands on the state branch. The group is part of it: Karmada's own names collide."""
+    group = key.group or "core"
+    folder = key.namespace or "_cluster"
+    return f"bindings/{folder}/{key.name.replace(':', '.')}-{key.kind}.{group}.yaml"
+
+
+def to_document(decision: Decision) -> Body:
+    """The binding as Karmada writes it. Keys that we do not own come from `decision.raw`."""
+    raw = decision.raw or {}
+    metadata = _without_ours(raw.get("metadata") or {})
+    metadata["name"] = name_of(decision.key)
+    if decision.key.namespace:
+        metadata["namespace"] = decision.key.namespace
+    annotations = dict(metadata.get("annotations") or {})
+    if decision.placement is not None:
+        annotations[APPLIED_PLACEMENT] = canonical.dumps(decision.placement).decode()
+    if decision.policy is not None:
+        if decision.policy.namespace:
+            annotations[_POLICY_NAMESPACE] = decision.policy.namespace
+            annotations[_POLICY_NAME] = decision.policy.name
+        else:
+            annotations[_CLUSTER_POLICY_NAME] = decision.policy.name
+    if annotations:
+        metadata["annotations"] = annotations
+    resource: dict[str, Any] = {"apiVersion": decision.api_version, "kind": decision.key.kind, "name": decision.key.name}
+    if decision.key.namespace:
+        resource["namespace"] = decision.key.namespace
+    spec: dict[str, Any] = {
+        key: value
+        for key, value in (raw.get("spec") or {}).items()
+        if key not in ("resource", "clusters", "replicas", "gracefulEvictionTasks", "rescheduleTriggeredAt",
+                       "preserveResourcesOnDeletion")
+    }  # fmt: skip
+    spec["resource"] = resource
+    if decision.replicas is not None:
+        spec["replicas"] = decision.replicas
+    if decision.shares:
+        spec["clusters"] = [
+            {"name": share.cluster} if share.replicas is None else {"name": share.cluster, "replicas": share.replicas}
+            for share in decision.shares
+        ]
+    if decision.evictions:
+        spec["gracefulEvictionTasks"] = [task.raw for task in decision.evictions]
+    if decision.reschedule_triggered is not None:
+        spec["rescheduleTriggeredAt"] = time_text(decision.reschedule_triggered)
+    if decision.preserve:
+        spec["preserveResourcesOnDeletion"] = True
+    status = {key: value for key, value in (raw.get("status") or {}).items() if key not in _STATUS_OURS}
+    conditions = [item for item in (raw.get("status") or {}).get("conditions") or [] if item.get("type") != "Scheduled"]
+    if decision.condition is not None:
+        conditions.append(
+            {
+                "type": "Scheduled",
+                "status": "True" if decision.condition.status else "False",
+                "reason": decision.condition.reason,
+                "message": decision.condition.message,
+            }
+        )
+    if conditions:
+        status["conditions"] = conditions
+    if decision.affinity_name:
+        status["schedulerObservingAffinityName"] = decision.affinity_name
+    if decision.last_scheduled is not None:
+        status["lastScheduledTime"] = time_text(decision.last_scheduled)
+    document: dict[str, Any] = {
+        "apiVersion": GROUP_VERSION,
+        "kind": "ResourceBinding" if decision.key.namespace else "ClusterResourceBinding",
+        "metadata": metadata,
+        "spec": spec,
+    }
+    if status:
+        document["status"] = status
+    return document
+
+
+_STATUS_OURS = ("conditions", "schedulerObservingAffinityName", "lastScheduledTime")
+
+
+def _without_ours(metadata: Mapping[str, Any]) -> dict[str, Any]:
+    kept = {key: value for key, value in metadata.items() if key not in ("annotations", "managedFields")}
+    annotations = {
+        key: value
+        for key, value in (metadata.get("annotations") or {}).items()
+        if key not in (APPLIED_PLACEMENT, _POLICY_NAME, _POLICY_NAMESPACE, _CLUSTER_POLICY_NAME)
+    }
+    return kept | ({"annotations": annotations} if annotations else {})
+
+
+def is_binding(document: object) -> bool:
+    return isinstance(document, Mapping) and document.get("kind") in ("ResourceBinding", "ClusterResourceBinding")
+
+
+def from_document(document: Body) -> Decision:
+    """The decision that a binding records.
+
+    Raises InputError when the document lacks what a decision needs; the message names the member.
+    """
+    spec = _mapping(document.get("spec"), "spec")
+    resource = _mapping(spec.get("resource"), "spec.resource")
+    for member in ("apiVersion", "kind", "name"):
+        if not isinstance(resource.get(member), str) or not resource[member]:
+            raise InputError(f"spec.resource.{member} is missing")
+    metadata = _mapping(document.get("metadata") or {}, "metadata")
+    annotations = _mapping(metadata.get("annotations") or {}, "metadata.annotations")
+    status = _mapping(document.get("status") or {}, "status")
+    key = ObjectKey(group_of(resource["apiVersion"]), resource["kind"], resource.get("namespace") or "", resource["name"])
+    placement = None
+    if applied := annotations.get(APPLIED_PLACEMENT):
+        try:
+            placement = canonical.loads(applied.encode())
+        except ValueError:
+            placement = None  # Karmada: an applied placement that cannot be read counts as unchanged.
+    return Decision(
+        key=key,
+        api_version=resource["apiVersion"],
+        shares=tuple(sorted(_shares(spec.get("clusters") or []))),
+        affinity_name=status.get("schedulerObservingAffinityName") or "",
+        policy=_policy(annotations),
+        placement=placement,
+        evictions=tuple(
+            EvictionTask(task["fromCluster"], task)
+            for task in spec.get("gracefulEvictionTasks") or []
+            if isinstance(task, Mapping) and isinstance(task.get("fromCluster"), str)
+        ),
+        replicas=spec.get("replicas") if isinstance(spec.get("replicas"), int) else None,
+        last_scheduled=_time(status.get("lastScheduledTime")),
+        reschedule_triggered=_time(spec.get("rescheduleTriggeredAt")),
+        condition=_condition(status.get("conditions") or []),
+        preserve=spec.get("preserveResourcesOnDeletion") is True,
+        raw=document,
+    )
+
+
+def _shares(clusters: object) -> list[Share]:
+    if not isinstance(clusters, list):
+        raise InputError("spec.clusters is not a list")
+    shares = []
+    for index, item in enumerate(clusters):
+        if not isinstance(item, Mapping) or not isinstance(item.get("name"), str):
+            raise InputError(f"spec.clusters[{index}].name is missing")
+        replicas = item.get("replicas")
+        if replicas is not None and (not isinstance(replicas, int) or isinstance(replicas, bool) or replicas < 0):
+            raise InputError(f"spec.clusters[{index}].replicas is not a whole number of 0 or more")
+        shares.append(Share(item["name"], replicas))
+    return shares
+
+
+def _policy(annotations: Mapping[str, Any]) -> PolicyRef | None:
+    if name := annotations.get(_POLICY_NAME):
+        return PolicyRef("PropagationPolicy", annotations.get(_POLICY_NAMESPACE) or "", name)
+    if name := annotations.get(_CLUSTER_POLICY_NAME):
+        return PolicyRef("ClusterPropagationPolicy", "", name)
+    return None
+
+
+def _condition(conditions: object) -> ScheduledCondition | None:
+    for item in conditions if isinstance(conditions, list) else []:
+        if isinstance(item, Mapping) and item.get("type") == "Scheduled":
+            return ScheduledCondition(item.get("status") == "True", item.get("reason") or "", item.get("message") or "")
+    return None
+
+
+def _mapping(value: object, where: str) -> Mapping[str, Any]:
+    if not isinstance(value, Mapping):
+        raise InputError(f"{where} is not an object" if value is not None else f"{where} is missing")
+    return value
+
+
+def time_text(when: datetime) -> str:
+    """RFC 3339, UTC, whole seconds: the form of Kubernetes' times."""
+    return when.astimezone(UTC).replace(microsecond=0).isoformat().replace("+00:00", "Z")
+
+
+def _time(text: object) -> datetime | None:
+    if not isinstance(text, str) or not text:
+        return None
+    try:
+        when = datetime.fromisoformat(text.replace("Z", "+00:00"))
+    except ValueError:
+        return None
+    when = when if when.tzinfo else when.replace(tzinfo=UTC)
+    return None if when <= _LAST_SCHEDULED_ZERO else when
