@@ -1,0 +1,101 @@
+"""YAML for people and for Git: one text for one value.
+
+Members are sorted, style is block, a text is quoted only where it would be read as something else, several lines
+become a literal block. The state branch is diffed by people and compared by bytes, so the writer is ours: its output
+must not change with a library's version. `parse(dump(x))` gives `x` back: a property test.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+import orjson
+
+from gitfed.text import plain
+
+_SAFE = re.compile(
+    r"[A-Za-z0-9_./$(=+\\][A-Za-z0-9_./$()=+;,@<>\\*!%^~|&{}\[\]?'\"-]*"
+    r"(?:[ :][A-Za-z0-9_./$()=+;,@<>\\*!%^~|&{}\[\]?'\"-]+)*"
+)
+"""Words that YAML reads back as themselves: no indicator in front, `:` only inside a word, single blanks inside."""
+_ESCAPED = re.compile("[\x7f-\xa0\u2028\u2029\ufeff\ufffe\uffff\ud800-\udfff]")
+_BLOCK_UNSAFE = re.compile("[\x00-\x09\x0b-\x1f\x7f-\xa0\u2028\u2029\ufeff\ufffe\uffff\ud800-\udfff]| \n| $")
+_LONGEST_KEY = 128  # YAML allows 1024 characters before the colon, counted as written
+
+
+def dump(value: Any) -> str:
+    """Canonical YAML of a JSON value, ending in a newline. Keys are text."""
+    return "".join(_block(value, 0, "")) if isinstance(value, Mapping | list | tuple) else _scalar(value, 2) + "\n"
+
+
+def dump_many(values: Iterable[Any]) -> str:
+    """Several documents, separated by `---`."""
+    return "---\n".join(dump(value) for value in values)
+
+
+def _block(value: Any, indent: int, lead: str) -> Iterator[str]:
+    """Lines of a mapping or list; `lead` is what already stands before the first line ("- " of a list item)."""
+    if not value:
+        yield f"{lead}{'{}' if isinstance(value, Mapping) else '[]'}\n"
+        return
+    pad = " " * indent
+    if isinstance(value, Mapping):
+        for key in sorted(value):
+            yield from _entry(lead or pad, _key(key, pad), value[key], indent)
+            lead = ""
+        return
+    for item in value:
+        front = f"{lead or pad}- "
+        lead = ""
+        if isinstance(item, Mapping | list | tuple):
+            yield from _block(item, indent + 2, front)
+        else:
+            yield f"{front}{_scalar(item, indent + 2)}\n"
+
+
+def _entry(front: str, key: str, value: Any, indent: int) -> Iterator[str]:
+    if not isinstance(value, Mapping | list | tuple):
+        yield f"{front}{key}: {_scalar(value, indent + 2)}\n"
+    elif not value:
+        yield f"{front}{key}: {'{}' if isinstance(value, Mapping) else '[]'}\n"
+    else:
+        yield f"{front}{key}:\n"
+        yield from _block(value, indent if isinstance(value, list | tuple) else indent + 2, "")
+
+
+def _key(key: str, pad: str) -> str:
+    if len(key) > _LONGEST_KEY:
+        return f"? {_quoted(key)}\n{pad}"
+    return key if _is_plain(key) else _quoted(key)
+
+
+def _is_plain(text: str) -> bool:
+    return bool(_SAFE.fullmatch(text)) and not text.startswith("...") and plain.is_text(text)
+
+
+def _scalar(value: Any, indent: int) -> str:
+    if not isinstance(value, str):
+        return orjson.dumps(value).decode()
+    if _is_plain(value):
+        return value
+    if "\n" in value and value[0] not in "\n \t" and not _BLOCK_UNSAFE.search(value):
+        return _literal(value, " " * indent)
+    return _quoted(value)
+
+
+def _literal(text: str, pad: str) -> str:
+    body = text.rstrip("\n")
+    ends = len(text) - len(body)
+    mark = "|-" if ends == 0 else "|" if ends == 1 else "|+"
+    lines = [pad + line if line else "" for line in body.split("\n")]
+    return "\n".join([mark, *lines]) + "\n" * (ends - 1 if ends > 1 else 0)
+
+
+def _quoted(text: str) -> str:
+    """JSON's quoting is YAML's, but for characters that YAML forbids or folds."""
+    if not text.isascii():
+        plain_json = orjson.dumps(text).decode()
+        return _ESCAPED.sub(lambda match: f"\\u{ord(match.group()):04x}", plain_json)
+    return orjson.dumps(text).decode().replace("\x7f", "\\u007f")
