@@ -1,0 +1,171 @@
+"""Files that gitfed keeps for itself, and the watch on a repository that changes under it.
+
+The parse cache remembers what a blob said, by blob id: a second start parses nothing. It is a convenience. A broken
+entry counts as absent, and a full disk or a read-only home directory is logged once and then ignored. Entries may hold
+what a repository holds, Secrets too, so directory and files are readable by their owner alone.
+
+What the bytes mean is the reader's affair (`source`); which refs matter is the daemon's.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import hashlib
+import logging
+import os
+import re
+import tempfile
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from gitfed.errors import CacheError, SourceError
+
+if TYPE_CHECKING:
+    from watchdog.observers.api import BaseObserver
+
+log = logging.getLogger(__name__)
+
+_NAME = re.compile(r"[0-9a-z][0-9A-Za-z._-]{3,200}")
+_SEAL = 64
+"""Every entry begins with the sha256 of its content: half an entry (power lost, disk full) is no entry."""
+
+
+def cache_directory(environment: dict[str, str] | None = None) -> Path:
+    """Where this user's caches stand: `$XDG_CACHE_HOME/gitfed`, else `~/.cache/gitfed`."""
+    given = (os.environ if environment is None else environment).get("XDG_CACHE_HOME", "")
+    # The XDG rules: a relative path is invalid and is to be ignored.
+    root = Path(given) if given and Path(given).is_absolute() else Path(os.path.expanduser("~")) / ".cache"
+    return root / "gitfed"
+
+
+def write_atomically(path: Path, content: bytes, *, mode: int = 0o600) -> None:
+    """Readers see the old content or the new one, never half of it. Raises OSError."""
+    descriptor, scratch = tempfile.mkstemp(dir=path.parent, prefix=".gitfed-")
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(content)
+            os.fchmod(file.fileno(), mode)
+        os.replace(scratch, path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(scratch)
+        raise
+
+
+class ParseCache:
+    """Bytes by blob id in a directory. Never raises: what cannot be read is absent, what cannot be written is lost.
+
+    `trouble` is the first failure to write; after it nothing more is written by this process.
+    """
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+        self.trouble: CacheError | None = None
+
+    def get(self, blob_id: str) -> bytes | None:
+        path = self._path(blob_id)
+        if path is None:
+            return None
+        try:
+            raw = path.read_bytes()
+        except OSError:
+            return None
+        seal, content = raw[:_SEAL], raw[_SEAL:]
+        return content if hashlib.sha256(content).hexdigest().encode() == seal else None
+
+    def put(self, blob_id: str, content: bytes) -> None:
+        path = self._path(blob_id)
+        if path is None or self.trouble is not None:
+            return
+        try:
+            if not path.parent.is_dir():
+                self.directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+                path.parent.mkdir(mode=0o700, exist_ok=True)
+            write_atomically(path, hashlib.sha256(content).hexdigest().encode() + content)
+        except OSError as error:
+            self.trouble = CacheError(
+                f"the parse cache {self.directory} cannot be written: {error.strerror}", hint="work goes on without it"
+            )
+            log.warning("parse cache cannot be written", extra={"path": str(self.directory), "error": error.strerror})
+
+    def _path(self, blob_id: str) -> Path | None:
+        if not _NAME.fullmatch(blob_id):
+            return None  # not a name that we made: never let one become a path
+        return self.directory / blob_id[:2] / blob_id
+
+
+async def watch_repository(path: Path) -> AsyncIterator[None]:
+    """Yields whenever a ref of a local repository may have moved: HEAD, packed-refs, anything below refs.
+
+    Several moves may come as one; a move that changes nothing may come too: the caller looks at what it wants. The
+    first item comes at once, when the watch is in place, so that nothing that happens after a first look is missed.
+    Raises SourceError when there is no repository.
+    """
+    folders = _ref_folders(path)
+    loop = asyncio.get_running_loop()
+    moved = asyncio.Event()
+    stop = _observe(folders, lambda _: loop.call_soon_threadsafe(moved.set))
+    try:
+        yield
+        while True:
+            await moved.wait()
+            moved.clear()
+            yield
+    finally:
+        await asyncio.to_thread(stop)
+
+
+def _ref_folders(path: Path) -> dict[Path, bool]:
+    """Folder → whether with all below. A linked worktree has its HEAD in one place and its refs in another."""
+    own = path / ".git" if (path / ".git").exists() else path
+    if own.is_file():
+        own = (path / own.read_text().removeprefix("gitdir:").strip()).resolve()
+    if not (own / "HEAD").is_file():
+        raise SourceError(f"no Git repository at {path}")
+    pointer = own / "commondir"
+    shared = (own / pointer.read_text().strip()).resolve() if pointer.is_file() else own
+    folders = {own: False, shared: False}
+    for name in ("refs", "reftable"):
+        if (shared / name).is_dir():
+            folders[shared / name] = True
+    return folders
+
+
+_READING = ("opened", "closed_no_write", "attrib")
+"""Looking at a repository is not a change; taking it for one would make every look cause the next."""
+_NOISE = ("FETCH_HEAD", "ORIG_HEAD", "COMMIT_EDITMSG", "index", "gc.log", "gc.pid")
+
+
+def _observe(folders: dict[Path, bool], moved: Callable[[str], object]) -> Callable[[], None]:
+    """Starts watching, `moved` gets the path from another thread; the answer stops it. Where the system has no watches left, the folders are polled."""
+    # Imported here: only the daemon watches, and every command imports this module.
+    from watchdog.events import FileSystemEvent, FileSystemEventHandler
+    from watchdog.observers import Observer
+    from watchdog.observers.polling import PollingObserver
+
+    class Handler(FileSystemEventHandler):
+        def on_any_event(self, event: FileSystemEvent) -> None:
+            if event.event_type in _READING:
+                return
+            for path in map(os.fsdecode, (event.src_path, event.dest_path)):
+                if path and not path.endswith(".lock") and Path(path).name not in _NOISE:
+                    moved(path)
+
+    for kind in (Observer, PollingObserver):
+        observer = kind()
+        try:
+            for folder, below in folders.items():
+                observer.schedule(Handler(), str(folder), recursive=below)
+            observer.start()
+        except OSError as error:
+            log.warning("no file watches left, polling", extra={"error": error.strerror})
+            continue
+
+        def stop(observer: BaseObserver = observer) -> None:
+            observer.stop()
+            observer.join()
+
+        return stop
+    raise SourceError("the repository cannot be watched", hint="raise fs.inotify.max_user_watches")
