@@ -16,6 +16,7 @@ import logging
 import os
 import re
 import tempfile
+import warnings
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -139,7 +140,10 @@ _NOISE = ("FETCH_HEAD", "ORIG_HEAD", "COMMIT_EDITMSG", "index", "gc.log", "gc.pi
 
 
 def _observe(folders: dict[Path, bool], moved: Callable[[str], object]) -> Callable[[], None]:
-    """Starts watching, `moved` gets the path from another thread; the answer stops it. Where the system has no watches left, the folders are polled."""
+    """Starts watching; `moved` gets paths, from another thread; the answer stops it.
+
+    Where the system has no watches left, the folders are polled.
+    """
     # Imported here: only the daemon watches, and every command imports this module.
     from watchdog.events import FileSystemEvent, FileSystemEventHandler
     from watchdog.observers import Observer
@@ -153,6 +157,9 @@ def _observe(folders: dict[Path, bool], moved: Callable[[str], object]) -> Calla
                 if path and not path.endswith(".lock") and Path(path).name not in _NOISE:
                     moved(path)
 
+    # Two folders made at once (`refs/heads/team/one`) are both announced and found: watchdog adds the inner one twice
+    # and warns about itself. Nothing is missed.
+    warnings.filterwarnings("ignore", message="Callback with id", category=RuntimeWarning)
     for kind in (Observer, PollingObserver):
         observer = kind()
         try:
