@@ -1,0 +1,296 @@
+"""From a declared Cluster to a way into it, or to a refusal that says what, where and what to do.
+
+Three places are asked in this order, and the first that knows the cluster is used (a mistake there is an error, not a
+reason to ask the next):
+
+1. the Secret of `spec.secretRef`, mounted under the credentials directory as `<namespace>/<name>/{token,caBundle}`;
+2. the kubeconfig's context that has the cluster's name (another by annotation `gitfed.io/context`);
+3. the pod's own service account, for a cluster annotated `gitfed.io/in-cluster: "true"`.
+
+A Cluster file comes from the repository, and a kubeconfig is often handed around. Neither may make gitfed run a
+program, read a file somewhere on this machine and send it away, or send a credential to another server: hence the
+refusals in `_check_user` and `_check_server`, and the file `server` that binds a mounted token to its address.
+
+The client library interprets the kubeconfig (`KubeConfigLoader`); here only one context is picked out for it, after it
+has passed the checks. `Connection.configure` imports the library, so `resolve` is quick and works offline.
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+import re
+import urllib.request
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from gitfed import errors
+from gitfed.edges.kube import kubeconfig, tokens
+
+if TYPE_CHECKING:
+    from gitfed.model.declared import cluster as declared
+
+CONTEXT = "gitfed.io/context"
+IN_CLUSTER = "gitfed.io/in-cluster"
+SERVICE_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
+
+_NAME = re.compile(r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?")
+
+
+@dataclass(frozen=True, slots=True)
+class CredentialSources:
+    """Where this process may look for credentials, and what it may do to get them."""
+
+    kubeconfig: tuple[Path, ...] = ()
+    """`--kubeconfig`, or the parts of KUBECONFIG; of two entries with one name the first file's counts."""
+    credentials_dir: Path | None = None
+    in_cluster: bool = True
+    allow_exec: bool = False
+    """Run `exec` and `auth-provider` entries of kubeconfigs (`--allow-exec-credentials`)."""
+    file_roots: tuple[Path, ...] = ()
+    """Directories whose files a kubeconfig may name besides its own; a `tokenFile` must lie in one of these."""
+    environment: Mapping[str, str] = field(default_factory=lambda: os.environ)
+
+
+@dataclass(frozen=True, slots=True)
+class Connection:
+    """A way into one cluster. The credential belongs to `server`'s scheme, host and port and goes nowhere else."""
+
+    cluster: str
+    server: str
+    """`scheme://host:port` and perhaps a path, without a trailing slash."""
+    source: str
+    """For messages, e.g. `context m1 of /home/me/.kube/config`."""
+    configure: Callable[[], Awaitable[Any]]
+    """Makes the client library's Configuration. Raises CredentialsError."""
+    renew: Callable[[Any], Awaitable[None]] | None = None
+    """Called after a 401 with that Configuration: reads the token again."""
+    headers: Mapping[str, str] = field(default_factory=dict)
+    """Sent with every request: whom to act as."""
+    warnings: tuple[str, ...] = ()
+
+
+def resolve(cluster: declared.Cluster, sources: CredentialSources) -> Connection:
+    """The connection for a declared cluster. Raises CredentialsError; makes no request and runs nothing."""
+    name = cluster.metadata.name
+    annotations = cluster.metadata.annotations or {}
+    tried: list[str] = []
+
+    secret = cluster.spec.secret_ref
+    if secret is not None:
+        directory = _secret_directory(name, sources.credentials_dir, secret.namespace, secret.name)
+        if directory is not None and directory.is_dir():
+            return _from_secret(cluster, directory)
+        tried.append(
+            f"no Secret {secret.namespace}/{secret.name} under {sources.credentials_dir}"
+            if sources.credentials_dir
+            else "no credentials directory for its secretRef"
+        )
+
+    if sources.kubeconfig:
+        merged = kubeconfig.read(name, sources.kubeconfig)
+        context = annotations.get(CONTEXT) or name
+        if context in merged.contexts:
+            return _from_context(name, merged, context, sources)
+        near = difflib.get_close_matches(context, merged.contexts, n=1)
+        guess = f" (did you mean {near[0]}?)" if near else ""
+        said = f"kubeconfig {merged.files} has no context {context}{guess}"
+        if CONTEXT in annotations:
+            raise errors.CredentialsError(
+                f"cluster {name}: {said}", cluster=name, hint=f"it is named by the annotation {CONTEXT}"
+            )
+        tried.append(said)
+    else:
+        tried.append("no kubeconfig")
+
+    if annotations.get(IN_CLUSTER) == "true":
+        if sources.in_cluster:
+            return _from_pod(name, sources.environment)
+        tried.append("the pod's own service account may not be used")
+    raise errors.CredentialsError(
+        f"cluster {name}: no credentials: " + "; ".join(tried),
+        cluster=name,
+        hint=f"give --kubeconfig with a context of that name (or annotation {CONTEXT}), or --credentials-dir",
+    )
+
+
+def _secret_directory(cluster: str, root: Path | None, namespace: str, name: str) -> Path | None:
+    if root is None:
+        return None
+    for part in (namespace, name):
+        # Both come from the repository: "..", a slash or an absolute path must not leave the directory.
+        if not _NAME.fullmatch(part):
+            raise errors.CredentialsError(f"cluster {cluster}: secretRef: {part!r} is no name", cluster=cluster)
+    return root / namespace / name
+
+
+def _from_secret(cluster: declared.Cluster, directory: Path) -> Connection:
+    """Karmada: the Secret of a Push cluster holds `token` and `caBundle`; address and proxy are in the Cluster."""
+    name, spec = cluster.metadata.name, cluster.spec
+    source = f"Secret {directory}"
+    if not spec.api_endpoint:
+        raise errors.CredentialsError(
+            f"cluster {name}: {source} needs an address", cluster=name, hint="set spec.apiEndpoint"
+        )
+    server = _check_server(name, "spec.apiEndpoint", spec.api_endpoint)
+    bound = directory / "server"
+    if bound.is_file():
+        told = _check_server(name, str(bound), bound.read_text(encoding="utf-8").strip())
+        if origin_of(told) != origin_of(server):
+            raise errors.CredentialsError(
+                f"cluster {name}: {source} belongs to {told}, not to spec.apiEndpoint {server}",
+                cluster=name,
+                hint="a credential is sent only to the scheme, host and port it was made for",
+            )
+    insecure = bool(spec.insecure_skip_tls_verification)
+    authority = directory / "caBundle"
+    if not insecure and not authority.is_file() and server.startswith("https:"):
+        raise errors.CredentialsError(f"cluster {name}: {source} has no caBundle", cluster=name)
+    token = tokens.TokenFile(name, directory / "token")
+    token.read()
+    proxy = _check_proxy(name, "spec.proxyURL", spec.proxy_url or "")
+
+    async def configure() -> Any:
+        configuration = _configuration(server, proxy)
+        configuration.verify_ssl = not insecure
+        if not insecure and authority.is_file():
+            configuration.ssl_ca_cert = str(authority)
+        if proxy and spec.proxy_header:
+            # Karmada: several values of one header are separated by commas, as HTTP has it.
+            configuration.proxy_headers = dict(spec.proxy_header)
+        token.attach(configuration)
+        return configuration
+
+    warnings = _warnings(name, server, insecure, "spec.insecureSkipTLSVerification")
+    return Connection(name, server, source, configure, token.renew, warnings=warnings)
+
+
+def _from_pod(cluster: str, environment: Mapping[str, str]) -> Connection:
+    host, port = environment.get("KUBERNETES_SERVICE_HOST"), environment.get("KUBERNETES_SERVICE_PORT")
+    if not host or not port:
+        raise errors.CredentialsError(
+            f"cluster {cluster}: annotated {IN_CLUSTER}, but this process runs in no pod", cluster=cluster
+        )
+    server = f"https://[{host}]:{port}" if ":" in host else f"https://{host}:{port}"
+    directory = Path(environment.get("GITFED_SERVICE_ACCOUNT_DIR") or SERVICE_ACCOUNT)
+    token = tokens.TokenFile(cluster, directory / "token")
+    token.read()
+
+    async def configure() -> Any:
+        configuration = _configuration(server, "", environment=environment)
+        configuration.ssl_ca_cert = str(directory / "ca.crt")
+        token.attach(configuration)
+        return configuration
+
+    return Connection(cluster, server, "the pod's service account", configure, token.renew)
+
+
+def _from_context(cluster: str, merged: kubeconfig.Kubeconfig, context: str, sources: CredentialSources) -> Connection:
+    entry = merged.pick(context, allowed=sources.file_roots)
+    where = f"context {context} of {entry.file}"
+    server = _check_server(cluster, where, entry.server)
+    proxy = _check_proxy(cluster, where, str(entry.cluster.get("proxy-url") or ""))
+    runs = _check_user(cluster, where, entry.user, sources.allow_exec)
+
+    async def configure() -> Any:
+        configuration = _configuration(server, proxy, environment=sources.environment)
+        await kubeconfig.load(entry, configuration, runs_program=runs)
+        return configuration
+
+    insecure = entry.cluster.get("insecure-skip-tls-verify") is True
+    return Connection(
+        cluster,
+        server,
+        where,
+        configure,
+        # Without a program or a file the same token would come again.
+        partial(kubeconfig.load, entry, runs_program=runs) if runs or entry.token_file else None,
+        headers=kubeconfig.act_as(entry.user),
+        warnings=_warnings(cluster, server, insecure, f"insecure-skip-tls-verify in {where}"),
+    )
+
+
+def _check_server(cluster: str, where: str, server: str) -> str:
+    parts = urlsplit(server)
+    if parts.scheme not in ("https", "http"):
+        raise errors.CredentialsError(
+            f"cluster {cluster}: {where}: server {server!r} is refused", cluster=cluster, hint="only https and http"
+        )
+    if not parts.hostname or parts.username or parts.password or parts.query or parts.fragment:
+        # Not quoted: it may hold a password.
+        raise errors.CredentialsError(
+            f"cluster {cluster}: {where}: the server's address must be scheme://host:port[/path] and nothing else",
+            cluster=cluster,
+        )
+    return server.rstrip("/")
+
+
+def _check_proxy(cluster: str, where: str, proxy: str) -> str:
+    if proxy and urlsplit(proxy).scheme not in ("http", "https"):
+        raise errors.CredentialsError(
+            f"cluster {cluster}: {where}: proxy scheme {urlsplit(proxy).scheme!r} is not supported",
+            cluster=cluster,
+            hint="use an http or https proxy",
+        )
+    return proxy
+
+
+def _check_user(cluster: str, where: str, user: Mapping[str, Any], allow_exec: bool) -> bool:
+    """True when the credential comes from a program or a login service. Refused unless allowed (CVE-2022-24817)."""
+    for member in ("exec", "auth-provider"):
+        if user.get(member):
+            if allow_exec:
+                return True
+            raise errors.CredentialsError(
+                f"cluster {cluster}: {where}: credentials by {member} are refused",
+                cluster=cluster,
+                hint="use a token or a client certificate, or allow it with --allow-exec-credentials",
+            )
+    return False
+
+
+def origin_of(server: str) -> tuple[str, str, int]:
+    """What a credential is bound to: scheme, host and port."""
+    parts = urlsplit(server)
+    return parts.scheme, parts.hostname or "", parts.port or (443 if parts.scheme == "https" else 80)
+
+
+def _warnings(cluster: str, server: str, insecure: bool, stated: str) -> tuple[str, ...]:
+    found = []
+    scheme, host, _ = origin_of(server)
+    if insecure:
+        found.append(f"cluster {cluster}: the server's certificate is not checked ({stated})")
+    if scheme == "http" and not _is_loopback(host):
+        found.append(f"cluster {cluster}: credentials travel in clear to {server}")
+    return tuple(found)
+
+
+def _configuration(server: str, proxy: str, environment: Mapping[str, str] | None = None) -> Any:
+    from kubernetes.aio.client import Configuration
+
+    configuration = Configuration(host=server)
+    configuration.proxy = proxy or _proxy_of_environment(server, os.environ if environment is None else environment)
+    return configuration
+
+
+def _proxy_of_environment(server: str, environment: Mapping[str, str]) -> str | None:
+    """HTTPS_PROXY and NO_PROXY as kubectl reads them: never for this machine's own addresses."""
+    scheme, host, port = origin_of(server)
+    proxies = {
+        name.lower().removesuffix("_proxy"): value
+        for name, value in environment.items()
+        if name.lower().endswith("_proxy")
+    }
+    proxy = proxies.get(scheme)
+    if not proxy or _is_loopback(host):
+        return None
+    bypass = urllib.request.proxy_bypass_environment(f"{host}:{port}", proxies)  # type: ignore[attr-defined]
+    return None if bypass else proxy
+
+
+def _is_loopback(host: str) -> bool:
+    return host in ("localhost", "::1") or host.startswith("127.")

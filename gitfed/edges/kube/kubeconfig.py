@@ -1,0 +1,200 @@
+"""Kubeconfig files: merge them, pick one context out, and let the client library interpret it.
+
+What may stand in a kubeconfig is `credentials`' question; here lie its format and the files it names. A kubeconfig
+may name certificate files beside itself. Others must lie in a directory that the operator allowed, and a `tokenFile`
+always: its content is sent to the server, which the same kubeconfig chooses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from gitfed import errors
+from gitfed.edges.kube import tokens
+from gitfed.text import yaml
+from gitfed.text.build import YamlError
+
+_LARGEST = 4 << 20
+_FILES = {
+    "cluster": ("certificate-authority",),
+    "user": ("client-certificate", "client-key", "tokenFile"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One context with its cluster and user; paths are absolute and allowed."""
+
+    name: str
+    file: Path
+    """The file that holds the context."""
+    cluster: Mapping[str, Any]
+    user: Mapping[str, Any]
+    for_cluster: str
+    """The declared cluster, for messages."""
+
+    @property
+    def server(self) -> str:
+        return str(self.cluster.get("server") or "")
+
+    @property
+    def token_file(self) -> str:
+        """ "" when the entry has a token beside it, which goes first."""
+        return "" if self.user.get("token") else str(self.user.get("tokenFile") or "")
+
+
+@dataclass(frozen=True, slots=True)
+class Kubeconfig:
+    """All files together. Each entry remembers its file: relative paths in it start there."""
+
+    for_cluster: str
+    files: str
+    contexts: Mapping[str, tuple[Path, Mapping[str, Any]]]
+    clusters: Mapping[str, tuple[Path, Mapping[str, Any]]]
+    users: Mapping[str, tuple[Path, Mapping[str, Any]]]
+
+    def pick(self, name: str, *, allowed: tuple[Path, ...] = ()) -> Entry:
+        """The context `name`, which must exist. Raises CredentialsError for what it refers to: missing or refused."""
+        file, context = self.contexts[name]
+        where = f"cluster {self.for_cluster}: context {name} of {file}"
+        target = str(context.get("cluster") or "")
+        if target not in self.clusters:
+            raise errors.CredentialsError(
+                f"{where} refers to cluster {target!r}, which the kubeconfig does not have", cluster=self.for_cluster
+            )
+        who = str(context.get("user") or "")
+        if who and who not in self.users:
+            raise errors.CredentialsError(
+                f"{where} refers to user {who!r}, which the kubeconfig does not have", cluster=self.for_cluster
+            )
+        return Entry(
+            name=name,
+            file=file,
+            cluster=self._with_files("cluster", where, *self.clusters[target], allowed),
+            user=self._with_files("user", where, *self.users[who], allowed) if who else {},
+            for_cluster=self.for_cluster,
+        )
+
+    def _with_files(
+        self, what: str, where: str, file: Path, members: Mapping[str, Any], allowed: tuple[Path, ...]
+    ) -> Mapping[str, Any]:
+        resolved = dict(members)
+        for member in _FILES[what]:
+            named = members.get(member)
+            if not named or (member != "tokenFile" and members.get(f"{member}-data")):
+                resolved.pop(member, None)
+                continue
+            # Symbolic links are followed before the question is asked where the file lies.
+            path = (file.parent / str(named)).expanduser().resolve()
+            roots = [root.resolve() for root in allowed]
+            if member != "tokenFile":
+                roots.append(file.parent.resolve())
+            if not any(path.is_relative_to(root) for root in roots):
+                raise errors.CredentialsError(
+                    f"{where}: {member} {named} is refused",
+                    cluster=self.for_cluster,
+                    hint="put the content into the kubeconfig, or allow its directory",
+                )
+            resolved[member] = str(path)
+        return resolved
+
+
+def read(cluster: str, paths: tuple[Path, ...]) -> Kubeconfig:
+    """Merge the files: of two entries with one name the first counts (Kubernetes: merging kubeconfig files).
+
+    Of several files those that do not exist are passed over. Raises CredentialsError.
+    """
+    found: dict[str, dict[str, tuple[Path, Mapping[str, Any]]]] = {"contexts": {}, "clusters": {}, "users": {}}
+    existing = [path for path in paths if path.exists()]
+    if not existing:
+        names = ", ".join(map(str, paths))
+        raise errors.CredentialsError(f"cluster {cluster}: kubeconfig {names} does not exist", cluster=cluster)
+    for path in existing:
+        content = _parse(cluster, path)
+        for section, entries in found.items():
+            listed = content.get(section) or []
+            for entry in listed if isinstance(listed, list) else [listed]:
+                member = section.removesuffix("s")
+                inner = entry.get(member) if isinstance(entry, dict) else None
+                if not isinstance(entry, dict) or not entry.get("name") or not isinstance(inner, dict | None):
+                    raise errors.CredentialsError(
+                        f"cluster {cluster}: kubeconfig {path}: {section} must be a list of names with a {member} each",
+                        cluster=cluster,
+                    )
+                entries.setdefault(str(entry["name"]), (path, inner or {}))
+    return Kubeconfig(cluster, ", ".join(map(str, existing)), found["contexts"], found["clusters"], found["users"])
+
+
+def _parse(cluster: str, path: Path) -> dict[str, Any]:
+    try:
+        with path.open("rb") as file:
+            data = file.read(_LARGEST + 1)
+    except OSError as error:
+        raise errors.CredentialsError(
+            f"cluster {cluster}: kubeconfig {path}: {error.strerror}", cluster=cluster
+        ) from error
+    if len(data) > _LARGEST:
+        raise errors.CredentialsError(f"cluster {cluster}: kubeconfig {path} is larger than 4 MiB", cluster=cluster)
+    try:
+        documents = yaml.load_all(data)
+    except YamlError as error:
+        raise errors.CredentialsError(f"cluster {cluster}: kubeconfig {path}:{error}", cluster=cluster) from error
+    content = documents[0] if documents else {}
+    if not isinstance(content, dict):
+        raise errors.CredentialsError(f"cluster {cluster}: kubeconfig {path} is no mapping", cluster=cluster)
+    return content
+
+
+def act_as(user: Mapping[str, Any]) -> dict[str, str]:
+    """Impersonation headers of a user entry. Left out, gitfed would act with more rights than the file grants."""
+    headers = {}
+    if user.get("as"):
+        headers["Impersonate-User"] = str(user["as"])
+    if user.get("as-uid"):
+        headers["Impersonate-Uid"] = str(user["as-uid"])
+    groups = user.get("as-groups") or []
+    if len(groups) == 1:
+        headers["Impersonate-Group"] = str(groups[0])
+    elif groups:
+        raise errors.CredentialsError("impersonating several groups is not supported (as-groups)")
+    return headers
+
+
+async def load(entry: Entry, configuration: Any, *, runs_program: bool) -> None:
+    """Let the client library put the context's TLS settings and credential into its Configuration.
+
+    Runs the `exec` program or asks the login service when the entry has one; the caller has decided that it may.
+    Raises CredentialsError.
+    """
+    from kubernetes.aio.config import ConfigException
+    from kubernetes.aio.config.kube_config import KubeConfigLoader
+
+    where = f"cluster {entry.for_cluster}: context {entry.name} of {entry.file}"
+    proxy = configuration.proxy
+    document = {
+        "contexts": [{"name": entry.name, "context": {"cluster": "cluster", "user": "user"}}],
+        "clusters": [{"name": "cluster", "cluster": dict(entry.cluster)}],
+        "users": [{"name": "user", "user": {**entry.user, "tokenFile": None}}],
+    }
+    try:
+        loader = KubeConfigLoader(document, active_context=entry.name)
+        await loader.load_and_set(configuration)
+    except (ConfigException, ValueError, TypeError, KeyError, OSError) as error:
+        raise errors.CredentialsError(f"{where}: {error}", cluster=entry.for_cluster) from error
+    configuration.proxy = configuration.proxy or proxy
+    if entry.token_file:
+        # Not by the library: it would read the file once, and keep the line's end.
+        tokens.TokenFile(entry.for_cluster, Path(entry.token_file)).attach(configuration)
+    if runs_program and not configuration.api_key.get("BearerToken") and not configuration.cert_file:
+        # The library logs why, and goes on without a credential.
+        raise errors.CredentialsError(f"{where}: its program gave no credential", cluster=entry.for_cluster)
+    if runs_program and hasattr(loader, "exec_plugin_expiry"):
+
+        async def before_it_expires(current: Any) -> None:
+            await loader.load_from_exec_plugin()  # asks the program only when the token is about to expire
+            current.api_key["BearerToken"] = loader.token
+
+        configuration.refresh_api_key_hook = before_it_expires

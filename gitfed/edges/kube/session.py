@@ -1,0 +1,269 @@
+"""One cluster's HTTP: every request that gitfed sends to a cluster goes through a `Session`.
+
+It adds the credential, holds back what exceeds the cluster's request budget, ends every wait, and raises
+`gitfed.errors` (by `translate`). Bodies go out and come in as plain JSON through orjson. It knows no kinds (that is
+`discovery`) and tries nothing twice but one request after a 401, when the credential can be renewed.
+
+TLS, client certificates, tokens and proxies are set up by the client library from its Configuration; the connections
+are aiohttp's, kept open and shared by all requests. Redirects are never followed: the credential belongs to one
+scheme, host and port.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Container, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any, Self
+from urllib.parse import urlencode
+
+import aiohttp
+import orjson
+import yarl
+
+from gitfed import errors
+from gitfed.edges.kube import translate
+from gitfed.edges.kube.credentials import Connection
+from gitfed.model.base import ClusterName
+
+JSON = "application/json"
+APPLY = "application/apply-patch+yaml"
+MERGE_PATCH = "application/merge-patch+json"
+JSON_PATCH = "application/json-patch+json"
+
+TIMEOUT = 32.0
+"""Seconds for one request (Karmada: the member client's timeout)."""
+CONCURRENCY = 16
+"""Requests to one cluster at a time. Watches do not count: they are open nearly always."""
+_CONNECT = 10.0
+_LARGEST = 256 << 20
+"""Bytes of one answer; a list is read in pages far below. A member must not be able to exhaust our memory."""
+_LONGEST_LINE = 16 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """An answer below 300, or with a status that the caller allowed."""
+
+    status: int
+    data: bytes
+    headers: Mapping[str, str]
+
+    def json(self) -> Any:
+        """The body's value. Raises ValueError when it is no JSON."""
+        return orjson.loads(self.data)
+
+
+class Session:
+    """Use as `async with Session(name, connection) as session`, or call `close`. Opens with the first request."""
+
+    def __init__(
+        self, cluster: ClusterName, connection: Connection, *, concurrency: int = CONCURRENCY, timeout: float = TIMEOUT
+    ) -> None:
+        self.cluster = cluster
+        self.connection = connection
+        self.concurrency = concurrency
+        self._timeout = timeout
+        self._slots = asyncio.Semaphore(concurrency)
+        self._opening = asyncio.Lock()
+        self._http: aiohttp.ClientSession | None = None
+        self._configuration: Any = None
+        self._options: dict[str, Any] = {}
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        """Close all connections; watches that are still open end with ClusterUnreachable."""
+        http, self._http = self._http, None
+        if http is not None:
+            await http.close()
+
+    async def request(
+        self,
+        method: str,
+        path: str,
+        *,
+        query: Mapping[str, str] | None = None,
+        body: object = None,
+        content_type: str = JSON,
+        accept: str = JSON,
+        headers: Mapping[str, str] | None = None,
+        timeout: float | None = None,
+        allow: Container[int] = (),
+        redact: translate.Redact | None = None,
+    ) -> Answer:
+        """Send one request and read the whole answer.
+
+        `path` is percent-encoded and begins with "/"; `query` is not encoded yet. `body` is JSON, or bytes that are
+        sent as they are. Statuses of 300 and above raise, except those in `allow`. `redact` is applied to the texts
+        of a refusal. Raises the classes of `errors.ClusterError`.
+        """
+        data = body if body is None or isinstance(body, bytes) else orjson.dumps(body)
+        send = {"Accept": accept}
+        if data is not None:
+            send["Content-Type"] = content_type
+        if headers:
+            send.update(headers)
+        seconds = self._timeout if timeout is None else timeout
+        async with self._slots:
+            answer = await self._send(method, path, query, data, send, seconds)
+            if answer.status == 401 and 401 not in allow and self.connection.renew is not None:
+                await self.connection.renew(self._configuration)
+                answer = await self._send(method, path, query, data, send, seconds)
+        if answer.status >= 300 and answer.status not in allow:
+            raise translate.failure(self.cluster, answer.status, answer.data, answer.headers, redact=redact)
+        return answer
+
+    async def json(self, method: str, path: str, **options: Any) -> dict[str, Any]:
+        """`request`, and the answer's JSON object. Raises ClusterFailed when the answer is none."""
+        answer = await self.request(method, path, **options)
+        try:
+            value = answer.json()
+        except ValueError:
+            value = None
+        if not isinstance(value, dict):
+            raise translate.broken(self.cluster, f"{method} {path}: the answer is no JSON object")
+        return value
+
+    async def _send(
+        self,
+        method: str,
+        path: str,
+        query: Mapping[str, str] | None,
+        data: bytes | None,
+        headers: dict[str, str],
+        seconds: float,
+    ) -> Answer:
+        try:
+            async with asyncio.timeout(seconds):
+                http = self._http or await self._open()
+                async with http.request(
+                    method,
+                    self._url(path, query),
+                    data=data,
+                    headers={**headers, **await self._identity()},
+                    **self._options,
+                ) as response:
+                    return Answer(response.status, await self._read(response), response.headers)
+        except translate.NO_ANSWER as error:
+            raise translate.unreachable(self.cluster, error) from error
+
+    async def _read(self, response: aiohttp.ClientResponse) -> bytes:
+        content = response.content
+        parts: list[bytes] = []
+        size = 0
+        while part := await content.readany():
+            parts.append(part)
+            size += len(part)
+            if size > _LARGEST:
+                raise translate.broken(self.cluster, f"an answer of more than {_LARGEST >> 20} MiB is not read")
+        return parts[0] if len(parts) == 1 else b"".join(parts)
+
+    @asynccontextmanager
+    async def lines(self, path: str, query: Mapping[str, str], *, idle: float) -> AsyncIterator[AsyncIterator[bytes]]:
+        """Open a watch: an iterator of its lines (JSON texts without the newline), ended by the server.
+
+        `idle` seconds without a byte raise ClusterUnreachable, as does a broken connection; a refusal raises its class.
+        Takes no slot of the request budget.
+        """
+        try:
+            async with asyncio.timeout(self._timeout):
+                http = self._http or await self._open()
+                response = await http.request(
+                    "GET",
+                    self._url(path, query),
+                    headers={"Accept": JSON, **await self._identity()},
+                    timeout=aiohttp.ClientTimeout(total=None, sock_connect=_CONNECT, sock_read=idle),
+                    **{name: value for name, value in self._options.items() if name != "timeout"},
+                )
+        except translate.NO_ANSWER as error:
+            raise translate.unreachable(self.cluster, error) from error
+        try:
+            if response.status >= 300:
+                try:
+                    async with asyncio.timeout(self._timeout):
+                        data = await self._read(response)
+                except translate.NO_ANSWER as error:
+                    raise translate.unreachable(self.cluster, error) from error
+                if response.status == 401 and self.connection.renew is not None:
+                    await self.connection.renew(self._configuration)
+                raise translate.failure(self.cluster, response.status, data, response.headers)
+            yield self._split(response)
+        finally:
+            response.close()
+
+    async def _split(self, response: aiohttp.ClientResponse) -> AsyncIterator[bytes]:
+        """aiohttp's own `readline` refuses lines longer than its buffer; objects of 3 MiB are allowed."""
+        rest = bytearray()
+        try:
+            async for chunk in response.content.iter_any():
+                if b"\n" not in chunk:
+                    rest += chunk
+                    if len(rest) > _LONGEST_LINE:
+                        raise translate.broken(self.cluster, "a watch event of more than 16 MiB is not read")
+                    continue
+                first, *others = chunk.split(b"\n")
+                rest += first
+                if rest:
+                    yield bytes(rest)
+                rest = bytearray(others.pop())
+                for line in others:
+                    if line:
+                        yield line
+        except translate.NO_ANSWER as error:
+            raise translate.unreachable(self.cluster, error) from error
+
+    def _url(self, path: str, query: Mapping[str, str] | None) -> yarl.URL:
+        # `encoded`: names hold characters (a colon in a role's name) that a second quoting would change.
+        text = f"{self.connection.server}{path}"
+        return yarl.URL(f"{text}?{urlencode(query)}" if query else text, encoded=True)
+
+    async def _identity(self) -> dict[str, str]:
+        token = await self._configuration.get_api_key_with_prefix("BearerToken")
+        extra = self.connection.headers
+        return {**extra, "Authorization": token} if token else dict(extra)
+
+    async def _open(self) -> aiohttp.ClientSession:
+        async with self._opening:
+            if self._http is not None:
+                return self._http
+            from kubernetes.aio.client.rest import RESTClientObject
+
+            configuration = await self.connection.configure()
+            try:
+                tls = RESTClientObject(configuration)
+            except OSError as error:  # ssl.SSLError among them: certificates that do not parse or match
+                raise errors.CredentialsError(
+                    f"cluster {self.cluster}: {self.connection.source}: unusable certificates: {error}",
+                    cluster=self.cluster,
+                ) from error
+            self._configuration = configuration
+            self._options = {
+                "allow_redirects": False,
+                "timeout": aiohttp.ClientTimeout(total=None, sock_connect=_CONNECT),
+            }
+            if configuration.tls_server_name:
+                self._options["server_hostname"] = configuration.tls_server_name
+            if tls.proxy:
+                self._options["proxy"] = tls.proxy
+            if tls.proxy_headers:
+                self._options["proxy_headers"] = tls.proxy_headers
+            self._http = aiohttp.ClientSession(
+                # No limit: watches hold connections of their own beside the `concurrency` requests.
+                connector=aiohttp.TCPConnector(limit=0, ssl=tls.ssl_context),
+                # Proxies of the environment are the connection's business; the other thing that aiohttp would take
+                # from there is a password for this host from a .netrc file.
+                trust_env=False,
+                cookie_jar=aiohttp.DummyCookieJar(),
+                headers={"User-Agent": "gitfed"},
+                read_bufsize=1 << 20,
+            )
+            return self._http

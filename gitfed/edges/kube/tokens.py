@@ -1,0 +1,52 @@
+"""A bearer token in a file that somebody renews: a mounted Secret, a pod's service account."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Any
+
+from gitfed import errors
+
+REREAD = 300.0
+"""Seconds after which a token is read again (Karmada: every 5 minutes, and at once after a 401)."""
+_LARGEST = 64 << 10
+
+
+class TokenFile:
+    def __init__(self, cluster: str, path: Path) -> None:
+        self._cluster = cluster
+        self._path = path
+        self._read_at = 0.0
+
+    def read(self) -> str:
+        """The token. Raises CredentialsError; the message names the file and never its content."""
+        try:
+            with self._path.open("rb") as file:
+                data = file.read(_LARGEST + 1)
+        except OSError as error:
+            raise errors.CredentialsError(
+                f"cluster {self._cluster}: {self._path}: {error.strerror}", cluster=self._cluster
+            ) from error
+        text = data.decode("latin-1").strip()
+        if not text or len(data) > _LARGEST or not text.isprintable() or not text.isascii():
+            raise errors.CredentialsError(
+                f"cluster {self._cluster}: {self._path} holds no token", cluster=self._cluster
+            )
+        return text
+
+    def attach(self, configuration: Any) -> None:
+        """Make the client library ask here before each request."""
+        self._set(configuration)
+        configuration.refresh_api_key_hook = self._when_old
+
+    async def renew(self, configuration: Any) -> None:
+        self._set(configuration)
+
+    def _when_old(self, configuration: Any) -> None:
+        if time.monotonic() - self._read_at >= REREAD:
+            self._set(configuration)
+
+    def _set(self, configuration: Any) -> None:
+        configuration.api_key["BearerToken"] = f"Bearer {self.read()}"
+        self._read_at = time.monotonic()

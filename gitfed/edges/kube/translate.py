@@ -1,0 +1,170 @@
+"""The only place that sees how a cluster fails: HTTP answers and the client's exceptions → `gitfed.errors`.
+
+Callers choose by class (`errors.ObjectConflict`, …) and by `retry`, never by text. Texts of the server are shortened
+and go through the caller's `redact`, because an API server quotes refused values, a Secret's included.
+"""
+
+from __future__ import annotations
+
+import re
+import ssl
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import aiohttp
+import orjson
+
+from gitfed import errors
+
+Redact = Callable[[str], str]
+
+OTHER_UID = "OtherUid"
+IMMUTABLE = "Immutable"
+TERMINATING = "NamespaceTerminating"
+"""Reasons that `apply` acts on; the last is Kubernetes' own."""
+
+_IMMUTABLE = re.compile(r"immutable|updates to .* are forbidden|may not (?:be )?change|cannot be changed", re.I | re.S)
+_LONGEST = 800
+"""Characters of a server's text that we pass on: one that quotes a whole object helps nobody."""
+
+
+def failure(
+    cluster: str, status: int, data: bytes, headers: Mapping[str, str] | None = None, *, redact: Redact | None = None
+) -> errors.ClusterError:
+    """The exception for an answer of 300 or above. `data` may be a Kubernetes Status, plain text, or a proxy's page."""
+    body = _status_body(data)
+    reason = str(body.get("reason") or "")
+    details: Mapping[str, Any] = body["details"] if isinstance(body.get("details"), dict) else {}
+    raw_text = str(body.get("message") or "") or _plain(data) or f"HTTP {status}"
+    text = shorten(redact(raw_text) if redact else raw_text)
+    message = f"cluster {cluster}: {text}"
+
+    if status < 400:
+        return errors.ClusterError(
+            f"cluster {cluster}: the server answered with a redirect (HTTP {status}), which is not followed",
+            cluster=cluster,
+            status=status,
+            hint="credentials are sent to the configured server only; configure the final address",
+        )
+    if status == 401 or (status == 403 and _lacks_rights(body, raw_text)):
+        return errors.Unauthorized(message, cluster=cluster, status=status, reason=reason)
+    if status == 404:
+        return errors.ObjectNotFound(message, cluster=cluster, status=status, reason=reason)
+    if status == 409:
+        if reason == "AlreadyExists":
+            return errors.ObjectExists(message, cluster=cluster, status=status, reason=reason)
+        return errors.ObjectConflict(message, cluster=cluster, reason=reason, causes=_causes(details, redact))
+    if status == 410:
+        return errors.HistoryGone(message, cluster=cluster, status=status, reason=reason)
+    if status in (429, 503):
+        return errors.ClusterBusy(message, cluster=cluster, status=status, retry_after=_retry_after(details, headers))
+    if status < 500 or _refuses_the_object(raw_text):
+        return errors.ObjectInvalid(message, cluster=cluster, status=status, reason=_why_invalid(reason, details))
+    return errors.ClusterFailed(message, cluster=cluster, status=status, reason=reason)
+
+
+def unreachable(cluster: str, error: BaseException) -> errors.ClusterError:
+    """The exception for a request that got no answer: every class that aiohttp, ssl and the system raise."""
+    certificate = _certificate_error(error)
+    if certificate is not None:
+        return errors.ClusterUnreachable(
+            f"cluster {cluster}: the server's certificate is not trusted: {certificate}",
+            cluster=cluster,
+            reason="Certificate",
+            hint="check certificate-authority-data, caBundle and the server's name",
+        )
+    if isinstance(error, TimeoutError):
+        return errors.ClusterUnreachable(f"cluster {cluster}: no answer in time", cluster=cluster, reason="Timeout")
+    if isinstance(error, aiohttp.InvalidURL):
+        return errors.CredentialsError(f"cluster {cluster}: bad server address: {error}", cluster=cluster)
+    text = shorten(str(error)) or type(error).__name__
+    return errors.ClusterUnreachable(f"cluster {cluster}: {text}", cluster=cluster, reason=type(error).__name__)
+
+
+def broken(cluster: str, what: str) -> errors.ClusterError:
+    """The exception for an answer that is no JSON, or not the JSON that was asked for."""
+    return errors.ClusterFailed(f"cluster {cluster}: {what}", cluster=cluster, reason="BadAnswer")
+
+
+NO_ANSWER = (aiohttp.ClientError, TimeoutError, OSError)
+"""What a request that got no answer raises; to be handed to `unreachable`."""
+
+
+def said(error: errors.GitfedError) -> str:
+    """The message without the cluster's name, for places that show the cluster beside it."""
+    cluster = getattr(error, "cluster", "")
+    return error.message.removeprefix(f"cluster {cluster}: ") if cluster else error.message
+
+
+def shorten(text: str) -> str:
+    """Both ends stay: what it is about, and (after the quoted value) what is wrong with it."""
+    text = text.strip()
+    if len(text) <= _LONGEST:
+        return text
+    return f"{text[: _LONGEST // 2].rstrip()} … {text[-_LONGEST // 2 :].lstrip()}"
+
+
+def _status_body(data: bytes) -> Mapping[str, Any]:
+    try:
+        body = orjson.loads(data)
+    except orjson.JSONDecodeError:
+        return {}
+    return body if isinstance(body, dict) and body.get("kind") == "Status" else {}
+
+
+def _plain(data: bytes) -> str:
+    """An answer that is no Status. Pages of proxies are markup that nobody wants in a message."""
+    text = data[: 4 * _LONGEST].decode("utf-8", "replace").strip()
+    return "" if text.startswith(("<", "{", "[")) else text
+
+
+def _lacks_rights(body: Mapping[str, Any], text: str) -> bool:
+    """403 says two things: these credentials may not do that, or admission (webhook, quota) refuses this object."""
+    return not body or text.startswith("forbidden: ") or ' is forbidden: User "' in text
+
+
+def _refuses_the_object(text: str) -> bool:
+    """Kubernetes: an apply with unknown fields, wrong types or repeated keys is 500; trying again is no help."""
+    return text.startswith(("failed to create typed patch object", "failed to convert new object"))
+
+
+def _causes(details: Mapping[str, Any], redact: Redact | None) -> tuple[tuple[str, str], ...]:
+    found = [cause for cause in details.get("causes") or () if isinstance(cause, dict)]
+    texts = [(str(cause.get("field") or ""), shorten(str(cause.get("message") or ""))) for cause in found]
+    return tuple((field, redact(text) if redact else text) for field, text in texts)
+
+
+def _why_invalid(reason: str, details: Mapping[str, Any]) -> str:
+    """The server's reason, or a finer one: OTHER_UID, IMMUTABLE if it complains of nothing else, TERMINATING."""
+    causes = [cause for cause in details.get("causes") or () if isinstance(cause, dict)]
+    if any(cause.get("field") == "metadata.uid" for cause in causes):
+        return OTHER_UID
+    if any(cause.get("reason") == TERMINATING for cause in causes):
+        return TERMINATING
+    if causes and all(_IMMUTABLE.search(str(cause.get("message") or "")) for cause in causes):
+        return IMMUTABLE
+    return reason
+
+
+def _retry_after(details: Mapping[str, Any], headers: Mapping[str, str] | None) -> float | None:
+    """Seconds to wait. The header may also be a date; then the caller's own delays serve."""
+    for value in (details.get("retryAfterSeconds"), (headers or {}).get("Retry-After")):
+        try:
+            seconds = float(value) if value is not None else 0.0
+        except (TypeError, ValueError):
+            continue
+        if 0 < seconds < 86_400:
+            return seconds
+    return None
+
+
+def _certificate_error(error: BaseException | None) -> str | None:
+    """aiohttp wraps the ssl module's exception; the reason ("hostname mismatch", "self-signed") is inside."""
+    while error is not None:
+        if isinstance(error, ssl.SSLCertVerificationError):
+            return str(error.verify_message or error.reason or error)
+        if isinstance(error, aiohttp.ServerFingerprintMismatch):
+            return "fingerprint mismatch"
+        inner = getattr(error, "certificate_error", None) or getattr(error, "os_error", None)
+        error = inner if isinstance(inner, BaseException) and inner is not error else error.__cause__
+    return None
