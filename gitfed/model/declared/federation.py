@@ -1,0 +1,231 @@
+"""gitfed's own kinds: Federation, the settings of one repository, and PlacementTest, its golden tests."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from datetime import timedelta
+from typing import Annotated, Literal
+
+from pydantic import Field, StrictInt
+
+from gitfed.model.declared import names
+from gitfed.model.declared.shape import Declared, Duration, Finding, Flag, ObjectMeta, Part, Required, Text
+
+API_VERSION = "gitfed.io/v1alpha1"
+
+_Count = Annotated[StrictInt, Field(ge=0)]
+_Percent = Annotated[StrictInt, Field(ge=0, le=100)]
+_MINUTE = timedelta(minutes=1)
+_LONGEST_PATTERN = 200
+_QUANTIFIED_GROUP = re.compile(r"\)[*+{]")
+_UNBOUNDED = re.compile(r"(?<!\\)[*+]|\{\d*,\d*\}")
+_BRANCH = re.compile(r"(?![-/.])(?!.*(//|\.\.|@\{|\.lock$|/$|\.$))[^\x00-\x20\x7f~^:?*\[\\]+")
+
+FEATURE_GATES = {
+    "Failover": True,
+    "GracefulEviction": True,
+    "StatefulFailoverInjection": True,
+    "MultiplePodTemplatesScheduling": True,
+    "CustomizedClusterResourceModeling": True,
+    "PriorityBasedScheduling": True,
+    "FederatedQuotaEnforcement": True,
+    "PropagateDeps": True,
+    "ResourceQuotaEstimate": True,
+    "WorkloadAffinity": True,
+    "ControllerPriorityQueue": False,
+    "MultiClusterService": False,
+    "PropagationPolicyPreemption": False,
+    "SchedulingOvercommitProtection": False,
+}
+"""Karmada's names and our defaults."""
+
+
+class Sources(Part):
+    """Which files of the repository are read: gitignore-like globs, `**` for any depth."""
+
+    include: Annotated[tuple[Required, ...], Field(min_length=1)] = ("**/*.yaml", "**/*.yml", "**/*.json")
+    exclude: tuple[Required, ...] = (".github/**",)
+
+
+class Sync(Part):
+    interval: Duration = _MINUTE
+    prune: Flag = True
+    self_heal: Flag = True
+    on_invalid_file: Literal["hold", "reject"] = "hold"
+    health_timeout: Duration = 5 * _MINUTE
+
+
+class Guards(Part):
+    max_deletions: _Count = 50
+    max_deletion_percent: _Percent = 25
+    max_moved_replicas_percent: _Percent = 25
+    max_clusters_touched: _Count | None = None
+    approvers: tuple[Required, ...] = ()
+
+
+class FailoverSettings(Part):
+    enabled: Flag = True
+    eviction_timeout: Duration = 5 * _MINUTE
+    not_ready_toleration_seconds: _Count = 300
+    unreachable_toleration_seconds: _Count = 300
+    graceful_eviction_timeout: Duration = 10 * _MINUTE
+    max_unreachable_percent: _Percent = 50
+    start_without_confirmation: Flag = False
+
+
+class Namespaces(Part):
+    auto_propagate: Flag = True
+    skip: tuple[Required, ...] = ("kube-.*",)
+
+    def skips(self, namespace: str) -> bool:
+        """Whether a pattern of `skip` matches the whole name."""
+        return any(re.fullmatch(pattern, namespace) for pattern in self.skip)
+
+
+class Scheduling(Part):
+    empty_workload_propagation: Flag = False
+    deschedule_interval: Duration = 2 * _MINUTE
+    unschedulable_threshold: Duration = 5 * _MINUTE
+
+
+class State(Part):
+    branch: Required = "gitfed/state"
+    facts_branch: Required = "gitfed/facts"
+    url: Text | None = None
+    push: Flag = True
+
+
+class Render(Part):
+    branch: Required | None = None
+
+
+class FederationSpec(Part):
+    sources: Sources = Field(default_factory=Sources)
+    sync: Sync = Field(default_factory=Sync)
+    guards: Guards = Field(default_factory=Guards)
+    failover: FailoverSettings = Field(default_factory=FailoverSettings)
+    namespaces: Namespaces = Field(default_factory=Namespaces)
+    scheduling: Scheduling = Field(default_factory=Scheduling)
+    state: State = Field(default_factory=State)
+    render: Render = Field(default_factory=Render)
+    feature_gates: dict[str, Flag] = Field(default_factory=dict)
+
+
+class Federation(Declared):
+    kind: Literal["Federation"]
+    spec: FederationSpec = Field(default_factory=FederationSpec)
+
+    def gate(self, name: str) -> bool:
+        """Whether a feature of Karmada's name is on."""
+        return self.spec.feature_gates.get(name, FEATURE_GATES.get(name, False))
+
+    def findings(self) -> Iterator[Finding]:
+        if why := names.why_not_dns_label(self.metadata.name, 40):
+            # Part of `gitfed-inventory-<name>-<n>` and the value of a label.
+            yield Finding(("metadata", "name"), f"the name {self.metadata.name} {why}")
+        for gate in self.spec.feature_gates:
+            if gate not in FEATURE_GATES:
+                hint = ", ".join(sorted(FEATURE_GATES))
+                yield Finding(("spec", "featureGates", gate), f"unknown feature gate {gate}", f"known: {hint}")
+        for i, pattern in enumerate(self.spec.namespaces.skip):
+            if why := _why_not_pattern(pattern):
+                yield Finding(("spec", "namespaces", "skip", i), f"the pattern {pattern[:60]} {why}")
+        yield from self._branch_findings()
+        for name, span in (("interval", self.spec.sync.interval), ("healthTimeout", self.spec.sync.health_timeout)):
+            if not span:
+                yield Finding(("spec", "sync", name), f"{name} must be above 0")
+        if not self.spec.scheduling.deschedule_interval:
+            yield Finding(("spec", "scheduling", "descheduleInterval"), "descheduleInterval must be above 0")
+
+    def _branch_findings(self) -> Iterator[Finding]:
+        state = self.spec.state
+        branches: list[tuple[tuple[str, ...], str]] = [
+            (("state", "branch"), state.branch),
+            (("state", "factsBranch"), state.facts_branch),
+        ]
+        if self.spec.render.branch:
+            branches.append((("render", "branch"), self.spec.render.branch))
+        seen: set[str] = set()
+        for path, branch in branches:
+            if not _BRANCH.fullmatch(branch):
+                yield Finding(("spec", *path), f"{branch} is not a valid branch name")
+            if branch in seen:
+                yield Finding(("spec", *path), f"the branch {branch} is used twice", "each needs its own")
+            seen.add(branch)
+
+
+def unnamed() -> Federation:
+    """Every default, for a repository whose settings are missing."""
+    return Federation(api_version=API_VERSION, kind="Federation", metadata=ObjectMeta.model_construct(name="unnamed"))
+
+
+class Given(Part):
+    """What the test does to the fleet: `cluster/NAME`, `region/NAME`, `zone/NAME` or `provider/NAME` fail."""
+
+    fail: tuple[Annotated[str, Field(pattern=r"^(cluster|region|zone|provider)/.+$", strict=True)], ...] = ()
+    taint: tuple[Required, ...] = ()
+    until: Duration | None = None
+
+
+class WorkloadRef(Part):
+    api_version: Text = ""
+    kind: Required
+    namespace: Text = ""
+    name: Required
+
+
+class ExpectedClusters(Part):
+    min: _Count | None = None
+    max: _Count | None = None
+    include: tuple[Text, ...] = ()
+    exclude: tuple[Text, ...] = ()
+
+
+class Bounds(Part):
+    min: _Count | None = None
+    max: _Count | None = None
+
+
+class ExpectedReplicas(Part):
+    total: _Count | None = None
+    per_cluster: Bounds | None = None
+    cluster: dict[str, Bounds] = Field(default_factory=dict)
+    region: dict[str, Bounds] = Field(default_factory=dict)
+    zone: dict[str, Bounds] = Field(default_factory=dict)
+    provider: dict[str, Bounds] = Field(default_factory=dict)
+
+
+class Expectation(Part):
+    workload: WorkloadRef
+    clusters: ExpectedClusters | None = None
+    replicas: ExpectedReplicas | None = None
+
+
+class PlacementTestSpec(Part):
+    facts: Text | None = None
+    given: Given = Field(default_factory=Given)
+    expect: tuple[Expectation, ...] = ()
+    snapshot: Text | None = None
+
+
+class PlacementTest(Declared):
+    kind: Literal["PlacementTest"]
+    spec: PlacementTestSpec
+
+    def findings(self) -> Iterator[Finding]:
+        if not self.spec.expect and not self.spec.snapshot:
+            yield Finding(("spec",), "a test needs expect or snapshot, or it can never fail")
+
+
+def _why_not_pattern(pattern: str) -> str:
+    """Patterns run against every namespace, with an engine that can be made to backtrack for ever: keep them simple."""
+    if len(pattern) > _LONGEST_PATTERN:
+        return f"is longer than {_LONGEST_PATTERN} characters"
+    if _QUANTIFIED_GROUP.search(pattern) or len(_UNBOUNDED.findall(pattern)) > 3 or re.search(r"\\\d", pattern):
+        return "is too expensive: no repeated groups, no back references, at most three * or +"
+    try:
+        re.compile(pattern)
+    except re.error as problem:
+        return f"is not a regular expression: {problem.msg}"
+    return ""
