@@ -18,12 +18,10 @@ def json_patch(body: Any, ops: Any) -> Any:
     """``body`` after all operations, in order. Raises ``PatchError``: ``bad_request`` if ``ops`` is not a list of
     objects, ``unprocessable`` as soon as one operation fails (nothing of it is then done)."""
     if not isinstance(ops, list):
-        text = f"error decoding patch: json: cannot unmarshal {_json_type(ops)} into Go value of type []handlers.jsonPatchOp"
-        raise PatchError("bad_request", text)
+        raise _unreadable(ops, "[]handlers.jsonPatchOp")
     for op in ops:
         if not isinstance(op, dict):
-            text = f"error decoding patch: json: cannot unmarshal {_json_type(op)} into Go value of type handlers.jsonPatchOp"
-            raise PatchError("bad_request", text)
+            raise _unreadable(op, "handlers.jsonPatchOp")
     for op in ops:
         body = _carry_out(body, op)
     return body
@@ -57,6 +55,11 @@ def _carry_out(body: Any, op: dict[str, Any]) -> Any:
 
 def _refusal(why: str) -> PatchError:
     return PatchError("unprocessable", why)
+
+
+def _unreadable(value: Any, wanted: str) -> PatchError:
+    text = f"error decoding patch: json: cannot unmarshal {_json_type(value)} into Go value of type {wanted}"
+    return PatchError("bad_request", text)
 
 
 def _json_type(value: Any) -> str:
