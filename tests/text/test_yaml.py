@@ -361,6 +361,6 @@ def test_the_writer_is_canonical() -> None:
         'a:\n  b: "yes"\n  empty: {}\n  list:\n  - a: "1"\n    x: 1\n  - - 1\n    - - 2\n  - []\n  - {}\n'
         '  - "a: b"\ndate: 2026-01-01\nf: 1.5\nimage: reg.example:5000/web:1\n'
         f'? "{"k" * 200}"\n: 1\n'
-        'many: |+\n  a\n\n  b\n\n"n": null\nno-end: |-\n  a\n  b\n"
-        "script: |\n  function f()\n    return 1\n  end\nz: []\n'
+        'many: |+\n  a\n\n  b\n\n"n": null\nno-end: |-\n  a\n  b\n'
+        "script: |\n  function f()\n    return 1\n  end\nz: []\n"
     )

@@ -158,10 +158,9 @@ class Propagation(Declared):
                 yield Finding(("spec", "resourceSelectors", i), message)
         yield from spec.placement.findings(("spec", "placement"))
         suspension = spec.suspension
-        if suspension and suspension.dispatching and suspension.dispatching_on_clusters:
-            if suspension.dispatching_on_clusters.cluster_names:
-                message = "dispatching true and dispatchingOnClusters cannot be combined"
-                yield Finding(("spec", "suspension"), message)
+        listed = suspension.dispatching_on_clusters if suspension else None
+        if suspension and suspension.dispatching and listed and listed.cluster_names:
+            yield Finding(("spec", "suspension"), "dispatching true and dispatchingOnClusters cannot be combined")
         if spec.failover and spec.failover.application:
             if not spec.propagate_deps:
                 yield Finding(("spec", "failover", "application"), "application failover needs propagateDeps: true")

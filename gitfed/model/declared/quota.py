@@ -52,9 +52,7 @@ class FederatedResourceQuota(Declared):
                     sums[resource] += amount
         for resource, amount in overall.items():
             if amount < sums[resource]:
-                message = (
-                    f"overall {resource} {self.spec.overall[resource]} is less than its static assignments together"
-                )
+                message = f"overall {resource} {self.spec.overall[resource]} is less than its static assignments"
                 yield Finding(("spec", "overall", resource), message)
 
 
