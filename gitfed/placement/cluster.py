@@ -76,9 +76,18 @@ def candidate(declared: Cluster | None, facts: ClusterFacts) -> Candidate:
 def _with_reach(taints: list[Taint], reach: Reach) -> tuple[Taint, ...]:
     """A taint that says the same already is not doubled; one that a recovered cluster still carries is dropped."""
     said = {Reach.NOT_READY: NOT_READY, Reach.UNKNOWN: UNREACHABLE}.get(reach)
-    kept = [
-        taint for taint in taints if taint.effect != NO_SCHEDULE or taint.key not in (NOT_READY, UNREACHABLE)
-    ]
+    kept = [taint for taint in taints if taint.effect != NO_SCHEDULE or taint.key not in (NOT_READY, UNREACHABLE)]
     if said is not None:
         kept.append(Taint(said, "", NO_SCHEDULE))
     return tuple(kept)
+
+
+def candidates(declared: Mapping[str, Cluster], facts: Mapping[str, ClusterFacts]) -> tuple[Candidate, ...]:
+    """All clusters that the repository declares or the facts describe, sorted by name.
+
+    A declared cluster without facts is assumed: ready, with every API.
+    """
+    return tuple(
+        candidate(declared.get(name), facts.get(name) or ClusterFacts(name, assumed=True))
+        for name in sorted(declared.keys() | facts.keys())
+    )

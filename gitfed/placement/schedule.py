@@ -83,7 +83,7 @@ def schedule(request: Request, candidates: Sequence[Candidate]) -> Result:
             condition = ScheduledCondition(False, "NoClusterFit", filters.fit_message(reasons, len(candidates)))
             observed = request.observed_affinity if named else ""
             first_failure = Result(None, condition, _rejections(reasons), observed)
-    assert first_failure is not None, "there is always a group to try"  # noqa: S101
+    assert first_failure is not None, "there is always a group to try"
     return first_failure
 
 

@@ -1,0 +1,150 @@
+"""★ One question about an object, one answer: eight operations, asked of several sources in order.
+
+Precedence per exact apiVersion, kind and operation: a user's customization, a webhook, the bundled third-party rules,
+the native rules (Karmada: interpreters §1). The first source that handles the question decides; if it fails, nobody
+else is asked. A kind may take its operations from different sources.
+
+An answer is an `Answer` with the source's name. `Unknown` means that there is none: the rule failed (`permanent`: the
+same inputs fail again, somebody has to repair the rule) or could not be asked. Unknown is never turned into a
+default: the last decision stays. Nobody handling the question is not Unknown: then the default of the table applies.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, Generic, NamedTuple, Protocol, TypeAlias, TypeVar
+
+from gitfed.model.base import Body
+
+T = TypeVar("T")
+
+DEFAULT = "default"
+"""The `source` of an answer that no source gave."""
+
+
+class Operation(StrEnum):
+    REPLICA = "InterpretReplica"
+    COMPONENT = "InterpretComponent"
+    REVISE = "ReviseReplica"
+    RETAIN = "Retain"
+    AGGREGATE = "AggregateStatus"
+    STATUS = "InterpretStatus"
+    HEALTH = "InterpretHealth"
+    DEPENDENCY = "InterpretDependency"
+
+
+@dataclass(frozen=True, slots=True)
+class Answer(Generic[T]):
+    value: T
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class Unknown:
+    reason: str
+    source: str = ""
+    permanent: bool = True
+
+
+Result: TypeAlias = Answer[T] | Unknown
+
+
+class InterpretError(ValueError):
+    """A rule ran and failed: the object or the rule is wrong, and asking again gives the same."""
+
+
+class NoAnswer(Exception):
+    """A source could not be asked (a webhook is down, a script had to be killed): asking again may help."""
+
+
+class Replicas(NamedTuple):
+    count: int
+    requirements: Body | None
+    """Karmada's ReplicaRequirements `{nodeClaim?, resourceRequest?, …}`; None: one replica asks for nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Inputs:
+    """Arguments of one operation; which are set follows from the operation."""
+
+    object: Body
+    observed: Body | None = None
+    """Retain: the object as it is in the cluster."""
+    replicas: int = 0
+    """ReviseReplica."""
+    items: Sequence[Body] | None = None
+    """AggregateStatus: Karmada's AggregatedStatusItems."""
+    now: str = ""
+    """AggregateStatus: RFC 3339, UTC, whole seconds."""
+
+
+class Source(Protocol):
+    """One place where rules come from."""
+
+    @property
+    def name(self) -> str: ...
+
+    def handles(self, api_version: str, kind: str, operation: Operation) -> bool: ...
+
+    def answer(self, operation: Operation, inputs: Inputs) -> Any:
+        """The value of that operation. Raises InterpretError or NoAnswer."""
+
+
+class Interpreter:
+    """The sources of one commit, best first. Pure if they are."""
+
+    def __init__(self, sources: Sequence[Source]) -> None:
+        self._sources = tuple(sources)
+
+    def handles(self, body: Body, operation: Operation) -> bool:
+        """Whether any source has a rule, so that the answer will not be a default."""
+        return self._source(body, operation) is not None
+
+    def replicas(self, body: Body) -> Result[Replicas]:
+        """Default: no replicas, which is to say no workload."""
+        return self._ask(Operation.REPLICA, Inputs(body), lambda: Replicas(0, None))
+
+    def components(self, body: Body) -> Result[tuple[Body, ...]]:
+        """`{name, replicas, replicaRequirements?}`. Default: none, then `replicas` counts."""
+        return self._ask(Operation.COMPONENT, Inputs(body), tuple)
+
+    def revise_replica(self, body: Body, replicas: int) -> Result[Body]:
+        """The workload with that many replicas. Default: as it is."""
+        return self._ask(Operation.REVISE, Inputs(body, replicas=replicas), lambda: body)
+
+    def retain(self, desired: Body, observed: Body) -> Result[Body]:
+        """`desired` with what belongs to the cluster. Default: as desired."""
+        return self._ask(Operation.RETAIN, Inputs(desired, observed=observed), lambda: desired)
+
+    def aggregate_status(self, body: Body, items: Sequence[Body] | None, now: str) -> Result[Body]:
+        """The template with the status of all its copies taken together. Default: untouched."""
+        return self._ask(Operation.AGGREGATE, Inputs(body, items=items, now=now), lambda: body)
+
+    def status(self, observed: Body) -> Result[Body | None]:
+        """What of a copy's status is worth collecting. Default: all of it."""
+        return self._ask(Operation.STATUS, Inputs(observed), lambda: observed.get("status"))
+
+    def health(self, observed: Body) -> Result[bool]:
+        """Default: healthy."""
+        return self._ask(Operation.HEALTH, Inputs(observed), lambda: True)
+
+    def dependencies(self, body: Body) -> Result[tuple[Body, ...]]:
+        """`{apiVersion, kind, namespace?, name? | labelSelector?}`, sorted. Default: none."""
+        return self._ask(Operation.DEPENDENCY, Inputs(body), tuple)
+
+    def _source(self, body: Body, operation: Operation) -> Source | None:
+        api_version, kind = body["apiVersion"], body["kind"]
+        return next((source for source in self._sources if source.handles(api_version, kind, operation)), None)
+
+    def _ask(self, operation: Operation, inputs: Inputs, default: Callable[[], T]) -> Result[T]:
+        source = self._source(inputs.object, operation)
+        if source is None:
+            return Answer(default(), DEFAULT)
+        try:
+            return Answer(source.answer(operation, inputs), source.name)
+        except InterpretError as error:
+            return Unknown(str(error), source.name)
+        except NoAnswer as error:
+            return Unknown(str(error), source.name, permanent=False)

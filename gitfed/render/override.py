@@ -1,0 +1,240 @@
+"""Override policies: which of them change a manifest in a cluster, and in which order (Karmada: policies §4.1).
+
+All matching ClusterOverridePolicies first, then the OverridePolicies of the template's namespace; inside a kind from
+the least to the most precise selector, then by name, so that the more precise one writes last. Selectors look at the
+object when their kind's turn comes: a label that a cluster-wide policy added can select a namespaced one.
+
+Which rules hit a cluster depends on policy and cluster alone. `classes` uses that: it splits the clusters by the
+rules in force and renders once for each group, not once for each cluster.
+
+A rule that fails fails the manifest of those clusters only, as a whole. An override never changes which object it is:
+name, namespace, kind and group are what the inventory knows it by.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+from gitfed.model.base import Body, ObjectKey, group_of, key_of
+from gitfed.model.decisions import PolicyRef
+from gitfed.model.plan import Edit
+from gitfed.placement import affinity
+from gitfed.placement.cluster import Candidate
+from gitfed.placement.match import ANY, precision
+from gitfed.render import overriders
+
+if TYPE_CHECKING:
+    from gitfed.model.declared.policy import Override, Overriders, ResourceSelector
+    from gitfed.text.selector import Predicate
+
+_CLUSTER_WIDE = "ClusterOverridePolicy"
+
+
+class OverrideError(ValueError):
+    """A rule of `policy` failed. `pointer` is the place in the manifest that it names, "" if none."""
+
+    def __init__(self, policy: PolicyRef, message: str, pointer: str = "") -> None:
+        super().__init__(f"{policy}: {message}")
+        self.policy = policy
+        self.message = message
+        self.pointer = pointer
+
+
+@dataclass(frozen=True, slots=True)
+class Overridden:
+    """The manifest of some clusters after all overrides, or why there is none."""
+
+    clusters: tuple[str, ...]
+    """Sorted."""
+    body: Body
+    edits: tuple[Edit, ...] = ()
+    """Only those that changed something."""
+    applied: tuple[PolicyRef, ...] = ()
+    """One for each rule in force, in the order of application."""
+    error: OverrideError | None = None
+
+
+class _Selector(NamedTuple):
+    api_version: str
+    kind: str
+    namespace: str
+    name: str
+    implicit: int
+    labels: Predicate | None
+
+
+class Rule:
+    """One override rule. Compared by identity: there is one for each rule in the repository."""
+
+    __slots__ = ("_matches", "index", "overriders", "policy")
+
+    def __init__(self, policy: Override, index: int, matches: affinity.Predicate, overriders_: Overriders) -> None:
+        self.policy, self.index, self.overriders = policy, index, overriders_
+        self._matches = matches
+
+    def hits(self, candidate: Candidate) -> bool:
+        return self._matches(candidate)
+
+
+class _Policy:
+    __slots__ = ("namespace", "ref", "rules", "selectors", "source")
+
+    def __init__(self, source: Override) -> None:
+        self.source = source
+        self.namespace = "" if source.kind == _CLUSTER_WIDE else source.metadata.namespace or ""
+        self.ref = PolicyRef(source.kind, self.namespace, source.metadata.name)
+        self.selectors = [_selector(wanted, self.namespace) for wanted in source.spec.resource_selectors or ()]
+        self.rules = _rules(source)
+
+    def implicit(self, api_version: str, key: ObjectKey, labels: dict[str, str]) -> int:
+        """How precisely the policy selects the object; 0: not at all."""
+        if not self.selectors:
+            return ANY
+        best = 0
+        for wanted in self.selectors:
+            if (
+                wanted.implicit > best
+                and wanted.kind == key.kind
+                and wanted.api_version == api_version
+                and wanted.namespace in ("", key.namespace)
+                and wanted.name in ("", key.name)
+                and (wanted.labels is None or wanted.labels(labels))
+            ):
+                best = wanted.implicit
+        return best
+
+
+class OverrideIndex:
+    """All override policies of one commit, ready to be applied to many objects."""
+
+    def __init__(self, policies: Iterable[Override]) -> None:
+        compiled = [_Policy(policy) for policy in policies]
+        self._cluster_wide = [policy for policy in compiled if not policy.namespace]
+        self._namespaced: dict[str, list[_Policy]] = {}
+        for policy in compiled:
+            if policy.namespace:
+                self._namespaced.setdefault(policy.namespace, []).append(policy)
+
+    def plan_rules(self, body: Body, *, cluster_wide: bool) -> list[Rule]:
+        """The rules of one kind of policy that select this object, in the order of application."""
+        key = key_of(body)
+        policies = self._cluster_wide if cluster_wide else self._namespaced.get(key.namespace, ())
+        if not policies:
+            return []
+        labels = body["metadata"].get("labels") or {}
+        found = [(policy.implicit(body["apiVersion"], key, labels), policy) for policy in policies]
+        chosen = sorted((item for item in found if item[0]), key=lambda item: (item[0], item[1].ref.name))
+        return [rule for _, policy in chosen for rule in policy.rules]
+
+    def classes(self, body: Body, candidates: Sequence[Candidate]) -> list[Overridden]:
+        """The manifests of these clusters, clusters with equal rules together. Sorted by their first cluster."""
+        found: list[Overridden] = []
+        for group, after_wide in self._step((body, (), ()), candidates, cluster_wide=True):
+            if isinstance(after_wide, OverrideError):
+                found.append(Overridden(_names(group), body, error=after_wide))
+                continue
+            for subgroup, after in self._step(after_wide, group, cluster_wide=False):
+                if isinstance(after, OverrideError):
+                    found.append(Overridden(_names(subgroup), body, error=after))
+                else:
+                    found.append(Overridden(_names(subgroup), *after))
+        return sorted(found, key=lambda item: item.clusters)
+
+    def apply(self, body: Body, candidate: Candidate) -> Overridden:
+        """The manifest of one cluster. Raises OverrideError."""
+        only = self.classes(body, (candidate,))[0]
+        if only.error is not None:
+            raise only.error
+        return only
+
+    def _step(
+        self, state: _State, candidates: Sequence[Candidate], *, cluster_wide: bool
+    ) -> Iterator[tuple[Sequence[Candidate], _State | OverrideError]]:
+        rules = self.plan_rules(state[0], cluster_wide=cluster_wide)
+        for group, hitting in split(rules, candidates):
+            try:
+                yield group, _apply(state, hitting)
+            except OverrideError as error:
+                yield group, error
+
+
+_State = tuple[Body, tuple[Edit, ...], tuple[PolicyRef, ...]]
+
+
+def rule_key(rules: Sequence[Rule], candidate: Candidate) -> tuple[tuple[PolicyRef, int], ...]:
+    """Which of the rules hit a cluster: clusters with equal keys get equal manifests from equal bodies."""
+    return tuple((_ref(rule.policy), rule.index) for rule in rules if rule.hits(candidate))
+
+
+def split(rules: Sequence[Rule], candidates: Sequence[Candidate]) -> list[tuple[Sequence[Candidate], list[Rule]]]:
+    """The clusters grouped by the rules that hit them."""
+    groups: list[tuple[Sequence[Candidate], list[Rule]]] = [(candidates, [])]
+    for rule in rules:
+        refined: list[tuple[Sequence[Candidate], list[Rule]]] = []
+        for members, hitting in groups:
+            inside = [candidate for candidate in members if rule.hits(candidate)]
+            if not inside:
+                refined.append((members, hitting))
+            elif len(inside) == len(members):
+                refined.append((members, [*hitting, rule]))
+            else:
+                outside = [candidate for candidate in members if not rule.hits(candidate)]
+                refined += [(outside, hitting), (inside, [*hitting, rule])]
+        groups = refined
+    return groups
+
+
+def _apply(state: _State, rules: Iterable[Rule]) -> _State:
+    body, edits, applied = state
+    for rule in rules:
+        policy = _ref(rule.policy)
+        key = key_of(body)
+        try:
+            for what, changed in overriders.apply(body, rule.overriders):
+                if changed is not body:
+                    edits = (*edits, Edit(str(policy), rule.policy.origin, what))
+                    body = changed
+        except overriders.RuleError as error:
+            raise OverrideError(policy, str(error), error.path) from error
+        _require_same_object(policy, key, body)
+        applied = (*applied, policy)
+    return body, edits, applied
+
+
+def _require_same_object(policy: PolicyRef, key: ObjectKey, body: Body) -> None:
+    metadata = body.get("metadata")
+    api_version, kind = body.get("apiVersion"), body.get("kind")
+    if isinstance(metadata, dict) and isinstance(api_version, str) and isinstance(kind, str):
+        now = ObjectKey(group_of(api_version), kind, metadata.get("namespace") or "", metadata.get("name") or "")
+        if now == key:
+            return
+    raise OverrideError(policy, f"an override cannot change which object it is ({key})")
+
+
+def _selector(wanted: ResourceSelector, own: str) -> _Selector:
+    implicit, labels = precision(wanted.name, wanted.label_selector)
+    return _Selector(wanted.api_version, wanted.kind, wanted.namespace or own, wanted.name or "", implicit, labels)
+
+
+def _rules(policy: Override) -> list[Rule]:
+    """`overrideRules`, or without them the older pair of one target and its overriders."""
+    spec = policy.spec
+    if spec.override_rules:
+        return [
+            Rule(policy, index, affinity.compile(rule.target_cluster), rule.overriders)
+            for index, rule in enumerate(spec.override_rules)
+        ]
+    if spec.overriders is None:
+        return []
+    return [Rule(policy, 0, affinity.compile(spec.target_cluster), spec.overriders)]
+
+
+def _ref(policy: Override) -> PolicyRef:
+    namespace = "" if policy.kind == _CLUSTER_WIDE else policy.metadata.namespace or ""
+    return PolicyRef(policy.kind, namespace, policy.metadata.name)
+
+
+def _names(candidates: Iterable[Candidate]) -> tuple[str, ...]:
+    return tuple(sorted(candidate.name for candidate in candidates))

@@ -1,0 +1,110 @@
+"""What a template must not carry to a cluster: what an API server wrote into it (Karmada: policies §5.3).
+
+By kind alone, whatever the group: a Job of another group has the same generated labels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from typing import Any
+
+from gitfed.model.base import Body
+
+_METADATA = frozenset(
+    {
+        "creationTimestamp",
+        "deletionTimestamp",
+        "deletionGracePeriodSeconds",
+        "generation",
+        "managedFields",
+        "resourceVersion",
+        "selfLink",
+        "uid",
+        "ownerReferences",
+        "finalizers",
+    }
+)
+_REVISION = frozenset({"deployment.kubernetes.io/revision", "deployment.kubernetes.io/revision-history"})
+_CONTROLLER_UID = frozenset({"controller-uid", "batch.kubernetes.io/controller-uid"})
+_JOB_LABELS = _CONTROLLER_UID | {"job-name", "batch.kubernetes.io/job-name"}
+_TOKEN_TYPE = "kubernetes.io/service-account-token"
+
+
+def prune(body: Body) -> Body:
+    """The body without server-side fields; the very same one if it has none."""
+    if "status" in body:
+        body = {key: value for key, value in body.items() if key != "status"}
+    metadata = body.get("metadata") or {}
+    if not _METADATA.isdisjoint(metadata):
+        body = {**body, "metadata": _without(metadata, _METADATA)}
+    special = _BY_KIND.get(body["kind"])
+    return body if special is None else special(body)
+
+
+def _deployment(body: Body) -> Body:
+    return _trim(body, ("metadata", "annotations"), _REVISION)
+
+
+def _job(body: Body) -> Body:
+    body = _trim(body, ("spec",), frozenset({"ttlSecondsAfterFinished"}))
+    if (body.get("spec") or {}).get("manualSelector") is True:
+        return body
+    body = _trim(body, ("spec", "selector", "matchLabels"), _CONTROLLER_UID)
+    return _trim(body, ("spec", "template", "metadata", "labels"), _JOB_LABELS)
+
+
+def _secret(body: Body) -> Body:
+    """The token belongs to the cluster whose controller made it."""
+    if body.get("type") != _TOKEN_TYPE:
+        return body
+    body = _trim(body, ("metadata", "annotations"), frozenset({"kubernetes.io/service-account.uid"}))
+    return {**body, "data": None} if body.get("data") is not None else body
+
+
+def _service_account(body: Body) -> Body:
+    """The token secrets that older clusters made; all of them."""
+    secrets = body.get("secrets")
+    if not isinstance(secrets, list):
+        return body
+    prefix = f"{body['metadata']['name']}-token-"
+    kept = [item for item in secrets if not str((item or {}).get("name") or "").startswith(prefix)]
+    return body if len(kept) == len(secrets) else {**body, "secrets": kept}
+
+
+def _service(body: Body) -> Body:
+    """`None` makes a headless Service and is the user's; an address was given by a cluster."""
+    if (body.get("spec") or {}).get("clusterIP") == "None":
+        return body
+    return _trim(body, ("spec",), frozenset({"clusterIP", "clusterIPs"}))
+
+
+def _claim(body: Body) -> Body:
+    """Which node the volume was made for. An empty text names none and is left as it is."""
+    if not ((body.get("metadata") or {}).get("annotations") or {}).get("volume.kubernetes.io/selected-node"):
+        return body
+    return _trim(body, ("metadata", "annotations"), frozenset({"volume.kubernetes.io/selected-node"}))
+
+
+_BY_KIND: Mapping[str, Callable[[Body], Body]] = {
+    "Deployment": _deployment,
+    "Job": _job,
+    "Secret": _secret,
+    "ServiceAccount": _service_account,
+    "Service": _service,
+    "PersistentVolumeClaim": _claim,
+}
+
+
+def _trim(value: Any, path: tuple[str, ...], names: Collection[str]) -> Any:
+    """Without the members `names` of the map at `path`, by path-copy."""
+    if not isinstance(value, Mapping):
+        return value
+    if not path:
+        return _without(value, names) if any(name in value for name in names) else value
+    old = value.get(path[0])
+    new = _trim(old, path[1:], names)
+    return value if new is old else {**value, path[0]: new}
+
+
+def _without(value: Mapping[str, Any], names: Collection[str]) -> dict[str, Any]:
+    return {key: child for key, child in value.items() if key not in names}
