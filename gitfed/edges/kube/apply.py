@@ -139,8 +139,8 @@ async def _exists(target: Target, change: Change, resource: Resource, body: Body
         return await _adopt(target, change, resource, body, live)
     return _failed(
         change,
-        f"{change.key} exists in cluster {change.cluster} and is not managed by this federation; to take it over, annotate "
-        f"the template with {CONFLICT_RESOLUTION}: overwrite or give its policy conflictResolution: Overwrite",
+        f"{change.key} exists in cluster {change.cluster} and is not managed by this federation; to take it over, "
+        f"annotate its template with {CONFLICT_RESOLUTION}: overwrite (or conflictResolution: Overwrite in the policy)",
         reason="Exists",
     )
 
@@ -170,7 +170,8 @@ async def _adopt(
         if error.reason == translate.OTHER_UID:
             return _failed(change, "was replaced while it was taken over", retry=True)
         raise
-    return _done(target, change, "configured", stored, before=version)
+    unchanged = not target.dry_run and stored["metadata"].get("resourceVersion") == version
+    return _done(target, change, "unchanged" if unchanged else "configured", stored)
 
 
 async def _update(target: Target, change: Change, resource: Resource, body: Body) -> ApplyResult:
@@ -182,7 +183,11 @@ async def _update(target: Target, change: Change, resource: Resource, body: Body
         return _failed(change, translate.said(error), retry=True)
     if _kind(change) == _DEFINITION and not target.dry_run:
         await target.discovery.refresh()  # its versions may have changed
-    return _done(target, change, "configured", stored, before=live.resource_version)
+    unchanged = stored["metadata"].get("resourceVersion") == live.resource_version
+    if target.dry_run:
+        # A dry run moves no version, so the objects have to be compared.
+        unchanged = live.body is not None and _without_managers(stored) == _without_managers(live.body)
+    return _done(target, change, "unchanged" if unchanged else "configured", stored)
 
 
 async def _apply(target: Target, change: Change, resource: Resource, body: Body) -> Body:
@@ -239,8 +244,7 @@ async def _delete(target: Target, change: Change, resource: Resource) -> ApplyRe
         _tell(target, change.key, live.uid, left)
         held = ", ".join(metadata.get("finalizers") or ()) or "its grace period"
         return ApplyResult(change.cluster, change.key, "deleted", f"waits for {held}", Health.TERMINATING)
-    if not target.dry_run:
-        _tell(target, change.key, live.uid, None)
+    _tell(target, change.key, live.uid, None)
     return ApplyResult(change.cluster, change.key, "deleted", "", Health.NOT_FOUND)
 
 
@@ -327,12 +331,13 @@ def _annotation(body: Body, name: str) -> str:
     return str((body["metadata"].get("annotations") or {}).get(name) or "")
 
 
-def _done(target: Target, change: Change, outcome: str, stored: Body, *, before: str = "") -> ApplyResult:
+def _without_managers(body: Body) -> Body:
+    return _with_metadata(body, managedFields=None)
+
+
+def _done(target: Target, change: Change, outcome: str, stored: Body) -> ApplyResult:
     metadata = stored["metadata"]
-    if before and metadata.get("resourceVersion") == before:
-        outcome = "unchanged"
-    if not target.dry_run:
-        _tell(target, change.key, str(metadata.get("uid") or ""), stored)
+    _tell(target, change.key, str(metadata.get("uid") or ""), stored)
     details = {"uid": metadata.get("uid", ""), "resourceVersion": metadata.get("resourceVersion", "")}
     return ApplyResult(change.cluster, change.key, outcome, details=details)
 
