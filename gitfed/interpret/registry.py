@@ -60,7 +60,7 @@ class NoAnswer(Exception):
 
 
 class Replicas(NamedTuple):
-    count: int
+    replicas: int
     requirements: Body | None
     """Karmada's ReplicaRequirements `{nodeClaim?, resourceRequest?, …}`; None: one replica asks for nothing."""
 

@@ -80,14 +80,3 @@ def _with_reach(taints: list[Taint], reach: Reach) -> tuple[Taint, ...]:
     if said is not None:
         kept.append(Taint(said, "", NO_SCHEDULE))
     return tuple(kept)
-
-
-def candidates(declared: Mapping[str, Cluster], facts: Mapping[str, ClusterFacts]) -> tuple[Candidate, ...]:
-    """All clusters that the repository declares or the facts describe, sorted by name.
-
-    A declared cluster without facts is assumed: ready, with every API.
-    """
-    return tuple(
-        candidate(declared.get(name), facts.get(name) or ClusterFacts(name, assumed=True))
-        for name in sorted(declared.keys() | facts.keys())
-    )

@@ -46,7 +46,7 @@ class _Place(NamedTuple):
     name: str
 
 
-class PolicyIndex:
+class Index:
     """All policies of one commit, ready for `best`."""
 
     def __init__(self, policies: Iterable[Propagation]) -> None:
@@ -88,8 +88,8 @@ class PolicyIndex:
 
 
 def best(manifest: Manifest, policies: Iterable[Propagation]) -> Match:
-    """For one template; with many of them keep a `PolicyIndex`."""
-    return PolicyIndex(policies).best(manifest)
+    """For one template; with many of them keep a `Index`."""
+    return Index(policies).best(manifest)
 
 
 def ref(policy: Propagation) -> PolicyRef:

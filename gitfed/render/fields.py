@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Never
 
 from gitfed.text import patch, yaml
+from gitfed.text.build import YamlError
 
 
 class FieldError(ValueError):
@@ -37,7 +38,7 @@ def patch_json(text: str, operations: Iterable[patch.Operation]) -> str:
 def patch_yaml(text: str, operations: Iterable[patch.Operation]) -> str:
     try:
         document = yaml.load_one_lenient(text)
-    except yaml.YamlError as error:
+    except YamlError as error:
         raise FieldError(f"the text is no YAML: {error}") from error
     return yaml.dump(patch.apply(_patchable(document), operations, negative=True))
 

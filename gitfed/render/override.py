@@ -17,7 +17,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from gitfed.model.base import Body, ObjectKey, group_of, key_of
+from gitfed.model.base import Body, ObjectKey, Origin, group_of, key_of
 from gitfed.model.decisions import PolicyRef
 from gitfed.model.plan import Edit
 from gitfed.placement import affinity
@@ -68,14 +68,19 @@ class _Selector(NamedTuple):
 class Rule:
     """One override rule. Compared by identity: there is one for each rule in the repository."""
 
-    __slots__ = ("_matches", "index", "overriders", "policy")
+    __slots__ = ("_known", "_matches", "index", "overriders", "policy")
 
     def __init__(self, policy: Override, index: int, matches: affinity.Predicate, overriders_: Overriders) -> None:
         self.policy, self.index, self.overriders = policy, index, overriders_
         self._matches = matches
+        self._known: dict[str, tuple[Candidate, bool]] = {}
 
     def hits(self, candidate: Candidate) -> bool:
-        return self._matches(candidate)
+        """Remembered for as long as the candidate is the same object."""
+        known = self._known.get(candidate.name)
+        if known is None or known[0] is not candidate:
+            known = self._known[candidate.name] = (candidate, self._matches(candidate))
+        return known[1]
 
 
 class _Policy:
@@ -106,16 +111,21 @@ class _Policy:
         return best
 
 
-class OverrideIndex:
+class Overrides:
     """All override policies of one commit, ready to be applied to many objects."""
 
     def __init__(self, policies: Iterable[Override]) -> None:
         compiled = [_Policy(policy) for policy in policies]
+        self._origins = {policy.ref: policy.source.origin for policy in compiled}
         self._cluster_wide = [policy for policy in compiled if not policy.namespace]
         self._namespaced: dict[str, list[_Policy]] = {}
         for policy in compiled:
             if policy.namespace:
                 self._namespaced.setdefault(policy.namespace, []).append(policy)
+
+    def origin(self, policy: PolicyRef) -> Origin | None:
+        """Where a policy stands in the repository."""
+        return self._origins.get(policy)
 
     def plan_rules(self, body: Body, *, cluster_wide: bool) -> list[Rule]:
         """The rules of one kind of policy that select this object, in the order of application."""
@@ -226,8 +236,6 @@ def _rules(policy: Override) -> list[Rule]:
             Rule(policy, index, affinity.compile(rule.target_cluster), rule.overriders)
             for index, rule in enumerate(spec.override_rules)
         ]
-    if spec.overriders is None:
-        return []
     return [Rule(policy, 0, affinity.compile(spec.target_cluster), spec.overriders)]
 
 

@@ -6,8 +6,6 @@ By kind alone, whatever the group: a Job of another group has the same generated
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from typing import Any
-
 from gitfed.model.base import Body
 
 _METADATA = frozenset(
@@ -95,16 +93,16 @@ _BY_KIND: Mapping[str, Callable[[Body], Body]] = {
 }
 
 
-def _trim(value: Any, path: tuple[str, ...], names: Collection[str]) -> Any:
-    """Without the members `names` of the map at `path`, by path-copy."""
-    if not isinstance(value, Mapping):
-        return value
+def _trim(value: Body, path: tuple[str, ...], names: Collection[str]) -> Body:
+    """Without the members `names` of the map at `path`, by path-copy; the very same one if it has none."""
     if not path:
         return _without(value, names) if any(name in value for name in names) else value
     old = value.get(path[0])
+    if not isinstance(old, Mapping):
+        return value
     new = _trim(old, path[1:], names)
     return value if new is old else {**value, path[0]: new}
 
 
-def _without(value: Mapping[str, Any], names: Collection[str]) -> dict[str, Any]:
+def _without(value: Body, names: Collection[str]) -> Body:
     return {key: child for key, child in value.items() if key not in names}

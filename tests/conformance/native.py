@@ -50,7 +50,7 @@ _CALLS: Mapping[str, Callable[[Interpreter, Mapping[str, Any]], Any]] = {
 
 
 def _replicas(value: Any, expect: Mapping[str, Any]) -> list[str]:
-    return equal.differences("replicas", value.count, expect["replicas"]) + equal.differences(
+    return equal.differences("replicas", value.replicas, expect["replicas"]) + equal.differences(
         "requirements", _amounts(value.requirements), _amounts(expect["replicaRequirements"])
     )
 

@@ -19,7 +19,7 @@ def matches(case: Mapping[str, Any]) -> bool:
 
 def run(case: Mapping[str, Any]) -> list[str]:
     candidate = cluster.candidate(None, facts.from_document(case["cluster"]))
-    index = override.OverrideIndex([Override.read(policy) for policy in case["policies"]])
+    index = override.Overrides([Override.read(policy) for policy in case["policies"]])
     expect = case["expect"]
     try:
         result = index.apply(case["template"], candidate)

@@ -89,8 +89,8 @@ def _job(body: Body) -> Body | None:
         return None
     result: dict[str, Any] = {}
     for name in ("active", "succeeded", "failed"):
-        if value := read.number(body, "status", name):
-            result[name] = value
+        if count := read.number(body, "status", name):
+            result[name] = count
     for name in ("conditions", "startTime", "completionTime"):
         if value := read.table(body, "status").get(name):
             result[name] = value
