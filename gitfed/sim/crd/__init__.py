@@ -1,0 +1,23 @@
+"""CustomResourceDefinitions: kinds that users bring along.
+
+A definition is an object like any other (``kind``, checked by ``definition`` and ``schemas``). Once its names are
+accepted (``settle``), each served version becomes a ``Kind`` (``custom``) whose hooks prune, default and validate by
+the version's schema, with rules in CEL (``rules``, ``cel/``). All of it is functions of their inputs; the server
+stores, and calls them.
+"""
+
+from __future__ import annotations
+
+from gitfed.sim.crd.custom import kinds as custom_kinds
+from gitfed.sim.crd.kind import definition_kind
+from gitfed.sim.crd.settle import begin_deletion, finish_deletion, is_terminating, progress_deletion, settle
+
+__all__ = [
+    "begin_deletion",
+    "custom_kinds",
+    "definition_kind",
+    "finish_deletion",
+    "is_terminating",
+    "progress_deletion",
+    "settle",
+]

@@ -1,0 +1,360 @@
+"""Turns one version of a definition into a ``Kind``: everything the pipeline needs to serve its objects.
+
+A schema is read once when its version is first served (``shape``, ``validate``, ``rules``) and only walked
+afterwards. All versions are faces of the same stored objects (conversion strategy None): reading through another
+version relabels, prunes to its schema and fills in its defaults.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from gitfed.sim import schema as schemas
+from gitfed.sim import status
+from gitfed.sim.crd import columns, definition, embedded, listtype, ratchet, rules, shape, validate
+from gitfed.sim.kind import READ_WRITE, Context, Kind, Scale, Subresource
+from gitfed.sim.kinds import formats
+from gitfed.sim.status import FieldError
+
+Body = dict[str, Any]
+_OPEN: Final[Mapping[str, Any]] = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+_INT32: Final = 2**31 - 1
+_STANDARD_FINALIZERS: Final = frozenset({"orphan", "foregroundDeletion", "kubernetes"})
+
+
+def kinds(body: Body) -> list[Kind]:
+    """One for each served version, the preferred one first; none before the definition is established."""
+    if definition.condition(body, "Established") != "True":
+        return []
+    served = [version for version in body["spec"]["versions"] if version.get("served")]
+    return [_kind(body, version) for version in sorted(served, key=lambda one: version_rank(one["name"]))]
+
+
+def version_rank(name: str) -> tuple[Any, ...]:
+    """Sorts versions as Kubernetes prefers them: v2, v1, v1beta2, v1beta1, v1alpha1, then all others by name."""
+    found = re.fullmatch(r"v(\d+)(?:(alpha|beta)(\d+))?", name)
+    if found is None:
+        return (1, name)
+    return (0, {None: 0, "beta": 1, "alpha": 2}[found[2]], -int(found[1]), -int(found[3] or 0))
+
+
+def _kind(body: Body, version: Body) -> Kind:
+    spec = body["spec"]
+    names = (body.get("status") or {}).get("acceptedNames") or spec["names"]
+    group, name = spec["group"], version["name"]
+    openapi = (version.get("schema") or {}).get("openAPIV3Schema") or _OPEN
+    subresources = version.get("subresources") or {}
+    face = _Face(group, name, names["kind"], openapi, subresources)
+    stored = next(one for one in spec["versions"] if one.get("storage"))
+    stored_schema = (stored.get("schema") or {}).get("openAPIV3Schema") or _OPEN
+    stored_face = (
+        face if stored is version else _Face(group, stored["name"], names["kind"], stored_schema, subresources)
+    )
+    shown_columns, row = (
+        columns.read(version["additionalPrinterColumns"]) if version.get("additionalPrinterColumns") else ((), None)
+    )
+    return Kind(
+        group=group,
+        version=name,
+        kind=names["kind"],
+        plural=names["plural"],
+        singular=names.get("singular") or "",
+        short_names=tuple(names.get("shortNames") or ()),
+        categories=tuple(names.get("categories") or ()),
+        namespaced=spec.get("scope") == "Namespaced",
+        verbs=READ_WRITE,
+        subresources=_subresources(subresources),
+        scale=face.scale,
+        schema=schemas.from_openapi(openapi),
+        custom=True,
+        list_kind=names.get("listKind") or "",
+        deprecated=_deprecation(spec, version, names["kind"]),
+        storage=f"{spec['names']['plural']}.{group}",
+        storage_version=f"{group}/{stored['name']}",
+        to_storage=stored_face.accept,
+        from_storage=face.present,
+        allow_unconditional_update=False,
+        has_generation=True,
+        generation_moves=face.moves_generation,
+        reset_fields=_reset_fields(subresources),
+        decode=face.decode,
+        default=face.default,
+        prepare_create=face.prepare_create,
+        prepare_update=face.prepare_update,
+        prepare_status=_prepare_status,
+        validate=face.validate,
+        validate_update=face.validate_update,
+        validate_status=face.validate_status,
+        validates_update_alone=True,
+        warnings=_warnings,
+        field_labels={
+            one["jsonPath"].removeprefix("."): _label(one["jsonPath"]) for one in version.get("selectableFields") or ()
+        },
+        columns=shown_columns,
+        row=row,
+    )
+
+
+def _subresources(value: Mapping[str, Any]) -> tuple[Subresource, ...]:
+    found = []
+    if value.get("status") is not None:
+        found.append(Subresource(name="status"))
+    if value.get("scale") is not None:
+        found.append(Subresource(name="scale", kind="Scale", group="autoscaling", version="v1"))
+    return tuple(found)
+
+
+def _reset_fields(value: Mapping[str, Any]) -> dict[str, tuple[tuple[str, ...], ...]]:
+    if value.get("status") is None:
+        return {}
+    return {"": (("status",),), "status": (("metadata",), ("spec",))}
+
+
+def _deprecation(spec: Body, version: Body, kind: str) -> str:
+    if not version.get("deprecated"):
+        return ""
+    if version.get("deprecationWarning"):
+        return str(version["deprecationWarning"])
+    group, name = spec["group"], version["name"]
+    better = [one["name"] for one in spec["versions"] if one.get("served") and not one.get("deprecated")]
+    better = [one for one in better if version_rank(one) < version_rank(name)]
+    text = f"{group}/{name} {kind} is deprecated"
+    return f"{text}; use {group}/{min(better, key=version_rank)} {kind}" if better else text
+
+
+def _label(path: str) -> Callable[[Body], str]:
+    step = columns.parse(path)
+
+    def run(body: Body) -> str:
+        found = next(iter(step(body)), None)
+        if isinstance(found, bool):
+            return "true" if found else "false"
+        return "" if found is None else columns.text(found)
+
+    return run
+
+
+def _prepare_status(new: Body, old: Body) -> Body:
+    """Only status is taken, and who wrote it."""
+    meta = {key: value for key, value in old["metadata"].items() if key != "managedFields"}
+    if "managedFields" in new["metadata"]:
+        meta["managedFields"] = new["metadata"]["managedFields"]
+    kept = {key: value for key, value in old.items() if key != "status"}
+    return {**kept, "metadata": meta, **({"status": new["status"]} if "status" in new else {})}
+
+
+def _warnings(body: Body, old: Body | None) -> list[str]:
+    before = set((old or {}).get("metadata", {}).get("finalizers") or ())
+    found = []
+    for name in sorted(set(body["metadata"].get("finalizers") or ()) - before):
+        place = f"metadata.finalizers: {status.quote(name)}"
+        found += [f"{place}: {text}" for text in formats.qualified_name(name)]
+        if "/" not in name and name not in _STANDARD_FINALIZERS:
+            path = " including a path (/)" if "." in name else ""
+            found.append(
+                f"{place}: prefer a domain-qualified finalizer name{path} to avoid accidental conflicts with other finalizer writers"
+            )
+    return found
+
+
+class _Face:
+    """One version of a definition: its schema, read for each use."""
+
+    def __init__(
+        self, group: str, version: str, kind: str, openapi: Mapping[str, Any], subresources: Mapping[str, Any]
+    ) -> None:
+        self.api_version = f"{group}/{version}"
+        self.kind = kind
+        self.openapi = openapi
+        self.has_status = subresources.get("status") is not None
+        self.scale = _scale(subresources.get("scale"))
+        self.shape = shape.read(openapi)
+        self.embeds = embedded.has_any(openapi)
+        self.has_keyed_lists = listtype.has_any(openapi)
+
+    @functools.cached_property
+    def rule(self) -> validate.Rule:
+        return validate.read(self.openapi)
+
+    @functools.cached_property
+    def status_rule(self) -> validate.Rule | None:
+        schema = (self.openapi.get("properties") or {}).get("status")
+        return validate.read(schema) if isinstance(schema, Mapping) else None
+
+    @functools.cached_property
+    def rules(self) -> rules.Node | None:
+        return rules.read(self.openapi)
+
+    # reading
+
+    def decode(self, body: Body) -> tuple[Body, list[str]]:
+        """The body without what the schema does not know, and the paths of that, sorted."""
+        unknown: list[str] = []
+        pruned = shape.drop_nulls(shape.prune(body, self.shape, unknown.append), self.shape)
+        unknown.sort()
+        if self.embeds:
+            inside: list[str] = []
+            pruned = embedded.coerce(pruned, self.openapi, inside.append)
+            unknown += sorted(inside)
+        return pruned, unknown
+
+    def default(self, body: Body) -> Body:
+        filled: Body = shape.fill(body, self.shape)
+        return filled
+
+    def accept(self, body: Body) -> Body:
+        """As it is stored."""
+        return self._relabelled(body)
+
+    def present(self, body: Body) -> Body:
+        """A stored body as this version shows it."""
+        return self.default(self._relabelled(body))
+
+    def _relabelled(self, body: Body) -> Body:
+        if body.get("apiVersion") != self.api_version:
+            body = {**body, "apiVersion": self.api_version}
+        pruned: Body = shape.drop_nulls(shape.prune(body, self.shape), self.shape)
+        return pruned
+
+    # writing
+
+    def moves_generation(self, new: Body, old: Body) -> bool:
+        """Any change outside metadata counts; of status only where it is not written apart."""
+        ignored = ("metadata", "status") if self.has_status else ("metadata",)
+        kept, before = ({key: value for key, value in body.items() if key not in ignored} for body in (new, old))
+        return not ratchet.unchanged(kept, ratchet.Old(before))
+
+    def prepare_create(self, body: Body, ctx: Context) -> Body:
+        if self.has_status and "status" in body:
+            return {key: value for key, value in body.items() if key != "status"}
+        return body
+
+    def prepare_update(self, new: Body, old: Body, ctx: Context) -> Body:
+        if not self.has_status:
+            return new
+        if "status" in old:
+            return new if new.get("status") is old["status"] else {**new, "status": old["status"]}
+        return {key: value for key, value in new.items() if key != "status"} if "status" in new else new
+
+    # validation
+
+    def validate(self, body: Body) -> list[FieldError]:
+        errors = self._type_meta(body)
+        if not errors:
+            errors = validate.check(body, self.rule)
+            errors += self._scale_spec(body) + self._scale_status(body)
+        errors += self._embedded(body)
+        if self.has_keyed_lists:
+            errors += listtype.check(body, self.openapi)
+        return errors + self._rules(body, None, errors)
+
+    def validate_update(self, new: Body, old: Body) -> list[FieldError]:
+        errors = self._type_meta(new)
+        if not errors:
+            errors = validate.check(new, self.rule, old=ratchet.Old(old))
+            errors += self._scale_spec(new) + self._scale_status(new)
+        errors += self._embedded(new)
+        errors += self._keyed_lists(new, old)
+        return errors + self._rules(new, old, errors)
+
+    def validate_status(self, new: Body, old: Body) -> list[FieldError]:
+        errors = self._type_meta(new)
+        if not errors:
+            if self.status_rule is not None and "status" in new:
+                before = ratchet.Old(old["status"]) if "status" in old else None
+                errors = validate.check(new["status"], self.status_rule, "status", before)
+            errors += self._scale_status(new)
+        errors += self._keyed_lists(new, old)
+        return errors + self._rules(new, old, errors)
+
+    def _type_meta(self, body: Body) -> list[FieldError]:
+        errors = []
+        for name, wanted in (("kind", self.kind), ("apiVersion", self.api_version)):
+            if body.get(name) != wanted:
+                errors.append(status.invalid_value(name, body.get(name) or "", f"must be {wanted}"))
+        return errors
+
+    def _embedded(self, body: Body) -> list[FieldError]:
+        return embedded.check(body, self.openapi) if self.embeds else []
+
+    def _keyed_lists(self, new: Body, old: Body) -> list[FieldError]:
+        """An update is not refused for what was wrong before."""
+        if not self.has_keyed_lists:
+            return []
+        found = listtype.check(new, self.openapi)
+        return [] if found and listtype.check(old, self.openapi) else found
+
+    def _rules(self, new: Body, old: Body | None, errors: list[FieldError]) -> list[FieldError]:
+        if self.rules is None:
+            return []
+        if rules.blocked(errors):
+            return [rules.unchecked()]
+        return rules.run(self.rules, new, old, ratcheting=old is not None)
+
+    def _scale_spec(self, body: Body) -> list[FieldError]:
+        return _replica_errors(body, self.scale.replicas) if self.scale else []
+
+    def _scale_status(self, body: Body) -> list[FieldError]:
+        if self.scale is None:
+            return []
+        errors = _replica_errors(body, self.scale.status_replicas)
+        if self.scale.selector:
+            value = _at(body, self.scale.selector)
+            if value is not None and not isinstance(value, str):
+                place = "." + ".".join(self.scale.selector)
+                errors.append(
+                    status.invalid_value(
+                        place, "", f"{place} accessor error: {value} is of the type {_go_type(value)}, expected string"
+                    )
+                )
+        return errors
+
+
+def _scale(value: Mapping[str, Any] | None) -> Scale | None:
+    if value is None:
+        return None
+    return Scale(
+        replicas=_keys(value.get("specReplicasPath")),
+        status_replicas=_keys(value.get("statusReplicasPath")),
+        selector=_keys(value.get("labelSelectorPath")),
+        selector_text=True,
+    )
+
+
+def _keys(path: str | None) -> tuple[str, ...]:
+    return tuple(path.removeprefix(".").split(".")) if path else ()
+
+
+def _at(value: Any, keys: tuple[str, ...]) -> Any:
+    for key in keys:
+        if not isinstance(value, Mapping):
+            return None
+        value = value.get(key)
+    return value
+
+
+def _go_type(value: Any) -> str:
+    names = {
+        bool: "bool",
+        int: "int64",
+        float: "float64",
+        str: "string",
+        list: "[]interface {}",
+        dict: "map[string]interface {}",
+    }
+    return names.get(type(value), "<nil>")
+
+
+def _replica_errors(body: Body, keys: tuple[str, ...]) -> list[FieldError]:
+    value, place = _at(body, keys), "." + ".".join(keys)
+    if value is None:
+        return []
+    if isinstance(value, bool) or not isinstance(value, int):
+        detail = f"{place} accessor error: {columns.text(value)} is of the type {_go_type(value)}, expected int64"
+        return [status.invalid_value(place, 0, detail)]
+    if value < 0:
+        return [status.invalid_value(place, value, "should be a non-negative integer")]
+    return [status.invalid_value(place, value, f"should be less than or equal to {_INT32}")] if value > _INT32 else []
