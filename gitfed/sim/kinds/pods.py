@@ -164,7 +164,7 @@ def _resize(new: Body, old: Body, ctx: Context) -> Body:
 
 def _validate(body: Body) -> Errors:
     spec = fields.obj(body, "spec")
-    errors = annotations(fields.obj(body, "metadata", "annotations"), spec, "metadata.annotations")
+    errors = _special_annotations(fields.obj(body, "metadata", "annotations"), spec, "metadata.annotations")
     errors += pod_spec.validate(spec, "spec", pod_name=table.name(body), is_pod=True)
     if not spec.get("serviceAccountName"):
         for at, volume in enumerate(fields.items(spec, "volumes")):
@@ -179,7 +179,7 @@ def _validate(body: Body) -> Errors:
     return errors
 
 
-def annotations(notes: Body, spec: Body, path: str) -> Errors:
+def _special_annotations(notes: Body, spec: Body, path: str) -> Errors:
     """Complaints about annotations that mean something to Pods."""
     errors: Errors = []
     mirror = notes.get("kubernetes.io/config.mirror")
