@@ -17,16 +17,15 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
-from gitfed.change import compare, gate, order
+from gitfed.change import bind, compare, gate, order
 from gitfed.interpret.registry import Interpreter
 from gitfed.model.base import ClusterName, Commit, Digest, ObjectKey, Origin, Problem, Severity
 from gitfed.model.decisions import Decision, Decisions
-from gitfed.model.fleet import ClusterLive, FleetSnapshot, LiveObject
+from gitfed.model.fleet import ClusterFacts, ClusterLive, FleetSnapshot, LiveObject
 from gitfed.model.plan import Action, Binding, Change, Plan, RenderedManifest, Totals
 from gitfed.model.repo import Manifest, RepoSnapshot
-from gitfed.placement import match, place
+from gitfed.placement import cluster, match
 from gitfed.placement.cluster import Candidate
-from gitfed.placement.cluster import candidates as candidates_of
 from gitfed.render import manifest as render_manifest
 from gitfed.render import namespaces, override
 from gitfed.text import canonical
@@ -62,11 +61,11 @@ class Memo:
 
     items: dict[ObjectKey, _Item] = field(default_factory=dict)
     candidates: tuple[Candidate, ...] = ()
-    index: match.PolicyIndex | None = None
+    index: match.Index | None = None
     policies: object = None
-    override_index: override.OverrideIndex | None = None
+    override_index: override.Overrides | None = None
     overrides: object = None
-    schedules: place.Schedules = field(default_factory=place.Schedules)
+    schedules: bind.Schedules = field(default_factory=bind.Schedules)
     settings: object = None
     interpreter: object = None
     live_clusters: Mapping[ClusterName, ClusterLive] = field(default_factory=dict)
@@ -137,10 +136,11 @@ class _World:
     now: datetime
     candidates: tuple[Candidate, ...]
     by_name: Mapping[ClusterName, Candidate]
-    policies: match.PolicyIndex
-    overrides: override.OverrideIndex
+    policies: match.Index
+    overrides: override.Overrides
     live_clusters: Mapping[ClusterName, ClusterLive]
     same_commit: bool
+    binder: bind.Binder
 
 
 def _prepare(
@@ -151,15 +151,15 @@ def _prepare(
         memo.items.clear()
         memo.schedules.clear()
         memo.interpreter, memo.settings = interpreter, repo.settings
-    candidates = candidates_of(repo.clusters, fleet.clusters)
+    candidates = _candidates(repo, fleet)
     if candidates != memo.candidates:
         memo.candidates = candidates
         memo.schedules.clear()
     if memo.index is None or memo.policies != repo.propagation:
-        memo.index, memo.policies = match.PolicyIndex(repo.propagation), repo.propagation
+        memo.index, memo.policies = match.Index(repo.propagation), repo.propagation
         memo.schedules.clear()
     if memo.override_index is None or memo.overrides != repo.overrides:
-        memo.override_index, memo.overrides = override.OverrideIndex(repo.overrides), repo.overrides
+        memo.override_index, memo.overrides = override.Overrides(repo.overrides), repo.overrides
     live_clusters = fleet.live.clusters if fleet.live is not None else {}
     if live_clusters != memo.live_clusters:
         memo.live_clusters = live_clusters
@@ -176,7 +176,22 @@ def _prepare(
         overrides=memo.override_index,
         live_clusters=memo.live_clusters,
         same_commit=bool(repo.commit) and decisions.applied_commit == repo.commit,
+        binder=bind.Binder(memo.index, memo.candidates, interpreter, memo.schedules, repo.settings, now),
     )
+
+
+def _candidates(repo: RepoSnapshot, fleet: FleetSnapshot) -> tuple[Candidate, ...]:
+    """Declared clusters with what was observed of them; and those that only a facts file declares.
+
+    Facts that no filter reads are dropped, so that a change of capacity alone recomputes nothing.
+    """
+    found = []
+    for name in sorted(repo.clusters.keys() | fleet.clusters.keys()):
+        declared, facts = repo.clusters.get(name), fleet.clusters.get(name)
+        if declared is None and (facts is None or facts.declared is None):
+            continue
+        found.append(replace(cluster.candidate(declared, facts or ClusterFacts(name, assumed=True)), facts=None))
+    return tuple(found)
 
 
 def _item(memo: Memo, world: _World, manifest: Manifest) -> _Item:
@@ -191,9 +206,7 @@ def _item(memo: Memo, world: _World, manifest: Manifest) -> _Item:
         or known.decision is not decision
     )
     if fresh:
-        placed = place.place(
-            manifest, world.policies, world.candidates, decision, world.interpreter, memo.schedules, world.repo, world.now
-        )
+        placed = bind.bind(manifest, decision, world.binder)
         item = _Item(
             manifest=manifest,
             policies=world.policies,
@@ -263,20 +276,19 @@ def _changes(world: _World, item: _Item, live: Mapping[ClusterName, LiveObject])
         self_heal=settings.sync.self_heal,
         prune=settings.sync.prune and world.repo.complete,
         same_commit=world.same_commit,
-        preserve=bool(item.binding.decision and item.binding.decision.preserve),
     )
     wanted: set[ClusterName] = set()
     for rendered in item.rendered:
-        for cluster in rendered.clusters:
-            wanted.add(cluster)
-            change = compare.wanted(context, rendered, cluster, live.get(cluster))
+        for name in rendered.clusters:
+            wanted.add(name)
+            change = compare.wanted(context, rendered, name, live.get(name))
             if change is not None:
                 yield change
-    for cluster, reason in item.failed.items():
-        wanted.add(cluster)
-        yield compare.unrenderable(context, cluster, live.get(cluster), reason)
-    for cluster in sorted(live.keys() - wanted):
-        change = compare.unwanted(context, cluster, live[cluster], live)
+    for name, reason in item.failed.items():
+        wanted.add(name)
+        yield compare.unrenderable(context, name, live.get(name), reason)
+    for name in sorted(live.keys() - wanted):
+        change = compare.unwanted(context, name, live[name], live)
         if change is not None:
             yield change
 
@@ -312,12 +324,12 @@ def _leavers(world: _World, present: set[ObjectKey]) -> Iterator[Change]:
     for key in sorted(world.fleet.live.objects.keys() - present):
         live = world.fleet.live.objects[key]
         decision = world.decisions.bindings.get(key)
-        for cluster in sorted(live):
+        for name in sorted(live):
             change = compare.leaver(
                 key,
-                cluster,
-                live[cluster],
-                world.live_clusters.get(cluster),
+                name,
+                live[name],
+                world.live_clusters.get(name),
                 prune=world.repo.settings.spec.sync.prune,
                 complete=world.repo.complete,
                 preserve=decision.preserve if decision else False,
@@ -335,11 +347,11 @@ def _lost_clusters(repo: RepoSnapshot, decisions: Decisions, fleet: FleetSnapsho
         for share in decision.shares:
             if share.cluster not in declared:
                 lost[share.cluster] = lost.get(share.cluster, 0) + 1
-    for cluster, count in sorted(lost.items()):
+    for name, count in sorted(lost.items()):
         yield Problem(
             repo.settings.origin,
-            f"cluster {cluster} is no longer declared: {count} object{'s' if count != 1 else ''} stay there untouched",
-            hint=f"to clean it up: gitfed unjoin {cluster}",
+            f"cluster {name} is no longer declared: {count} object{'s' if count != 1 else ''} stay there untouched",
+            hint=f"to clean it up: gitfed unjoin {name}",
             severity=Severity.WARNING,
         )
 
@@ -366,9 +378,9 @@ def _notes(world: _World) -> tuple[str, ...]:
     if world.fleet.live is None:
         notes.append("Clusters not observed: changes are unknown.")
     else:
-        for name, cluster in sorted(world.live_clusters.items()):
-            if not cluster.inventory_read:
-                notes.append(f"Cluster {name} could not be read: {cluster.error or 'unknown'}. Its objects are kept.")
+        for name, state in sorted(world.live_clusters.items()):
+            if not state.inventory_read:
+                notes.append(f"Cluster {name} could not be read: {state.error or 'unknown'}. Its objects are kept.")
     return tuple(notes)
 
 

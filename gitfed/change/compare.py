@@ -8,7 +8,7 @@ alone says why.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from gitfed.change import diff, retain
 from gitfed.change.order import Position
@@ -38,13 +38,22 @@ class Context:
     self_heal: bool
     prune: bool
     same_commit: bool
-    preserve: bool
 
 
 def wanted(
     context: Context, rendered: RenderedManifest, cluster: ClusterName, live: LiveObject | None
 ) -> Change | None:
     """What to do about an object that should be in `cluster`; None: nothing, it is as it should be."""
+    change = _needed(context, rendered, cluster, live)
+    suspended = context.binding.suspended
+    if change is not None and change.action is not Action.SKIP and (suspended is None or cluster in suspended):
+        return replace(change, action=Action.SKIP, reason="suspended by its policy")
+    return change
+
+
+def _needed(
+    context: Context, rendered: RenderedManifest, cluster: ClusterName, live: LiveObject | None
+) -> Change | None:
     unknown = _unreadable(context, cluster)
     if live is None:
         if unknown:
@@ -107,7 +116,7 @@ def unwanted(
     if context.binding.policy is None:
         return _change(context, cluster, Action.KEEP, "orphaned: no policy selects its template any more", None, live=live)
     held_back = _kept_because(
-        live, context.clusters.get(cluster), prune=context.prune, complete=True, preserve=context.preserve,
+        live, context.clusters.get(cluster), prune=context.prune, complete=True, preserve=context.binding.preserve,
         template=context.manifest.body,
     )  # fmt: skip
     if held_back:
@@ -169,11 +178,7 @@ def _kept_because(
 def _foreign(context: Context, rendered: RenderedManifest, cluster: ClusterName, live: LiveObject) -> Change | None:
     """Something of this name exists and is not ours: `conflictResolution` decides."""
     own = annotation(rendered.body, CONFLICT_ANNOTATION)
-    policy = context.binding.decision.raw if context.binding.decision else None
-    overwrite = own == "overwrite" or (
-        own != "abort" and bool(policy) and ((policy or {}).get("spec") or {}).get("conflictResolution") == "Overwrite"
-    )
-    if overwrite:
+    if own == "overwrite" or (own != "abort" and context.binding.overwrite):
         differences = compare_bodies(rendered.body, live.body) if live.body is not None else ()
         return _change(
             context, cluster, Action.UPDATE, "adopted", rendered, live=live, differences=differences, adopt=True

@@ -42,7 +42,15 @@ class Binding:
     requirements: Body | None = None
     losers: tuple[PolicyRef, ...] = ()
     decision: Decision | None = None
-    """What is to be recorded; equal to the previous decision when nothing changed."""
+    """What is to be recorded; the previous decision itself when nothing changed. None: nothing to record."""
+    why: str = ""
+    """Why these clusters, in a few words: the WHY column."""
+    overwrite: bool = False
+    """conflictResolution: Overwrite."""
+    preserve: bool = False
+    """preserveResourcesOnDeletion."""
+    suspended: frozenset[ClusterName] | None = frozenset()
+    """Clusters that get no writes (`suspension`); None: all of them."""
 
     def share_of(self, cluster: ClusterName) -> Share | None:
         return next((share for share in self.shares if share.cluster == cluster), None)

@@ -1,0 +1,134 @@
+"""Gates: limits on what one plan may do without a person's consent.
+
+A gate holds exactly what it counts: those changes become `skip` with the gate as reason, everything else proceeds.
+Deletions that complete a move or an eviction do not count as deletions. An approval names one plan by its digest, and
+the digest does not depend on approvals: giving one does not change what was approved.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+
+from gitfed.model.base import Digest, ObjectKey
+from gitfed.model.decisions import Decision, Decisions, Share
+from gitfed.model.fleet import LiveState
+from gitfed.model.plan import Action, Binding, Change, Gate
+from gitfed.model.repo import RepoSnapshot
+
+_SMALL = 8
+"""Percentages say nothing about fewer objects or replicas than this."""
+_ACTS = (Action.CREATE, Action.UPDATE, Action.DELETE)
+
+
+def hold(
+    changes: Sequence[Change],
+    bindings: Mapping[ObjectKey, Binding],
+    *,
+    repo: RepoSnapshot,
+    decisions: Decisions,
+    live: LiveState | None,
+    digest: Digest,
+) -> tuple[tuple[Gate, ...], list[Change]]:
+    """The gates, and the changes with what they hold turned into skips."""
+    guards = repo.settings.spec.guards
+    approved = {name for approval in decisions.approvals if approval.digest == digest for name in approval.gates}
+    kept = list(changes)
+    gates: list[Gate] = []
+
+    def gate(name: str, limit: str, value: str, *, over: bool, counts: Callable[[Change], bool]) -> None:
+        held = 0
+        if over and name not in approved:
+            for index, change in enumerate(kept):
+                if change.action in _ACTS and counts(change):
+                    kept[index] = replace(change, action=Action.SKIP, reason=f"gate {name}: {value} of at most {limit}")
+                    held += 1
+        gates.append(Gate(name, limit, value, held))
+
+    if not decisions.descends and repo.commit:
+        applied = (decisions.applied_commit or "")[:12]
+        gate("history", f"descendants of {applied}", repo.commit[:12], over=True, counts=lambda change: True)
+    deletions = [change for change in kept if change.action is Action.DELETE and not change.move]
+    gate("deletions", str(guards.max_deletions), str(len(deletions)),
+         over=len(deletions) > guards.max_deletions, counts=_is_deletion)  # fmt: skip
+    owned = _owned(live)
+    percent = 100 * len(deletions) / owned if owned >= _SMALL else 0.0
+    gate("deletion percent", f"{guards.max_deletion_percent}%", f"{percent:.0f}%",
+         over=percent > guards.max_deletion_percent, counts=_is_deletion)  # fmt: skip
+    moved, total, movers = _moved(bindings, decisions)
+    share = 100 * moved / total if total >= _SMALL else 0.0
+    gate("moved replicas", f"{guards.max_moved_replicas_percent}%", f"{share:.0f}%",
+         over=share > guards.max_moved_replicas_percent, counts=lambda change: change.key in movers)  # fmt: skip
+    if guards.max_clusters_touched is not None:
+        touched = {change.cluster for change in kept if change.action in _ACTS}
+        gate("clusters touched", str(guards.max_clusters_touched), str(len(touched)),
+             over=len(touched) > guards.max_clusters_touched, counts=lambda change: True)  # fmt: skip
+    return tuple(gates), kept
+
+
+def held(gates: Iterable[Gate]) -> tuple[Gate, ...]:
+    return tuple(gate for gate in gates if gate.held)
+
+
+def decisions_to_record(
+    bindings: Mapping[ObjectKey, Binding], decisions: Decisions, changes: Iterable[Change]
+) -> dict[ObjectKey, Decision]:
+    """What is to be remembered. A move that a gate holds was not decided: the previous decision stays."""
+    waiting = {
+        change.key
+        for change in changes
+        if change.action is Action.SKIP and change.reason.startswith(("gate moved replicas", "gate history"))
+    }
+    recorded: dict[ObjectKey, Decision] = {}
+    for key, binding in bindings.items():
+        previous = decisions.bindings.get(key)
+        if key in waiting:
+            if previous is not None:
+                recorded[key] = previous
+        elif binding.decision is not None:
+            recorded[key] = binding.decision
+    return recorded
+
+
+def _is_deletion(change: Change) -> bool:
+    return change.action is Action.DELETE and not change.move
+
+
+def _owned(live: LiveState | None) -> int:
+    if live is None:
+        return 0
+    return sum(1 for copies in live.objects.values() for copy in copies.values() if copy.ours)
+
+
+def _moved(
+    bindings: Mapping[ObjectKey, Binding], decisions: Decisions
+) -> tuple[int, int, frozenset[ObjectKey]]:
+    """(replicas that change their cluster, all replicas, the bindings they belong to).
+
+    Growing or shrinking moves nothing; evicted replicas are exempt: a failing cluster must not be held back by a
+    limit meant for mistakes.
+    """
+    moved, total = 0, 0
+    movers: set[ObjectKey] = set()
+    for key, binding in bindings.items():
+        if binding.replicas is None:
+            continue
+        total += sum(share.replicas or 0 for share in binding.shares)
+        previous = decisions.bindings.get(key)
+        if previous is None or previous is binding.decision or previous.shares == binding.shares:
+            continue
+        exempt = {task.from_cluster for task in previous.evictions}
+        lost, won = _difference(previous.shares, binding.shares, exempt)
+        here = min(lost, won)
+        if here:
+            moved += here
+            movers.add(key)
+    return moved, total, frozenset(movers)
+
+
+def _difference(before: Iterable[Share], after: Iterable[Share], exempt: set[str]) -> tuple[int, int]:
+    old = {share.cluster: share.replicas or 0 for share in before}
+    new = {share.cluster: share.replicas or 0 for share in after}
+    lost = sum(max(0, count - new.get(name, 0)) for name, count in old.items() if name not in exempt)
+    won = sum(max(0, count - old.get(name, 0)) for name, count in new.items())
+    return lost, won

@@ -1,0 +1,371 @@
+"""What a plan is built from, without touching a cluster: a repository, past decisions, facts.
+
+For every input there is an order of sources, the first that is there wins (reference: the command line):
+
+    files       the worktree if asked for, else the commit of `rev`
+    decisions   a file, else the state branch (ours or origin's), else none
+    facts       a file, else the clusters (`daemon.wiring`), else the facts branch, else assumed
+
+A file that was named and cannot be used is an InputError with its place; a repository that cannot be read is a
+SourceError. What is merely missing is not an error, but the plan says what was assumed (`FactsRef.source`).
+
+Everything blocks. The daemon has its own way to commits and facts (`reader`, `cycle`); commands that look without
+acting come here.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from gitfed.change import build
+from gitfed.daemon import interpreters, reader
+from gitfed.edges import files, git
+from gitfed.edges import state as state_edge
+from gitfed.errors import InputError, RevisionNotFound, SourceError
+from gitfed.model.base import Body, ClusterName, Commit
+from gitfed.model.decisions import Decision, Decisions
+from gitfed.model.fleet import ClusterFacts, FactsRef, FleetSnapshot
+from gitfed.model.plan import Plan
+from gitfed.model.repo import RepoSnapshot
+from gitfed.source import bindings, facts
+from gitfed.source import repo as source
+from gitfed.text import yaml
+
+_MOST_BYTES = 256 * 1024 * 1024
+"""Of a facts or decisions file: some hundred thousand documents."""
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """A repository ready to read, and what was found out on the way."""
+
+    repository: git.Repository
+    name: str
+    """As the user named it, without credentials."""
+    cache: files.ParseCache
+    head: Commit | None
+    """What HEAD means; None: nothing was committed yet."""
+    root: Path | None = None
+    """The checkout; None for a bare repository or a URL."""
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """One revision, read."""
+
+    repo: RepoSnapshot
+    notes: tuple[str, ...] = ()
+    tree: Any = field(default=None, compare=False)
+
+
+def open_repository(name: str, *, here: Path | None = None) -> Opened:
+    """The repository of a path or URL; "" means the one around `here` (default: the working directory).
+
+    A URL is fetched into a bare clone under the cache directory, which later calls reuse. Raises SourceError,
+    SourceUnreachable, UsageError (schemes that Git must not be asked to reach).
+    """
+    cache = files.ParseCache(files.cache_directory() / "parse")
+    if git.is_url(name):
+        return _clone(name, cache)
+    start = Path(name) if name else here or Path.cwd()
+    if not start.exists():
+        raise SourceError(f"no such folder: {start}", hint="--repo takes a path or a URL")
+    root = git.find_root(start)
+    repository = git.Repository.open(root)
+    checkout = root if (root / ".git").exists() else None
+    try:
+        head: Commit | None = repository.resolve("HEAD")
+    except RevisionNotFound:
+        head = None
+    return Opened(repository, str(root), cache, head, checkout)
+
+
+def _clone(url: str, cache: files.ParseCache) -> Opened:
+    git.check_url(url)
+    path = files.cache_directory() / "repositories" / f"{hashlib.sha256(url.encode()).hexdigest()[:24]}.git"
+    try:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        repository = git.Repository.open(path) if path.exists() else git.Repository.create(path)
+    except OSError as error:
+        raise SourceError(f"no clone can be made: {path}: {error.strerror}", hint="set XDG_CACHE_HOME") from error
+    refs = repository.remote_refs(url)
+    repository.fetch(url, ["+refs/heads/*:refs/heads/*", "+refs/tags/*:refs/tags/*"])
+    return Opened(repository, without_credentials(url), cache, refs.get("HEAD"))
+
+
+def without_credentials(url: str) -> str:
+    """The URL as it may be shown."""
+    return re.sub(r"(?<=://)[^/@]*@", "", url)
+
+
+def resolve(opened: Opened, revision: str) -> Commit:
+    """The commit of a revision; "" and HEAD mean what the repository's HEAD names. Raises RevisionNotFound."""
+    if revision in ("", "HEAD"):
+        if opened.head is None:
+            raise RevisionNotFound("the repository has no commit yet", hint="commit something, or use --worktree")
+        return opened.head
+    return opened.repository.resolve(revision)
+
+
+def read(opened: Opened, revision: str = "", *, worktree: bool = False, previous: RepoSnapshot | None = None) -> Read:
+    """The snapshot of a revision, or of the files on disk.
+
+    A repository without any commit is read from disk, and that is noted: there is nothing else that could be meant.
+    """
+    notes: tuple[str, ...] = ()
+    if not worktree and not revision and opened.head is None and opened.root is not None:
+        worktree, notes = True, ("nothing is committed yet: reading the files on disk",)
+    tree: git.CommitTree | git.WorkTree
+    if worktree:
+        if opened.root is None:
+            raise SourceError(f"{opened.name} has no worktree", hint="leave out --worktree")
+        tree = git.WorkTree(opened.root)
+        history = opened.head
+    else:
+        history = resolve(opened, revision)
+        tree = opened.repository.tree(history)
+    versions = reader.last_good(opened.repository, history) if history else _no_versions
+    snapshot = source.read(tree, cache=opened.cache, previous=previous, last_good=versions)
+    return Read(snapshot, notes, tree)
+
+
+def _no_versions(path: str) -> list[tuple[Commit, str]]:
+    return []
+
+
+def default_base(opened: Opened, head: Commit) -> Commit:
+    """Where `head` left the default branch. Raises RevisionNotFound when they have no common history."""
+    branch = opened.repository.default_branch()
+    tip = opened.repository.branch_commit(_ref(branch)) if branch else None
+    base = opened.repository.merge_base(tip, head) if tip else None
+    if base is None:
+        raise RevisionNotFound(
+            f"no commit to compare with: {head[:12]} has no common history with {branch or 'a default branch'}",
+            hint="name one: BASE..HEAD",
+        )
+    return base
+
+
+def _ref(branch: str) -> str:
+    return f"refs/remotes/{branch}" if branch.startswith("origin/") else branch
+
+
+# -- decisions --------------------------------------------------------------------------------------------------
+
+
+def decisions(opened: Opened, repo: RepoSnapshot, path: Path | None = None) -> Decisions:
+    """Past decisions: of the file if given, else of the state branch, else none.
+
+    Raises InputError for the file, StateTooNew for a state branch of a newer gitfed.
+    """
+    if path is not None:
+        return decisions_of_file(path)
+    branch = repo.settings.spec.state.branch
+    state = state_edge.StateBranch(opened.repository, bindings, branch=branch)
+    known = state.read(fallback=f"refs/remotes/origin/{branch}").decisions
+    if known.applied_commit is None or not repo.commit:
+        return known
+    return replace(known, descends=opened.repository.is_ancestor(known.applied_commit, repo.commit))
+
+
+def decisions_of_file(path: Path) -> Decisions:
+    """`ResourceBinding` and `ClusterResourceBinding` documents, or Lists of them. Raises InputError."""
+    found: dict[Any, Decision] = {}
+    for place, document in _documents(path):
+        if not bindings.is_binding(document):
+            raise InputError(
+                f"{place}: {_called(document)} is not a decision", hint="ResourceBinding or ClusterResourceBinding"
+            )
+        try:
+            decision = bindings.from_document(document)
+        except InputError as error:
+            raise InputError(f"{place}: {error.message}", hint=error.hint) from error
+        if decision.key in found:
+            raise InputError(f"{place}: a second decision for {decision.key}")
+        found[decision.key] = decision
+    return Decisions(bindings=found)
+
+
+# -- facts ------------------------------------------------------------------------------------------------------
+
+
+def fleet(opened: Opened, repo: RepoSnapshot, path: Path | None = None) -> FleetSnapshot:
+    """Facts of the clusters: of the file if given, else of the facts branch, else assumed. Raises InputError."""
+    if path is not None:
+        return fleet_of_file(path, repo)
+    return _fleet_of_branch(opened, repo) or assumed(repo)
+
+
+def assumed(repo: RepoSnapshot) -> FleetSnapshot:
+    """Nobody looked: declared clusters are Ready, serve every kind and have unknown room."""
+    return FleetSnapshot(FactsRef("assumed"), _completed({}, repo))
+
+
+def fleet_of_file(path: Path, repo: RepoSnapshot) -> FleetSnapshot:
+    """`Cluster` documents with status. A declared cluster takes its spec from the repository and its status from here;
+    a cluster that only the file has is declared by it; one that only the repository has is assumed Ready.
+
+    Raises InputError.
+    """
+    content = _content(path)
+    found: dict[ClusterName, ClusterFacts] = {}
+    for place, document in _documents(path, content):
+        if isinstance(document, Mapping) and document.get("kind") in ("Node", "Pod"):
+            _check_member(place, document)
+            continue
+        if not facts.is_cluster(document):
+            raise InputError(
+                f"{place}: {_called(document)} is not a fact",
+                hint="Cluster of cluster.karmada.io with status; Node and Pod may follow",
+            )
+        _check_cluster(place, document)
+        one = facts.from_document(document)
+        if one.name in found:
+            raise InputError(f"{place}: a second Cluster {one.name}")
+        found[one.name] = one
+    taken = [one.last_transition for item in found.values() for one in item.conditions if one.last_transition]
+    ref = FactsRef(
+        f"file {path.name}", taken_at=max(map(_utc, taken), default=None), digest=hashlib.sha256(content).hexdigest()
+    )
+    return FleetSnapshot(ref, _completed(found, repo))
+
+
+def _fleet_of_branch(opened: Opened, repo: RepoSnapshot) -> FleetSnapshot | None:
+    branch = repo.settings.spec.state.facts_branch
+    repository = opened.repository
+    commit = repository.branch_commit(branch) or repository.branch_commit(f"refs/remotes/origin/{branch}")
+    if commit is None:
+        return None
+    found: dict[ClusterName, ClusterFacts] = {}
+    total = hashlib.sha256()
+    entries = repository.entries(commit)
+    for path in sorted(entries):
+        if not path.startswith("clusters/"):
+            continue
+        content = repository.read(entries[path].blob_id)
+        total.update(content)
+        for place, document in _parsed(content, f"{branch}:{path}"):
+            if facts.is_cluster(document):
+                _check_cluster(place, document)
+                one = facts.from_document(document)
+                if one.name in repo.clusters:  # a cluster whose declaration is gone is no target any more
+                    found[one.name] = one
+    ref = FactsRef("facts branch", commit, repository.info(commit).when, total.hexdigest())
+    return FleetSnapshot(ref, _completed(found, repo))
+
+
+def _completed(found: Mapping[ClusterName, ClusterFacts], repo: RepoSnapshot) -> dict[ClusterName, ClusterFacts]:
+    missing = {name: ClusterFacts(name, assumed=True) for name in repo.clusters if name not in found}
+    return dict(sorted({**found, **missing}.items()))
+
+
+def _check_cluster(place: str, document: Body) -> None:
+    """Only what reading it would stumble over: the file was written by a control plane, not by hand."""
+    _check_shape(place, document, {"metadata": dict, "spec": dict, "status": dict})
+    name = (document.get("metadata") or {}).get("name")
+    if not isinstance(name, str) or not name:
+        raise InputError(f"{place}: Cluster without metadata.name")
+    spec, status = document.get("spec") or {}, document.get("status") or {}
+    _check_shape(place, spec, {"taints": list, "zones": list}, "spec.")
+    for index, taint in enumerate(spec.get("taints") or []):
+        if not isinstance(taint, Mapping) or not isinstance(taint.get("key"), str) or not taint.get("effect"):
+            raise InputError(f"{place}: spec.taints[{index}] of Cluster {name} needs key and effect")
+    shapes = {"conditions": list, "apiEnablements": list, "resourceSummary": dict, "nodes": list}
+    _check_shape(place, status, shapes, "status.")
+    for member in ("conditions", "apiEnablements"):
+        for index, item in enumerate(status.get(member) or []):
+            if not isinstance(item, Mapping):
+                raise InputError(f"{place}: status.{member}[{index}] of Cluster {name} is not an object")
+            for inner in item.get("resources") or []:
+                if not isinstance(inner, Mapping):
+                    raise InputError(f"{place}: status.{member}[{index}].resources of Cluster {name} holds no objects")
+
+
+def _check_member(place: str, document: Body) -> None:
+    _check_shape(place, document, {"metadata": dict})
+    annotations = (document.get("metadata") or {}).get("annotations") or {}
+    if not isinstance(annotations, Mapping) or not annotations.get(facts.CLUSTER_ANNOTATION):
+        raise InputError(
+            f"{place}: {_called(document)} does not say which cluster it is in",
+            hint=f"annotation {facts.CLUSTER_ANNOTATION}",
+        )
+
+
+def _check_shape(place: str, value: Body, shapes: Mapping[str, type], prefix: str = "") -> None:
+    for member, shape in shapes.items():
+        found = value.get(member)
+        if found is not None and not isinstance(found, shape):
+            what = "a list" if shape is list else "an object"
+            raise InputError(f"{place}: {prefix}{member} is not {what}")
+
+
+# -- the plan ---------------------------------------------------------------------------------------------------
+
+
+def plan(
+    opened: Opened,
+    repo: RepoSnapshot,
+    snapshot: FleetSnapshot,
+    past: Decisions,
+    now: datetime | None = None,
+    *,
+    base: Commit | None = None,
+) -> Plan:
+    """`change.build.build` with the interpreter of this commit and the present time."""
+    when = now or datetime.now(UTC)
+    return build.build(repo, snapshot, past, interpreters.of(repo), when, base=base or past.applied_commit)
+
+
+def after(result: Plan, past: Decisions) -> Decisions:
+    """The decisions as they would stand once a plan was recorded: what the next commit would be planned from."""
+    known = {key: binding.decision for key, binding in result.bindings.items() if binding.decision is not None}
+    return replace(past, bindings=known, descends=True)
+
+
+# -- documents of a file ----------------------------------------------------------------------------------------
+
+
+def _content(path: Path) -> bytes:
+    try:
+        if path.stat().st_size > _MOST_BYTES:
+            raise InputError(f"{path}: larger than {_MOST_BYTES // 1024 // 1024} MiB")
+        return path.read_bytes()
+    except OSError as error:
+        raise InputError(f"{path}: {error.strerror}") from error
+
+
+def _documents(path: Path, content: bytes | None = None) -> Iterator[tuple[str, Any]]:
+    yield from _parsed(_content(path) if content is None else content, str(path))
+
+
+def _parsed(content: bytes, name: str) -> Iterator[tuple[str, Any]]:
+    """`(place, document)`; Lists are unpacked, empty documents left out. Raises InputError on the first fault."""
+    stream = yaml.parse(content, limits=yaml.Limits(documents=1_000_000), is_json=name.endswith(".json"))
+    for fault in stream.faults:
+        if not fault.warning:
+            raise InputError(f"{name}:{fault.line}:{fault.column}: {fault.message}", hint=fault.hint)
+    for document in stream.documents:
+        place = f"{name}:{document.line}:{document.column}"
+        value = document.value
+        if isinstance(value, Mapping) and str(value.get("kind", "")).endswith("List") and isinstance(value.get("items"), list):
+            for index, item in enumerate(value["items"]):
+                yield f"{place}: items[{index}]", item
+        elif value is not None:
+            yield place, value
+
+
+def _called(document: object) -> str:
+    if not isinstance(document, Mapping):
+        return "this"
+    kind = document.get("kind")
+    return f"{kind} of {document.get('apiVersion')}" if isinstance(kind, str) else "an object without kind"
+
+
+def _utc(when: datetime) -> datetime:
+    return when if when.tzinfo else when.replace(tzinfo=UTC)

@@ -1,0 +1,67 @@
+"""Look at the clusters once, write nothing: the live half of `plan`, `diff --live` and `get`."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from datetime import datetime
+
+from gitfed.change import compare, redact
+from gitfed.daemon.member import Member, Upward
+from gitfed.edges.kube.observe import Assessment
+from gitfed.edges.kube.session import Session
+from gitfed.interpret import readiness
+from gitfed.model.base import Body, ClusterName, Kind, ObjectKey
+from gitfed.model.declared.cluster import Cluster
+from gitfed.model.fleet import FactsRef, FleetSnapshot, LiveObject, LiveState
+from gitfed.model.repo import RepoSnapshot
+
+
+async def look(
+    repo: RepoSnapshot,
+    open_session: Callable[[Cluster], Session],
+    *,
+    now: Callable[[], datetime],
+    timeout: float = 20.0,
+) -> FleetSnapshot:
+    """Facts and objects of every declared cluster. One that cannot be read is in the result, marked so."""
+    kinds = frozenset(Kind(key.group, key.kind) for key in repo.manifests) | {Kind("", "Namespace")}
+    upward = Upward(
+        _assess, lambda *_: None, lambda *_: None, lambda *_: None, now, redact.text_of
+    )
+    members = [
+        Member(cluster, open_session, upward, federation=repo.settings.metadata.name, repository_id=str)
+        for cluster in repo.clusters.values()
+    ]
+    tasks = []
+    for member in members:
+        member.want(kinds)
+        tasks.append(asyncio.create_task(member.run()))
+    try:
+        looks = [asyncio.create_task(member.looked.wait()) for member in members]
+        if looks:
+            await asyncio.wait(looks, timeout=timeout)
+        await asyncio.gather(*(member.look_at(repo.manifests) for member in members))
+        return _snapshot(members, now())
+    finally:
+        for task in [*looks, *tasks]:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+def _snapshot(members: list[Member], now: datetime) -> FleetSnapshot:
+    objects: dict[ObjectKey, dict[ClusterName, LiveObject]] = {}
+    for member in members:
+        for key, live in member.objects().items():
+            objects.setdefault(key, {})[member.name] = live
+    return FleetSnapshot(
+        FactsRef("live", taken_at=now),
+        {member.name: member.facts for member in members},
+        LiveState({member.name: member.seen() for member in members}, objects),
+    )
+
+
+def _assess(cluster: ClusterName, key: ObjectKey, body: Body) -> Assessment:
+    health, message = readiness.readiness(body)
+    protected = compare.annotation(body, compare.PRUNE_ANNOTATION) == "disabled"
+    return Assessment(None, health, message, keep_body=True, protected=protected)

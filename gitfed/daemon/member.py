@@ -1,0 +1,251 @@
+"""One cluster of the fleet as the daemon holds it: its connection, what is seen there, and its worker.
+
+A member lives as long as its declaration. Whatever fails in it (credentials, the network, another owner) is a fact of
+that cluster, shown to the planner as "unknown", and never stops another one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import random
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from gitfed import errors
+from gitfed.daemon.worker import Worker
+from gitfed.edges.kube import apply, facts
+from gitfed.edges.kube.discovery import Discovery
+from gitfed.edges.kube.inventory import Inventory
+from gitfed.edges.kube.observe import Assessment, Observer
+from gitfed.edges.kube.session import Session
+from gitfed.model.base import Body, ClusterName, Kind, ObjectKey
+from gitfed.model.declared.cluster import Cluster
+from gitfed.model.fleet import ApplyResult, ClusterFacts, ClusterLive, InventoryEntry, LiveObject, Reach
+from gitfed.model.plan import Change
+
+log = logging.getLogger("gitfed.member")
+
+RETRIES = (0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 30.0)
+"""Seconds between attempts to reach a cluster, by number of failures in a row."""
+
+
+@dataclass(frozen=True, slots=True)
+class Timing:
+    """Karmada's defaults (cluster status collection)."""
+
+    probe: float = 10.0
+    failure_threshold: float = 30.0
+    """Seconds that a cluster must have failed before it counts as not ready."""
+    success_threshold: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Upward:
+    """What a member tells and asks the daemon."""
+
+    assess: Callable[[ClusterName, ObjectKey, Body], Assessment]
+    changed: Callable[[ClusterName, ObjectKey], None]
+    facts_changed: Callable[[ClusterName], None]
+    finished: Callable[[Change, ApplyResult], None]
+    now: Callable[[], datetime]
+    redact: Callable[[Body, str], str]
+
+
+class Member:
+    """Call `run` as a task; it ends when cancelled."""
+
+    def __init__(
+        self,
+        cluster: Cluster,
+        open_session: Callable[[Cluster], Session],
+        upward: Upward,
+        *,
+        federation: str,
+        repository_id: Callable[[], str],
+        timing: Timing = Timing(),
+        concurrency: int = 16,
+    ) -> None:
+        self.name: ClusterName = cluster.metadata.name
+        self.cluster = cluster
+        self.facts = ClusterFacts(self.name, reach=Reach.UNKNOWN, apis=None)
+        self.looked = asyncio.Event()
+        """The first look is over, well or badly."""
+        self.ready = asyncio.Event()
+        """Inventory and objects were read; the worker may write."""
+        self.worker: Worker | None = None
+        self.inventory: Inventory | None = None
+        self.observer: Observer | None = None
+        self._open_session = open_session
+        self._upward = upward
+        self._federation = federation
+        self._repository_id = repository_id
+        self._timing = timing
+        self._concurrency = concurrency
+        self._session: Session | None = None
+        self._discovery: Discovery | None = None
+        self._error = ""
+        self._wanted: frozenset[Kind] = frozenset()
+        self._failing_since: float | None = None
+        self._claimed = False
+        self._claim = asyncio.Event()
+
+    # -- what the planner reads ---------------------------------------------------------------------------------
+
+    def live(self) -> ClusterLive:
+        """What is known and unknown of this cluster as a whole, for decisions: unread until the worker may write."""
+        if not self.ready.is_set():
+            return ClusterLive(self.name, inventory_read=False, error=self._error or "not read yet")
+        return self.seen()
+
+    def seen(self) -> ClusterLive:
+        """The same for somebody who only looks."""
+        stopped = self.worker.stopped if self.worker else ""
+        if self.observer is None or stopped or self._error:
+            return ClusterLive(self.name, inventory_read=False, error=stopped or self._error or "not read yet")
+        return self.observer.live()
+
+    def get(self, key: ObjectKey) -> LiveObject | None:
+        return self.observer.get(key) if self.observer is not None else None
+
+    def objects(self) -> Mapping[ObjectKey, LiveObject]:
+        return self.observer.objects() if self.observer else {}
+
+    def entries(self) -> Mapping[ObjectKey, InventoryEntry]:
+        return self.inventory.entries if self.inventory else {}
+
+    def absent(self, key: ObjectKey) -> bool:
+        """Whether an inventory entry has no object any more, as far as a complete read of its kind tells."""
+        live = self.get(key)
+        unread = self.observer.live().unread if self.observer is not None else frozenset()
+        return live is not None and not live.uid and Kind(key.group, key.kind) not in unread
+
+    def want(self, kinds: frozenset[Kind]) -> None:
+        self._wanted = kinds
+        if self.observer is not None:
+            self.observer.want(kinds)
+
+    def claim(self) -> None:
+        """The repository id is known: write it into the inventory, with a higher term, and begin to write."""
+        self._claim.set()
+
+    # -- life ---------------------------------------------------------------------------------------------------
+
+    async def run(self) -> None:
+        attempt = 0
+        while True:
+            try:
+                await self._serve()
+            except errors.NotOwned as error:
+                self._fail(error.message)
+                pause = 60.0
+            except errors.GitfedError as error:
+                self._fail(str(error))
+                self._note_unreachable(error)
+                pause = RETRIES[min(attempt, len(RETRIES) - 1)]
+            except BaseExceptionGroup as group:
+                failed, rest = group.split(errors.GitfedError)
+                if failed is None or rest is not None:
+                    raise
+                self._fail(str(_first(failed)))
+                pause = RETRIES[min(attempt, len(RETRIES) - 1)]
+            finally:
+                await self._close()
+            attempt += 1
+            await asyncio.sleep(pause * random.uniform(0.9, 1.1))  # noqa: S311
+
+    def _fail(self, message: str) -> None:
+        if message != self._error:
+            log.warning("cluster cannot be used", extra={"cluster": self.name, "error": message})
+        self._error = message
+        self.ready.clear()
+        self.looked.set()
+        self._upward.facts_changed(self.name)
+
+    def _note_unreachable(self, error: errors.GitfedError) -> None:
+        if isinstance(error, errors.ClusterError) and self.facts.conditions:
+            return  # the prober damps a cluster that was seen before
+        self.facts = replace(self.facts, reach=Reach.UNKNOWN)
+
+    async def _serve(self) -> None:
+        session = self._session = self._open_session(self.cluster)
+        discovery = self._discovery = Discovery(session)
+        found = await facts.probe(session, discovery, now=self._upward.now(), previous=self.facts)
+        self._take(found, first=not self.looked.is_set())
+        if found.reach is not Reach.READY:
+            message = next((c.message for c in found.conditions if c.type == "Ready"), "not ready")
+            raise errors.ClusterUnreachable(f"cluster {self.name}: {message}", cluster=self.name)
+        inventory = Inventory(session, federation=self._federation)
+        await inventory.read()
+        self.inventory = inventory
+        observer = self.observer = Observer(
+            session,
+            discovery,
+            inventory,
+            federation=self._federation,
+            assess=self._upward.assess,
+            changed=self._upward.changed,
+        )
+        observer.want(self._wanted | {Kind(entry.group, entry.kind) for entry in inventory.entries})
+        async with asyncio.TaskGroup() as group:
+            group.create_task(observer.run())
+            await observer.settled()
+            self._error = ""
+            self.looked.set()
+            self._upward.facts_changed(self.name)
+            await self._claim.wait()
+            await inventory.claim(self._repository_id())
+            target = apply.Target(
+                session=session,
+                discovery=discovery,
+                federation=self._federation,
+                redact=self._upward.redact,
+                observed=observer.observed,
+            )
+            worker = self.worker = Worker(
+                self.name,
+                inventory,
+                lambda change: apply.carry_out(target, change),
+                observer.get,
+                self._upward.finished,
+                concurrency=self._concurrency,
+            )
+            self.ready.set()
+            self._upward.facts_changed(self.name)
+            group.create_task(worker.run())
+            group.create_task(self._keep_probing(session, discovery))
+
+    async def _keep_probing(self, session: Session, discovery: Discovery) -> None:
+        while True:
+            await asyncio.sleep(self._timing.probe * random.uniform(0.9, 1.1))  # noqa: S311
+            found = await facts.probe(session, discovery, now=self._upward.now(), previous=self.facts)
+            was = self.facts.reach
+            self._take(found, first=False)
+            if self.worker is not None and was is not Reach.READY and self.facts.reach is Reach.READY:
+                self.worker.wake()
+
+    def _take(self, found: ClusterFacts, *, first: bool) -> None:
+        """Believe a change for the worse only after it has lasted (Karmada: failure threshold)."""
+        now = asyncio.get_running_loop().time()
+        if found.reach is Reach.READY:
+            self._failing_since = None
+        elif not first and self.facts.reach is Reach.READY:
+            self._failing_since = self._failing_since or now
+            if now - self._failing_since < self._timing.failure_threshold:
+                return
+        if found != self.facts:
+            self.facts = found
+            self._upward.facts_changed(self.name)
+
+    async def _close(self) -> None:
+        session, self._session = self._session, None
+        if session is not None:
+            await session.close()
+
+
+def _first(group: BaseExceptionGroup[BaseException]) -> BaseException:
+    error: BaseException = group
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return error

@@ -1,0 +1,158 @@
+"""What one cluster still has to do, in the order it has to be done.
+
+A queue item is a key, never an event: handing over a new list replaces the old one, and a key that is being worked on
+is looked at again when it is finished. Three classes of urgency (a person's change, then what is left over from
+before, then repair of drift) and, inside a class, stages: wave and kind. A stage begins when nothing of an earlier
+stage of its class is under way.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable, Collection, Iterable
+from dataclasses import dataclass
+from enum import IntEnum
+
+from gitfed.model.base import ObjectKey
+from gitfed.model.plan import Action, Change
+
+BACKOFF = (1.0, 2.0, 5.0, 10.0, 30.0, 60.0, 120.0)
+"""Seconds until a failed change is tried again; jitter is added by the caller."""
+
+
+class Urgency(IntEnum):
+    PERSON = 0
+    RESUMED = 1
+    DRIFT = 2
+
+
+@dataclass(order=True, slots=True)
+class _Place:
+    """Where a change stands in the queue."""
+
+    urgency: Urgency
+    stage: tuple[int, int]
+    key: ObjectKey
+
+
+class Queue:
+    """Changes of one cluster. Not thread-safe: it belongs to its worker."""
+
+    def __init__(self) -> None:
+        self._changes: dict[ObjectKey, Change] = {}
+        self._places: dict[ObjectKey, _Place] = {}
+        self._heap: list[_Place] = []
+        self._flying: dict[ObjectKey, _Place] = {}
+        self._attempts: dict[ObjectKey, tuple[int, float, object]] = {}
+        self._urgent: set[ObjectKey] = set()
+
+    def __len__(self) -> int:
+        return len(self._changes)
+
+    @property
+    def flying(self) -> int:
+        return len(self._flying)
+
+    def waiting(self) -> Iterable[Change]:
+        """Changes that are not under way, in no particular order."""
+        return [self._changes[key] for key in self._places if key in self._changes]
+
+    def replace(self, changes: Iterable[Change], urgent: Collection[ObjectKey]) -> None:
+        """Take over the present list. What is under way goes on; `urgent` keys stay urgent until they are done."""
+        self._changes = {
+            change.key: change
+            for change in changes
+            if change.action in (Action.CREATE, Action.UPDATE, Action.DELETE)
+        }
+        self._urgent = {key for key in self._urgent | set(urgent) if key in self._changes or key in self._flying}
+        self._attempts = {
+            key: tried
+            for key, tried in self._attempts.items()
+            if key in self._changes and tried[2] == _identity(self._changes[key])
+        }
+        self._places = {key: self._place(change) for key, change in self._changes.items() if key not in self._flying}
+        self._heap = list(self._places.values())
+        heapq.heapify(self._heap)
+
+    def pop(self, now: float, blocked: Callable[[Change], bool] = lambda change: False) -> Change | None:
+        """The next change that may start; None when there is none now (see `next_time`).
+
+        `blocked` says that a change waits for something outside the queue (`depends-on`).
+        """
+        aside: list[_Place] = []
+        found: Change | None = None
+        while self._heap:
+            place = heapq.heappop(self._heap)
+            change = self._changes.get(place.key)
+            if change is None or self._places.get(place.key) is not place:
+                continue
+            if self._behind(place):
+                aside.append(place)
+                break
+            if self._not_before(place.key) > now or blocked(change):
+                aside.append(place)
+                continue
+            found = change
+            del self._places[place.key]
+            self._flying[place.key] = place
+            break
+        for place in aside:
+            heapq.heappush(self._heap, place)
+        return found
+
+    def _behind(self, place: _Place) -> bool:
+        return any(
+            other.urgency == place.urgency and other.stage < place.stage for other in self._flying.values()
+        )
+
+    def _not_before(self, key: ObjectKey) -> float:
+        tried = self._attempts.get(key)
+        return tried[1] if tried is not None else 0.0
+
+    def next_time(self) -> float | None:
+        """When the earliest change in backoff may be tried again; None when none waits for time alone."""
+        times = [self._not_before(key) for key in self._places if self._not_before(key)]
+        return min(times, default=None)
+
+    def finished(self, key: ObjectKey, *, failed_at: float | None = None, delay: Callable[[int], float]) -> None:
+        """A change is over. Failed: it stays in the list and waits `delay(attempt)` seconds; else it is done.
+
+        The next list decides whether there is anything left to do for the key.
+        """
+        self._flying.pop(key, None)
+        change = self._changes.get(key)
+        if failed_at is None:
+            self._attempts.pop(key, None)
+            self._urgent.discard(key)
+            self._changes.pop(key, None)
+            return
+        if change is None:
+            return
+        attempts = self._attempts.get(key, (0, 0.0, None))[0]
+        self._attempts[key] = (attempts + 1, failed_at + delay(attempts), _identity(change))
+        place = self._places[key] = self._place(change)
+        heapq.heappush(self._heap, place)
+
+    def hurry(self) -> None:
+        """Forget all waiting times: the cluster came back."""
+        self._attempts.clear()
+
+    def _place(self, change: Change) -> _Place:
+        if change.key in self._urgent:
+            urgency = Urgency.PERSON
+        else:
+            urgency = Urgency.DRIFT if change.drift else Urgency.RESUMED
+        # What leaves goes last, and in the opposite order: content before its namespace.
+        stage = (change.wave, change.order)
+        if change.action is Action.DELETE:
+            stage = (1 << 20, -change.order)
+        return _Place(urgency, stage, change.key)
+
+
+def _identity(change: Change) -> object:
+    """Two lists ask for the same thing of a key when this is equal: a failed change keeps its waiting time."""
+    return (change.action, change.rendered.digest if change.rendered else "", change.adopt, change.drift)
+
+
+def backoff(attempt: int) -> float:
+    return BACKOFF[min(attempt, len(BACKOFF) - 1)]

@@ -1,0 +1,139 @@
+"""What is remembered between runs: opening, rebuilding and writing the state.
+
+Three questions stand here. *Is there a state?* If the branch is missing, inventories in the clusters tell what runs
+where, and the state is rebuilt from them; while one of them cannot be read, nothing moves. *Whose fleet is it?* The
+repository id is made with the branch's first commit and written into every inventory. *What changed?* One commit per
+cycle that changed something, pushed with compare-and-swap before a move is carried out.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import datetime
+from typing import Any
+
+from gitfed import errors
+from gitfed.edges import state as state_edge
+from gitfed.model.base import ClusterName, Commit, ObjectKey
+from gitfed.model.decisions import Approval, Decision, Decisions, Share
+from gitfed.model.fleet import InventoryEntry
+
+log = logging.getLogger("gitfed.record")
+
+
+class Record:
+    """The state branch of one daemon. Methods block; the cycle calls them from a thread, one at a time."""
+
+    def __init__(self, branch: state_edge.StateBranch, *, url: str | None, push: bool) -> None:
+        self._branch = branch
+        self._url = url
+        self._push = push and url is not None
+        self._pushed: Commit | None = None
+        self._refused = False
+        self.state = state_edge.State(None, Decisions(known=False))
+
+    def load(self) -> Decisions:
+        """Read the newest state, from the other side first. Raises StateTooNew."""
+        if self._push and self._url:
+            try:
+                self._pushed = self._branch.pull(self._url)
+            except errors.SourceError as error:
+                log.warning("the state branch could not be fetched", extra={"error": str(error)})
+        self.state = self._branch.read()
+        return self.state.decisions
+
+    def moved(self) -> bool:
+        """Whether somebody else (an approval, another daemon) wrote the branch since we last read or pushed it."""
+        if self._push and self._url and not self._refused:
+            theirs = self._branch.tip(self._url)
+            return theirs is not None and theirs != self._pushed
+        return self._branch.head() != self.state.commit
+
+    def rebuild(
+        self,
+        inventories: Mapping[ClusterName, tuple[str, Mapping[ObjectKey, InventoryEntry]] | None],
+        api_versions: Mapping[ObjectKey, str],
+    ) -> Decisions:
+        """Decisions from what the clusters' inventories say.
+
+        `inventories`: repository id and entries by cluster; None for a cluster that could not be read. The result is
+        `known` unless an inventory that may hold something could not be read.
+        """
+        found = {name: part for name, part in inventories.items() if part is not None and (part[0] or part[1])}
+        unread = sorted(name for name, part in inventories.items() if part is None)
+        if not found:
+            # A new fleet, as far as anybody can tell: an unreachable cluster delays only itself.
+            identity = self.state.decisions.repository_id or state_edge.new_repository_id()
+            self.state = replace(self.state, decisions=replace(self.state.decisions, repository_id=identity, known=True))
+            return self.state.decisions
+        identities = {part[0] for part in found.values() if part[0]}
+        if len(identities) > 1:
+            raise errors.StateError(
+                f"the state branch is missing and the clusters' inventories name {len(identities)} repositories",
+                hint="restore the state branch, or clean up the clusters that belong to another repository",
+            )
+        if unread:
+            log.error("state is missing and an inventory cannot be read: nothing moves", extra={"clusters": unread})
+            return replace(self.state.decisions, known=False)
+        shares: dict[ObjectKey, list[Share]] = {}
+        for name, (_, entries) in found.items():
+            for key, entry in entries.items():
+                shares.setdefault(key, []).append(Share(name, entry.replicas))
+        bindings = {
+            key: Decision(key, api_versions.get(key, ""), tuple(sorted(parts))) for key, parts in shares.items()
+        }
+        decisions = Decisions(bindings=bindings, repository_id=identities.pop(), known=True)
+        self.state = replace(self.state, decisions=replace(decisions, bindings={}))
+        log.warning("state rebuilt from inventories", extra={"bindings": len(bindings), "clusters": sorted(found)})
+        return decisions
+
+    def write(
+        self,
+        decisions: Decisions,
+        bindings: Mapping[ObjectKey, Decision],
+        *,
+        applied: Commit | None,
+        results: Mapping[ClusterName, Mapping[str, Any]],
+        approvals: tuple[Approval, ...],
+        subject: str,
+        reasons: tuple[str, ...],
+        now: datetime,
+    ) -> Decisions:
+        """Commit and push what changed; returns the decisions as they stand now.
+
+        Raises StateConflict when another writer was first: load again and decide again.
+        """
+        before = self.state
+        after = self._branch.write(
+            before,
+            bindings,
+            repository_id=decisions.repository_id,
+            applied=applied,
+            results=results,
+            approvals=approvals,
+            subject=subject,
+            reasons=reasons,
+            now=now,
+        )
+        self.state = after
+        if self._push and self._url and after.commit is not None and after.commit != self._pushed:
+            self._send(self._url, after.commit)
+        return replace(
+            decisions, bindings=after.decisions.bindings, applied_commit=applied, approvals=approvals, known=True
+        )
+
+    def _send(self, url: str, commit: Commit) -> None:
+        try:
+            self._branch.push(url, expected=self._pushed)
+        except errors.StateConflict:
+            raise
+        except errors.SourceError as error:
+            # A read-only or absent source is no reason to stop: the state is safe in our own clone.
+            if not self._refused:
+                log.warning("the state branch could not be pushed", extra={"url": url, "error": str(error)})
+            self._refused = True
+            return
+        self._refused = False
+        self._pushed = commit

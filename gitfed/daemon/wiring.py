@@ -1,0 +1,182 @@
+"""The one place where edges are made and put together: for the daemon, for one `apply`, and for looking.
+
+Everything else gets what it needs as arguments, so a test can put a different world under the same engine.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import logging
+import os
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from gitfed.daemon.cycle import Engine
+from gitfed.daemon.cycle import Options as EngineOptions
+from gitfed.daemon.look import look
+from gitfed.daemon.member import Timing
+from gitfed.daemon.reader import Reader
+from gitfed.daemon.record import Record
+from gitfed.edges import files, git, lock, state
+from gitfed.edges.kube import credentials
+from gitfed.edges.kube.session import Session
+from gitfed.interpret import native
+from gitfed.interpret.registry import Interpreter
+from gitfed.model.declared.cluster import Cluster
+from gitfed.model.decisions import Approval
+from gitfed.model.fleet import FleetSnapshot
+from gitfed.model.plan import Plan
+from gitfed.model.repo import RepoSnapshot
+from gitfed.source import bindings
+
+log = logging.getLogger("gitfed")
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What the command line says about this process; what the repository says is in its Federation."""
+
+    repo: str
+    branch: str | None = None
+    data_dir: Path | None = None
+    kubeconfig: tuple[Path, ...] = ()
+    credentials_dir: Path | None = None
+    allow_exec: bool = False
+    interval: float | None = None
+    """Seconds; beats `spec.sync.interval`."""
+    concurrency: int = 16
+    timing: Timing = field(default_factory=Timing)
+    push_state: bool | None = None
+    """None: as the repository's settings say."""
+    health_address: str = "127.0.0.1:0"
+    """host:port of the liveness and readiness endpoint; "" for none."""
+    now: Callable[[], datetime] = lambda: datetime.now(UTC)
+
+
+def data_dir(options: Options) -> Path:
+    """Where this process keeps its clone, its state and its cache."""
+    if options.data_dir is not None:
+        return options.data_dir
+    home = Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state")
+    location = options.repo if git.is_url(options.repo) else str(Path(options.repo).resolve())
+    return home / "gitfed" / hashlib.sha256(location.encode()).hexdigest()[:16]
+
+
+def open_sessions(options: Options) -> Callable[[Cluster], Session]:
+    """How a member reaches its cluster. Raises CredentialsError when called for one without usable credentials."""
+    sources = credentials.CredentialSources(
+        kubeconfig=options.kubeconfig,
+        credentials_dir=options.credentials_dir,
+        allow_exec=options.allow_exec,
+    )
+
+    def open_session(cluster: Cluster) -> Session:
+        return Session(
+            cluster.metadata.name, credentials.resolve(cluster, sources), concurrency=options.concurrency
+        )
+
+    return open_session
+
+
+def interpreter_of(repo: RepoSnapshot) -> Interpreter:
+    """The interpreter of one commit. Customizations join the native rules when scripts can be run."""
+    return Interpreter((native.Native(),))
+
+
+def make_engine(options: Options, *, listener: Callable[[str, Any], None] = lambda event, value: None) -> Engine:
+    """An engine over real edges. Raises SourceError when the repository cannot be opened."""
+    folder = data_dir(options)
+    clone_path = folder / "clone.git"
+    clone = git.Repository.open(clone_path) if (clone_path / "HEAD").exists() else git.Repository.create(clone_path)
+    location = options.repo if git.is_url(options.repo) else str(git.find_root(Path(options.repo)))
+    cache = files.DiskCache(folder / "parse")
+    reader = Reader(location, clone, cache, branch=options.branch)
+    settings = _settings(reader)
+    url = settings.url or location
+    push = settings.push if options.push_state is None else options.push_state
+    branch = state.StateBranch(clone, bindings, branch=settings.branch)
+    record = Record(branch, url=url, push=push)
+    engine_options = EngineOptions(timing=options.timing, concurrency=options.concurrency, now=options.now)
+    return Engine(reader, record, open_sessions(options), interpreter_of, engine_options, listener=listener)
+
+
+def _settings(reader: Reader) -> Any:
+    """`spec.state` of the newest commit: where the state lives is read once, at start."""
+    return reader.read(reader.newest(), None).settings.spec.state
+
+
+@dataclass(frozen=True, slots=True)
+class Applied:
+    """How one `apply` ended."""
+
+    plan: Plan
+    failures: tuple[str, ...]
+    unreachable: tuple[str, ...]
+    unhealthy: tuple[str, ...]
+    settled: bool
+    """False: the time was over first."""
+
+
+async def apply_once(
+    options: Options,
+    *,
+    timeout: float,
+    wait: bool,
+    listener: Callable[[str, Any], None] = lambda event, value: None,
+    confirm: str = "",
+    by: str = "",
+) -> Applied:
+    """One plan carried out: returns when every reachable cluster holds it (`wait`: and its objects are healthy)."""
+    with lock.exclusive(data_dir(options)):
+        engine = await asyncio.to_thread(make_engine, options, listener=listener)
+        work = asyncio.create_task(engine.run(poll=lambda: 3600.0))
+        try:
+            settled = await _settle(engine, work, timeout=timeout, wait=wait, confirm=confirm, by=by, now=options.now)
+            plan = engine.plan
+            if plan is None:
+                await asyncio.wait({work}, timeout=0)
+                raise TimeoutError("no plan in time") if not work.done() else work.exception() or TimeoutError()
+            return Applied(
+                plan,
+                tuple(
+                    f"{result.cluster}: {result.key}: {result.message}"
+                    for name in engine.members
+                    for result in engine.failures(name)
+                ),
+                tuple(sorted(name for name, member in engine.members.items() if not member.ready.is_set())),
+                tuple(f"{live.cluster}: {live.key}: {live.health_message or live.health}" for live in engine.unhealthy()),
+                settled,
+            )
+        finally:
+            work.cancel()
+            await asyncio.gather(work, return_exceptions=True)
+
+
+async def _settle(
+    engine: Engine, work: asyncio.Task[None], *, timeout: float, wait: bool, confirm: str, by: str,
+    now: Callable[[], datetime],
+) -> bool:  # fmt: skip
+    """Whether it settled in time."""
+    deadline = time.monotonic() + timeout
+    confirmed = False
+    while time.monotonic() < deadline:
+        if work.done():
+            work.result()
+        plan = engine.plan
+        if plan is not None and confirm and not confirmed:
+            confirmed = True
+            held = tuple(gate.name for gate in plan.gates if gate.held)
+            engine.approve(Approval(confirm, held, by or "command line", now()))
+        elif plan is not None and engine.settled() and (not wait or not engine.unhealthy()):
+            return True
+        await engine.pause(0.1)
+    return False
+
+
+async def observe(repo: RepoSnapshot, options: Options) -> FleetSnapshot:
+    """What the clusters hold now; nothing is written."""
+    return await look(repo, open_sessions(options), now=options.now)

@@ -1,0 +1,260 @@
+"""One cluster's worker: takes that cluster's changes from the plan and carries them out.
+
+Order of every roll-out: write down what will exist (inventory), then write it, then write down its uid. A crash
+between any two of these loses nothing: an entry without an object is completed or cleaned up, an object with an entry
+is known. A cluster that does not answer pauses its own worker and nobody else's.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import random
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
+from typing import Protocol
+
+from gitfed import errors
+from gitfed.daemon import queue
+from gitfed.model.base import ClusterName, ObjectKey
+from gitfed.model.fleet import ApplyResult, Health, InventoryEntry, LiveObject
+from gitfed.model.plan import Action, Change
+
+log = logging.getLogger("gitfed.worker")
+
+PAUSES = (0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 30.0)
+"""Seconds that a cluster which does not answer is left alone, by number of failures in a row."""
+_FLUSH = 0.3
+"""Seconds after which uids are written down at the latest while changes keep coming."""
+
+
+class Inventory(Protocol):
+    """What a worker needs of the cluster's inventory (`edges/kube/inventory.py`)."""
+
+    def entries(self) -> Mapping[ObjectKey, InventoryEntry]: ...
+    async def record(
+        self, *, add: Iterable[InventoryEntry] = (), remove: Iterable[ObjectKey] = ()
+    ) -> None: ...
+
+
+class Worker:
+    """`carry_out` does one change; `live` looks up what is known of an object here; `finished` hears of each result."""
+
+    def __init__(
+        self,
+        cluster: ClusterName,
+        inventory: Inventory,
+        carry_out: Callable[[Change], Awaitable[ApplyResult]],
+        live: Callable[[ObjectKey], LiveObject | None],
+        finished: Callable[[Change, ApplyResult], None],
+        *,
+        concurrency: int = 16,
+    ) -> None:
+        self.cluster = cluster
+        self._inventory = inventory
+        self._carry_out = carry_out
+        self._live = live
+        self._finished = finished
+        self._concurrency = concurrency
+        self._queue = queue.Queue()
+        self._wake = asyncio.Event()
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._failures = 0
+        self._paused_until = 0.0
+        self._uids: dict[ObjectKey, InventoryEntry] = {}
+        self._forget: set[ObjectKey] = set()
+        self._written: dict[ObjectKey, tuple[str, str]] = {}
+        self._flushed_at = 0.0
+        self.stopped: str = ""
+        """Why this cluster gets no write at all (it belongs to another repository, or to a newer leader)."""
+
+    # -- handing over -------------------------------------------------------------------------------------------
+
+    def submit(
+        self, changes: Iterable[Change], urgent: Collection[ObjectKey], entries: Iterable[InventoryEntry] = (),
+        forget: Iterable[ObjectKey] = (),
+    ) -> None:  # fmt: skip
+        """The present list of changes. `entries` are inventory entries to correct, `forget` those to remove."""
+        self._queue.replace((change for change in changes if not self._stale(change)), urgent)
+        known = self._inventory.entries()
+        for entry in entries:
+            if known.get(entry.key) != entry:
+                self._uids.setdefault(entry.key, entry)
+        self._forget.update(key for key in forget if key in known)
+        self._wake.set()
+
+    def _stale(self, change: Change) -> bool:
+        """A plan built before our own write was seen asks for that write again: drop it, the next plan knows better."""
+        written = self._written.get(change.key)
+        if written is None or change.rendered is None or change.rendered.digest != written[0]:
+            return False
+        if change.live is None or not change.live.uid:
+            return change.action is Action.CREATE and self._present(change.key)
+        seen, ours = change.live.resource_version, written[1]
+        return seen.isdigit() and ours.isdigit() and int(seen) < int(ours)
+
+    def _present(self, key: ObjectKey) -> bool:
+        live = self._live(key)
+        return live is not None and bool(live.uid)
+
+    def wake(self) -> None:
+        """The cluster came back, or health changed: look again at once."""
+        self._paused_until = 0.0
+        self._failures = 0
+        self._queue.hurry()
+        self._wake.set()
+
+    def nudge(self) -> None:
+        """Something that a change may be waiting for (`depends-on`) happened."""
+        self._wake.set()
+
+    @property
+    def idle(self) -> bool:
+        """Nothing to do and nothing under way. What failed and waits to be tried again counts as something to do."""
+        return not self._queue and not self._queue.flying and not self._uids and not self._forget
+
+    @property
+    def pending(self) -> int:
+        """Changes that are not done, those under way included."""
+        return len(self._queue)
+
+    @property
+    def flying(self) -> int:
+        return self._queue.flying
+
+    def waiting(self) -> Iterable[ObjectKey]:
+        """Keys of changes that are not under way."""
+        return [change.key for change in self._queue.waiting()]
+
+    # -- running ------------------------------------------------------------------------------------------------
+
+    async def run(self) -> None:
+        """Works until cancelled; what is under way is finished first (a stop must not leave half a roll-out)."""
+        try:
+            while True:
+                await self._round()
+        finally:
+            if self._tasks:
+                await asyncio.wait(self._tasks, timeout=10)
+            for task in self._tasks:
+                task.cancel()
+
+    async def _round(self) -> None:
+        loop = asyncio.get_running_loop()
+        self._wake.clear()
+        pause = self._paused_until - loop.time()
+        if pause > 0 or self.stopped:
+            await self._sleep(pause if pause > 0 else None)
+            return
+        try:
+            await self._write_down(loop.time())
+            await self._write_intentions()
+        except errors.NotOwned as error:
+            self.stopped = error.message
+            log.error("cluster gets no write", extra={"cluster": self.cluster, "reason": error.message})
+            return
+        except errors.ClusterError as error:
+            self._pause(error)
+            return
+        started = False
+        while self._queue.flying < self._concurrency:
+            change = self._queue.pop(loop.time(), self._blocked)
+            if change is None:
+                break
+            task = asyncio.create_task(self._one(change))
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
+            started = True
+        if not started or self._queue.flying >= self._concurrency:
+            deadline = self._queue.next_time()
+            wait = None if deadline is None else max(0.0, deadline - loop.time())
+            if self._uids or self._forget:
+                wait = _FLUSH if wait is None else min(wait, _FLUSH)
+            await self._sleep(wait)
+
+    async def _sleep(self, seconds: float | None) -> None:
+        try:
+            async with asyncio.timeout(seconds):
+                await self._wake.wait()
+        except TimeoutError:
+            pass
+
+    async def _write_intentions(self) -> None:
+        """Entries for everything that will be made, in one write for each shard, before the first of them is made."""
+        known = self._inventory.entries()
+        missing = [
+            InventoryEntry(change.key, "", change.rendered.binding, change.rendered.replicas)
+            for change in self._queue.waiting()
+            if change.rendered is not None
+            and (change.action is Action.CREATE or change.adopt)
+            and change.key not in known
+        ]
+        if missing:
+            await self._inventory.record(add=missing)
+
+    async def _write_down(self, now: float) -> None:
+        """What became of it: uids of new objects, removal of entries whose object is gone."""
+        if not (self._uids or self._forget) or (self._queue.flying and now - self._flushed_at < _FLUSH):
+            return
+        self._flushed_at = now
+        uids, self._uids = self._uids, {}
+        forget, self._forget = self._forget, set()
+        wanted = {change.key for change in self._queue.waiting()}
+        try:
+            await self._inventory.record(
+                add=uids.values(), remove=[key for key in forget if key not in uids and key not in wanted]
+            )
+        except errors.ClusterError:
+            self._uids = {**uids, **self._uids}
+            self._forget |= forget
+            raise
+
+    def _blocked(self, change: Change) -> bool:
+        """`depends-on`: applied after those are healthy in the same cluster."""
+        for key in change.waits_for:
+            live = self._live(key)
+            if live is None or live.health is not Health.CURRENT:
+                return True
+        return False
+
+    async def _one(self, change: Change) -> None:
+        loop = asyncio.get_running_loop()
+        try:
+            result = await self._carry_out(change)
+        except errors.NotOwned as error:
+            self.stopped = error.message
+            result = ApplyResult(change.cluster, change.key, "failed", error.message)
+        except errors.ClusterError as error:
+            result = ApplyResult(change.cluster, change.key, "failed", str(error), retry=error.retry)
+            if isinstance(error, errors.ClusterUnreachable | errors.ClusterBusy | errors.Unauthorized):
+                self._pause(error)
+        failed = result.outcome == "failed"
+        if not failed:
+            self._failures = 0
+            self._note(change, result)
+        # A change that a new look can mend is tried again soon; one that the server refused waits longer.
+        first = 0 if result.retry else 2
+        self._queue.finished(
+            change.key,
+            failed_at=loop.time() if failed else None,
+            delay=lambda attempt: queue.backoff(attempt + first) * random.uniform(0.9, 1.1),  # noqa: S311
+        )
+        self._finished(change, result)
+        self._wake.set()
+
+    def _note(self, change: Change, result: ApplyResult) -> None:
+        if change.rendered is None:
+            return
+        uid, version = str(result.details.get("uid", "")), str(result.details.get("resourceVersion", ""))
+        self._written[change.key] = (change.rendered.digest, version)
+        entry = InventoryEntry(change.key, uid, change.rendered.binding, change.rendered.replicas)
+        if uid and self._inventory.entries().get(change.key) != entry:
+            self._uids[change.key] = entry
+
+    def _pause(self, error: errors.ClusterError) -> None:
+        delay = PAUSES[min(self._failures, len(PAUSES) - 1)] * random.uniform(0.9, 1.1)  # noqa: S311
+        if isinstance(error, errors.ClusterBusy) and error.retry_after is not None:
+            delay = max(delay, min(error.retry_after, 120.0))
+        if not self._failures:
+            log.warning("cluster does not answer", extra={"cluster": self.cluster, "error": str(error)})
+        self._failures += 1
+        self._paused_until = asyncio.get_running_loop().time() + delay

@@ -1,0 +1,240 @@
+"""The state branch: what was decided, one canonical YAML file per binding, one commit per cycle that changed something.
+
+The branch lives in the daemon's own clone and is pushed with compare-and-swap, so that of two writers one loses and
+reads again. Reading is forgiving, file by file: a broken or hand-edited document is a Problem and the rest loads.
+Nothing here decides anything; what a missing state means is the daemon's question (it is rebuilt from inventories).
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Any, Protocol
+
+from gitfed.edges.git import Repository
+from gitfed.errors import InputError, SourceError, StateTooNew
+from gitfed.model.base import Commit, ObjectKey, Origin, Problem
+from gitfed.model.decisions import Approval, Decision, Decisions
+from gitfed.text import emit, yaml
+from gitfed.text.build import YamlError
+
+SCHEMA_VERSION = 1
+DEFAULT_BRANCH = "gitfed/state"
+_STATE = "state.yaml"
+_README = """\
+# What this branch is
+
+gitfed writes here what it decided: one file per binding under `bindings/` (Karmada's ResourceBinding format), and in
+`state.yaml` the last commit it applied. Each commit says why. `git log` on this branch is the audit trail.
+
+You may read it, revert it and delete it: a lost branch is rebuilt from the inventories in the clusters.
+Edit it by hand only while no gitfed is running.
+"""
+
+
+class BindingFormat(Protocol):
+    """How a decision is written. Passed in: the documents are `source`'s knowledge, not this edge's."""
+
+    def path_of(self, key: ObjectKey) -> str: ...
+    def to_document(self, decision: Decision) -> Mapping[str, Any]: ...
+    def from_document(self, document: Mapping[str, Any]) -> Decision: ...
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """The branch as of one commit. `commit` None: there is no branch yet."""
+
+    commit: Commit | None
+    decisions: Decisions
+    results: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """Per cluster: the last commit rolled out there, and how it went."""
+    documents: Mapping[str, ObjectKey] = field(default_factory=dict)
+    """Path on the branch → binding."""
+    extra: Mapping[str, Any] = field(default_factory=dict)
+    """Members of state.yaml that this version does not act on: kept."""
+
+
+def new_repository_id() -> str:
+    return str(uuid.uuid4())
+
+
+class StateBranch:
+    """Reads and writes the branch of one clone. Blocking: call it from a thread."""
+
+    def __init__(self, repository: Repository, form: BindingFormat, *, branch: str = DEFAULT_BRANCH) -> None:
+        self.repository = repository
+        self.ref = f"refs/heads/{branch}"
+        self._form = form
+        self._parsed: dict[str, Decision] = {}
+
+    def head(self) -> Commit | None:
+        return self.repository.branch_commit(self.ref)
+
+    def read(self, *, fallback: str = "") -> State:
+        """The newest state; `fallback` names another ref to read when the branch does not exist here.
+
+        Raises StateTooNew for a schemaVersion of a newer gitfed.
+        """
+        commit = self.head() or (self.repository.branch_commit(fallback) if fallback else None)
+        if commit is None:
+            return State(None, Decisions(known=False))
+        entries = self.repository.entries(commit)
+        top = self._top(entries[_STATE].blob_id) if _STATE in entries else {}
+        version = top.get("schemaVersion", SCHEMA_VERSION)
+        if not isinstance(version, int) or version > SCHEMA_VERSION:
+            raise StateTooNew(
+                f"the state branch has schemaVersion {version}, this gitfed reads up to {SCHEMA_VERSION}",
+                hint="use the gitfed that wrote it, or a newer one",
+            )
+        bindings: dict[ObjectKey, Decision] = {}
+        documents: dict[str, ObjectKey] = {}
+        problems: list[Problem] = []
+        parsed: dict[str, Decision] = {}
+        for path in sorted(entries):
+            if not path.startswith("bindings/"):
+                continue
+            blob = entries[path].blob_id
+            decision = self._parsed.get(blob)
+            if decision is None:
+                try:
+                    decision = self._decision(blob)
+                except InputError as error:
+                    problems.append(Problem(Origin(f"{self.ref.removeprefix('refs/heads/')}:{path}"), error.message,
+                                            hint="the rest of the state is used; this binding is decided anew"))  # fmt: skip
+                    continue
+            parsed[blob] = decision
+            bindings[decision.key] = decision
+            documents[path] = decision.key
+        self._parsed = parsed
+        applied = top.get("appliedCommit")
+        known = {"schemaVersion", "repositoryId", "appliedCommit", "clusters", "approvals"}
+        decisions = Decisions(
+            bindings=bindings,
+            applied_commit=Commit(applied) if isinstance(applied, str) and applied else None,
+            approvals=tuple(_approvals(top.get("approvals"))),
+            repository_id=str(top.get("repositoryId") or ""),
+            known=bool(top.get("repositoryId")),
+            problems=tuple(problems),
+        )
+        results = top.get("clusters")
+        return State(
+            commit,
+            decisions,
+            results if isinstance(results, Mapping) else {},
+            documents,
+            {key: value for key, value in top.items() if key not in known},
+        )
+
+    def _top(self, blob: str) -> Mapping[str, Any]:
+        value = self._load(blob)
+        return value if isinstance(value, Mapping) else {}
+
+    def _decision(self, blob: str) -> Decision:
+        value = self._load(blob)
+        if not isinstance(value, Mapping):
+            raise InputError("this is not a binding")
+        return self._form.from_document(value)
+
+    def _load(self, blob: str) -> Any:
+        try:
+            documents = yaml.load_all(self.repository.read(blob))
+        except YamlError as error:
+            raise InputError(f"cannot be read: {error}") from error
+        if len(documents) != 1:
+            raise InputError(f"cannot be read: {len(documents)} documents instead of one")
+        return documents[0]
+
+    def write(
+        self,
+        state: State,
+        bindings: Mapping[ObjectKey, Decision],
+        *,
+        repository_id: str,
+        applied: Commit | None,
+        results: Mapping[str, Mapping[str, Any]],
+        approvals: tuple[Approval, ...],
+        subject: str,
+        reasons: tuple[str, ...],
+        now: datetime,
+    ) -> State:
+        """One commit with what differs from `state`; `state` itself when nothing does.
+
+        Raises StateConflict when the branch is no longer at `state.commit`.
+        """
+        files: dict[str, bytes | None] = {}
+        documents: dict[str, ObjectKey] = {}
+        for key in sorted(bindings):
+            path = self._form.path_of(key)
+            documents[path] = key
+            if state.decisions.bindings.get(key) is not bindings[key]:
+                files[path] = emit.dump(self._form.to_document(bindings[key])).encode()
+        files |= {path: None for path in state.documents if path not in documents}
+        top: dict[str, Any] = {
+            **state.extra,
+            "schemaVersion": SCHEMA_VERSION,
+            "repositoryId": repository_id,
+        }
+        if applied:
+            top["appliedCommit"] = str(applied)
+        if results:
+            top["clusters"] = {name: dict(results[name]) for name in sorted(results)}
+        if approvals:
+            top["approvals"] = [
+                {"digest": a.digest, "gates": list(a.gates), "by": a.by, "at": a.at.isoformat()} for a in approvals
+            ]
+        before = (state.decisions.repository_id, state.decisions.applied_commit, state.results, state.decisions.approvals)
+        if state.commit is None or before != (repository_id, applied, results, approvals):
+            files[_STATE] = emit.dump(top).encode()
+        if state.commit is None:
+            files["README.md"] = _README.encode()
+        if not files:
+            return state
+        message = f"{subject} [skip ci]\n"
+        if reasons:
+            message += "\n" + "\n".join(reasons) + "\n"
+        commit = self.repository.commit_files(self.ref, files, message, parent=state.commit, when=now)
+        decisions = replace(
+            state.decisions,
+            bindings=dict(bindings),
+            applied_commit=applied,
+            approvals=approvals,
+            repository_id=repository_id,
+            known=True,
+        )
+        return State(commit, decisions, dict(results), documents, state.extra)
+
+    def push(self, url: str, *, expected: Commit | None) -> None:
+        """Compare-and-swap to another repository. Raises StateConflict, SourceUnreachable, SourceError."""
+        self.repository.push(url, self.ref, expected=expected)
+
+    def tip(self, url: str) -> Commit | None:
+        """Where the branch of another repository stands. Raises SourceUnreachable."""
+        return self.repository.remote_refs(url, self.ref).get(self.ref)
+
+    def pull(self, url: str) -> Commit | None:
+        """Bring the branch of another repository here when ours is missing or behind; where it stands there."""
+        theirs = self.tip(url)
+        if theirs is None or theirs == self.head():
+            return theirs
+        try:
+            self.repository.fetch(url, [f"+{self.ref}:{self.ref}"])
+        except SourceError:
+            return None
+        return theirs
+
+
+def _approvals(items: object) -> list[Approval]:
+    found = []
+    for item in items if isinstance(items, list) else []:
+        if isinstance(item, Mapping) and isinstance(item.get("digest"), str):
+            try:
+                at = datetime.fromisoformat(str(item.get("at")))
+            except ValueError:
+                continue
+            gates = tuple(str(gate) for gate in item.get("gates") or ())
+            found.append(Approval(item["digest"], gates, str(item.get("by") or ""), at))
+    return found
+
+

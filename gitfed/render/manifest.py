@@ -1,0 +1,111 @@
+"""★ From a binding to the manifests of its clusters: revise → override → stamp → prune (Karmada: policies §5.1–5.3).
+
+Clusters that get the same body form a *render class*: one body, many clusters. A class is found before anything is
+rendered, from the replicas a cluster gets and the override rules that hit it, so the work is done once for a class
+and not once for a cluster.
+
+Nothing volatile is stamped: no commit, no time. An unchanged object stays byte-identical across commits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from gitfed.interpret.registry import Interpreter, Unknown
+from gitfed.model.base import BindingId, Body, ClusterName, Digest, Problem
+from gitfed.model.plan import Binding, Edit, RenderedManifest
+from gitfed.model.repo import Manifest
+from gitfed.placement.cluster import Candidate
+from gitfed.render import override, prune, revise
+from gitfed.text import canonical
+
+FEDERATION_LABEL = "gitfed.io/federation"
+BINDING_LABEL = "gitfed.io/binding"
+
+
+@dataclass(frozen=True, slots=True)
+class Rendered:
+    """The classes of one template, and the clusters for which an override failed, each with the reason."""
+
+    rendered: tuple[RenderedManifest, ...] = ()
+    failed: Mapping[ClusterName, str] = field(default_factory=dict)
+    problems: tuple[Problem, ...] = ()
+
+
+def render(
+    manifest: Manifest,
+    binding: Binding,
+    candidates: Mapping[ClusterName, Candidate],
+    overrides: override.Overrides,
+    interpreter: Interpreter,
+    *,
+    federation: str,
+) -> Rendered:
+    """The final manifests, before retain. Sorted by their first cluster."""
+    if not binding.shares:
+        return Rendered()
+    found: dict[Digest, RenderedManifest] = {}
+    failed: dict[ClusterName, str] = {}
+    problems: list[Problem] = []
+    for replicas, completions, clusters in _by_share(manifest, binding):
+        present = [candidates[name] for name in clusters if name in candidates]
+        body, edits = manifest.body, ()
+        if replicas is not None and binding.replicas is not None:
+            answer = interpreter.revise_replica(manifest.body, replicas)
+            if isinstance(answer, Unknown):
+                failed.update(dict.fromkeys(clusters, f"replicas could not be set: {answer.reason}"))
+                continue
+            body = answer.value
+            if completions is not None:
+                body = revise.with_completions(body, completions)
+            if body is not manifest.body:
+                edits = (Edit("replicas", manifest.origin, f"{replicas} of {binding.replicas}"),)
+        for result in overrides.classes(body, present):
+            if result.error is not None:
+                reason = f"override failed: {result.error}"
+                failed.update(dict.fromkeys(result.clusters, reason))
+                problems.append(_problem(overrides, result.error, manifest, result.clusters))
+                continue
+            final = prune.prune(stamp(result.body, federation, binding.id))
+            digest = Digest(canonical.digest(final))
+            known = found.get(digest)
+            found[digest] = RenderedManifest(
+                key=manifest.key,
+                binding=binding.id,
+                body=final if known is None else known.body,
+                digest=digest,
+                clusters=tuple(sorted(result.clusters + (known.clusters if known else ()))),
+                replicas=replicas,
+                origin=manifest.origin,
+                edits=(*edits, *result.edits),
+            )
+    return Rendered(tuple(sorted(found.values(), key=lambda item: item.clusters)), failed, tuple(problems))
+
+
+def stamp(body: Body, federation: str, binding: BindingId) -> Body:
+    """The labels that say whose object it is. Ownership needs the inventory too."""
+    metadata = body["metadata"]
+    labels = {**(metadata.get("labels") or {}), FEDERATION_LABEL: federation, BINDING_LABEL: binding}
+    return {**body, "metadata": {**metadata, "labels": labels}}
+
+
+def _by_share(
+    manifest: Manifest, binding: Binding
+) -> list[tuple[int | None, int | None, tuple[ClusterName, ...]]]:
+    """(replicas, completions of a divided Job or None, clusters) for each distinct part of the work."""
+    completions = revise.completions(manifest.body, binding) if manifest.key.kind == "Job" else {}
+    groups: dict[tuple[int | None, int | None], list[ClusterName]] = {}
+    for share in binding.shares:
+        groups.setdefault((share.replicas, completions.get(share.cluster)), []).append(share.cluster)
+    return [(replicas, done, tuple(clusters)) for (replicas, done), clusters in groups.items()]
+
+
+def _problem(
+    overrides: override.Overrides, error: override.OverrideError, manifest: Manifest, clusters: tuple[str, ...]
+) -> Problem:
+    return Problem(
+        overrides.origin(error.policy) or manifest.origin,
+        f"{error} for {manifest.key} in {', '.join(clusters)}",
+        hint="what is there stays as it is",
+    )

@@ -1,0 +1,56 @@
+"""Namespaces go before their content (Karmada: policies §2.7).
+
+A Namespace in the repository goes to every cluster, unless it is reserved, skipped by a pattern of the settings, or
+labelled `namespace.karmada.io/skip-auto-propagation`; then it is a template like any other. A namespace that objects
+need but no file declares is made where they go: in a Git repository, unlike in a control plane, nobody had to
+create it first.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from gitfed.model.base import Digest, ObjectKey, Origin
+from gitfed.model.repo import Manifest
+from gitfed.text import canonical
+
+if TYPE_CHECKING:
+    from gitfed.model.declared.federation import Federation
+
+SKIP_LABEL = "namespace.karmada.io/skip-auto-propagation"
+_RESERVED = re.compile(r"^(default|kube-.*|karmada-system|karmada-cluster|karmada-es-.*|gitfed-system)$")
+
+
+def is_namespace(key: ObjectKey) -> bool:
+    return key.kind == "Namespace" and not key.group
+
+
+def propagates(manifest: Manifest, settings: Federation) -> bool:
+    """Whether this template is a Namespace that goes to every cluster by itself."""
+    if not is_namespace(manifest.key) or not settings.spec.namespaces.auto_propagate:
+        return False
+    labels = (manifest.body.get("metadata") or {}).get("labels") or {}
+    if str(labels.get(SKIP_LABEL, "")).lower() == "true":
+        return False
+    return not is_reserved(manifest.key.name, settings)
+
+
+def is_reserved(name: str, settings: Federation) -> bool:
+    """Whether gitfed leaves a namespace to the clusters: theirs, or skipped by a pattern of the settings."""
+    return bool(_RESERVED.match(name)) or any(
+        _pattern(pattern).match(name) for pattern in settings.spec.namespaces.skip
+    )
+
+
+def implied(name: str, origin: Origin) -> Manifest:
+    """The Namespace that an object at `origin` needs."""
+    body = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
+    return Manifest(ObjectKey("", "Namespace", "", name), "v1", body, origin, Digest(canonical.digest(body)))
+
+
+@lru_cache(maxsize=64)
+def _pattern(text: str) -> re.Pattern[str]:
+    """Anchored, as Karmada's flag. The settings' validation has refused what does not compile."""
+    return re.compile(f"^(?:{text})$")
