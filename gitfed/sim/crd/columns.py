@@ -21,8 +21,10 @@ from gitfed.sim.kinds import table
 Body = dict[str, Any]
 Step = Callable[[Any], Iterable[Any]]
 _NAME_HELP: Final = (
-    "Name must be unique within a namespace. Is required when creating resources, although some resources may allow a client to request the "
-    "generation of an appropriate name automatically. Name is primarily intended for creation idempotence and configuration definition. "
+    "Name must be unique within a namespace. Is required when creating resources, although some resources may "
+    "allow a client to request the "
+    "generation of an appropriate name automatically. Name is primarily intended for creation idempotence and "
+    "configuration definition. "
     "Cannot be updated. More info: https://kubernetes.io/docs/concepts/overview/working-with-objects/names#names"
 )
 _PART: Final = re.compile(

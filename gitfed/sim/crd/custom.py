@@ -155,7 +155,8 @@ def _warnings(body: Body, old: Body | None) -> list[str]:
         if "/" not in name and name not in _STANDARD_FINALIZERS:
             path = " including a path (/)" if "." in name else ""
             found.append(
-                f"{place}: prefer a domain-qualified finalizer name{path} to avoid accidental conflicts with other finalizer writers"
+                f"{place}: prefer a domain-qualified finalizer name{path} to avoid accidental conflicts with "
+                "other finalizer writers"
             )
     return found
 

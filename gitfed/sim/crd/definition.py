@@ -91,7 +91,8 @@ def _stored(body: Body) -> list[FieldError]:
     for at, name in enumerate(stored):
         if name not in present:
             detail = (
-                f"missing from spec.versions; {name} was previously a storage version, and must remain in spec.versions until a storage "
+                f"missing from spec.versions; {name} was previously a storage version, and must remain in "
+                "spec.versions until a storage "
                 f"migration ensures no data remains persisted in {name} and removes {name} from status.storedVersions"
             )
             errors.append(status.invalid_value(paths.index(path, at), name, detail))

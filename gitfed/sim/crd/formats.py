@@ -27,13 +27,21 @@ _ANY: Final = "[0-9a-f]{4}"
 _VARIANT: Final = "[89ab][0-9a-f]{3}"
 _HOST: Final = re.compile(
     r"([a-zA-Z0-9\u00a1-\uffff]((-?[a-zA-Z0-9\u00a1-\uffff]{0,62})?)|"
-    r"([a-zA-Z0-9\u00a1-\uffff](([a-zA-Z0-9\-\u00a1-\uffff]{0,61}[a-zA-Z0-9\u00a1-\uffff])?)(\.)){1,}([a-zA-Z\u00a1-\uffff]){2,63})\Z"
+    r"([a-zA-Z0-9\u00a1-\uffff](([a-zA-Z0-9\-\u00a1-\uffff]{0,61}[a-zA-Z0-9\u00a1-\uffff])?)(\.)){1,}([a-zA-"
+    r"Z\u00a1-\uffff]){2,63})\Z"
 )
 _DATE_TIME: Final = re.compile(r"([0-9]{2}):([0-9]{2}):([0-9]{2})(.[0-9]+)?(z|([+-][0-9]{2}:[0-9]{2}))\Z")
 _SCALA: Final = re.compile(r"(\d+)\s*([A-Za-zµ]+)")
 _SCALA_UNITS: Final = (
-    ("ns", "nano"), ("us", "µs", "micro"), ("ms", "milli"), ("s", "sec"), ("m", "min"), ("h", "hr", "hour"), ("d", "day"), ("w", "wk", "week")
-)  # fmt: skip
+    ("ns", "nano"),
+    ("us", "µs", "micro"),
+    ("ms", "milli"),
+    ("s", "sec"),
+    ("m", "min"),
+    ("h", "hr", "hour"),
+    ("d", "day"),
+    ("w", "wk", "week"),
+)
 _LABEL: Final = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?\Z")
 
 
@@ -96,7 +104,8 @@ def _isbn13(text: str) -> bool:
 def _credit_card(text: str) -> bool:
     digits = re.sub(r"[^0-9]+", "", text)
     if not _matches(
-        r"(?:4[0-9]{12}(?:[0-9]{3})?|5[1-5][0-9]{14}|6(?:011|5[0-9][0-9])[0-9]{12}|3[47][0-9]{13}|3(?:0[0-5]|[68][0-9])[0-9]{11}|(?:2131|1800|35\d{3})\d{11})"
+        r"(?:4[0-9]{12}(?:[0-9]{3})?|5[1-5][0-9]{14}|6(?:011|5[0-9][0-9])[0-9]{12}|3[47][0-9]{13}|3(?:0[0-"
+        r"5]|[68][0-9])[0-9]{11}|(?:2131|1800|35\d{3})\d{11})"
     )(digits):
         return False
     doubled = [int(char) * (2 if at % 2 else 1) for at, char in enumerate(reversed(digits))]
@@ -144,7 +153,8 @@ _FORMATS: Final[dict[str, Callable[[str], bool]]] = {
     "ipv6": _address(ipaddress.IPv6Address),
     "cidr": _cidr,
     "mac": _matches(
-        "(?:[0-9A-Fa-f]{2}[:-]){5}(?:[0-9A-Fa-f]{2}(?:[:-][0-9A-Fa-f]{2}){2}|[0-9A-Fa-f]{2})|(?:[0-9A-Fa-f]{4}[.]){2,3}[0-9A-Fa-f]{4}"
+        "(?:[0-9A-Fa-f]{2}[:-]){5}(?:[0-9A-Fa-f]{2}(?:[:-][0-9A-Fa-f]{2}){2}|[0-9A-Fa-f]{2})|(?:[0-9A-Fa-"
+        "f]{4}[.]){2,3}[0-9A-Fa-f]{4}"
     ),
     "uuid": _matches(_UUID % (_ANY, _ANY)),
     "uuid3": _matches(_UUID % ("3[0-9a-f]{3}", _ANY)),

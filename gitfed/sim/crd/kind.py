@@ -162,7 +162,8 @@ def _set_warnings(body: Body) -> list[str]:
         ):
             kind = status.quote(items["type"])
             found.add(
-                f"x-kubernetes-list-type: set for items of type {kind} is not supported by server-side apply or CEL validation rules"
+                f"x-kubernetes-list-type: set for items of type {kind} is not supported by server-side apply or "
+                "CEL validation rules"
             )
     return sorted(found)
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import functools
 import re
+import unicodedata
 from typing import Final
 
 
@@ -32,21 +33,6 @@ _POSIX: Final = {
     "upper": "A-Z",
     "word": "0-9A-Za-z_",
     "xdigit": "0-9A-Fa-f",
-}
-_UNICODE: Final = {
-    # Python's engine has no property classes; these are the ones that schemas use, as ranges wide enough for real
-    # texts.
-    "L": "A-Za-z\\u00aa\\u00b5\\u00ba\\u00c0-\\u00d6\\u00d8-\\u00f6\\u00f8-\\u02c1\\u0370-\\u03ff\\u0400-\\u0481\\u048a-\\u052f"
-    "\\u0531-\\u0587\\u05d0-\\u05ea\\u0620-\\u064a\\u0900-\\u0939\\u0e01-\\u0e30\\u1e00-\\u1fff\\u3041-\\u3096\\u30a1-\\u30fa"
-    "\\u3400-\\u4dbf\\u4e00-\\u9fff\\uac00-\\ud7a3",
-    "Lu": "A-Z\\u00c0-\\u00d6\\u00d8-\\u00de\\u0391-\\u03a9\\u0410-\\u042f",
-    "Ll": "a-z\\u00b5\\u00df-\\u00f6\\u00f8-\\u00ff\\u03b1-\\u03c9\\u0430-\\u044f",
-    "N": "0-9\\u00b2\\u00b3\\u00b9\\u00bc-\\u00be\\u0660-\\u0669\\u06f0-\\u06f9\\u0966-\\u096f\\uff10-\\uff19",
-    "Nd": "0-9\\u0660-\\u0669\\u06f0-\\u06f9\\u0966-\\u096f\\uff10-\\uff19",
-    "P": "!-#%-*,-/:;?@\\[-\\]_{}\\u00a1\\u00a7\\u00ab\\u00b6\\u00b7\\u00bb\\u00bf\\u2010-\\u2027\\u2030-\\u205e",
-    "S": "$+<=>\\^`|~\\u00a2-\\u00a6\\u00a8\\u00a9\\u00ac\\u00ae-\\u00b1\\u00b4\\u00b8\\u00d7\\u00f7\\u20a0-\\u20bf\\u2190-\\u23ff\\u2500-\\u27bf",
-    "Z": " \\u00a0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000",
-    "Zs": " \\u00a0\\u1680\\u2000-\\u200a\\u202f\\u205f\\u3000",
 }
 _GROUP: Final = re.compile(r"\(\?(?:P<|<(?![=!])|([imsU]*(?:-[imsU]+)?)([:)]))")
 _ESCAPED: Final = frozenset("dDsSwWbBAaftnrv0123456789xpPQECz")
@@ -71,7 +57,10 @@ def _go_text(pattern: str, problem: re.error) -> str:
     if "unbalanced parenthesis" in text:
         return f"error parsing regexp: unexpected ): `{pattern}`"
     if "nothing to repeat" in text:
-        return f"error parsing regexp: missing argument to repetition operator: `{pattern[problem.pos or 0 : (problem.pos or 0) + 1]}`"
+        return (
+            "error parsing regexp: missing argument to repetition operator: "
+            f"`{pattern[problem.pos or 0 : (problem.pos or 0) + 1]}`"
+        )
     if "multiple repeat" in text:
         position = problem.pos or 0
         return f"error parsing regexp: invalid nested repetition operator: `{pattern[position - 1 : position + 1]}`"
@@ -151,18 +140,32 @@ def _flags(before: str) -> list[str]:
     return re.findall(r"\(\?([imsU]+)", before)
 
 
+@functools.lru_cache(maxsize=64)
+def _category(name: str) -> str:
+    """A Unicode category as ranges of characters, for Python's engine has no such classes. Within the first plane."""
+    ranges: list[str] = []
+    start = -1
+    for code in range(0x10001):
+        inside = code < 0x10000 and unicodedata.category(chr(code)).startswith(name) and bool(name)
+        if inside and start < 0:
+            start = code
+        elif not inside and start >= 0:
+            ranges.append(f"\\u{start:04x}-\\u{code - 1:04x}")
+            start = -1
+    return "".join(ranges)
+
+
 def _escape(pattern: str, at: int, in_class: bool, out: list[str]) -> int:
     char = pattern[at + 1]
     if char in "pP":
-        name = re.match(r"(\w)|\{(\^?\w+)\}", pattern[at + 2 :])
-        key = (name[1] or name[2]) if name else ""
-        if name is None or key not in _UNICODE:
-            raise RegexError(
-                f"error parsing regexp: invalid character class range: `{pattern[at : at + 2 + (name.end() if name else 0)]}`"
-            )
-        ranges = _UNICODE[key]
-        out.append(ranges if in_class else f"[{'^' if char == 'P' else ''}{ranges}]")
-        return at + 2 + name.end()
+        name = re.match(r"(\w)|\{(\^?)(\w+)\}", pattern[at + 2 :])
+        ranges = _category((name[1] or name[3]) if name else "")
+        end = at + 2 + (name.end() if name else 0)
+        if name is None or not ranges:
+            raise RegexError(f"error parsing regexp: invalid character class range: `{pattern[at:end]}`")
+        outside = (char == "P") != bool(name[2])
+        out.append(ranges if in_class else f"[{'^' if outside else ''}{ranges}]")
+        return end
     if char == "Q":
         end = pattern.find("\\E", at + 2)
         literal = pattern[at + 2 : end if end >= 0 else len(pattern)]

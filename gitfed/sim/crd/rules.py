@@ -21,7 +21,10 @@ from gitfed.sim.status import FieldError
 
 Schema = Mapping[str, Any]
 Convert = Callable[[Any], Any]
-UNCHECKED: Final = "some validation rules were not checked because the object was invalid; correct the existing errors to complete validation"
+UNCHECKED: Final = (
+    "some validation rules were not checked because the object was invalid; correct the existing "
+    "errors to complete validation"
+)
 _BLOCKING: Final = frozenset({"Unsupported value", "Required value", "Too long", "Too many", "Type invalid"})
 _KEYWORDS: Final = frozenset(
     [
@@ -346,7 +349,10 @@ def _expressions(
 def _failed(node: Node, path: str, problem: str, rule: Mapping[str, Any]) -> FieldError:
     what = (rule.get("message") or rule.get("rule") or "").strip()
     if problem.startswith("no such overload"):
-        detail = f"'{problem}': call arguments did not match a supported operator, function or macro signature for rule: {what}"
+        detail = (
+            f"'{problem}': call arguments did not match a supported operator, function or macro signature "
+            f"for rule: {what}"
+        )
     else:
         detail = f"{problem} evaluating rule: {what}"
     return status.invalid_value(paths.shown(path), node.kind, detail)

@@ -21,12 +21,29 @@ _TYPES: Final = ("array", "boolean", "integer", "number", "object", "string")
 _REASONS: Final = ("FieldValueDuplicate", "FieldValueForbidden", "FieldValueInvalid", "FieldValueRequired")
 _META: Final = frozenset({"metadata", "kind", "apiVersion"})
 _ROOT_WITH_STATUS: Final = (
-    ("description", "Description"), ("type", "Type"), ("format", "Format"), ("title", "Title"), ("maximum", "Maximum"),
-    ("exclusiveMaximum", "ExclusiveMaximum"), ("minimum", "Minimum"), ("exclusiveMinimum", "ExclusiveMinimum"), ("maxLength", "MaxLength"),
-    ("minLength", "MinLength"), ("pattern", "Pattern"), ("maxItems", "MaxItems"), ("minItems", "MinItems"), ("uniqueItems", "UniqueItems"),
-    ("multipleOf", "MultipleOf"), ("required", "Required"), ("items", "Items"), ("properties", "Properties"), ("externalDocs", "ExternalDocs"),
-    ("example", "Example"), ("x-kubernetes-preserve-unknown-fields", "XPreserveUnknownFields"), ("x-kubernetes-validations", "XValidations"),
-)  # fmt: skip
+    ("description", "Description"),
+    ("type", "Type"),
+    ("format", "Format"),
+    ("title", "Title"),
+    ("maximum", "Maximum"),
+    ("exclusiveMaximum", "ExclusiveMaximum"),
+    ("minimum", "Minimum"),
+    ("exclusiveMinimum", "ExclusiveMinimum"),
+    ("maxLength", "MaxLength"),
+    ("minLength", "MinLength"),
+    ("pattern", "Pattern"),
+    ("maxItems", "MaxItems"),
+    ("minItems", "MinItems"),
+    ("uniqueItems", "UniqueItems"),
+    ("multipleOf", "MultipleOf"),
+    ("required", "Required"),
+    ("items", "Items"),
+    ("properties", "Properties"),
+    ("externalDocs", "ExternalDocs"),
+    ("example", "Example"),
+    ("x-kubernetes-preserve-unknown-fields", "XPreserveUnknownFields"),
+    ("x-kubernetes-validations", "XValidations"),
+)
 
 
 @dataclass(frozen=True, slots=True)

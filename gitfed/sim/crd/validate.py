@@ -66,9 +66,19 @@ class Rule:
 
 
 _LIMITS: Final = (
-    "maximum", "minimum", "exclusiveMaximum", "exclusiveMinimum", "multipleOf", "maxLength", "minLength", "maxItems", "minItems",
-    "maxProperties", "minProperties", "uniqueItems",
-)  # fmt: skip
+    "maximum",
+    "minimum",
+    "exclusiveMaximum",
+    "exclusiveMinimum",
+    "multipleOf",
+    "maxLength",
+    "minLength",
+    "maxItems",
+    "minItems",
+    "maxProperties",
+    "minProperties",
+    "uniqueItems",
+)
 _PLAIN_ERROR: Final = "\0"
 """Field of complaints that name no field themselves."""
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any, Final
 
-from gitfed.sim.crd.cel import functions, values
+from gitfed.sim.crd.cel import functions, operators, values
 from gitfed.sim.crd.cel.syntax import Call, ListOf, Literal, MapOf, Member, Name, Node
 from gitfed.sim.crd.cel.values import ABSENT, CelError, Optional
 
@@ -21,10 +21,19 @@ Step = Callable[[Env], Any]
 _TYPES: Final = {
     name: values.Type(type_name)
     for name, type_name in (
-        ("bool", "bool"), ("int", "int"), ("uint", "uint"), ("double", "double"), ("string", "string"), ("bytes", "bytes"),
-        ("list", "list"), ("map", "map"), ("null_type", "null_type"), ("type", "type"), ("optional_type", "optional_type"),
+        ("bool", "bool"),
+        ("int", "int"),
+        ("uint", "uint"),
+        ("double", "double"),
+        ("string", "string"),
+        ("bytes", "bytes"),
+        ("list", "list"),
+        ("map", "map"),
+        ("null_type", "null_type"),
+        ("type", "type"),
+        ("optional_type", "optional_type"),
     )
-}  # fmt: skip
+}
 _QUALIFIED: Final = {
     "google.protobuf.Timestamp": values.Type("google.protobuf.Timestamp"),
     "google.protobuf.Duration": values.Type("google.protobuf.Duration"),
@@ -148,7 +157,7 @@ def _map_of(node: MapOf) -> Step:
                     continue
                 value = value.value
             if key in result:
-                raise CelError(f"Failed with repeated key: {functions.to_string(key)}")
+                raise CelError(f"Failed with repeated key: {operators.to_string(key)}")
             result[key] = value
         return result
 
@@ -290,7 +299,7 @@ def _macro(node: Call) -> Step:
             for scope, _ in kept(env):
                 for key, value in last(scope).items():
                     if key in merged:
-                        raise CelError(f"insert failed: key {functions.to_string(key)} already exists")
+                        raise CelError(f"insert failed: key {operators.to_string(key)} already exists")
                     merged[key] = value
             return merged
 
