@@ -1,0 +1,63 @@
+# Everything a person or CI does with this repository. `make demo` and `make test` do all set-up themselves.
+PYTHON ?= python3
+VENV   ?= .venv
+BIN    := $(VENV)/bin
+JOBS   ?= 2
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test check format bench e2e docs wheel golden clean
+
+help: ## list the targets
+	@grep -hE '^[a-z0-9]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9]+):.*## /  make \1\t/' | expand -t 18
+
+$(VENV)/.python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "gitfed needs Python 3.11 or newer; $(PYTHON) is $$($(PYTHON) --version 2>&1). Try: make PYTHON=python3.12 ..." >&2; exit 1; }
+	@$(PYTHON) -m venv $(VENV) || { echo "the venv module is missing (Debian and Ubuntu: apt install python3-venv)" >&2; exit 1; }
+	@touch $@
+
+$(VENV)/.run: $(VENV)/.python pyproject.toml
+	@echo "Installing gitfed into $(VENV) ..."
+	@$(BIN)/pip install --quiet --disable-pip-version-check -e .
+	@touch $@
+
+$(VENV)/.test: $(VENV)/.python pyproject.toml
+	@echo "Installing gitfed and its test tools into $(VENV) ..."
+	@$(BIN)/pip install --quiet --disable-pip-version-check -e '.[test,check]'
+	@touch $@ $(VENV)/.run
+
+demo: $(VENV)/.run ## set up, then watch a fleet of four embedded clusters follow a Git repository
+	@$(BIN)/gitfed demo $(ARGS)
+
+test: $(VENV)/.test ## set up, then run the whole test suite
+	@$(BIN)/pytest -n $(JOBS) --dist loadgroup --cov --cov-report=term:skip-covered $(ARGS)
+	@$(BIN)/python tools/coverage_gate.py
+
+check: $(VENV)/.test ## format, lint, types, import contracts, docs, wheel
+	@$(BIN)/ruff format --check .
+	@$(BIN)/ruff check .
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports
+	@$(MAKE) --no-print-directory docs wheel
+
+format: $(VENV)/.test ## format the code
+	@$(BIN)/ruff format .
+	@$(BIN)/ruff check --fix .
+
+e2e: $(VENV)/.test ## only the tests that drive whole clusters (KUBEBUILDER_ASSETS: against real API servers too)
+	@$(BIN)/pytest -m e2e $(ARGS)
+
+bench: $(VENV)/.test ## measure; prints ratios inside one run
+	@$(BIN)/python -m bench $(ARGS)
+
+docs: $(VENV)/.test ## build the documentation, strictly
+	@$(BIN)/mkdocs build --strict --quiet
+
+wheel: $(VENV)/.test ## build the wheel and prove that it works in an empty virtual environment
+	@$(BIN)/python tools/wheel_proof.py
+
+golden: $(VENV)/.test ## rewrite the golden texts; read the diff
+	@GITFED_UPDATE_GOLDEN=1 $(BIN)/pytest tests/change tests/cli tests/examples
+
+clean: ## remove what was built
+	@rm -rf $(VENV) build dist site .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache .coverage*
