@@ -1,0 +1,219 @@
+"""List, then watch, and begin again when that ends: how one collection of one cluster is followed.
+
+The observer follows a kind by label, the inventory its own ConfigMaps; both give a `Follower` that is told what was
+found. This module knows pages, versions, bookmarks and lost history (410: list again). It reads nothing while nothing
+changes: one open watch per collection, renewed from the last version when the server ends it.
+
+A connection that breaks does not make what is known unknown; a watch that could not be opened again does. `lost` says
+so, and `listed` or `resumed` that it is over.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import random
+import time
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+import orjson
+
+from gitfed import errors
+from gitfed.edges.kube import translate
+from gitfed.edges.kube.session import Session
+from gitfed.model.base import Body
+
+BACKOFF = (0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 30.0)
+"""Seconds before the next try, each with up to half of it added; the last is repeated."""
+PAGE = 500
+_WATCH = 300.0
+"""Seconds after which the server ends a watch; up to half of it is added, so that watches do not end together."""
+_SILENCE = 30.0
+"""Seconds that a watch may be silent after the server should have ended it."""
+_TOO_SHORT = 1.0
+
+_log = logging.getLogger(__name__)
+
+
+class Follower(Protocol):
+    """Who is told. None of these may wait: they run between two events."""
+
+    def listed(self, items: list[Body]) -> None:
+        """The whole collection, as it is now."""
+
+    def event(self, kind: str, body: Body) -> None:
+        """One ADDED, MODIFIED or DELETED."""
+
+    def resumed(self) -> None:
+        """The watch is open again after `lost`, without a gap."""
+
+    def lost(self, error: errors.GitfedError) -> None:
+        """The collection cannot be read or watched now; it will be tried again."""
+
+
+class Wake:
+    """Cuts pauses short: the cluster is there again, or somebody wants an answer now."""
+
+    def __init__(self) -> None:
+        self._event = asyncio.Event()
+
+    def set(self) -> None:
+        # A new event, so that one call wakes everybody who waits now and nobody who comes later.
+        self._event.set()
+        self._event = asyncio.Event()
+
+    async def pause(self, seconds: float) -> None:
+        try:
+            async with asyncio.timeout(seconds):
+                await self._event.wait()
+        except TimeoutError:
+            pass
+
+
+async def follow(
+    session: Session,
+    path: str,
+    selector: str,
+    follower: Follower,
+    *,
+    wake: Wake,
+    backoff: tuple[float, ...] = BACKOFF,
+    watch_seconds: float = _WATCH,
+) -> None:
+    """Follow the collection until cancelled. Raises ObjectNotFound when the path is not served (any more)."""
+    version = ""
+    failures = 0
+    forgotten = 0
+    while True:
+        try:
+            if not version:
+                items, version = await read(session, path, selector)
+                follower.listed(items)
+                failures = 0
+            began = time.monotonic()
+            version = await _watch(session, path, selector, version, _Opened(follower, failures > 0), watch_seconds)
+            failures = forgotten = 0
+            if time.monotonic() - began < _TOO_SHORT:
+                await wake.pause(delay(backoff, 1))  # a server that goes down ends watches as soon as they open
+        except errors.ObjectNotFound:
+            raise
+        except errors.HistoryGone:
+            version = ""
+            forgotten += 1
+            if forgotten > 1:  # the first time there is nothing to wait for
+                await wake.pause(delay(backoff, forgotten - 1))
+        except _Interrupted as error:
+            version = error.version
+            failures = 1
+            await wake.pause(delay(backoff, failures))
+        except errors.ClusterError as error:
+            failures += 1
+            follower.lost(error)
+            details = {"cluster": session.cluster, "path": path, "error": translate.said(error)}
+            _log.info("cannot follow", extra=details)
+            await wake.pause(delay(backoff, failures))
+
+
+def delay(backoff: tuple[float, ...], failures: int) -> float:
+    """Seconds before the try after so many failures (from 1)."""
+    base = backoff[min(failures, len(backoff)) - 1]
+    return base + random.uniform(0, base / 2)
+
+
+def newer(version: str, known: str) -> bool:
+    """Whether `version` is later. Versions that are no numbers cannot be ordered: then the last that came counts."""
+    if version.isdecimal() and known.isdecimal():
+        return int(version) > int(known)
+    return version != known
+
+
+async def read(session: Session, path: str, selector: str, *, page: int = PAGE) -> tuple[list[Body], str]:
+    """The collection and the version to watch from, read in pages.
+
+    A continue token that expired between two pages begins the list anew, once; then HistoryGone is raised.
+    """
+    for attempt in (1, 2):
+        items: list[Body] = []
+        query = {"labelSelector": selector, "limit": str(page)}
+        try:
+            while True:
+                body = await session.json("GET", path, query=query)
+                items.extend(_items(body))
+                metadata = body.get("metadata") or {}
+                if not metadata.get("continue"):
+                    return items, str(metadata.get("resourceVersion") or "")
+                query["continue"] = str(metadata["continue"])
+        except errors.HistoryGone:
+            if attempt == 2:
+                raise
+    raise AssertionError
+
+
+def _items(body: Mapping[str, Any]) -> list[Body]:
+    """Items of built-in kinds come without kind and apiVersion: the list's tell them."""
+    kind = {"apiVersion": body.get("apiVersion"), "kind": str(body.get("kind") or "").removesuffix("List")}
+    return [item if "kind" in item else {**kind, **item} for item in body.get("items") or ()]
+
+
+class _Interrupted(errors.ClusterUnreachable):
+    """An open watch broke off: go on from the last version that it brought."""
+
+    def __init__(self, error: errors.ClusterError, version: str) -> None:
+        super().__init__(error.message, cluster=error.cluster, status=error.status, reason=error.reason)
+        self.version = version
+
+
+class _Opened:
+    """Tells `resumed` with the first sign that a watch lives, if it was lost before."""
+
+    def __init__(self, follower: Follower, was_lost: bool) -> None:
+        self.follower = follower
+        self._was_lost = was_lost
+
+    def alive(self) -> None:
+        if self._was_lost:
+            self._was_lost = False
+            self.follower.resumed()
+
+
+async def _watch(
+    session: Session, path: str, selector: str, version: str, opened: _Opened, watch_seconds: float
+) -> str:
+    """One watch until the server ends it: the version to go on from. Raises HistoryGone, _Interrupted, ClusterError."""
+    seconds = watch_seconds + random.uniform(0, watch_seconds / 2)
+    query = {
+        "labelSelector": selector,
+        "watch": "true",
+        "allowWatchBookmarks": "true",
+        "resourceVersion": version,
+        "timeoutSeconds": str(max(1, int(seconds))),
+    }
+    is_open = False
+    try:
+        async with session.lines(path, query, idle=seconds + _SILENCE) as lines:
+            is_open = True
+            opened.alive()
+            async for line in lines:
+                version = _take(session, line, opened.follower, version)
+    except errors.HistoryGone:
+        raise
+    except errors.ClusterError as error:
+        if is_open:
+            raise _Interrupted(error, version) from error
+        raise
+    return version
+
+
+def _take(session: Session, line: bytes, follower: Follower, version: str) -> str:
+    """One event; the version after it."""
+    try:
+        event = orjson.loads(line)
+        kind, body = event["type"], event["object"]
+    except (ValueError, TypeError, KeyError) as error:
+        raise translate.broken(session.cluster, "a watch event is no JSON object") from error
+    if kind == "ERROR":
+        raise translate.failure(session.cluster, int(body.get("code") or 500), orjson.dumps(body))
+    if kind != "BOOKMARK":
+        follower.event(kind, body)
+    return str((body.get("metadata") or {}).get("resourceVersion") or version)
