@@ -24,10 +24,12 @@ from pathlib import Path
 from typing import Any
 
 from gitfed.change import build
-from gitfed.daemon import interpreters, reader
+from gitfed.daemon import reader
 from gitfed.edges import files, git
 from gitfed.edges import state as state_edge
 from gitfed.errors import InputError, RevisionNotFound, SourceError
+from gitfed.interpret.native import Native
+from gitfed.interpret.registry import Interpreter
 from gitfed.model.base import Body, ClusterName, Commit
 from gitfed.model.decisions import Decision, Decisions
 from gitfed.model.fleet import ClusterFacts, FactsRef, FleetSnapshot
@@ -48,7 +50,7 @@ class Opened:
     repository: git.Repository
     name: str
     """As the user named it, without credentials."""
-    cache: files.ParseCache
+    cache: files.DiskCache
     head: Commit | None
     """What HEAD means; None: nothing was committed yet."""
     root: Path | None = None
@@ -70,7 +72,7 @@ def open_repository(name: str, *, here: Path | None = None) -> Opened:
     A URL is fetched into a bare clone under the cache directory, which later calls reuse. Raises SourceError,
     SourceUnreachable, UsageError (schemes that Git must not be asked to reach).
     """
-    cache = files.ParseCache(files.cache_directory() / "parse")
+    cache = files.DiskCache(files.cache_directory() / "parse")
     if git.is_url(name):
         return _clone(name, cache)
     start = Path(name) if name else here or Path.cwd()
@@ -86,7 +88,7 @@ def open_repository(name: str, *, here: Path | None = None) -> Opened:
     return Opened(repository, str(root), cache, head, checkout)
 
 
-def _clone(url: str, cache: files.ParseCache) -> Opened:
+def _clone(url: str, cache: files.DiskCache) -> Opened:
     git.check_url(url)
     path = files.cache_directory() / "repositories" / f"{hashlib.sha256(url.encode()).hexdigest()[:24]}.git"
     try:
@@ -319,7 +321,12 @@ def plan(
 ) -> Plan:
     """`change.build.build` with the interpreter of this commit and the present time."""
     when = now or datetime.now(UTC)
-    return build.build(repo, snapshot, past, interpreters.of(repo), when, base=base or past.applied_commit)
+    return build.build(repo, snapshot, past, interpreter_of(repo), when, base=base or past.applied_commit)
+
+
+def interpreter_of(repo: RepoSnapshot) -> Interpreter:
+    """What knows the kinds of one commit."""
+    return Interpreter((Native(),))
 
 
 def after(result: Plan, past: Decisions) -> Decisions:
@@ -353,7 +360,11 @@ def _parsed(content: bytes, name: str) -> Iterator[tuple[str, Any]]:
     for document in stream.documents:
         place = f"{name}:{document.line}:{document.column}"
         value = document.value
-        if isinstance(value, Mapping) and str(value.get("kind", "")).endswith("List") and isinstance(value.get("items"), list):
+        if (
+            isinstance(value, Mapping)
+            and str(value.get("kind", "")).endswith("List")
+            and isinstance(value.get("items"), list)
+        ):
             for index, item in enumerate(value["items"]):
                 yield f"{place}: items[{index}]", item
         elif value is not None:

@@ -55,7 +55,7 @@ def write_atomically(path: Path, content: bytes, *, mode: int = 0o600) -> None:
         raise
 
 
-class ParseCache:
+class DiskCache:
     """Bytes by blob id in a directory. Never raises: what cannot be read is absent, what cannot be written is lost.
 
     `trouble` is the first failure to write; after it nothing more is written by this process.

@@ -24,16 +24,16 @@ def run(path: Path, *args: str) -> None:
 
 
 def test_what_was_put_is_got_by_another_process(tmp_path: Path) -> None:
-    files.ParseCache(tmp_path / "cache").put(BLOB, b'{"a":1}')
-    assert files.ParseCache(tmp_path / "cache").get(BLOB) == b'{"a":1}'
+    files.DiskCache(tmp_path / "cache").put(BLOB, b'{"a":1}')
+    assert files.DiskCache(tmp_path / "cache").get(BLOB) == b'{"a":1}'
 
 
 def test_an_unknown_blob_is_absent(tmp_path: Path) -> None:
-    assert files.ParseCache(tmp_path / "cache").get(BLOB) is None
+    assert files.DiskCache(tmp_path / "cache").get(BLOB) is None
 
 
 def test_only_the_owner_can_read_the_cache(tmp_path: Path) -> None:
-    cache = files.ParseCache(tmp_path / "cache")
+    cache = files.DiskCache(tmp_path / "cache")
     cache.put(BLOB, b"secret")
     found = [tmp_path / "cache", *(tmp_path / "cache").rglob("*")]
     assert [path.stat().st_mode & 0o077 for path in found] == [0] * 3
@@ -41,7 +41,7 @@ def test_only_the_owner_can_read_the_cache(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("damage", [b"", b"x" * 10, b"0" * 64 + b'{"a":1}'], ids=["empty", "cut", "another content"])
 def test_a_damaged_entry_is_absent(tmp_path: Path, damage: bytes) -> None:
-    cache = files.ParseCache(tmp_path / "cache")
+    cache = files.DiskCache(tmp_path / "cache")
     cache.put(BLOB, b'{"a":1}')
     (entry,) = (path for path in (tmp_path / "cache").rglob("*") if path.is_file())
     entry.write_bytes(damage)
@@ -52,7 +52,7 @@ def test_a_damaged_entry_is_absent(tmp_path: Path, damage: bytes) -> None:
 
 @pytest.mark.parametrize("name", ["../../etc/passwd", "/etc/passwd", "", "..", "a/b", "-rf", "worktree-../../x"])
 def test_a_name_that_is_no_blob_id_never_becomes_a_path(tmp_path: Path, name: str) -> None:
-    cache = files.ParseCache(tmp_path / "deep" / "cache")
+    cache = files.DiskCache(tmp_path / "deep" / "cache")
     cache.put(name, b"x")
     assert cache.get(name) is None
     assert list(tmp_path.iterdir()) == []
@@ -62,7 +62,7 @@ def test_a_directory_that_cannot_be_written_is_reported_once_and_work_goes_on(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     (tmp_path / "cache").write_text("a file stands where the directory should")
-    cache = files.ParseCache(tmp_path / "cache")
+    cache = files.DiskCache(tmp_path / "cache")
     with caplog.at_level(logging.WARNING):
         cache.put(BLOB, b"1")
         cache.put(BLOB.replace("0", "9"), b"2")

@@ -1,0 +1,132 @@
+"""From options to values: what every command that looks does first.
+
+Notes and problems that are not the command's result go to stderr. Nothing here decides; the order of sources is
+`daemon.inputs`' business.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from gitfed.cli import exits, plain
+from gitfed.cli.options import Credentials, Inputs
+from gitfed.daemon import inputs
+from gitfed.model.base import Commit, Problem, Severity
+from gitfed.model.decisions import Decisions
+from gitfed.model.fleet import FleetSnapshot
+from gitfed.model.plan import Plan
+from gitfed.model.repo import RepoSnapshot
+
+if TYPE_CHECKING:
+    from gitfed.daemon import wiring
+
+
+@dataclass(slots=True)
+class Session:
+    """One command's inputs, each read when it is first needed."""
+
+    given: Inputs
+    credentials: Credentials = field(default_factory=Credentials)
+    _opened: inputs.Opened | None = None
+    _read: inputs.Read | None = None
+
+    @property
+    def opened(self) -> inputs.Opened:
+        if self._opened is None:
+            self._opened = inputs.open_repository(self.given.repo)
+        return self._opened
+
+    @property
+    def read(self) -> inputs.Read:
+        if self._read is None:
+            self._read = inputs.read(self.opened, self.given.rev, worktree=self.given.worktree)
+            for text in self._read.notes:
+                note(text)
+        return self._read
+
+    @property
+    def repo(self) -> RepoSnapshot:
+        return self.read.repo
+
+    def at(self, commit: Commit) -> RepoSnapshot:
+        """Another revision, sharing what is the same."""
+        return inputs.read(self.opened, commit, previous=self._read.repo if self._read else None).repo
+
+    def decisions(self) -> Decisions:
+        return inputs.decisions(self.opened, self.repo, self.given.decisions)
+
+    def fleet(self, *, live: bool | None = None) -> FleetSnapshot:
+        """Facts, and with `--live` (or `live`) what is in the clusters."""
+        if not (self.given.live if live is None else live):
+            return inputs.fleet(self.opened, self.repo, self.given.fleet)
+        seen = observe(self.repo, self.given, self.credentials)
+        if self.given.fleet is None:
+            return seen
+        named = inputs.fleet_of_file(self.given.fleet, self.repo)
+        return FleetSnapshot(named.facts, named.clusters, seen.live)
+
+    def plan(self, fleet: FleetSnapshot | None = None, past: Decisions | None = None) -> Plan:
+        past = self.decisions() if past is None else past
+        return inputs.plan(self.opened, self.repo, fleet or self.fleet(), past, self.given.now)
+
+    @property
+    def now(self) -> datetime:
+        return self.given.now or datetime.now(UTC)
+
+
+def observe(repo: RepoSnapshot, given: Inputs, credentials: Credentials) -> FleetSnapshot:
+    """Read the clusters. Imported here: only commands that touch a cluster pay for a Kubernetes client."""
+    from gitfed.daemon import wiring
+
+    return asyncio.run(wiring.observe(repo, wiring_options(given, credentials)))
+
+
+def wiring_options(given: Inputs, credentials: Credentials) -> wiring.Options:
+    from gitfed.daemon import wiring
+
+    settings = {} if given.now is None else {"now": lambda: given.now}
+    return wiring.Options(
+        repo=given.repo or str(Path.cwd()),
+        branch=given.rev or None,
+        kubeconfig=kubeconfig_paths(credentials),
+        credentials_dir=credentials.credentials_dir,
+        allow_exec=credentials.allow_exec,
+        **settings,  # type: ignore[arg-type]
+    )
+
+
+def kubeconfig_paths(credentials: Credentials) -> tuple[Path, ...]:
+    """--kubeconfig, else every file of KUBECONFIG, else kubectl's default place."""
+    if credentials.kubeconfig is not None:
+        return (credentials.kubeconfig,)
+    if named := os.environ.get("KUBECONFIG"):
+        return tuple(Path(part) for part in named.split(os.pathsep) if part)
+    usual = Path.home() / ".kube" / "config"
+    return (usual,) if usual.is_file() else ()
+
+
+def note(text: str) -> None:
+    click.echo(f"note: {plain.clean(text)}", err=True)
+
+
+def tell(problems: Iterable[Problem], *, most: int = 50) -> int:
+    """Problems beside another result: to stderr. The exit code that they ask for."""
+    found = list(problems)
+    found.sort(key=lambda problem: (problem.severity is not Severity.ERROR, problem))
+    for problem in found[:most]:
+        click.echo(plain.clean(str(problem)), err=True)
+    if len(found) > most:
+        note(f"and {len(found) - most} more: gitfed validate lists them")
+    return code(found)
+
+
+def code(problems: Iterable[Problem]) -> int:
+    return exits.INVALID if any(problem.severity is Severity.ERROR for problem in problems) else exits.OK

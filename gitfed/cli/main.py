@@ -1,0 +1,198 @@
+"""The command `gitfed`: which commands there are, and what becomes of an error.
+
+Importing this module imports click and nothing else of weight: no pydantic, no Git, no Kubernetes client. The short
+help of every command stands here, so that `gitfed --help` imports no command at all.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+from collections.abc import Sequence
+from importlib import import_module
+from types import TracebackType
+
+import click
+
+from gitfed import __version__
+from gitfed.cli import exits
+from gitfed.errors import GitfedError
+
+_GROUPS = {
+    "Look": {
+        "validate": "Say everything that is wrong with a repository.",
+        "plan": "Show what a commit would do to the fleet.",
+        "diff": "Compare two commits: placement and manifests.",
+        "render": "Print the manifests of each cluster.",
+        "explain": "Say why an object goes where it goes.",
+        "get": "List clusters, bindings, policies, problems, works, orphans.",
+    },
+    "Do": {
+        "apply": "Carry out one plan.",
+        "run": "Keep the fleet equal to the repository.",
+    },
+    "Try": {
+        "init": "Make a fleet repository.",
+        "demo": "Watch a fleet follow a repository, on this machine alone.",
+        "sim": "Run clusters inside this process.",
+    },
+    "More": {
+        "config": "Show settings and where they come from.",
+        "schema": "Print the JSON Schema of a kind.",
+        "completion": "Print a completion script for a shell.",
+        "version": "Print the version.",
+    },
+}
+_COMMANDS = {name: text for group in _GROUPS.values() for name, text in group.items()}
+_MODULES = {name: f"gitfed.cli.{name}" for name in _COMMANDS} | {
+    "sim": "gitfed.cli.simulated",
+    "version": "gitfed.cli.about",
+}
+
+SETTINGS = {"help_option_names": ["-h", "--help"], "auto_envvar_prefix": "GITFED", "max_content_width": 100}
+
+
+class Commands(click.Group):
+    """Commands by name, imported when they are called."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(_COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in _COMMANDS:
+            return None
+        command: click.Command = import_module(_MODULES[cmd_name]).command
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        name = args[0] if args else ""
+        if name and not name.startswith("-") and name not in _COMMANDS and not ctx.resilient_parsing:
+            ctx.fail(f"no such command {name!r}{meant(name, _COMMANDS)}")
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        for title, commands in _GROUPS.items():
+            with formatter.section(title):
+                formatter.write_dl(list(commands.items()))
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[click.shell_completion.CompletionItem]:
+        names = [
+            click.shell_completion.CompletionItem(name, help=text)
+            for name, text in _COMMANDS.items()
+            if name.startswith(incomplete)
+        ]
+        return names or click.Command.shell_complete(self, ctx, incomplete)
+
+
+@click.command(cls=Commands, context_settings=SETTINGS, no_args_is_help=True)
+@click.option("--debug", is_flag=True, help="On an error, show where it happened.  [env: GITFED_DEBUG]")
+@click.version_option(__version__, prog_name="gitfed", message="%(prog)s %(version)s")
+def cli(debug: bool) -> None:
+    """Keep a fleet of Kubernetes clusters equal to a Git repository.
+
+    \b
+    gitfed init fleet && cd fleet         make a repository
+    gitfed validate                       say what is wrong with it
+    gitfed plan                           say which cluster would get what, and why
+    gitfed diff main..HEAD                say what a branch would change
+
+    Every option can be given by an environment variable: options that several commands share as GITFED_<OPTION>
+    (GITFED_REPO for --repo), others as GITFED_<COMMAND>_<OPTION>.
+
+    \b
+    Exit codes: 0 done · 1 there are differences (diff) · 2 bad usage · 3 invalid input in the repository ·
+    4 source or cluster unreachable · 5 a gate held something · 6 applied but not healthy in time ·
+    130 interrupted.
+    """
+    if debug:
+        os.environ["GITFED_DEBUG"] = "1"
+
+
+def meant(name: str, known: Sequence[str] | dict[str, str]) -> str:
+    """` (did you mean x?)`, or nothing."""
+    import difflib
+
+    close = difflib.get_close_matches(name, list(known), n=1, cutoff=0.6)
+    return f" (did you mean {close[0]}?)" if close else ""
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """The console script. Always ends the process by SystemExit with a code of `exits`."""
+    sys.excepthook = _defect
+    sys.exit(run(arguments))
+
+
+def run(arguments: Sequence[str] | None = None) -> int:
+    """Run one command line; errors become one line on stderr and a code."""
+    try:
+        result = cli.main(
+            args=None if arguments is None else list(arguments), prog_name="gitfed", standalone_mode=False
+        )
+        sys.stdout.flush()
+        return result if isinstance(result, int) else exits.OK
+    except click.exceptions.Exit as error:
+        return error.exit_code
+    except click.ClickException as error:
+        return _usage(error)
+    except (click.Abort, KeyboardInterrupt):
+        click.echo("interrupted", err=True)
+        return exits.INTERRUPTED
+    except BrokenPipeError:
+        # The reader of a pipe (`| head`) has what it wanted. Without this, Python complains while it ends.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return exits.OK
+    except (GitfedError, OSError, BaseExceptionGroup) as error:
+        return _failed(error)
+
+
+def _usage(error: click.ClickException) -> int:
+    context = getattr(error, "ctx", None)
+    _say(error.format_message())
+    if context is not None:
+        click.echo(f"{context.get_usage()}\nTry '{context.command_path} --help'.", err=True)
+    return exits.USAGE
+
+
+def _failed(error: BaseException) -> int:
+    if os.environ.get("GITFED_DEBUG"):
+        traceback.print_exception(error)
+    if isinstance(error, BaseExceptionGroup):
+        mine, other = error.split((GitfedError, OSError, KeyboardInterrupt))
+        if other is not None:
+            raise error
+        for inner in mine.exceptions if mine is not None else ():
+            _failed(inner)
+        return exits.of(error)
+    if isinstance(error, OSError):
+        where = f"{error.filename}: " if error.filename else ""
+        _say(f"{where}{error.strerror or error}")
+        return exits.USAGE
+    if isinstance(error, GitfedError):
+        _say(error.message)
+        if error.hint:
+            click.echo(f"hint: {_clean(error.hint)}", err=True)
+    return exits.of(error)
+
+
+def _say(message: str) -> None:
+    click.echo(f"error: {_clean(message)}", err=True)
+
+
+def _clean(message: str) -> str:
+    from gitfed.cli import plain
+
+    return plain.clean(message)
+
+
+def _defect(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+    """What nobody foresaw is our defect, and must not leave with 1, which `diff` uses for an answer."""
+    if os.environ.get("GITFED_DEBUG"):
+        traceback.print_exception(kind, error, trace)
+    click.echo(f"error: a defect of gitfed: {kind.__name__}: {_clean(str(error))}", err=True)
+    click.echo("hint: run it again with GITFED_DEBUG=1 and report what it prints", err=True)
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(exits.DEFECT)

@@ -1,0 +1,42 @@
+"""Foreign text in Markdown: it must stay text.
+
+What a repository holds is shown in a comment that others read. `code` writes every punctuation character as an HTML
+entity inside `<code>`: no markup, no link, no table bar, no HTML begins there, and forges turn neither `@name` nor
+`#1` inside code into a mention. `fence` takes more backticks than its content has.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+
+from gitfed.cli import plain
+
+_PUNCTUATION = re.compile(r"[!-/:-@\[-`{-~]")
+
+
+def escape(text: str) -> str:
+    """A text on one line with nothing in it that Markdown or HTML could take for theirs."""
+    return _PUNCTUATION.sub(lambda match: f"&#{ord(match[0])};", plain.clean(text))
+
+
+def code(text: str) -> str:
+    return f"<code>{escape(text)}</code>" if text else ""
+
+
+def fence(lines: Iterable[str], language: str = "") -> list[str]:
+    """A code block. Its content cannot end it."""
+    content = [plain.clean_lines(line).replace("\n", " ") for line in lines]
+    longest = max((len(run) for line in content for run in re.findall("`+", line)), default=0)
+    bar = "`" * max(3, longest + 1)
+    return [f"{bar}{language}", *content, bar]
+
+
+def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
+    """Cells are Markdown already: escape what is foreign."""
+    lines = [f"| {' | '.join(header)} |", f"|{'---|' * len(header)}"]
+    return [*lines, *(f"| {' | '.join(cells)} |" for cells in rows)]
+
+
+def details(summary: str, lines: Sequence[str]) -> list[str]:
+    return [f"<details><summary>{summary}</summary>", "", *lines, "", "</details>"]

@@ -1,0 +1,133 @@
+"""How objects are called on the screen, and what a person may type for them.
+
+`shop/Deploy/web`: namespace, kind, name. Kinds that kubectl knows a short name for are shown by it, capitalised;
+kinds of other groups carry their group, so that no two kinds look alike. For `explain` and completion every spelling
+that kubectl accepts is understood: kind, plural, short name, with or without the group, in any case.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from gitfed.errors import UsageError
+from gitfed.model.base import ObjectKey
+
+_KINDS = {
+    # (group, kind): (shown, what else may be typed)
+    ("", "ConfigMap"): ("CM", "cm"),
+    ("", "LimitRange"): ("Limits", "limits"),
+    ("", "Namespace"): ("NS", "ns"),
+    ("", "PersistentVolume"): ("PV", "pv"),
+    ("", "PersistentVolumeClaim"): ("PVC", "pvc"),
+    ("", "Pod"): ("Pod", "po"),
+    ("", "ReplicationController"): ("RC", "rc"),
+    ("", "ResourceQuota"): ("Quota", "quota"),
+    ("", "Secret"): ("Secret", ""),
+    ("", "Service"): ("Svc", "svc"),
+    ("", "ServiceAccount"): ("SA", "sa"),
+    ("admissionregistration.k8s.io", "MutatingWebhookConfiguration"): ("MutatingWebhook", ""),
+    ("admissionregistration.k8s.io", "ValidatingWebhookConfiguration"): ("ValidatingWebhook", ""),
+    ("apiextensions.k8s.io", "CustomResourceDefinition"): ("CRD", "crd crds"),
+    ("apps", "DaemonSet"): ("DS", "ds"),
+    ("apps", "Deployment"): ("Deploy", "deploy"),
+    ("apps", "ReplicaSet"): ("RS", "rs"),
+    ("apps", "StatefulSet"): ("STS", "sts"),
+    ("autoscaling", "HorizontalPodAutoscaler"): ("HPA", "hpa"),
+    ("batch", "CronJob"): ("CJ", "cj"),
+    ("batch", "Job"): ("Job", ""),
+    ("networking.k8s.io", "Ingress"): ("Ing", "ing"),
+    ("networking.k8s.io", "NetworkPolicy"): ("NetPol", "netpol"),
+    ("policy", "PodDisruptionBudget"): ("PDB", "pdb"),
+    ("scheduling.k8s.io", "PriorityClass"): ("PC", "pc"),
+    ("storage.k8s.io", "StorageClass"): ("SC", "sc"),
+}
+_TYPED = {word: known for known, (_, words) in _KINDS.items() for word in words.split()}
+
+
+def kind(group: str, name: str) -> str:
+    """A kind as it is shown: `Deploy`, `Role`, `Rollout.argoproj.io`."""
+    known = _KINDS.get((group, name))
+    if known is not None:
+        return known[0]
+    if not group or "." not in group or group.endswith(".k8s.io"):
+        return name
+    return f"{name}.{group}"
+
+
+def shown(key: ObjectKey) -> str:
+    """An object as it is shown: `shop/Deploy/web`, `NS/shop`."""
+    what = f"{kind(key.group, key.kind)}/{key.name}"
+    return f"{key.namespace}/{what}" if key.namespace else what
+
+
+def find(text: str, known: Iterable[ObjectKey], *, namespace: str = "") -> ObjectKey:
+    """The one object that `KIND/[NS/]NAME` means.
+
+    Raises UsageError when the text has another form, when nothing has this name (with a suggestion), or when several
+    objects could be meant.
+    """
+    parts = text.split("/")
+    if len(parts) not in (2, 3) or not all(parts):
+        raise UsageError(
+            f"{text!r} does not name an object", hint="KIND/NAME or KIND/NAMESPACE/NAME, e.g. deploy/shop/web"
+        )
+    keys = sorted(set(known))
+    wanted_namespace = parts[1] if len(parts) == 3 else namespace
+    found = [
+        key
+        for key in keys
+        if key.name == parts[-1]
+        and (not wanted_namespace or key.namespace == wanted_namespace)
+        and _is_kind(parts[0], key)
+    ]
+    if len(found) == 1:
+        return found[0]
+    if found:
+        raise UsageError(f"{text!r} may be {' or '.join(typed(key) for key in found)}", hint="say which")
+    spellings = {typed(key): key for key in keys}
+    close = _closest(text, [*spellings, *(short for key in keys for short in _short_spellings(key))])
+    raise UsageError(
+        f"no object {text!r} in the repository",
+        hint=f"did you mean {close}?" if close else "gitfed get bindings lists them",
+    )
+
+
+def typed(key: ObjectKey) -> str:
+    """A spelling that `find` understands and nothing else has: `Deployment.apps/shop/web`."""
+    return str(key)
+
+
+def _short_spellings(key: ObjectKey) -> list[str]:
+    where = f"{key.namespace}/{key.name}" if key.namespace else key.name
+    words = [key.kind.lower(), *_KINDS.get((key.group, key.kind), ("", ""))[1].split()]
+    return [f"{word}/{where}" for word in words] + ([f"{word}/{key.name}" for word in words] if key.namespace else [])
+
+
+def _closest(text: str, known: list[str]) -> str:
+    import difflib
+
+    lowered = {word.lower(): word for word in known}
+    close = difflib.get_close_matches(text.lower(), list(lowered), n=1, cutoff=0.6)
+    return lowered[close[0]] if close else ""
+
+
+def _is_kind(text: str, key: ObjectKey) -> bool:
+    word, _, group = text.lower().partition(".")
+    if group and not (key.group == group or key.group.startswith(f"{group}.") or group.endswith(f".{key.group}")):
+        return False
+    singular = key.kind.lower()
+    return word in (singular, *_plurals(singular)) or _TYPED.get(word) == (key.group, key.kind)
+
+
+def _plurals(singular: str) -> tuple[str, ...]:
+    if singular.endswith("y") and singular[-2:-1] not in "aeiou":
+        return (f"{singular[:-1]}ies",)
+    return (f"{singular}es",) if singular.endswith(("s", "x", "ch", "sh")) else (f"{singular}s",)
+
+
+def offered(key: ObjectKey) -> tuple[str, ...]:
+    """Spellings for completion: the short kind and the long one."""
+    where = f"{key.namespace}/{key.name}" if key.namespace else key.name
+    return tuple(
+        f"{word}/{where}" for word in (key.kind.lower(), *_KINDS.get((key.group, key.kind), ("", ""))[1].split())
+    )

@@ -1,0 +1,235 @@
+"""Options that several commands share: one definition, one help text, one environment variable each.
+
+A decorator adds a group of options and hands the command one value for them, so that commands have few parameters and
+every command reads the same words the same way.
+"""
+
+from __future__ import annotations
+
+import functools
+import shutil
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from gitfed.cli import complete, plain
+
+_Command = TypeVar("_Command", bound=Callable[..., Any])
+
+
+@dataclass(frozen=True, slots=True)
+class Inputs:
+    """What a plan is built from, as named on the command line. Read by `daemon.inputs`."""
+
+    repo: str = ""
+    rev: str = ""
+    worktree: bool = False
+    fleet: Path | None = None
+    live: bool = False
+    decisions: Path | None = None
+    now: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """How results are to be printed."""
+
+    format: str = "text"
+    color: str = "auto"
+    progress: str = "auto"
+    quiet: bool = False
+    show_secrets: bool = False
+
+    @property
+    def paint(self) -> plain.Paint:
+        return plain.paint(self.color)
+
+    @property
+    def width(self) -> int:
+        """Columns to fill. Results in a pipe are not cut for a terminal, but a thousand clusters are still folded."""
+        return shutil.get_terminal_size().columns if sys.stdout.isatty() else 240
+
+    @property
+    def shows_progress(self) -> bool:
+        return self.progress == "always" or (self.progress == "auto" and sys.stderr.isatty())
+
+
+@dataclass(frozen=True, slots=True)
+class Credentials:
+    """Where credentials of clusters come from."""
+
+    kubeconfig: Path | None = None
+    credentials_dir: Path | None = None
+    allow_exec: bool = False
+
+
+class Rfc3339(click.ParamType):
+    """A time with its offset. A time without one would mean another moment on every machine."""
+
+    name = "time"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> datetime:
+        if isinstance(value, datetime):
+            return value
+        try:
+            when = datetime.fromisoformat(value.strip().replace("Z", "+00:00").replace("z", "+00:00"))
+        except ValueError:
+            self.fail(f"{value!r} is not an RFC 3339 time, such as 2026-08-22T10:04:00Z", param, ctx)
+        if when.tzinfo is None or "T" not in value.upper():
+            self.fail(
+                f"{value!r} is not an RFC 3339 time: date, time and offset, such as 2026-08-22T10:04:00Z", param, ctx
+            )
+        return when.astimezone(UTC)
+
+
+class Duration(click.ParamType):
+    """Kubernetes' durations: `90s`, `10m`, `1h30m`. The value is in seconds."""
+
+    name = "duration"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        if isinstance(value, int | float):
+            return float(value)
+        seconds = duration(value)
+        if seconds is None:
+            self.fail(f"{value!r} is not a duration, such as 90s, 10m or 1h30m", param, ctx)
+        return seconds
+
+
+_UNITS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0}
+
+
+def duration(text: str) -> float | None:
+    """Seconds of a Go duration; None when it is none."""
+    import re
+
+    if text == "0":
+        return 0.0
+    parts = re.findall(r"(\d+(?:\.\d+)?)(ns|us|µs|ms|s|m|h)", text)
+    if not parts or "".join(number + unit for number, unit in parts) != text:
+        return None
+    return sum(float(number) * _UNITS[unit] for number, unit in parts)
+
+
+class Files(click.Path):
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(path_type=Path, **settings)
+
+
+def option(*names: str, shared: bool = True, **settings: Any) -> Callable[[_Command], _Command]:
+    """A click option with its environment variable: `GITFED_<OPTION>` for shared ones."""
+    if shared:
+        long = next(name for name in names if name.startswith("--"))
+        variable = settings.pop("envvar", None) or f"GITFED_{long[2:].split('/')[0].replace('-', '_').upper()}"
+        return click.option(*names, envvar=variable, show_envvar=True, **settings)
+    return click.option(*names, show_envvar=True, **settings)
+
+
+_SOURCE = (
+    option("--repo", metavar="PATH|URL", default="", shell_complete=complete.folders,
+           help="The repository: a path, or a URL (https, ssh, git, file).  [default: the one around this folder]"),
+    option("--rev", metavar="REV", default="", shell_complete=complete.revisions,
+           help="The commit to read: a branch, a tag, a commit.  [default: HEAD]"),
+    option("--worktree", is_flag=True, help="Read the files as they are on disk, uncommitted changes included."),
+)  # fmt: skip
+_FACTS = (
+    option("--fleet", type=Files(exists=True, dir_okay=False), metavar="FILE",
+           help="Facts: Cluster documents with status. Beats --live, and that the facts branch."),
+    option("--decisions", type=Files(exists=True, dir_okay=False), metavar="FILE",
+           help="Past decisions: ResourceBinding documents. Beats the state branch."),
+    option("--now", type=Rfc3339(), metavar="RFC3339", help="Plan for this time, for results that can be repeated."),
+)  # fmt: skip
+_LIVE = (option("--live", is_flag=True, help="Read the clusters: their facts, and what is in them."),)
+_CREDENTIALS = (
+    option("--kubeconfig", type=Files(dir_okay=False), metavar="FILE",
+           help="kubeconfig with one context per cluster.  [default: KUBECONFIG]"),
+    option("--credentials-dir", type=Files(file_okay=False), metavar="DIR",
+           help="Folder of mounted Secrets: NAMESPACE/NAME/token, …/caBundle."),
+    option("--allow-exec-credentials", is_flag=True,
+           help="Let a kubeconfig start programs (exec, auth-provider) on this machine."),
+)  # fmt: skip
+
+
+def source(command: _Command) -> _Command:
+    """--repo, --rev, --worktree → `inputs: Inputs`."""
+    return _gathered(command, "inputs", _SOURCE, _inputs)
+
+
+def facts(command: _Command) -> _Command:
+    """The source, and --fleet, --decisions, --now → `inputs: Inputs`."""
+    return _gathered(command, "inputs", (*_SOURCE, *_FACTS), _inputs)
+
+
+def facts_or_live(command: _Command) -> _Command:
+    """The same with --live → `inputs: Inputs`."""
+    return _gathered(command, "inputs", (*_SOURCE, *_FACTS, *_LIVE), _inputs)
+
+
+def credentials(command: _Command) -> _Command:
+    """--kubeconfig, --credentials-dir, --allow-exec-credentials → `credentials: Credentials`."""
+    return _gathered(command, "credentials", _CREDENTIALS, _credentials)
+
+
+def output(*formats: str, secrets: bool = False) -> Callable[[_Command], _Command]:
+    """-o, --color, --progress, --quiet and for some --show-secrets → `output: Output`."""
+    options = [
+        option("-o", "--output", "format_", type=click.Choice(formats), default=formats[0], show_default=True,
+               help="How to print the result."),
+        option("--color", type=click.Choice(["auto", "always", "never"]), default="auto",
+               help="Colours; auto: on a terminal, unless NO_COLOR is set."),
+        option("--progress", type=click.Choice(["auto", "always", "never"]), default="auto",
+               help="Progress on stderr; auto: on a terminal."),
+        option("-q", "--quiet", is_flag=True, help="Totals only."),
+    ]  # fmt: skip
+    if secrets:
+        options.append(option("--show-secrets", is_flag=True, help="Print Secrets unmasked; only to a terminal."))
+    return lambda command: _gathered(command, "output", tuple(options), _output)
+
+
+def _inputs(given: Mapping[str, Any]) -> Inputs:
+    if given["worktree"] and given["rev"]:
+        raise click.UsageError("--worktree reads the files on disk: it cannot be used with --rev")
+    if given.get("fleet") and given.get("live"):
+        # Not an error: the contract says which wins. It is said, because the clusters are then not asked for facts.
+        click.echo("note: --fleet beats --live: facts come from the file", err=True)
+    return Inputs(**given)
+
+
+def _credentials(given: Mapping[str, Any]) -> Credentials:
+    return Credentials(given["kubeconfig"], given["credentials_dir"], given["allow_exec_credentials"])
+
+
+def _output(given: Mapping[str, Any]) -> Output:
+    if given.get("show_secrets") and not sys.stdout.isatty():
+        raise click.UsageError("--show-secrets is refused: stdout is not a terminal")
+    named = dict(given)
+    return Output(format=named.pop("format_"), **named)
+
+
+def _gathered(
+    command: _Command,
+    name: str,
+    options: tuple[Callable[[Any], Any], ...],
+    build: Callable[[Mapping[str, Any]], object],
+) -> _Command:
+    """Adds options; their values reach the command as one argument `name`."""
+    probe_function: Any = lambda: None  # noqa: E731 - click collects decorators' options on a function
+    for add in reversed(options):
+        probe_function = add(probe_function)
+    members = [parameter.name for parameter in probe_function.__click_params__]
+
+    @functools.wraps(command)
+    def wrapper(*args: Any, **given: Any) -> Any:
+        given[name] = build({member: given.pop(member) for member in members if member is not None})
+        return command(*args, **given)
+
+    wrapped: Any = wrapper
+    for add in reversed(options):
+        wrapped = add(wrapped)
+    result: _Command = wrapped
+    return result

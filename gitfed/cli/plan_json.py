@@ -1,0 +1,113 @@
+"""A plan for programs: `gitfed.io/plan/v1`. Members are added, never changed or removed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from gitfed.cli import words
+from gitfed.model.base import Problem
+from gitfed.model.plan import Binding, Change, FieldChange, Plan
+
+SCHEMA = "gitfed.io/plan/v1"
+
+
+def document(plan: Plan) -> dict[str, Any]:
+    """The whole plan as plain JSON values, without manifest bodies."""
+    return {
+        "schema": SCHEMA,
+        "commit": plan.commit,
+        "base": plan.base,
+        "facts": {
+            "source": plan.facts.source,
+            "commit": plan.facts.commit,
+            "takenAt": words.time(plan.facts.taken_at) if plan.facts.taken_at else None,
+            "digest": plan.facts.digest,
+        },
+        "digest": plan.digest,
+        "federation": plan.federation,
+        "now": words.time(plan.now),
+        "observed": plan.changes is not None,
+        "clusters": list(plan.clusters),
+        "bindings": [binding(item) for item in plan.bindings.values()],
+        "changes": [change(item) for item in plan.changes or ()],
+        "gates": [
+            {"name": gate.name, "limit": gate.limit, "value": gate.value, "held": gate.held} for gate in plan.gates
+        ],
+        "problems": [problem(item) for item in plan.problems],
+        "totals": {
+            name: getattr(plan.totals, name)
+            for name in ("create", "update", "move", "delete", "keep", "skip", "clusters")
+        },
+        "notes": list(plan.notes),
+    }
+
+
+def binding(item: Binding) -> dict[str, Any]:
+    condition = item.condition
+    return {
+        "id": item.id,
+        "resource": {
+            "apiVersion": item.api_version,
+            "kind": item.key.kind,
+            "namespace": item.key.namespace,
+            "name": item.key.name,
+        },
+        "policy": None
+        if item.policy is None
+        else {"kind": item.policy.kind, "namespace": item.policy.namespace, "name": item.policy.name},
+        "clusters": [
+            {"name": share.cluster, "replicas": share.replicas, "components": []} for share in sorted(item.shares)
+        ],
+        "condition": None
+        if condition is None
+        else {
+            "type": "Scheduled",
+            "status": "True" if condition.status else "False",
+            "reason": condition.reason,
+            "message": condition.message,
+        },
+        "affinityName": item.affinity_name,
+        "rejected": {rejection.cluster: rejection.reason for rejection in item.rejections},
+        "replicas": item.replicas,
+        "requirements": item.requirements,
+        "components": [],
+        "why": item.why,
+        "origin": str(item.origin),
+    }
+
+
+def change(item: Change) -> dict[str, Any]:
+    return {
+        "cluster": item.cluster,
+        "apiVersion": item.api_version,
+        "kind": item.key.kind,
+        "namespace": item.key.namespace,
+        "name": item.key.name,
+        "action": item.action.value,
+        "reason": item.reason,
+        "move": item.move,
+        "drift": item.drift,
+        "diff": [field(part) for part in item.diff],
+    }
+
+
+def field(part: FieldChange) -> dict[str, Any]:
+    """A side without the field has no member, which is not the same as null."""
+    shown: dict[str, Any] = {"path": part.pointer}
+    if not part.absent_before:
+        shown["before"] = part.before
+    if not part.absent_after:
+        shown["after"] = part.after
+    return shown
+
+
+def problem(item: Problem) -> Mapping[str, Any]:
+    return {
+        "path": item.origin.path,
+        "line": item.origin.line,
+        "column": item.origin.column,
+        "severity": item.severity.value,
+        "message": item.message,
+        "hint": item.hint,
+    }

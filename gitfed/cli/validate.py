@@ -1,0 +1,84 @@
+"""gitfed validate"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from gitfed.cli import load, markdown, options, plain, plan_json, structured, table, words
+from gitfed.model.base import Problem, Severity
+from gitfed.source import lint
+
+SCHEMA = "gitfed.io/problems/v1"
+
+
+@click.command("validate")
+@options.source
+@options.output("text", "wide", "json", "yaml", "name", "md")
+def command(inputs: options.Inputs, output: options.Output) -> int:
+    """Say everything that is wrong with a repository, all at once.
+
+    Each problem is one line: path:line:col: message (hint). Errors hold the file's objects at their last good version;
+    warnings change nothing.
+
+    \b
+    gitfed validate                       the last commit of the repository around this folder
+    gitfed validate --worktree            what is on disk, before it is committed
+    gitfed validate --rev my-branch -o json
+
+    \b
+    Exit codes: 0 no errors (there may be warnings) · 2 bad usage · 3 errors · 4 the repository cannot be read.
+    """
+    session = load.Session(inputs)
+    repo = session.repo
+    problems = sorted({*repo.problems, *lint.check(repo)})
+    show(problems, output, of=f"{words.commit(repo.commit)}: {_contents(repo)}")
+    return load.code(problems)
+
+
+def show(problems: list[Problem], output: options.Output, *, of: str) -> None:
+    errors = sum(1 for problem in problems if problem.severity is Severity.ERROR)
+    summary = f"{words.count(errors, 'error')}, {words.count(len(problems) - errors, 'warning')}"
+    if output.format in ("json", "yaml"):
+        structured.echo(document(problems), output.format)
+    elif output.format == "md":
+        for line in [f"**{summary}**", "", *(f"- {markdown.code(str(problem))}" for problem in problems)]:
+            click.echo(line)
+    elif output.format == "name":
+        for path in sorted({plain.clean(problem.origin.path) for problem in problems}):
+            click.echo(path)
+    elif output.quiet:
+        click.echo(summary)
+    elif output.format == "wide":
+        rows = [["SEVERITY", "WHERE", "MESSAGE", "HINT"]]
+        rows += [[problem.severity.value, str(problem.origin), problem.message, problem.hint] for problem in problems]
+        for line in table.lines(rows):
+            click.echo(line)
+    else:
+        for problem in problems:
+            click.echo(painted(problem, output.paint), color=True)
+        click.echo(f"{summary} in {of}" if problems else f"nothing is wrong in {of}", err=bool(problems))
+
+
+def painted(problem: Problem, paint: plain.Paint) -> str:
+    text = plain.clean(str(problem))
+    where = plain.clean(str(problem.origin))
+    colour = paint.removed if problem.severity is Severity.ERROR else paint.changed
+    return colour(where) + text[len(where) :]
+
+
+def document(problems: list[Problem]) -> dict[str, Any]:
+    return {
+        "schema": SCHEMA,
+        "problems": [plan_json.problem(problem) for problem in problems],
+        "errors": sum(1 for problem in problems if problem.severity is Severity.ERROR),
+    }
+
+
+def _contents(repo: Any) -> str:
+    policies = len(repo.propagation) + len(repo.overrides)
+    return (
+        f"{words.count(len(repo.manifests), 'object')}, {words.count(policies, 'policy', 'policies')}, "
+        f"{words.count(len(repo.clusters), 'cluster')}"
+    )
