@@ -1,0 +1,1 @@
+"""Rendered manifests against live objects: what is kept, what differs, in which order it is written, what is held."""

@@ -1,0 +1,92 @@
+"""Which lists are really maps: Kubernetes merges the items of some lists by a key, and the order of items is nobody's.
+
+The server's own record of field ownership is the best witness (`k:{"name":"app"}`) and is asked first; this table
+serves for lists that we have not written yet. Everything that is not in it is atomic: one value, order included.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+Owned = Mapping[str, Any]
+"""A level of Kubernetes' FieldsV1."""
+
+_BY_NAME = ("name",)
+_CONTAINER_PORTS = ("containerPort", "protocol")
+_SERVICE_PORTS = ("port", "protocol")
+_KEYS: Mapping[str, tuple[str, ...]] = {
+    "containers": _BY_NAME,
+    "initContainers": _BY_NAME,
+    "ephemeralContainers": _BY_NAME,
+    "env": _BY_NAME,
+    "volumes": _BY_NAME,
+    "imagePullSecrets": _BY_NAME,
+    "resourceClaims": _BY_NAME,
+    "schedulingGates": _BY_NAME,
+    "volumeMounts": ("mountPath",),
+    "volumeDevices": ("devicePath",),
+    "hostAliases": ("ip",),
+    "topologySpreadConstraints": ("topologyKey", "whenUnsatisfiable"),
+    "conditions": ("type",),
+    "ownerReferences": ("uid",),
+}
+_KEYS_BY_KIND: Mapping[tuple[str, str], tuple[str, ...]] = {
+    ("Service", "ports"): _SERVICE_PORTS,
+    ("ServiceAccount", "secrets"): _BY_NAME,
+    ("MutatingWebhookConfiguration", "webhooks"): _BY_NAME,
+    ("ValidatingWebhookConfiguration", "webhooks"): _BY_NAME,
+}
+_SETS = frozenset({"finalizers"})
+_DEFAULTS = {"protocol": "TCP"}
+ORDERED = frozenset({"initContainers"})
+"""Maps by key whose order means something all the same."""
+
+
+class Shape(NamedTuple):
+    """`keys` of the items; () and not `is_set`: an atomic list."""
+
+    keys: tuple[str, ...] = ()
+    is_set: bool = False
+
+
+ATOMIC = Shape()
+
+
+def shape(kind: str, place: Sequence[str], owned: Owned | None) -> Shape:
+    """How the items of the list at `place` are told apart. `owned` is what we own inside it, None if not recorded."""
+    for witness in owned or ():
+        if witness.startswith("k:"):
+            return Shape(tuple(sorted(json.loads(witness[2:]))))
+        if witness.startswith("v:"):
+            return Shape(is_set=True)
+    if owned is not None and not owned:
+        return ATOMIC
+    name = place[-1]
+    if name in _SETS:
+        return Shape(is_set=True)
+    keys = _KEYS_BY_KIND.get((kind, name)) or _KEYS.get(name)
+    if keys is None and name == "ports" and "containers" in (place[-3:-2] or ("",))[0].lower():
+        keys = _CONTAINER_PORTS
+    return Shape(keys) if keys else ATOMIC
+
+
+def by_key(items: Sequence[Any], keys: tuple[str, ...]) -> dict[tuple[Any, ...], tuple[int, Any]] | None:
+    """(position, item) by key; None if an item is no map or two have the same key, so that only position tells."""
+    found: dict[tuple[Any, ...], tuple[int, Any]] = {}
+    for index, item in enumerate(items):
+        if not isinstance(item, Mapping):
+            return None
+        found[tuple(item.get(key, _DEFAULTS.get(key)) for key in keys)] = (index, item)
+    return found if len(found) == len(items) else None
+
+
+def owned_items(owned: Owned | None, keys: tuple[str, ...]) -> dict[tuple[Any, ...], Owned]:
+    """What we own of each item, by the item's key."""
+    found: dict[tuple[Any, ...], Owned] = {}
+    for witness, inside in (owned or {}).items():
+        if witness.startswith("k:"):
+            key = json.loads(witness[2:])
+            found[tuple(key.get(name, _DEFAULTS.get(name)) for name in keys)] = inside
+    return found

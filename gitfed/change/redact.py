@@ -1,0 +1,112 @@
+"""Secrets must not leave: not in a diff, not in an error, not base64-encoded, not in an annotation that kubectl left.
+
+Masking happens here, where diffs and texts are made, and not where they are printed: whoever prints has nothing to
+hide any more. What a Secret holds is masked whatever its type, with marks that still show on which side a value was.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from gitfed.model.base import Body, group_of
+from gitfed.text.pointer import Pointer
+
+MASK = "***"
+BEFORE = "*** (before)"
+AFTER = "*** (after)"
+LAST_APPLIED = ("kubectl.kubernetes.io/last-applied-configuration",)
+_SHORT = 4
+"""A value shorter than this is part of many innocent words: it is masked only where it stands alone."""
+_LONG_LINE = 8
+
+
+def is_secret(body: Body) -> bool:
+    return body.get("kind") == "Secret" and not group_of(body.get("apiVersion") or "")
+
+
+def hides(body: Body, place: Pointer) -> bool:
+    """Whether the value at `place` of this object must not be shown."""
+    if not is_secret(body):
+        return False
+    return place[:1] in (("data",), ("stringData",)) or (
+        place[:2] == ("metadata", "annotations") and (len(place) == 2 or place[2] in LAST_APPLIED)
+    )
+
+
+def masked(body: Body) -> Body:
+    """A Secret with every value replaced; other objects as they are."""
+    if not is_secret(body):
+        return body
+    result = dict(body)
+    for member in ("data", "stringData"):
+        if isinstance(body.get(member), Mapping):
+            result[member] = dict.fromkeys(body[member], MASK)
+    metadata = body.get("metadata") or {}
+    annotations = metadata.get("annotations") or {}
+    if any(name in annotations for name in LAST_APPLIED):
+        shown = {name: MASK if name in LAST_APPLIED else value for name, value in annotations.items()}
+        result["metadata"] = {**metadata, "annotations": shown}
+    return result
+
+
+def text_of(body: Body, text: str) -> str:
+    """A text about `body` (an API server quotes what it refuses) without any value that the Secret holds."""
+    return redact_text(text, secrets_of(body))
+
+
+def secrets_of(body: Body) -> frozenset[str]:
+    """Every value of a Secret in the forms it could be quoted in. Empty for other objects."""
+    return frozenset(form for value in _values(body) for form in _forms(value)) if is_secret(body) else frozenset()
+
+
+def redact_text(text: str, secrets: Iterable[str]) -> str:
+    """`text` with all `secrets` masked, longer ones first, so that none is left over as the rest of another."""
+    for secret in sorted(secrets, key=lambda secret: (-len(secret), secret)):
+        if len(secret) >= _SHORT:
+            text = text.replace(secret, MASK)
+        elif secret:
+            text = re.sub(rf"(?<!\w){re.escape(secret)}(?!\w)", MASK, text)
+    return text
+
+
+def _values(body: Body) -> Iterator[str]:
+    for member in ("data", "stringData"):
+        values = body.get(member)
+        if isinstance(values, Mapping):
+            yield from (value for value in values.values() if isinstance(value, str))
+    annotations = (body.get("metadata") or {}).get("annotations") or {}
+    for name in LAST_APPLIED:
+        value = annotations.get(name)
+        if isinstance(value, str):
+            yield value
+            yield from _values(_object(value))
+
+
+def _object(text: str) -> dict[str, Any]:
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return {}
+    return {name: value.get(name) for name in ("data", "stringData")} if isinstance(value, dict) else {}
+
+
+def _forms(value: str) -> Iterator[str]:
+    """As it is, its base64, what it is the base64 of, each as JSON and Go would quote it, and its long lines."""
+    plain = [value, base64.b64encode(value.encode("utf-8", "surrogatepass")).decode()]
+    try:
+        plain.append(base64.b64decode(value, validate=True).decode())
+    except (binascii.Error, ValueError):
+        pass
+    for form in plain:
+        yield form
+        yield form.strip()
+        yield json.dumps(form, ensure_ascii=False)[1:-1]
+        yield json.dumps(form)[1:-1]
+        for line in form.splitlines():
+            if len(line.strip()) >= _LONG_LINE:
+                yield line.strip()
