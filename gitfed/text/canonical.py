@@ -40,7 +40,12 @@ def loads(text: bytes) -> Any:
 
 def digest(value: Any) -> str:
     """sha256 over canonical JSON, hexadecimal. Raises `NotCanonical`."""
-    return sha256(dumps(value)).hexdigest()
+    return digest_of(dumps(value))
+
+
+def digest_of(text: bytes) -> str:
+    """sha256 of bytes that are canonical JSON already."""
+    return sha256(text).hexdigest()
 
 
 def _finite(value: Any) -> bool:

@@ -1,0 +1,321 @@
+"""What the documents of one file are: templates, declared objects, or mistakes.
+
+A function of one file alone, so that its result can be kept for as long as the file does not change; what depends on
+other files (two definitions of one object, the scope of a custom kind) is `repo.py`'s.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from gitfed.model.base import Body, Commit, Digest, Kind, ObjectKey, Origin, Problem, Severity, group_of
+from gitfed.model.declared import names, registry
+from gitfed.model.declared.federation import Federation, PlacementTest
+from gitfed.model.declared.shape import Declared
+from gitfed.model.repo import Manifest
+from gitfed.source import declare, scope
+from gitfed.source.parse import Parsed
+from gitfed.source.tree import visible
+from gitfed.text import canonical, yaml
+
+LARGEST_OBJECT = 1024 * 1024
+"""bytes of JSON; an API server takes little more"""
+
+_API_VERSION = re.compile(r"([a-z0-9]([-a-z0-9.]*[a-z0-9])?/)?v[a-z0-9]+")
+_KIND = re.compile(r"[A-Za-z][A-Za-z0-9]*")
+_RBAC = "rbac.authorization.k8s.io"
+_DNS_LABELS = frozenset({Kind("", "Namespace"), Kind("", "Service")})
+_LFS = b"version https://git-lfs.github.com/spec/"
+
+_Path = tuple[str | int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class FileContent:
+    """One file, understood. `faulty`: some problem is an error, so its objects must come from an older version."""
+
+    manifests: tuple[Manifest, ...] = ()
+    declared: tuple[Declared, ...] = ()
+    problems: tuple[Problem, ...] = ()
+    custom: tuple[Manifest, ...] = ()
+    """Those of `manifests` whose kind is not built in: CRDs decide about their scope."""
+    scopes: Mapping[Kind, bool] = field(default_factory=dict)
+    """What the file's CRDs say: kind → namespaced."""
+    namespaces: frozenset[str] = frozenset()
+    """The namespaces of `manifests`."""
+
+    @property
+    def faulty(self) -> bool:
+        return any(problem.severity is Severity.ERROR for problem in self.problems)
+
+    @property
+    def settings(self) -> tuple[Federation, ...]:
+        return tuple(item for item in self.declared if isinstance(item, Federation))
+
+    @property
+    def facts_files(self) -> tuple[str, ...]:
+        return tuple(t.spec.facts for t in self.declared if isinstance(t, PlacementTest) and t.spec.facts)
+
+    def held_at(self, commit: Commit) -> FileContent:
+        """The same, for a file whose present content cannot be used. Its old problems are not today's."""
+        marked = {id(manifest): replace(manifest, held=commit) for manifest in self.manifests}
+        return replace(
+            self,
+            manifests=tuple(marked.values()),
+            custom=tuple(marked[id(manifest)] for manifest in self.custom),
+            problems=(),
+        )
+
+
+def broken(path: str, message: str, hint: str = "") -> FileContent:
+    """A file that cannot be read at all."""
+    return FileContent(problems=(Problem(Origin(visible(path)), message, hint),))
+
+
+def is_lfs_pointer(data: bytes) -> bool:
+    return data.startswith(_LFS)
+
+
+def understand(path: str, parsed: Parsed, load: Callable[[], bytes], *, as_json: bool) -> FileContent:
+    """`load` gives the bytes again when a problem needs a place; positions are not kept."""
+    return _Reader(path, load, as_json).read(parsed)
+
+
+class _Reader:
+    def __init__(self, path: str, load: Callable[[], bytes], as_json: bool) -> None:
+        self.path = visible(path)
+        self.load = load
+        self.as_json = as_json
+        self.places: tuple[yaml.Place, ...] | None = None
+        self.manifests: list[Manifest] = []
+        self.declared: list[Declared] = []
+        self.problems: list[Problem] = []
+        self.custom: list[Manifest] = []
+        self.scopes: dict[Kind, bool] = {}
+
+    def read(self, parsed: Parsed) -> FileContent:
+        for fault in parsed.faults:
+            severity = Severity.WARNING if fault.warning else Severity.ERROR
+            origin = Origin(self.path, fault.line, fault.column)
+            self.problems.append(Problem(origin, fault.message, fault.hint, severity))
+        for index, document in enumerate(parsed.documents):
+            if document.value is not None:
+                self.document(document.value, index, (), Origin(self.path, document.line, document.column))
+        return FileContent(
+            tuple(self.manifests),
+            tuple(self.declared),
+            tuple(sorted(set(self.problems))),
+            tuple(self.custom),
+            self.scopes,
+            frozenset(manifest.key.namespace for manifest in self.manifests),
+        )
+
+    def document(self, value: Any, index: int, path: _Path, origin: Origin) -> None:
+        def place(below: _Path) -> Origin:
+            return self.place(index, (*path, *below)) if below else origin
+
+        if not isinstance(value, dict):
+            what = "a list" if isinstance(value, list) else "a single value"
+            self.error(origin, f"a document must be an object, not {what}", "exclude the file in spec.sources.exclude")
+            return
+        api_version, kind = value.get("apiVersion"), value.get("kind")
+        missing = [name for name, text in (("apiVersion", api_version), ("kind", kind)) if text in (None, "")]
+        if missing:
+            hint = "exclude the file in spec.sources.exclude if it is no manifest"
+            self.error(origin, f"not a Kubernetes object: {' and '.join(missing)} missing", hint)
+            return
+        if not isinstance(api_version, str) or not _API_VERSION.fullmatch(api_version):
+            self.error(place(("apiVersion",)), f"{_shown(api_version)} is not an apiVersion", "like v1 or apps/v1")
+            return
+        if not isinstance(kind, str) or not _KIND.fullmatch(kind):
+            self.error(place(("kind",)), f"{_shown(kind)} is not a kind", "like Deployment")
+            return
+        if kind.endswith("List") and "items" in value and "metadata" not in value.get("spec", {}):
+            self.items(value["items"], index, path, place)
+            return
+        group = group_of(api_version)
+        if group == "kustomize.config.k8s.io":
+            self.error(origin, "Kustomize is not run", "commit what `kustomize build` prints, or exclude the file")
+        elif model := registry.model_of(api_version, kind):
+            self.declared_object(model, value, place)
+        elif group in registry.OWN_GROUPS:
+            self.stranger(group, api_version, kind, place)
+        elif self.is_object(value, Kind(group, kind), place):
+            self.template(value, Kind(group, kind), origin, place)
+
+    def items(self, items: Any, index: int, path: _Path, place: declare.Place) -> None:
+        """Any list object is its items (kubectl does the same), however deeply they are nested."""
+        if items is None:
+            return
+        if not isinstance(items, list):
+            self.error(place(("items",)), "items must be a list")
+            return
+        for i, item in enumerate(items):
+            below: _Path = (*path, "items", i)
+            self.document(item, index, below, self.place(index, below))
+
+    def declared_object(self, model: type[Declared], value: Body, place: declare.Place) -> None:
+        declared, problems = declare.read(model, value, place)
+        if declared is not None:
+            namespaced = declared.kind in registry.NAMESPACED
+            namespace = declared.metadata.namespace
+            if namespace and not namespaced:
+                message = f"{declared.kind} is cluster-scoped, it has no namespace"
+                problems.append(Problem(place(("metadata", "namespace")), message, "remove it"))
+            if namespaced and not namespace:
+                declared, problems = declare.read(model, in_namespace(value, "default"), place)
+        if declared is not None:
+            kind = Kind(group_of(declared.api_version), declared.kind)
+            problems += self.metadata_problems(value["metadata"], kind, place)
+        self.problems += problems
+        if declared is not None:
+            self.declared.append(declared)
+
+    def stranger(self, group: str, api_version: str, kind: str, place: declare.Place) -> None:
+        """An object of a group that never holds templates."""
+        if (group, kind) in registry.NOT_ACTED_ON:
+            message = f"{kind} is {registry.NOT_ACTED_ON[group, kind]}"
+            self.problems.append(Problem(place(()), message, severity=Severity.WARNING))
+            return
+        for version, known in registry.MODELS:
+            if known == kind and group_of(version) == group:
+                self.error(place(("apiVersion",)), f"{kind} of {api_version} is not known", f"use {version}")
+                return
+        kinds = [known for version, known in registry.MODELS if group_of(version) == group]
+        kinds += [known for other, known in registry.NOT_ACTED_ON if other == group]
+        hint = declare.did_you_mean(kind, kinds)
+        self.error(place(("kind",)), f"{api_version} has no kind {kind}", hint)
+
+    def is_object(self, value: Body, kind: Kind, place: declare.Place) -> bool:
+        metadata = value.get("metadata")
+        if not isinstance(metadata, dict):
+            self.error(
+                place(("metadata",)), "metadata is missing" if metadata is None else "metadata must be a mapping"
+            )
+            return False
+        found = list(self.metadata_problems(metadata, kind, place))
+        self.problems += found
+        return not found
+
+    def metadata_problems(self, metadata: Mapping[str, Any], kind: Kind, place: declare.Place) -> list[Problem]:
+        found: list[Problem] = []
+
+        def error(path: _Path, message: str, hint: str = "") -> None:
+            found.append(Problem(place(("metadata", *path)), message, hint))
+
+        name = metadata.get("name")
+        if name in (None, ""):
+            generated = metadata.get("generateName")
+            hint = "generateName would make a new object every time" if generated else ""
+            error(("name",), "metadata.name is required", hint)
+        elif not isinstance(name, str):
+            error(("name",), "metadata.name must be text", f'write "{_shown(name)}"')
+        elif why := _why_not_name(name, kind):
+            error(("name",), f"the name {_shown(name)} {why}")
+        namespace = metadata.get("namespace")
+        if namespace is not None and not isinstance(namespace, str):
+            error(("namespace",), "metadata.namespace must be text", f'write "{_shown(namespace)}"')
+        elif namespace and (why := names.why_not_dns_label(namespace)):
+            error(("namespace",), f"the namespace {_shown(namespace)} {why}")
+        for path, message, hint in _map_problems(metadata):
+            error(path, message, hint)
+        return found
+
+    def template(self, value: dict[str, Any], kind: Kind, origin: Origin, place: declare.Place) -> None:
+        if kind in scope.NEVER_PROPAGATED:
+            message = f"{kind.kind} is never propagated: clusters make such records for themselves"
+            self.problems.append(Problem(origin, message, "remove it", Severity.WARNING))
+            return
+        metadata = value["metadata"]
+        namespace = metadata.get("namespace") or ""
+        namespaced = scope.NAMESPACED.get(kind)
+        if namespaced is None and kind.group in scope.BUILT_IN_GROUPS:
+            known = [other.kind for other in scope.NAMESPACED if other.group == kind.group]
+            message = f"Kubernetes has no kind {kind.kind} in {value['apiVersion']}"
+            hint = declare.did_you_mean(kind.kind, known)
+            self.problems.append(Problem(place(("kind",)), message, hint, Severity.WARNING))
+        if namespaced is False and namespace:
+            message = f"{kind.kind} is cluster-scoped, it has no namespace"
+            self.error(place(("metadata", "namespace")), message, "remove it")
+            return
+        if namespaced and not namespace:
+            value = in_namespace(value, "default")
+        try:
+            text = canonical.dumps(value)
+        except canonical.NotCanonical as problem:
+            self.error(origin, f"the object is not JSON: {problem}")
+            return
+        if len(text) > LARGEST_OBJECT:
+            self.error(origin, f"the object has {len(text)} bytes, an API server takes at most {LARGEST_OBJECT}")
+            return
+        manifest = manifest_of(value, kind, origin, text)
+        self.manifests.append(manifest)
+        if namespaced is None:
+            self.custom.append(manifest)
+        if kind == ("apiextensions.k8s.io", "CustomResourceDefinition"):
+            self.crd(value)
+
+    def crd(self, value: Mapping[str, Any]) -> None:
+        spec = value.get("spec")
+        kind_names = spec.get("names") if isinstance(spec, dict) else None
+        if isinstance(spec, dict) and isinstance(kind_names, dict):
+            group, kind = spec.get("group"), kind_names.get("kind")
+            if isinstance(group, str) and isinstance(kind, str) and spec.get("scope") in ("Namespaced", "Cluster"):
+                self.scopes[Kind(group, kind)] = spec["scope"] == "Namespaced"
+
+    def place(self, index: int, path: _Path) -> Origin:
+        if self.places is None:
+            self.places = yaml.places(self.load(), is_json=self.as_json)
+        line, column = self.places[index].at(path) if index < len(self.places) else (0, 0)
+        return Origin(self.path, line, column)
+
+    def error(self, origin: Origin, message: str, hint: str = "") -> None:
+        self.problems.append(Problem(origin, message, hint))
+
+
+def manifest_of(body: Mapping[str, Any], kind: Kind, origin: Origin, text: bytes | None = None) -> Manifest:
+    metadata = body["metadata"]
+    key = ObjectKey(kind.group, kind.kind, metadata.get("namespace") or "", metadata["name"])
+    digest = canonical.digest_of(text if text is not None else canonical.dumps(body))
+    return Manifest(key, body["apiVersion"], body, origin, Digest(digest))
+
+
+def in_namespace(body: Mapping[str, Any], namespace: str) -> dict[str, Any]:
+    return {**body, "metadata": {**body["metadata"], "namespace": namespace}}
+
+
+def _why_not_name(name: str, kind: Kind) -> str:
+    if kind.group == _RBAC:
+        return names.why_not_path_segment(name)
+    if kind in _DNS_LABELS:
+        return names.why_not_dns_label(name)
+    return names.why_not_dns_subdomain(name)
+
+
+def _map_problems(metadata: Mapping[str, Any]) -> Iterator[tuple[_Path, str, str]]:
+    """Labels and annotations: text keys of the right form, text values."""
+    for field_name, word in (("labels", "label"), ("annotations", "annotation")):
+        entries = metadata.get(field_name)
+        if entries is None:
+            continue
+        if not isinstance(entries, dict):
+            yield (field_name,), f"metadata.{field_name} must be a mapping", ""
+            continue
+        for key, value in entries.items():
+            # Kubernetes lowers annotation keys before it looks at them.
+            if why := names.why_not_label_key(key if word == "label" else key.lower()):
+                yield (field_name, key), f"the {word} key {_shown(key)} {why}", ""
+            if not isinstance(value, str):
+                hint = f'write "{_shown(value)}"' if value is not None and not isinstance(value, dict | list) else ""
+                yield (field_name, key), f"the value of the {word} {_shown(key)} must be text", hint
+            elif word == "label" and (why := names.why_not_label_value(value)):
+                yield (field_name, key), f"the value of the label {_shown(key)} {why}", ""
+
+
+def _shown(value: Any) -> str:
+    text = ("true" if value else "false") if isinstance(value, bool) else str(value)
+    text = text if text.isprintable() else text.encode("unicode_escape").decode()
+    return text if len(text) <= 80 else text[:79] + "…"

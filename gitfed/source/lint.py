@@ -1,0 +1,186 @@
+"""What is suspicious although it is valid: `gitfed validate` says it, nothing is held because of it.
+
+Only what the repository alone can tell: names of clusters that nobody declares, policies that tie, overrides that a
+policy waits for and that do not exist.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator
+
+from gitfed.model.base import Origin, Problem, Severity
+from gitfed.model.declared.placement import ClusterAffinity, Path
+from gitfed.model.declared.policy import Override, Propagation, ResourceSelector
+from gitfed.model.declared.shape import Declared
+from gitfed.model.repo import Manifest, RepoSnapshot
+from gitfed.source import declare
+from gitfed.text import selector
+
+
+def check(snapshot: RepoSnapshot) -> tuple[Problem, ...]:
+    """Warnings, sorted by place. They point at the object; the message names the field."""
+    found = [
+        *_unknown_clusters(snapshot),
+        *_ties(snapshot),
+        *_missing_overrides(snapshot),
+        *_selects_nothing(snapshot),
+        *_hidden_clusters(snapshot),
+    ]
+    return tuple(sorted(set(found)))
+
+
+def _unknown_clusters(snapshot: RepoSnapshot) -> Iterator[Problem]:
+    """A name that no Cluster declares matches nothing. A repository without clusters may be half of something."""
+    if not snapshot.clusters:
+        return
+    for declared, path, name in _named_clusters(snapshot):
+        if name not in snapshot.clusters:
+            hint = declare.did_you_mean(name, snapshot.clusters)
+            yield _warning(declared, f"{declare.dotted(path)} names the cluster {name}, which is not declared", hint)
+
+
+def _named_clusters(snapshot: RepoSnapshot) -> Iterator[tuple[Declared, Path, str]]:
+    for policy in snapshot.propagation:
+        for path, affinity in _affinities(policy):
+            yield from _in_affinity(policy, path, affinity)
+        suspension = policy.spec.suspension
+        listed = suspension.dispatching_on_clusters if suspension else None
+        for i, name in enumerate(listed.cluster_names if listed else ()):
+            yield policy, ("spec", "suspension", "dispatchingOnClusters", "clusterNames", i), name
+    for override in snapshot.overrides:
+        for i, rule in enumerate(override.spec.override_rules):
+            if rule.target_cluster:
+                yield from _in_affinity(override, ("spec", "overrideRules", i, "targetCluster"), rule.target_cluster)
+        if override.spec.target_cluster:
+            yield from _in_affinity(override, ("spec", "targetCluster"), override.spec.target_cluster)
+    for taints in snapshot.taint_policies:
+        if taints.spec.target_clusters:
+            yield from _in_affinity(taints, ("spec", "targetClusters"), taints.spec.target_clusters)
+    for quota in snapshot.quotas:
+        for i, assignment in enumerate(quota.spec.static_assignments):
+            yield quota, ("spec", "staticAssignments", i, "clusterName"), assignment.cluster_name
+
+
+def _affinities(policy: Propagation) -> Iterator[tuple[Path, ClusterAffinity]]:
+    placement = policy.spec.placement
+    if placement.cluster_affinity:
+        yield ("spec", "placement", "clusterAffinity"), placement.cluster_affinity
+    for i, term in enumerate(placement.cluster_affinities):
+        path: Path = ("spec", "placement", "clusterAffinities", i)
+        yield path, term
+        for j, overflow in enumerate(term.overflow_affinities):
+            yield (*path, "overflowAffinities", j), overflow
+    division = placement.replica_scheduling
+    preference = division.weight_preference if division else None
+    for i, entry in enumerate(preference.static_weight_list if preference else ()):
+        below = ("replicaScheduling", "weightPreference", "staticWeightList", i, "targetCluster")
+        yield ("spec", "placement", *below), entry.target_cluster
+
+
+def _in_affinity(declared: Declared, path: Path, affinity: ClusterAffinity) -> Iterator[tuple[Declared, Path, str]]:
+    for member, names in (("clusterNames", affinity.cluster_names), ("exclude", affinity.exclude)):
+        for i, name in enumerate(names):
+            yield declared, (*path, member, i), name
+
+
+def _ties(snapshot: RepoSnapshot) -> Iterator[Problem]:
+    """Policies of equal priority that name the same template: the alphabet decides, which nobody meant."""
+    groups: dict[tuple[str, ...], list[Propagation]] = defaultdict(list)
+    for policy in snapshot.propagation:
+        keys = {
+            (
+                policy.kind,
+                policy.metadata.namespace,
+                s.api_version,
+                s.kind,
+                s.namespace,
+                s.name,
+                str(policy.spec.priority),
+            )
+            for s in policy.spec.resource_selectors
+            if s.name
+        }
+        for key in keys:
+            groups[key].append(policy)
+    for named, policies in groups.items():
+        if len(policies) > 1:
+            first = min(policies, key=lambda policy: policy.metadata.name)
+            target = "/".join(part for part in named[3:6] if part)
+            for policy in policies:
+                if policy is not first:
+                    message = f"{_name(first)} selects {target} by name too, with equal priority, and wins by its name"
+                    yield _warning(policy, message, "set spec.priority, or select it once")
+
+
+def _missing_overrides(snapshot: RepoSnapshot) -> Iterator[Problem]:
+    known = {(o.kind, o.metadata.namespace, o.metadata.name) for o in snapshot.overrides}
+    for policy in snapshot.propagation:
+        kind = "ClusterOverridePolicy" if policy.is_cluster_wide else "OverridePolicy"
+        namespace = "" if policy.is_cluster_wide else policy.metadata.namespace
+        names = [n for other, where, n in known if (other, where) == (kind, namespace)]
+        for i, name in enumerate(policy.spec.dependent_overrides):
+            if name not in names:
+                message = f"spec.dependentOverrides[{i}] names the {kind} {name}, which does not exist"
+                yield _warning(policy, message, declare.did_you_mean(name, names))
+
+
+def _selects_nothing(snapshot: RepoSnapshot) -> Iterator[Problem]:
+    """Selectors that no template answers to. Dependencies and generated objects do not exist here, so: a warning."""
+    by_kind: dict[tuple[str, str], list[Manifest]] = defaultdict(list)
+    for manifest in snapshot.manifests.values():
+        by_kind[manifest.api_version, manifest.key.kind].append(manifest)
+    policies: list[Propagation | Override] = [*snapshot.propagation, *snapshot.overrides]
+    for declared in policies:
+        own = "" if declared.is_cluster_wide else declared.metadata.namespace
+        for i, wanted in enumerate(declared.spec.resource_selectors):
+            if not _selects_any(wanted, own, by_kind[wanted.api_version, wanted.kind]):
+                target = "/".join(part for part in (wanted.namespace, wanted.name) if part)
+                message = f"spec.resourceSelectors[{i}] selects nothing: no {wanted.kind} {target}".rstrip()
+                yield _warning(declared, message, _why_nothing(wanted, own, snapshot))
+
+
+def _selects_any(wanted: ResourceSelector, own: str, candidates: list[Manifest]) -> bool:
+    matches = None
+    if wanted.label_selector is not None and not wanted.name:
+        matches = selector.from_body(wanted.label_selector.as_json())
+    for manifest in candidates:
+        if own and manifest.key.namespace != own:
+            continue
+        if wanted.namespace and manifest.key.namespace != wanted.namespace:
+            continue
+        if wanted.name and manifest.key.name != wanted.name:
+            continue
+        if matches is None or matches((manifest.body["metadata"].get("labels")) or {}):
+            return True
+    return False
+
+
+def _why_nothing(wanted: ResourceSelector, own: str, snapshot: RepoSnapshot) -> str:
+    kinds = {manifest.key.kind: manifest.api_version for manifest in snapshot.manifests.values()}
+    if wanted.kind not in kinds:
+        return declare.did_you_mean(wanted.kind, kinds)
+    if not any(m.api_version == wanted.api_version for m in snapshot.manifests.values() if m.key.kind == wanted.kind):
+        return f"the repository has it as {kinds[wanted.kind]}"
+    if wanted.name:
+        names = {m.key.name for m in snapshot.manifests.values() if m.key.kind == wanted.kind}
+        return declare.did_you_mean(wanted.name, names - {wanted.name})
+    return ""
+
+
+def _hidden_clusters(snapshot: RepoSnapshot) -> Iterator[Problem]:
+    """Patterns of `exclude` that look like a cluster's labels are a frequent slip; names with wildcards never match."""
+    for declared, path, name in _named_clusters(snapshot):
+        if re.search(r"[*?\[]", name):
+            message = f"{declare.dotted(path)}: {name} is taken as a name, wildcards are not known"
+            yield _warning(declared, message, "use a labelSelector")
+
+
+def _warning(declared: Declared, message: str, hint: str = "") -> Problem:
+    return Problem(declared.origin or Origin(""), message, hint, Severity.WARNING)
+
+
+def _name(declared: Propagation | Override) -> str:
+    namespace = declared.metadata.namespace
+    return f"{declared.kind} {namespace}/{declared.name}" if namespace else f"{declared.kind} {declared.name}"

@@ -1,0 +1,97 @@
+"""What the last reads found out, so that a push that changes one file costs one file.
+
+Results are kept by (path, blob id): an unchanged file gives the very same `Manifest` objects again, and later stages
+can compare with `is`. Two generations are kept, so that reading two commits in turn (`diff`) forgets neither.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from gitfed.model.base import Commit, Kind
+from gitfed.model.repo import Manifest
+from gitfed.source import content, glob, parse
+from gitfed.source.content import FileContent
+from gitfed.source.parse import ParseCache
+
+
+class Memory:
+    """One reader's memory. Not shared between threads."""
+
+    def __init__(self, disk: ParseCache | None = None) -> None:
+        self._disk = disk
+        self._new: dict[tuple[str, str], FileContent] = {}
+        self._old: dict[tuple[str, str], FileContent] = {}
+        self._held: dict[tuple[str, str, str], FileContent] = {}
+        self._scoped: dict[int, tuple[Manifest, Manifest]] = {}
+        self._patterns: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
+        self._included: dict[str, bool] = {}
+        self._compiled = (glob.compile_all(()), glob.compile_all(()))
+        self.folded: dict[str, str] = {}
+        """Path → its name as file systems compare it."""
+        self.settings_path = ""
+        """Where the Federation stood last time."""
+
+    def rotate(self) -> None:
+        """A new read begins."""
+        self._old, self._new = self._new, {}
+        if len(self._held) > 10_000:
+            self._held.clear()
+
+    def content(self, path: str, blob_id: str, load: Callable[[], bytes]) -> FileContent:
+        """What the file says. `load` may raise SourceError; then nothing is remembered."""
+        key = (path, blob_id)
+        known = self._new.get(key)
+        if known is None:
+            known = self._old.get(key)
+            if known is None:
+                known = self._understand(path, blob_id, load)
+            self._new[key] = known
+        return known
+
+    def held(self, path: str, blob_id: str, commit: Commit, load: Callable[[], bytes]) -> FileContent:
+        """The file at its last good version, marked so; the same objects as long as it stays held."""
+        key = (path, blob_id, commit)
+        if key not in self._held:
+            old = self._understand(path, blob_id, load)
+            self._held[key] = old if old.faulty else old.held_at(commit)
+        return self._held[key]
+
+    def in_default_namespace(self, manifest: Manifest) -> Manifest:
+        """A namespaced custom object without a namespace, as the API server would store it."""
+        known = self._scoped.get(id(manifest))
+        if known is None or known[0] is not manifest:
+            kind = Kind(manifest.key.group, manifest.key.kind)
+            moved = content.manifest_of(content.in_namespace(manifest.body, "default"), kind, manifest.origin)
+            moved = replace(moved, held=manifest.held)
+            if len(self._scoped) > 100_000:
+                self._scoped.clear()
+            known = self._scoped[id(manifest)] = (manifest, moved)
+        return known[1]
+
+    def includes(self, path: str, include: tuple[str, ...], exclude: tuple[str, ...]) -> bool:
+        if (include, exclude) != self._patterns:
+            self._patterns = (include, exclude)
+            self._compiled = (glob.compile_all(include), glob.compile_all(exclude))
+            self._included = {}
+        known = self._included.get(path)
+        if known is None:
+            if len(self._included) > 1_000_000:
+                self._included.clear()
+            known = self._compiled[0].match(path) and not self._compiled[1].match(path)
+            self._included[path] = known
+        return known
+
+    def _understand(self, path: str, blob_id: str, load: Callable[[], bytes]) -> FileContent:
+        as_json = parse.is_json(path)
+        stored = self._disk.get(blob_id) if self._disk else None
+        parsed = parse.load(stored, as_json=as_json) if stored is not None else None
+        if parsed is None:
+            data = load()
+            if content.is_lfs_pointer(data):
+                return content.broken(path, "is a Git LFS pointer, not content", "commit the file itself")
+            parsed = parse.parse(data, as_json=as_json)
+            if self._disk:
+                self._disk.put(blob_id, parse.dump(parsed, as_json=as_json))
+        return content.understand(path, parsed, load, as_json=as_json)
