@@ -1,0 +1,140 @@
+"""The order in which one cluster's changes are carried out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from gitfed.daemon.queue import Queue
+from gitfed.model.base import BindingId, Digest, ObjectKey, Origin
+from gitfed.model.plan import Action, Change, RenderedManifest
+
+
+def key(name: str, kind: str = "Deployment") -> ObjectKey:
+    return ObjectKey("apps", kind, "shop", name)
+
+
+def change(name: str, *, action: Action = Action.CREATE, wave: int = 0, order: int = 0, drift: bool = False,
+           digest: str = "d", waits_for: tuple[ObjectKey, ...] = ()) -> Change:  # fmt: skip
+    rendered = RenderedManifest(key(name), BindingId("b"), {}, Digest(digest), ("m1",), None, Origin("a.yaml"))
+    return Change("m1", key(name), "apps/v1", action, rendered=rendered, wave=wave, order=order, drift=drift,
+                  waits_for=waits_for)  # fmt: skip
+
+
+def names(queue: Queue, now: float = 0.0) -> list[str]:
+    found = []
+    while (item := queue.pop(now)) is not None:
+        found.append(item.key.name)
+        queue.finished(item.key, delay=float)
+    return found
+
+
+def replaced(changes: Iterable[Change], urgent: Iterable[ObjectKey] = ()) -> Queue:
+    queue = Queue()
+    queue.replace(changes, set(urgent))
+    return queue
+
+
+def test_a_persons_change_goes_before_what_is_left_over_and_drift_goes_last() -> None:
+    queue = replaced([change("drift", drift=True), change("a-old"), change("pushed")], [key("pushed")])
+    assert names(queue) == ["pushed", "a-old", "drift"]
+
+
+def test_stages_follow_wave_and_then_kind() -> None:
+    queue = replaced([change("c", wave=1), change("b", order=5), change("a", order=2)])
+    assert names(queue) == ["a", "b", "c"]
+
+
+def test_deletions_go_last_and_content_before_its_namespace() -> None:
+    queue = replaced(
+        [
+            change("namespace", action=Action.DELETE, order=0),
+            change("content", action=Action.DELETE, order=6),
+            change("new", order=9),
+        ]
+    )
+    assert names(queue) == ["new", "content", "namespace"]
+
+
+def test_a_stage_waits_until_the_earlier_one_is_over() -> None:
+    queue = replaced([change("namespace", order=0), change("web", order=6)])
+    first = queue.pop(0.0)
+    assert first is not None
+    assert first.key.name == "namespace"
+    assert queue.pop(0.0) is None
+    queue.finished(first.key, delay=float)
+    second = queue.pop(0.0)
+    assert second is not None
+    assert second.key.name == "web"
+
+
+def test_an_urgent_change_does_not_wait_for_a_stage_of_the_backlog() -> None:
+    queue = replaced([change("backlog", order=0), change("later", order=6)])
+    assert queue.pop(0.0) is not None
+    queue.replace([change("backlog", order=0), change("later", order=6), change("pushed", order=6)], {key("pushed")})
+    urgent = queue.pop(0.0)
+    assert urgent is not None
+    assert urgent.key.name == "pushed"
+    assert queue.pop(0.0) is None
+
+
+def test_what_is_under_way_is_not_started_twice() -> None:
+    queue = replaced([change("web")])
+    assert queue.pop(0.0) is not None
+    queue.replace([change("web")], set())
+    assert queue.pop(0.0) is None
+
+
+def test_a_failed_change_waits_and_others_do_not() -> None:
+    queue = replaced([change("bad"), change("good")])
+    bad = queue.pop(10.0)
+    assert bad is not None
+    queue.finished(bad.key, failed_at=10.0, delay=lambda attempt: 5.0 * (attempt + 1))
+    assert names(queue, 11.0) == ["good"]
+    assert queue.next_time() == 15.0
+    again = queue.pop(15.0)
+    assert again is not None
+    queue.finished(again.key, failed_at=15.0, delay=lambda attempt: 5.0 * (attempt + 1))
+    assert queue.next_time() == 25.0
+
+
+def test_a_failed_change_that_now_asks_for_something_else_is_tried_at_once() -> None:
+    queue = replaced([change("web", digest="one")])
+    failed = queue.pop(0.0)
+    assert failed is not None
+    queue.finished(failed.key, failed_at=0.0, delay=lambda attempt: 60.0)
+    queue.replace([change("web", digest="one")], set())
+    assert queue.pop(1.0) is None
+    queue.replace([change("web", digest="two")], set())
+    assert queue.pop(1.0) is not None
+
+
+def test_a_change_that_is_in_no_list_any_more_is_dropped() -> None:
+    queue = replaced([change("a"), change("b")])
+    queue.replace([change("b")], set())
+    assert names(queue) == ["b"]
+    assert len(queue) == 0
+
+
+def test_what_a_change_waits_for_holds_back_nothing_else() -> None:
+    queue = replaced([change("a", waits_for=(key("db"),)), change("b")])
+    got = queue.pop(0.0, lambda one: bool(one.waits_for))
+    assert got is not None
+    assert got.key.name == "b"
+    assert queue.pop(0.0, lambda one: bool(one.waits_for)) is None
+    now = queue.pop(0.0)
+    assert now is not None
+    assert now.key.name == "a"
+
+
+def test_keeps_and_skips_are_no_work() -> None:
+    queue = replaced([change("kept", action=Action.KEEP), change("skipped", action=Action.SKIP)])
+    assert len(queue) == 0
+
+
+def test_a_cluster_that_came_back_forgets_waiting_times() -> None:
+    queue = replaced([change("web")])
+    failed = queue.pop(0.0)
+    assert failed is not None
+    queue.finished(failed.key, failed_at=0.0, delay=lambda attempt: 60.0)
+    queue.hurry()
+    assert queue.pop(0.0) is not None
