@@ -13,6 +13,17 @@ from typing import Any, NamedTuple
 Owned = Mapping[str, Any]
 """A level of Kubernetes' FieldsV1."""
 
+
+class Shape(NamedTuple):
+    """`keys` of the items; () and not `is_set`: an atomic list."""
+
+    keys: tuple[str, ...] = ()
+    is_set: bool = False
+
+
+ATOMIC = Shape()
+
+
 _BY_NAME = ("name",)
 _CONTAINER_PORTS = ("containerPort", "protocol")
 _SERVICE_PORTS = ("port", "protocol")
@@ -38,24 +49,19 @@ _KEYS_BY_KIND: Mapping[tuple[str, str], tuple[str, ...]] = {
     ("MutatingWebhookConfiguration", "webhooks"): _BY_NAME,
     ("ValidatingWebhookConfiguration", "webhooks"): _BY_NAME,
 }
+_ALWAYS = {("ServiceAccount", "imagePullSecrets"): Shape(_BY_NAME)}
+"""Atomic for the server, but united with those of others before it is sent (`retain`)."""
 _SETS = frozenset({"finalizers"})
 _DEFAULTS = {"protocol": "TCP"}
 ORDERED = frozenset({"initContainers"})
 """Maps by key whose order means something all the same."""
 
 
-class Shape(NamedTuple):
-    """`keys` of the items; () and not `is_set`: an atomic list."""
-
-    keys: tuple[str, ...] = ()
-    is_set: bool = False
-
-
-ATOMIC = Shape()
-
-
 def shape(kind: str, place: Sequence[str], owned: Owned | None) -> Shape:
     """How the items of the list at `place` are told apart. `owned` is what we own inside it, None if not recorded."""
+    forced = _ALWAYS.get((kind, place[-1]))
+    if forced is not None and len(place) == 1:
+        return forced
     for witness in owned or ():
         if witness.startswith("k:"):
             return Shape(tuple(sorted(json.loads(witness[2:]))))

@@ -7,7 +7,7 @@ hide any more. What a Secret holds is masked whatever its type, with marks that 
 from __future__ import annotations
 
 import base64
-import binascii
+import contextlib
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -98,10 +98,8 @@ def _object(text: str) -> dict[str, Any]:
 def _forms(value: str) -> Iterator[str]:
     """As it is, its base64, what it is the base64 of, each as JSON and Go would quote it, and its long lines."""
     plain = [value, base64.b64encode(value.encode("utf-8", "surrogatepass")).decode()]
-    try:
+    with contextlib.suppress(ValueError):
         plain.append(base64.b64decode(value, validate=True).decode())
-    except (binascii.Error, ValueError):
-        pass
     for form in plain:
         yield form
         yield form.strip()

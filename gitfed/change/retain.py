@@ -12,14 +12,12 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from gitfed.change import diff
-from gitfed.interpret.native import Native
 from gitfed.interpret.registry import Answer, Interpreter, Unknown
 from gitfed.model.base import Body
 from gitfed.text import pointer
 from gitfed.text.pointer import Pointer
 
 MANAGER = "gitfed"
-_NATIVE = (Native(),)
 
 
 class RetainError(ValueError):
@@ -29,28 +27,34 @@ class RetainError(ValueError):
 def for_apply(desired: Body, observed: Body, interpreter: Interpreter | None = None) -> Body | None:
     """The body to send in place of `desired`; None: send `desired` itself.
 
-    Raises RetainError when the rule fails. `interpreter` None: the native rules.
+    `interpreter` is asked too if it is given, for kinds with rules of their own; raises RetainError when it fails.
+    The native rules alone never fail.
     """
-    body = desired
-    takes_version = False
+    body, takes_version = desired, False
     for place in diff.ignored_pointers(desired, observed):
         if not pointer.has(observed, place):
             continue
         if _has_other_owner(observed, place):
             body = pointer.drop(body, place)
-        elif not pointer.has(desired, place) or pointer.get(desired, place) != pointer.get(observed, place):
-            if pointer.has(desired, place) or _is_ours(observed, place):
-                body = pointer.put(body, place, pointer.get(observed, place))
-                takes_version = True
-    retained = retain(body, observed, interpreter or Interpreter(_NATIVE))
-    if retained is not body:
-        kept = _without_taken(retained, body, observed)
-        takes_version = takes_version or kept != body
-        body = kept
-    if takes_version:
-        version = observed["metadata"].get("resourceVersion")
-        body = {**body, "metadata": {**body["metadata"], "resourceVersion": version}} if version else body
-    return None if body == desired else body
+        elif pointer.has(desired, place) or _is_ours(observed, place):
+            body = pointer.put(body, place, pointer.get(observed, place))
+            takes_version = True
+    merged = _pull_secrets(body, observed)
+    if interpreter is not None:
+        merged = _without_taken(retain(merged, observed, interpreter), merged, observed)
+    takes_version = takes_version or merged is not body
+    if takes_version and (version := observed["metadata"].get("resourceVersion")):
+        merged = {**merged, "metadata": {**merged["metadata"], "resourceVersion": version}}
+    return None if merged is desired else merged
+
+
+def _pull_secrets(body: Body, observed: Body) -> Body:
+    """A ServiceAccount's `imagePullSecrets` are one value for the server: to keep those of others, theirs are sent too."""
+    if body.get("kind") != "ServiceAccount" or not body.get("imagePullSecrets"):
+        return body
+    ours = {item.get("name") for item in body["imagePullSecrets"]}
+    others = [item for item in observed.get("imagePullSecrets") or () if item.get("name") not in ours]
+    return {**body, "imagePullSecrets": [*body["imagePullSecrets"], *others]} if others else body
 
 
 def retain(desired: Body, observed: Body, interpreter: Interpreter) -> Body:
@@ -64,11 +68,13 @@ def retain(desired: Body, observed: Body, interpreter: Interpreter) -> Body:
 
 def _without_taken(retained: Body, desired: Body, observed: Body) -> Body:
     """Of what the rule took over, the parts that another manager owns are left out again."""
+    if retained is desired:
+        return desired
     body = retained
     for place in _differences(retained, desired, ()):
-        if _has_other_owner(observed, place):
+        if pointer.get(retained, place) is None or _has_other_owner(observed, place):
             body = pointer.drop(body, place)
-    return body
+    return desired if body == desired else body
 
 
 def _differences(left: Any, right: Any, place: Pointer) -> Iterable[Pointer]:
