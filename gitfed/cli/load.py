@@ -58,7 +58,7 @@ class Session:
 
     def at(self, commit: Commit) -> RepoSnapshot:
         """Another revision, sharing what is the same."""
-        return inputs.read(self.opened, commit, previous=self._read.repo if self._read else None).repo
+        return inputs.read(self.opened, commit).repo
 
     def decisions(self) -> Decisions:
         return inputs.decisions(self.opened, self.repo, self.given.decisions)

@@ -127,6 +127,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 def run(arguments: Sequence[str] | None = None) -> int:
     """Run one command line; errors become one line on stderr and a code."""
+    if os.environ.get("_GITFED_COMPLETE", "").startswith("powershell"):
+        from gitfed.cli import completion
+
+        completion.register()
     try:
         result = cli.main(
             args=None if arguments is None else list(arguments), prog_name="gitfed", standalone_mode=False

@@ -54,7 +54,7 @@ def lines(shown: View, paint: plain.Paint, width: int, *, wide: bool = False, qu
         body += changes(plan.changes, paint)
         body += _left_alone(plan.changes, paint)
         if wide:
-            body += _each(plan.changes, paint)
+            body += fields(plan.changes, paint)
     return [*head, *body, *gates(plan.gates, paint), total(plan)]
 
 
@@ -162,7 +162,7 @@ def _left_alone(found: Sequence[Change], paint: plain.Paint) -> list[str]:
     return [paint.strong("Left alone"), *table.lines(grid, indent=2)]
 
 
-def _each(found: Sequence[Change], paint: plain.Paint) -> list[str]:
+def fields(found: Sequence[Change], paint: plain.Paint) -> list[str]:
     lines = []
     for change in found:
         if change.diff and change.action is Action.UPDATE:

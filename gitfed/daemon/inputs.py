@@ -24,7 +24,6 @@ from pathlib import Path
 from typing import Any
 
 from gitfed.change import build
-from gitfed.daemon import reader
 from gitfed.edges import files, git
 from gitfed.edges import state as state_edge
 from gitfed.errors import InputError, RevisionNotFound, SourceError
@@ -37,6 +36,7 @@ from gitfed.model.plan import Plan
 from gitfed.model.repo import RepoSnapshot
 from gitfed.source import bindings, facts
 from gitfed.source import repo as source
+from gitfed.source.memory import Memory
 from gitfed.text import yaml
 
 _MOST_BYTES = 256 * 1024 * 1024
@@ -50,7 +50,8 @@ class Opened:
     repository: git.Repository
     name: str
     """As the user named it, without credentials."""
-    cache: files.DiskCache
+    memory: Memory
+    """What was parsed; on disk too, so that a second command parses nothing."""
     head: Commit | None
     """What HEAD means; None: nothing was committed yet."""
     root: Path | None = None
@@ -72,9 +73,9 @@ def open_repository(name: str, *, here: Path | None = None) -> Opened:
     A URL is fetched into a bare clone under the cache directory, which later calls reuse. Raises SourceError,
     SourceUnreachable, UsageError (schemes that Git must not be asked to reach).
     """
-    cache = files.DiskCache(files.cache_directory() / "parse")
+    memory = Memory(files.DiskCache(files.cache_directory() / "parse"))
     if git.is_url(name):
-        return _clone(name, cache)
+        return _clone(name, memory)
     start = Path(name) if name else here or Path.cwd()
     if not start.exists():
         raise SourceError(f"no such folder: {start}", hint="--repo takes a path or a URL")
@@ -85,10 +86,10 @@ def open_repository(name: str, *, here: Path | None = None) -> Opened:
         head: Commit | None = repository.resolve("HEAD")
     except RevisionNotFound:
         head = None
-    return Opened(repository, str(root), cache, head, checkout)
+    return Opened(repository, str(root), memory, head, checkout)
 
 
-def _clone(url: str, cache: files.DiskCache) -> Opened:
+def _clone(url: str, memory: Memory) -> Opened:
     git.check_url(url)
     path = files.cache_directory() / "repositories" / f"{hashlib.sha256(url.encode()).hexdigest()[:24]}.git"
     try:
@@ -98,7 +99,7 @@ def _clone(url: str, cache: files.DiskCache) -> Opened:
         raise SourceError(f"no clone can be made: {path}: {error.strerror}", hint="set XDG_CACHE_HOME") from error
     refs = repository.remote_refs(url)
     repository.fetch(url, ["+refs/heads/*:refs/heads/*", "+refs/tags/*:refs/tags/*"])
-    return Opened(repository, without_credentials(url), cache, refs.get("HEAD"))
+    return Opened(repository, without_credentials(url), memory, refs.get("HEAD"))
 
 
 def without_credentials(url: str) -> str:
@@ -115,10 +116,11 @@ def resolve(opened: Opened, revision: str) -> Commit:
     return opened.repository.resolve(revision)
 
 
-def read(opened: Opened, revision: str = "", *, worktree: bool = False, previous: RepoSnapshot | None = None) -> Read:
+def read(opened: Opened, revision: str = "", *, worktree: bool = False) -> Read:
     """The snapshot of a revision, or of the files on disk.
 
     A repository without any commit is read from disk, and that is noted: there is nothing else that could be meant.
+    A file with errors is read at the newest older version without (design: held files).
     """
     notes: tuple[str, ...] = ()
     if not worktree and not revision and opened.head is None and opened.root is not None:
@@ -127,18 +129,34 @@ def read(opened: Opened, revision: str = "", *, worktree: bool = False, previous
     if worktree:
         if opened.root is None:
             raise SourceError(f"{opened.name} has no worktree", hint="leave out --worktree")
-        tree = git.WorkTree(opened.root)
-        history = opened.head
+        tree, history = git.WorkTree(opened.root), opened.head
     else:
         history = resolve(opened, revision)
         tree = opened.repository.tree(history)
-    versions = reader.last_good(opened.repository, history) if history else _no_versions
-    snapshot = source.read(tree, cache=opened.cache, previous=previous, last_good=versions)
+    snapshot = source.read(
+        tree,
+        memory=opened.memory,
+        last_good=lambda path: _last_good(opened, path, history),
+        read_held=lambda held: opened.repository.read(held.blob),
+    )
     return Read(snapshot, notes, tree)
 
 
-def _no_versions(path: str) -> list[tuple[Commit, str]]:
-    return []
+def _last_good(opened: Opened, path: str, history: Commit | None) -> tuple[Commit, str] | None:
+    """The newest version of a file, from `history` backwards, that has no errors."""
+    if history is None:
+        return None
+    try:
+        versions = opened.repository.last_commits_of(path, history)
+    except SourceError:
+        return None
+    for commit, blob in versions:
+        try:
+            if not opened.memory.held(path, blob, commit, lambda blob=blob: opened.repository.read(blob)).faulty:
+                return commit, blob
+        except SourceError:
+            continue
+    return None
 
 
 def default_base(opened: Opened, head: Commit) -> Commit:
