@@ -248,20 +248,21 @@ def misfit(node: Node, value: Any) -> str:
     if value is None or node.shape not in _CONTAINERS:
         return "" if value is None else _scalar_misfit(node.scalar, value)
     wanted, word = _CONTAINERS[node.shape]
-    if not isinstance(value, wanted):
+    if _kind(value) != wanted:
         separator = ": " if node.shape == STRUCT else " "
         return f"cannot restore {word} from{separator}{_kind(value)}"
-    parts = [(_child(node, key), inner) for key, inner in value.items()] if isinstance(value, dict) else None
-    for child, inner in parts if parts is not None else [(node.value, item) for item in value]:
-        if child is not None and (found := misfit(child, inner)):
-            return found
-    return ""
+    if isinstance(value, dict):
+        parts = [(_child(node, key), inner) for key, inner in value.items()]
+    else:
+        parts = [(node.value, item) for item in value]
+    found = (misfit(child, inner) for child, inner in parts if child is not None)
+    return next((text for text in found if text), "")
 
 
-_CONTAINERS: Final[dict[int, tuple[type, str]]] = {
-    STRUCT: (dict, "struct"),
-    MAP: (dict, "map"),
-    LIST: (list, "slice"),
+_CONTAINERS: Final[dict[int, tuple[str, str]]] = {
+    STRUCT: ("map", "struct"),
+    MAP: ("map", "map"),
+    LIST: ("slice", "slice"),
 }
 
 
