@@ -1,0 +1,81 @@
+"""Admission: what stands between a request and its object beside the kind's own rules.
+
+Namespaces must exist and take new content, custom kinds must not be going away, Pods get the resources of LimitRanges and must keep within
+them, and creations count against ResourceQuotas. (Kubernetes: NamespaceLifecycle, LimitRanger, ResourceQuota.)
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from gitfed.sim import status
+from gitfed.sim.kind import Context, Kind
+
+if TYPE_CHECKING:
+    from gitfed.sim.server.call import Call
+
+Body = dict[str, Any]
+
+_IMMORTAL: Final = frozenset({"default", "kube-system", "kube-public"})
+_CRDS: Final = "customresourcedefinitions.apiextensions.k8s.io"
+
+
+def mutate_create(call: Call, body: Body, ctx: Context) -> Body:
+    """404 or 403 where nothing may be created; otherwise the body with what admission fills in."""
+    kind = call.kind
+    if kind.custom:
+        _check_definition(call, body)
+    if kind.namespaced:
+        _check_namespace(call, body, creating=True)
+    if kind.admit is not None:
+        body = kind.admit(body, None, ctx)
+    return body
+
+
+def mutate_update(call: Call, body: Body, live: Body, ctx: Context) -> Body:
+    kind = call.kind
+    if kind.namespaced:
+        _check_namespace(call, body, creating=False)
+    if kind.admit is not None and not call.subresource:
+        body = kind.admit(body, live, ctx)
+    return body
+
+
+def validate_create(call: Call, body: Body, ctx: Context) -> None:
+    """403 beyond a quota."""
+
+
+def charge(call: Call, body: Body) -> None:
+    """Counts a stored creation against the namespace's quotas."""
+
+
+def check_deletion(kind: Kind, name: str) -> None:
+    if kind.group == "" and kind.kind == "Namespace" and name in _IMMORTAL:
+        raise status.forbidden("", "namespaces", name, "this namespace may not be deleted")
+
+
+def _check_namespace(call: Call, body: Body, *, creating: bool) -> None:
+    namespace = call.world.lookup.get("namespaces", "", call.namespace)
+    if namespace is None:
+        raise status.not_found("", "namespaces", call.namespace)
+    if not creating or (namespace.get("status") or {}).get("phase") != "Terminating":
+        return
+    name = body["metadata"].get("name", "")
+    why = f"unable to create new content in namespace {call.namespace} because it is being terminated"
+    cause = {
+        "reason": "NamespaceTerminating",
+        "message": f"namespace {call.namespace} is being terminated",
+        "field": "metadata.namespace",
+    }
+    raise status.forbidden(call.kind.group, call.kind.plural, name, why, [cause])
+
+
+def _check_definition(call: Call, body: Body) -> None:
+    from gitfed.sim import crd
+
+    kind = call.kind
+    definition = call.world.lookup.get(_CRDS, "", kind.resource)
+    if definition is not None and crd.is_terminating(definition):
+        name = body["metadata"].get("name", "")
+        why = "create not allowed while custom resource definition is terminating"
+        raise status.forbidden(kind.group, kind.plural, name, why)

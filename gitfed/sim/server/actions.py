@@ -1,0 +1,122 @@
+"""Subresources that do something of their own: binding a Pod to a node, evicting it, making a service account's token."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any, Final
+
+from gitfed.sim import managed, schema, status
+from gitfed.sim.kind import Kind, Subresource
+from gitfed.sim.kinds import pod_actions
+from gitfed.sim.server import decode, delete, options, write
+from gitfed.sim.server.auth import Authenticator
+from gitfed.sim.server.call import Call, Outcome
+from gitfed.sim.server.tokens import ISSUER
+from gitfed.sim.server.world import timestamp
+
+Body = dict[str, Any]
+
+_DONE: Final[Body] = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201}
+_SHORTEST, _LONGEST = 600, 2**32
+
+
+def _kind(group: str, version: str, kind: str, plural: str) -> Kind:
+    return Kind(group=group, version=version, kind=kind, plural=plural, schema=schema.for_kind(group, version, kind))
+
+
+_BINDING: Final = _kind("", "v1", "Binding", "bindings")
+_EVICTION: Final = _kind("policy", "v1", "Eviction", "evictions")
+_TOKEN: Final = _kind("authentication.k8s.io", "v1", "TokenRequest", "tokenrequests")
+
+
+def perform(
+    call: Call, subresource: Subresource, data: bytes, media_type: str, authenticator: Authenticator
+) -> Outcome:
+    match subresource.name:
+        case "binding":
+            return _bind(call, decode.sent(call, data, media_type, _BINDING))
+        case "eviction":
+            return _evict(call, decode.sent(call, data, media_type, _EVICTION))
+        case "token":
+            return _token(call, decode.sent(call, data, media_type, _TOKEN), authenticator)
+    raise status.method_not_allowed()
+
+
+def bind_by_body(call: Call, data: bytes, media_type: str) -> Outcome:
+    """The old address of bindings, where the body names the Pod."""
+    binding = decode.sent(call, data, media_type, _BINDING)
+    pods = call.world.registry.at("", "v1", "pods")
+    assert pods is not None
+    call.kind, call.name = pods, binding["metadata"].get("name") or ""
+    return _bind(call, binding)
+
+
+def _pod(call: Call) -> Body:
+    record = call.world.record(call.kind, call.namespace, call.name)
+    if record is None:
+        raise write.missing(call)
+    return record.body
+
+
+def _save(call: Call, resource: str, body: Body) -> None:
+    if not call.options.dry_run:
+        meta = body["metadata"]
+        call.world.store.put(resource, f"{meta['namespace']}/{meta['name']}", body)
+
+
+def _bind(call: Call, binding: Body) -> Outcome:
+    _save(call, "pods", pod_actions.bind(_pod(call), binding, call.world.now()))
+    return Outcome(_DONE, None, True)
+
+
+def _evict(call: Call, eviction: Body) -> Outcome:
+    """A deletion that budgets may refuse (429)."""
+    pod = _pod(call)
+    wanted = options.from_body(eviction.get("deleteOptions") or {})
+    budgets = list(call.world.lookup.list("poddisruptionbudgets.policy", call.namespace))
+    evicted, charged = pod_actions.evict(pod, budgets, call.world.now())
+    if wanted.dry_run or call.options.dry_run:
+        return Outcome(_DONE, None, True)
+    if charged is not None:
+        _save(call, "poddisruptionbudgets.policy", charged)
+    if evicted is not pod:
+        _save(call, "pods", evicted)
+    delete.delete(call.world, call.kind, call.namespace, call.name, wanted, call.user, call.warnings)
+    return Outcome(_DONE, None, True)
+
+
+def _token(call: Call, wanted: Body, authenticator: Authenticator) -> Outcome:
+    account = _pod(call)
+    spec = wanted.get("spec") or {}
+    seconds = spec.get("expirationSeconds") or 3600
+    complaint = ""
+    if seconds < _SHORTEST:
+        complaint = "may not specify a duration less than 10 minutes"
+    elif seconds > _LONGEST:
+        complaint = "may not specify a duration larger than 2^32 seconds"
+    if complaint:
+        errors = [status.invalid_value("spec.expirationSeconds", seconds, complaint)]
+        raise status.invalid(_TOKEN.group, _TOKEN.kind, "", errors)
+    audiences = spec.get("audiences") or [ISSUER]
+    now = call.world.clock.now()
+    assert _TOKEN.schema is not None
+    writer = managed.Writer(call.options.manager, _TOKEN.api_version, now, "token")
+    owned = managed.update(None, wanted, writer, _TOKEN.schema)
+    meta = {
+        "name": account["metadata"]["name"],
+        "namespace": account["metadata"]["namespace"],
+        "uid": account["metadata"]["uid"],
+        "creationTimestamp": timestamp(now),
+        **{k: v for k, v in owned["metadata"].items() if k == "managedFields"},
+    }
+    shown = {
+        "kind": _TOKEN.kind,
+        "apiVersion": _TOKEN.api_version,
+        "metadata": meta,
+        "spec": {"audiences": audiences, "expirationSeconds": seconds, "boundObjectRef": spec.get("boundObjectRef")},
+        "status": {
+            "token": authenticator.token(account, audiences, seconds),
+            "expirationTimestamp": timestamp(now + timedelta(seconds=seconds)),
+        },
+    }
+    return Outcome(shown, None, True)

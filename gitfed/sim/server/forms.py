@@ -1,0 +1,236 @@
+"""In what form an answer goes out: plain, as metadata only, or as a table; as JSON or YAML; for one object, a list, or a watch.
+
+``negotiate`` reads the Accept header the way the server does: the first clause that it can serve wins, clauses with unknown forms are
+passed over, and if none is left the answer is 406. The same objects are asked for again and again in the same form, so what is made here is
+kept with the record it was made from.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final
+
+import orjson
+
+from gitfed.sim import status
+from gitfed.sim.kind import Column, Kind
+from gitfed.sim.store import Record
+
+Body = dict[str, Any]
+
+MEDIA: Final = ("application/json", "application/yaml", "application/vnd.kubernetes.protobuf")
+STREAMS: Final = ("application/json;stream=watch", "application/vnd.kubernetes.protobuf;stream=watch")
+META: Final = "meta.k8s.io"
+_SHAPES: Final = ("Table", "PartialObjectMetadata", "PartialObjectMetadataList")
+_PLAIN_COLUMNS: Final = (Column("Name", "string", "name"), Column("Created At", "date"))
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """``shape`` is "" for the object itself; ``version`` that of meta.k8s.io. ``include`` is a table's includeObject."""
+
+    shape: str = ""
+    version: str = "v1"
+    yaml: bool = False
+    include: str = "Metadata"
+    pretty: bool = False
+
+    @property
+    def media_type(self) -> str:
+        return "application/yaml" if self.yaml else "application/json"
+
+
+PLAIN: Final = Form()
+
+
+def negotiate(accept: str, *, builtin: bool, listing: bool, include: str = "", pretty: bool = False) -> Form:
+    """406 if nothing fits. ``builtin`` addresses refuse unknown media types in the words of their router."""
+    clauses = _clauses(accept)
+    if builtin and clauses and not any(_offered(media) for media, _ in clauses):
+        offers = ", ".join(MEDIA + (STREAMS if listing else ()))
+        text = f"406: Not Acceptable\n\nAvailable representations: {offers}"
+        raise status.ApiError(406, "NotAcceptable", text, {})
+    for media, params in clauses or [("*/*", {})]:
+        if media not in ("*/*", "application/*", *MEDIA[:2]):
+            continue
+        shape = params.get("as", "")
+        if shape and (shape not in _SHAPES or params.get("g") != META or params.get("v") not in ("v1", "v1beta1")):
+            continue
+        return Form(shape, params.get("v", "v1"), media == MEDIA[1], include or "Metadata", pretty)
+    raise status.not_acceptable(MEDIA)
+
+
+def _clauses(accept: str) -> list[tuple[str, dict[str, str]]]:
+    found: list[tuple[float, str, dict[str, str]]] = []
+    for clause in accept.split(","):
+        media, *rest = (part.strip() for part in clause.split(";"))
+        params = dict(part.split("=", 1) for part in rest if "=" in part)
+        if media:
+            quality = params.pop("q", "1")
+            found.append((float(quality) if re.fullmatch(r"[0-9.]+", quality) else 1.0, media, params))
+    found.sort(key=lambda entry: -entry[0])
+    return [(media, params) for _, media, params in found]
+
+
+def _offered(media: str) -> bool:
+    return media in ("*/*", "application/*", *MEDIA)
+
+
+# one object ---------------------------------------------------------------------------------------------------------
+
+
+def view(record: Record, kind: Kind) -> Body:
+    """The record's body in the version of ``kind``."""
+    if kind.from_storage is _IDENTITY:
+        return record.body
+    found: Body | None = record.views.get(kind)
+    if found is None:
+        found = record.views[kind] = kind.from_storage(record.body)
+    return found
+
+
+_IDENTITY: Final = Kind.__dataclass_fields__["from_storage"].default
+
+
+def encoded(record: Record, kind: Kind) -> bytes:
+    """JSON of ``view``."""
+    key = (kind, "json")
+    found: bytes | None = record.views.get(key)
+    if found is None:
+        found = record.views[key] = orjson.dumps(view(record, kind))
+    return found
+
+
+def encoded_item(record: Record, kind: Kind) -> bytes:
+    """JSON as an item of a list: items of built-in kinds do not say what they are."""
+    if kind.custom:
+        return encoded(record, kind)
+    key = (kind, "item")
+    found: bytes | None = record.views.get(key)
+    if found is None:
+        body = view(record, kind)
+        found = record.views[key] = orjson.dumps({k: body[k] for k in body if k not in ("kind", "apiVersion")})
+    return found
+
+
+def partial(body: Body, version: str = "v1") -> Body:
+    return {"kind": "PartialObjectMetadata", "apiVersion": f"{META}/{version}", "metadata": body["metadata"]}
+
+
+def encoded_partial(record: Record, version: str) -> bytes:
+    key = ("partial", version)
+    found: bytes | None = record.views.get(key)
+    if found is None:
+        found = record.views[key] = orjson.dumps(partial(record.body, version))
+    return found
+
+
+def shaped(body: Body, kind: Kind, form: Form, now: datetime) -> Body:
+    """One object in any form. 406 for a form that is for lists."""
+    if form.shape == "PartialObjectMetadata":
+        return partial(body, form.version)
+    if form.shape == "PartialObjectMetadataList":
+        text = f"you requested {form.shape}, but the requested object is not a list ({_go_type(kind)})"
+        raise status.ApiError(406, "NotAcceptable", text)
+    if form.shape == "Table":
+        version = body["metadata"].get("resourceVersion")
+        metadata = {"resourceVersion": version} if version else {}
+        return table([body], kind, form, now, metadata)
+    return body
+
+
+def _go_type(kind: Kind, suffix: str = "") -> str:
+    """How messages call a kind's type: *core.ConfigMap, *unstructured.Unstructured."""
+    if kind.custom:
+        return f"*unstructured.Unstructured{suffix}"
+    return f"*{kind.group.partition('.')[0] or 'core'}.{kind.kind}{suffix}"
+
+
+# lists --------------------------------------------------------------------------------------------------------------
+
+
+def check_list_form(kind: Kind, form: Form) -> None:
+    if form.shape == "PartialObjectMetadata":
+        text = f"you requested {form.shape}, but the requested object is a list ({_go_type(kind, 'List')})"
+        raise status.ApiError(406, "NotAcceptable", text)
+
+
+def encoded_list(records: Sequence[Record], kind: Kind, form: Form, metadata: Body, now: datetime) -> bytes:
+    """JSON of a whole list, from the JSON of its items."""
+    check_list_form(kind, form)
+    if form.shape == "Table":
+        return dumps(table([view(record, kind) for record in records], kind, form, now, metadata), form)
+    if form.shape == "PartialObjectMetadataList":
+        head = {"kind": form.shape, "apiVersion": f"{META}/{form.version}", "metadata": metadata}
+        return _joined(head, [encoded_partial(record, form.version) for record in records], "null")
+    name = kind.list_kind or f"{kind.kind}List"
+    if kind.custom:
+        metadata = {"continue": "", **metadata}
+    head = {"kind": name, "apiVersion": kind.api_version, "metadata": metadata}
+    return _joined(head, [encoded_item(record, kind) for record in records], "[]")
+
+
+def _joined(head: Body, items: list[bytes], empty: str) -> bytes:
+    rows = b"[" + b",".join(items) + b"]" if items else empty.encode()
+    return orjson.dumps(head)[:-1] + b',"items":' + rows + b"}"
+
+
+def dumps(body: Any, form: Form) -> bytes:
+    if form.yaml:
+        from gitfed.text import yaml  # the only answer that needs it
+
+        return yaml.dump(body).encode()
+    return orjson.dumps(body, option=orjson.OPT_INDENT_2 if form.pretty else 0)
+
+
+# tables -------------------------------------------------------------------------------------------------------------
+
+
+def check_include(include: str) -> None:
+    if include not in ("", "Metadata", "Object", "None"):
+        text = f"includeObject: Invalid value: {status.quote(include)}: must be 'Metadata', 'Object', 'None', or empty"
+        raise status.bad_request(f"Unable to convert to Table as requested: {text}")
+
+
+def columns(kind: Kind) -> tuple[Column, ...]:
+    return kind.columns or _PLAIN_COLUMNS
+
+
+def table(
+    bodies: Sequence[Body], kind: Kind, form: Form, now: datetime, metadata: Body, *, headed: bool = True
+) -> Body:
+    """A Table. Without ``headed`` it leaves out its columns, as events of a watch after the first do."""
+    check_include(form.include)
+    definitions = [
+        {
+            "name": column.name,
+            "type": column.type,
+            "format": column.format,
+            "description": column.description,
+            "priority": column.priority,
+        }
+        for column in columns(kind)
+    ]
+    return {
+        "kind": "Table",
+        "apiVersion": f"{META}/{form.version}",
+        "metadata": metadata,
+        "columnDefinitions": definitions if headed else None,
+        "rows": [_row(body, kind, form, now) for body in bodies],
+    }
+
+
+def _row(body: Body, kind: Kind, form: Form, now: datetime) -> Body:
+    if kind.row is not None:
+        cells = kind.row(body, now)
+    else:
+        cells = [body["metadata"].get("name", ""), body["metadata"].get("creationTimestamp")]
+    shown: Body | None = None
+    if form.include == "Object":
+        shown = body
+    elif form.include == "Metadata":
+        shown = partial(body, form.version)
+    return {"cells": cells, "object": shown}

@@ -1,0 +1,182 @@
+"""Addresses that are no resources: the root, health, version, discovery, OpenAPI."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any, Final
+
+import orjson
+
+from gitfed.sim import status
+from gitfed.sim.kind import Kind
+from gitfed.sim.registry import Registry
+from gitfed.sim.server import discovery, forms
+from gitfed.sim.server.request import TEXT, Request, Response
+from gitfed.sim.server.world import World
+
+Body = dict[str, Any]
+
+VERSION: Final = {
+    "major": "1",
+    "minor": "36",
+    "emulationMajor": "1",
+    "emulationMinor": "36",
+    "minCompatibilityMajor": "1",
+    "minCompatibilityMinor": "35",
+    "gitVersion": "v1.36.2",
+    "gitCommit": "",
+    "gitTreeState": "clean",
+    "buildDate": "2026-01-01T00:00:00Z",
+    "goVersion": "",
+    "compiler": "gc",
+    "platform": "linux/amd64",
+}
+_CHECKS: Final = {
+    "healthz": ("ping", "log", "etcd"),
+    "livez": ("ping", "log", "etcd"),
+    "readyz": ("ping", "log", "etcd", "informer-sync", "shutdown"),
+}
+_NOT_FOUND: Final = Response(404, b"404 page not found\n", TEXT)
+
+
+class Paths:
+    def __init__(self, world: World) -> None:
+        self._world = world
+        self._aggregated = discovery.Aggregated(world.registry)
+
+    def answer(self, req: Request) -> Response:
+        """405 for anything but GET; 404 as plain text for what does not exist."""
+        parts = [part for part in req.path.split("/") if part]
+        found = self._get(req, parts)
+        if found.status != 404 and req.method not in ("GET", "HEAD"):
+            raise status.method_not_allowed()
+        return found
+
+    def _get(self, req: Request, parts: list[str]) -> Response:
+        match parts:
+            case []:
+                return _json({"paths": self._known()})
+            case [("healthz" | "livez" | "readyz") as root, *check]:
+                return _health(req, root, check)
+            case ["version"]:
+                return _json(VERSION)
+            case ["metrics"]:
+                return Response(200, self._metrics(), TEXT)
+            case ["openapi", *rest]:
+                return _openapi(self._world.registry, rest)
+            case ["api" | "apis" as root]:
+                return self._root(req, root)
+            case ["api", "v1"]:
+                return _json(discovery.resource_list(self._world.registry, "", "v1"))
+            case ["api", _]:
+                raise status.path_not_found()
+            case ["apis", name]:
+                found = discovery.one_group(self._world.registry, name)
+                return _json(found) if found else _NOT_FOUND
+            case ["apis", name, version]:
+                found = discovery.resource_list(self._world.registry, name, version)
+                if found is None and name in self._world.registry.builtin_groups:
+                    raise status.path_not_found()
+                return _json(found) if found else _NOT_FOUND
+        return _NOT_FOUND
+
+    def _root(self, req: Request, root: str) -> Response:
+        for clause in str(req.headers.get("Accept", "")).split(",") or [""]:
+            media, _, rest = clause.strip().partition(";")
+            params = dict(part.strip().split("=", 1) for part in rest.split(";") if "=" in part)
+            if media not in ("", "*/*", "application/*", "application/json"):
+                continue
+            wanted = (params.get("as"), params.get("g"), params.get("v"))
+            if wanted == ("APIGroupDiscoveryList", "apidiscovery.k8s.io", "v2"):
+                return self._aggregated.answer(root, str(req.headers.get("If-None-Match", "")))
+            if "as" not in params:
+                break
+        else:
+            raise status.not_acceptable(forms.MEDIA)
+        if root == "api":
+            return _json(discovery.legacy_versions(str(req.headers.get("Host", ""))))
+        return _json(discovery.group_list(self._world.registry))
+
+    def _known(self) -> list[str]:
+        paths = {"/api", "/api/v1", "/apis", "/apis/", "/healthz", "/livez", "/readyz", "/metrics", "/version"}
+        paths |= {"/openapi/v2", "/openapi/v3", "/openapi/v3/"}
+        for root, checks in _CHECKS.items():
+            paths |= {f"/{root}/{check}" for check in checks}
+        for name, versions in self._world.registry.groups().items():
+            if name:
+                paths |= {f"/apis/{name}", *(f"/apis/{name}/{version}" for version in versions)}
+        return sorted(paths)
+
+    def _metrics(self) -> bytes:
+        lines = ["# TYPE apiserver_resource_objects gauge"]
+        for kind in sorted(self._world.registry.storages(), key=lambda kind: kind.resource):
+            count = len(self._world.store.collection(kind.storage_key).keys)
+            lines.append(f'apiserver_resource_objects{{group="{kind.group}",resource="{kind.plural}"}} {count}')
+        return ("\n".join(lines) + "\n").encode()
+
+
+def _json(body: Any) -> Response:
+    return Response(200, orjson.dumps(body))
+
+
+def _health(req: Request, root: str, check: list[str]) -> Response:
+    checks = _CHECKS[root]
+    if check:
+        return Response(200, b"ok", TEXT) if check[0] in checks and len(check) == 1 else _NOT_FOUND
+    if "verbose" not in req.query:
+        return Response(200, b"ok", TEXT)
+    excluded = set(req.query.get("exclude", []))
+    lines = [f"[+]{name} excluded: ok" if name in excluded else f"[+]{name} ok" for name in checks]
+    return Response(200, ("\n".join([*lines, f"{root} check passed"]) + "\n").encode(), TEXT)
+
+
+# OpenAPI ------------------------------------------------------------------------------------------------------------
+
+
+def _openapi(registry: Registry, rest: list[str]) -> Response:
+    if rest == ["v3"]:
+        paths = {
+            path: {"serverRelativeURL": f"/openapi/v3/{path}?hash={_tag(path, registry)}"}
+            for path in _documents(registry)
+        }
+        return Response(200, orjson.dumps({"paths": paths}), TEXT)
+    if rest and rest[0] == "v3":
+        path = "/".join(rest[1:])
+        if path not in _documents(registry):
+            return _NOT_FOUND
+        headers = [("Etag", f'"{_tag(path, registry)}"'), ("Vary", "Accept")]
+        return Response(200, orjson.dumps(_document(registry, rest[1:])), headers=headers)
+    return _NOT_FOUND
+
+
+def _documents(registry: Registry) -> list[str]:
+    found = [
+        f"apis/{name}/{version}" if name else f"api/{version}"
+        for name, versions in registry.groups().items()
+        for version in versions
+    ]
+    return [".well-known/openid-configuration", "api", "apis", "openid/v1/jwks", "version", *found]
+
+
+def _tag(path: str, registry: Registry) -> str:
+    return hashlib.sha256(f"{path}:{registry.generation}".encode()).hexdigest().upper()
+
+
+def _document(registry: Registry, parts: list[str]) -> Body:
+    """Schemas of one group version. Clients (kubectl explain, apply's checks) look kinds up by their x-kubernetes mark."""
+    group, version = (parts[1], parts[2]) if parts[0] == "apis" and len(parts) == 3 else ("", parts[-1])
+    kinds = registry.groups().get(group, {}).get(version, [])
+    schemas: Body = {}
+    for kind in kinds:
+        schemas.update(_schemas(kind))
+    return {
+        "openapi": "3.0.0",
+        "info": {"title": "Kubernetes", "version": VERSION["gitVersion"]},
+        "paths": {},
+        "components": {"schemas": schemas},
+    }
+
+
+def _schemas(kind: Kind) -> Body:
+    mark = {"x-kubernetes-group-version-kind": [{"group": kind.group, "version": kind.version, "kind": kind.kind}]}
+    return {f"{kind.api_version.replace('/', '.')}.{kind.kind}": {"type": "object", **mark}}

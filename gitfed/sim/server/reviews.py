@@ -1,0 +1,130 @@
+"""Reviews: questions asked by creating an object that is never stored. May I, may they, who am I, whose token is this."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gitfed.sim import managed, status
+from gitfed.sim.server import decode, rbac
+from gitfed.sim.server.auth import Authenticator
+from gitfed.sim.server.call import Call, Outcome
+from gitfed.sim.server.rbac import Attributes
+from gitfed.sim.server.request import User
+from gitfed.sim.server.tokens import ISSUER
+
+Body = dict[str, Any]
+
+
+def answer(call: Call, data: bytes, media_type: str, authenticator: Authenticator) -> Outcome:
+    """The object with its status filled in."""
+    kind = call.kind
+    body = decode.sent(call, data, media_type)
+    if kind.namespaced:
+        _check_namespace(call, body)
+    match kind.kind:
+        case "SelfSubjectReview":
+            meta = {**body["metadata"], "creationTimestamp": call.world.now()}
+            return Outcome({**body, "metadata": meta, "status": {"userInfo": _user_info(call.user)}}, None, True)
+        case "TokenReview":
+            told = _token_status(body, authenticator)
+        case "SelfSubjectRulesReview":
+            told = _rules_status(call, body)
+        case "SelfSubjectAccessReview":
+            told = _access_status(call, body, call.user)
+        case _:
+            told = _access_status(call, body, _subject(body))
+    schema = kind.schema or managed.OPEN
+    body = managed.update(None, body, call.writer(), schema, reset=call.reset())
+    return Outcome({**body, "status": told}, None, True)
+
+
+def _check_namespace(call: Call, body: Body) -> None:
+    said = body["metadata"].get("namespace") or ""
+    if said and said != call.namespace:
+        text = "the namespace of the provided object does not match the namespace sent on the request"
+        raise status.bad_request(text)
+    asked = ((body.get("spec") or {}).get("resourceAttributes") or {}).get("namespace") or ""
+    if asked != call.namespace:
+        text = f"spec.resourceAttributes.namespace must match namespace: {call.namespace}"
+        raise status.bad_request(text)
+
+
+def _user_info(user: User) -> Body:
+    told: Body = {"username": user.name}
+    if user.uid:
+        told["uid"] = user.uid
+    if user.groups:
+        told["groups"] = list(user.groups)
+    if user.extra:
+        told["extra"] = {key: list(values) for key, values in user.extra.items()}
+    return told
+
+
+def _token_status(body: Body, authenticator: Authenticator) -> Body:
+    spec = body.get("spec") or {}
+    if not spec.get("token"):
+        raise status.bad_request("token is required for TokenReview in authentication")
+    found = authenticator.whose(spec["token"])
+    if found is None:
+        return {"user": {}, "error": "invalid bearer token"}
+    return {"authenticated": True, "user": _user_info(found), "audiences": spec.get("audiences") or [ISSUER]}
+
+
+def _subject(body: Body) -> User:
+    spec = body.get("spec") or {}
+    extra = {key: tuple(values) for key, values in (spec.get("extra") or {}).items()}
+    return User(spec.get("user") or "", spec.get("uid") or "", tuple(spec.get("groups") or ()), extra)
+
+
+def _access_status(call: Call, body: Body, user: User) -> Body:
+    spec = body.get("spec") or {}
+    resource, path = spec.get("resourceAttributes"), spec.get("nonResourceAttributes")
+    errors: list[status.FieldError] = []
+    if (resource is None) is (path is None):
+        text = "cannot be specified in combination with resourceAttributes"
+        if resource is None:
+            text = "exactly one of nonResourceAttributes or resourceAttributes must be specified"
+            errors.append(status.invalid_value("spec.resourceAttributes", None, text))
+        else:
+            errors.append(status.invalid_value("spec.nonResourceAttributes", path, text))
+    if not call.kind.kind.startswith("Self") and not user.name and not user.groups:
+        text = "at least one of user or group must be specified"
+        errors.append(status.invalid_value("spec.user", spec.get("user") or "", text))
+    if errors:
+        raise status.invalid(call.kind.group, "", "", errors)
+    verdict = rbac.decide(call.world, user, _attributes(resource, path))
+    return {"allowed": verdict.allowed, **({"reason": verdict.reason} if verdict.reason else {})}
+
+
+def _attributes(resource: Body | None, path: Body | None) -> Attributes:
+    if resource is not None:
+        get = resource.get
+        return Attributes(
+            get("verb") or "",
+            get("group") or "",
+            get("version") or "",
+            get("resource") or "",
+            get("subresource") or "",
+            get("namespace") or "",
+            get("name") or "",
+        )
+    found = path or {}
+    return Attributes(found.get("verb") or "", path=found.get("path") or "/")
+
+
+def _rules_status(call: Call, body: Body) -> Body:
+    namespace = (body.get("spec") or {}).get("namespace") or ""
+    if not namespace:
+        raise status.bad_request("no namespace on request")
+    rules: list[Body]
+    if rbac.MASTERS in call.user.groups:
+        everything: Body = {"verbs": ["*"], "apiGroups": ["*"], "resources": ["*"]}
+        rules = [everything, {"verbs": ["*"], "nonResourceURLs": ["*"]}]
+    else:
+        rules = []
+    rules += [rule for rule, _ in rbac.rules_for(call.world, call.user, namespace)]
+    return {
+        "resourceRules": [rule for rule in rules if rule.get("resources")],
+        "nonResourceRules": [rule for rule in rules if rule.get("nonResourceURLs")],
+        "incomplete": False,
+    }

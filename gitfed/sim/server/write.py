@@ -1,0 +1,480 @@
+"""★ Writing: create, replace, patch and apply, step by step as the API server takes them.
+
+    decode → default → own the fields → admit → prepare → validate → allocate → store
+
+The steps of a kind are its hooks; those of every object (names, uid, times, generation, finalizers, optimistic locks, no-ops) are here.
+A write that changes nothing is not stored; one that takes the last finalizer off an object being deleted deletes it.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import orjson
+
+from gitfed.sim import admission, managed, patch, status
+from gitfed.sim.kind import Kind
+from gitfed.sim.kinds import metadata as rules
+from gitfed.sim.server import decode, forms, gojson, options, rbac, strict
+from gitfed.sim.server.call import Call, Outcome
+from gitfed.sim.server.strict import yaml_complaint
+from gitfed.sim.server.world import key_of
+from gitfed.sim.store import Record
+from gitfed.text import yaml
+
+Body = dict[str, Any]
+
+STORAGE_PREFIX: Final = "/rec"
+"""What keys in messages of the storage begin with."""
+_PREFIX_LIMIT: Final = 58
+"""Of a generated name: 63 characters less the five added (Kubernetes: maxGeneratedNameLength)."""
+_NAME_MISSING: Final = "was undeterminable: name must be provided"
+_WRONG_NAMESPACE: Final = "the namespace of the provided object does not match the namespace sent on the request"
+
+JSON_PATCH: Final = "application/json-patch+json"
+MERGE_PATCH: Final = "application/merge-patch+json"
+STRATEGIC_PATCH: Final = "application/strategic-merge-patch+json"
+PATCHES: Final = (JSON_PATCH, MERGE_PATCH, STRATEGIC_PATCH, options.APPLY)
+CUSTOM_PATCHES: Final = (JSON_PATCH, MERGE_PATCH, options.APPLY)
+
+
+# the four ways to write ---------------------------------------------------------------------------------------------
+
+
+def create(call: Call, data: bytes, media_type: str) -> Outcome:
+    body = decode.sent(call, data, media_type)
+    body = with_namespace(call, body)
+    _check_given_name(call, body)
+    body = _named(call, body)
+    return finish_create(call, _owned(call, None, _deduplicated(call, body)))
+
+
+def replace(call: Call, data: bytes, media_type: str) -> Outcome:
+    body = with_namespace(call, decode.sent(call, data, media_type))
+    check_name(call, body)
+    record = call.world.record(call.kind, call.namespace, call.name)
+    if record is None:
+        if not call.kind.allow_create_on_update or call.subresource:
+            raise missing(call)
+        return finish_create(call, _owned(call, None, _without(body, "resourceVersion")))
+    _check_uid(call, body, record)
+    live = forms.view(record, call.kind)
+    return finish_update(call, record, live, _owned(call, live, _deduplicated(call, body)))
+
+
+def patched(call: Call, data: bytes, content_type: str) -> Outcome:
+    """Any patch but apply."""
+    record = call.world.record(call.kind, call.namespace, call.name)
+    if record is None:
+        raise missing(call)
+    live = forms.view(record, call.kind)
+    body = _patch_result(call, live, data, content_type)
+    body = with_namespace(call, body)
+    check_name(call, body)
+    return finish_update(call, record, live, _owned(call, live, _deduplicated(call, body)))
+
+
+def applied(call: Call, data: bytes) -> Outcome:
+    """Server-side apply."""
+    config = parse_config(call, data)
+    record = call.world.record(call.kind, call.namespace, call.name)
+    live = forms.view(record, call.kind) if record else None
+    if record is None and call.subresource:
+        raise missing(call)
+    schema = call.kind.schema or managed.OPEN
+    merged = managed.apply(
+        live,
+        config,
+        call.writer(),
+        schema,
+        name=call.name,
+        namespace=call.namespace,
+        force=call.options.force,
+        reset=call.reset(),
+        convert=call.convert(),
+    )
+    body, wrong, _ = decode.read(call.kind, merged)
+    if wrong:
+        raise status.untyped(wrong[0])
+    body = with_namespace(call, call.kind.default(body))
+    check_name(call, body)
+    body = _deduplicated(call, body)
+    if record is None or live is None:
+        uid = body["metadata"].get("uid")
+        if uid:
+            text = f"uid mismatch: the provided object specified uid {uid}, and no existing object was found"
+            raise status.conflict(call.kind.group, call.kind.plural, call.name, text)
+        return finish_create(call, _without(body, "resourceVersion"))
+    return finish_update(call, record, live, body)
+
+
+# what all creations have in common ----------------------------------------------------------------------------------
+
+
+def finish_create(call: Call, body: Body) -> Outcome:
+    kind, world, ctx = call.kind, call.world, call.context()
+    body = admission.mutate_create(call, body, ctx)
+    rbac.check_grants(call, body)
+    meta = {
+        k: v
+        for k, v in body["metadata"].items()
+        if k not in ("deletionTimestamp", "deletionGracePeriodSeconds", "selfLink")
+    }
+    meta["uid"], meta["creationTimestamp"] = world.uid(), world.now()
+    if kind.has_generation:
+        meta["generation"] = 1
+    body = kind.prepare_create({**body, "metadata": meta}, ctx)
+    _refuse_invalid(call, body, _creation_errors(kind, body))
+    call.warnings.extend(kind.warnings(body, None))
+    if kind.allocate is not None:
+        body = kind.allocate(body, None, ctx)
+    admission.validate_create(call, body, ctx)
+    if body["metadata"].get("resourceVersion"):
+        raise status.untyped("resourceVersion should not be set on objects to be created")
+    name = body["metadata"]["name"]
+    existing = world.record(kind, call.namespace, name)
+    if existing is not None:
+        raise _exists(kind, name, existing)
+    if call.options.dry_run:
+        return Outcome(body, None, True)
+    admission.charge(call, body)
+    record = world.store.put(kind.storage_key, key_of(kind, call.namespace, name), kind.to_storage(body))
+    return Outcome(forms.view(record, kind), record, True)
+
+
+def _creation_errors(kind: Kind, body: Body) -> list[status.FieldError]:
+    errors = rules.validate(body, namespaced=kind.namespaced, name_rule=kind.name_rule, builtin=is_builtin(kind))
+    errors = errors + managed.invalid(body["metadata"].get("managedFields") or [])
+    return errors + kind.validate(body) + kind.validate_create(body)
+
+
+def _exists(kind: Kind, name: str, existing: Record) -> status.ApiError:
+    error = status.already_exists(kind.group, kind.plural, name)
+    if existing.body["metadata"].get("deletionTimestamp"):
+        error.message = f"object is being deleted: {error.message}"
+    return error
+
+
+# what all updates have in common ------------------------------------------------------------------------------------
+
+
+def finish_update(call: Call, record: Record, live: Body, body: Body) -> Outcome:
+    kind, world, ctx = call.kind, call.world, call.context()
+    body = admission.mutate_update(call, body, live, ctx)
+    body = managed.settle(live, body)
+    body = _check_version(call, body, record)
+    rbac.check_grants(call, body, live)
+    body = _with_server_fields(body, live)
+    if call.subresource == "status":
+        body = kind.prepare_status(body, live)
+    elif call.subresource:
+        sub = kind.subresource(call.subresource)
+        assert sub is not None
+        assert sub.prepare is not None
+        body = sub.prepare(body, live, ctx)
+    else:
+        body = kind.prepare_update(body, live, ctx)
+    body = _with_generation(kind, body, live)
+    _refuse_invalid(call, body, _update_errors(call, body, live))
+    call.warnings.extend(kind.warnings(body, live))
+    if kind.allocate is not None and not call.subresource:
+        body = kind.allocate(body, live, ctx)
+    if same(body, live):
+        return Outcome(live, record)
+    return store_update(call, record, body)
+
+
+def store_update(call: Call, record: Record, body: Body) -> Outcome:
+    """Stores a finished update, or deletes the object if nothing holds it any longer."""
+    kind, world = call.kind, call.world
+    gone = _nothing_holds(kind, body, record.body)
+    if call.options.dry_run:
+        return Outcome(body)
+    if gone:
+        world.store.delete(kind.storage_key, record.key)
+        return Outcome(body)
+    stored = world.store.put(kind.storage_key, record.key, kind.to_storage(body))
+    return Outcome(forms.view(stored, kind), stored)
+
+
+def _nothing_holds(kind: Kind, body: Body, before: Body) -> bool:
+    """Whether an update ends a deletion (Kubernetes: ShouldDeleteDuringUpdate; namespaces count their own finalizers too)."""
+    if body["metadata"].get("finalizers") or not before["metadata"].get("deletionTimestamp"):
+        return False
+    if before["metadata"].get("deletionGracePeriodSeconds"):
+        return False
+    return not (kind.group == "" and kind.kind == "Namespace" and (body.get("spec") or {}).get("finalizers"))
+
+
+def _check_version(call: Call, body: Body, record: Record) -> Body:
+    """The optimistic lock. A body without a version overwrites, where the kind allows that."""
+    kind = call.kind
+    text = body["metadata"].get("resourceVersion") or ""
+    version = options.version(text)
+    if isinstance(version, str):
+        raise status.untyped(version)
+    if version == 0:
+        if not kind.allow_unconditional_update:
+            complaint = status.invalid_value("metadata.resourceVersion", 0, "must be specified for an update")
+            raise status.invalid(kind.group, kind.plural, call.name, [complaint])
+        return {**body, "metadata": {**body["metadata"], "resourceVersion": str(record.version)}}
+    if version != record.version:
+        raise status.conflict(kind.group, kind.plural, call.name, status.MODIFIED)
+    return body
+
+
+_KEPT: Final = ("deletionTimestamp",)
+
+
+def _with_server_fields(body: Body, live: Body) -> Body:
+    """What an update may leave out and cannot change: uid, creation and deletion times, generation."""
+    meta, before = dict(body["metadata"]), live["metadata"]
+    if not meta.get("uid"):
+        meta["uid"] = before["uid"]
+    meta["creationTimestamp"] = before["creationTimestamp"]
+    meta.pop("generation", None)
+    if "generation" in before:
+        meta["generation"] = before["generation"]
+    if "deletionTimestamp" in before:
+        meta["deletionTimestamp"] = before["deletionTimestamp"]
+    if "deletionGracePeriodSeconds" in before and meta.get("deletionGracePeriodSeconds") is None:
+        meta["deletionGracePeriodSeconds"] = before["deletionGracePeriodSeconds"]
+    return {**body, "metadata": meta}
+
+
+def _with_generation(kind: Kind, body: Body, live: Body) -> Body:
+    if not kind.has_generation or not kind.generation_moves(body, live):
+        return body
+    generation = (live["metadata"].get("generation") or 0) + 1
+    return {**body, "metadata": {**body["metadata"], "generation": generation}}
+
+
+def _update_errors(call: Call, body: Body, live: Body) -> list[status.FieldError]:
+    kind = call.kind
+    errors = rules.validate_update(body, live, builtin=is_builtin(kind))
+    if body["metadata"].get("managedFields") != live["metadata"].get("managedFields"):
+        errors = errors + managed.invalid(body["metadata"].get("managedFields") or [])
+    if call.subresource == "status":
+        return errors + kind.validate_status(body, live)
+    if call.subresource:
+        sub = kind.subresource(call.subresource)
+        return errors + (sub.validate(body, live) if sub is not None and sub.validate is not None else [])
+    if kind.validates_update_alone:
+        return errors + kind.validate_update(body, live)
+    if kind.update_first:
+        return errors + kind.validate_update(body, live) + kind.validate(body)
+    return errors + kind.validate(body) + kind.validate_update(body, live)
+
+
+# pieces -------------------------------------------------------------------------------------------------------------
+
+
+def is_builtin(kind: Kind) -> bool:
+    return not kind.custom and kind.group != "apiextensions.k8s.io"
+
+
+def missing(call: Call) -> status.ApiError:
+    return status.not_found(call.kind.group, call.kind.plural, call.name)
+
+
+def same(one: Body, other: Body) -> bool:
+    """Equality of JSON: unlike Python's it tells 1, 1.0 and true apart."""
+    return one == other and (
+        one is other
+        or orjson.dumps(one, option=orjson.OPT_SORT_KEYS) == orjson.dumps(other, option=orjson.OPT_SORT_KEYS)
+    )
+
+
+def _owned(call: Call, live: Body | None, body: Body) -> Body:
+    schema = call.kind.schema or managed.OPEN
+    return managed.update(live, body, call.writer(), schema, reset=call.reset(), convert=call.convert())
+
+
+def _without(body: Body, key: str) -> Body:
+    if key not in body["metadata"]:
+        return body
+    return {**body, "metadata": {k: v for k, v in body["metadata"].items() if k != key}}
+
+
+def with_namespace(call: Call, body: Body) -> Body:
+    """The namespace of the address, which the body may leave out but not contradict."""
+    said = body["metadata"].get("namespace") or ""
+    wanted = call.namespace if call.kind.namespaced else ""
+    if said == wanted:
+        return body
+    if said and wanted:
+        raise status.bad_request(_WRONG_NAMESPACE)
+    meta = {k: v for k, v in body["metadata"].items() if k != "namespace"}
+    if wanted:
+        meta["namespace"] = wanted
+    return {**body, "metadata": meta}
+
+
+def check_name(call: Call, body: Body) -> None:
+    said = body["metadata"].get("name") or ""
+    if not said:
+        raise status.bad_request(f"the name of the object ({call.name} based on URL) {_NAME_MISSING}")
+    if said != call.name:
+        text = f"the name of the object ({said}) does not match the name on the URL ({call.name})"
+        raise status.bad_request(text)
+
+
+def _check_given_name(call: Call, body: Body) -> None:
+    if call.name:
+        check_name(call, body)
+
+
+def _named(call: Call, body: Body) -> Body:
+    meta = body["metadata"]
+    prefix = meta.get("generateName")
+    if meta.get("name") or not prefix:
+        return body
+    name = prefix[:_PREFIX_LIMIT] + call.world.suffix()
+    while call.world.record(call.kind, call.namespace, name) is not None:
+        name = prefix[:_PREFIX_LIMIT] + call.world.suffix()
+    return {**body, "metadata": {**meta, "name": name}}
+
+
+def _check_uid(call: Call, body: Body, record: Record) -> None:
+    said, live = body["metadata"].get("uid"), record.body["metadata"]["uid"]
+    if said and said != live:
+        kind = call.kind
+        middle = f"{kind.group}/{kind.plural}" if kind.custom else kind.plural
+        key = f"{STORAGE_PREFIX}/{middle}/{record.key}"
+        text = (
+            f"StorageError: invalid object, Code: 4, Key: {key}, ResourceVersion: 0, AdditionalErrorMsg: "
+            f"Precondition failed: UID in precondition: {said}, UID in object meta: {live}"
+        )
+        raise status.conflict(kind.group, kind.plural, call.name, text)
+
+
+def _deduplicated(call: Call, body: Body) -> Body:
+    """Each owner once, by uid, with a warning."""
+    owners = body["metadata"].get("ownerReferences")
+    if not owners or len(owners) < 2:
+        return body
+    kept: dict[str, Body] = {}
+    repeated: list[str] = []
+    for owner in owners:
+        if kept.setdefault(orjson.dumps(owner).decode(), owner) is not owner:
+            repeated.append(str(owner.get("uid")))
+    if not repeated:
+        return body
+    call.warnings.append(
+        ".metadata.ownerReferences contains duplicate entries; API server dedups owner references in 1.20+, and may reject such "
+        f"requests as early as 1.24; please fix your requests; duplicate UID(s) observed: {', '.join(repeated)}"
+    )
+    return {**body, "metadata": {**body["metadata"], "ownerReferences": list(kept.values())}}
+
+
+def _refuse_invalid(call: Call, body: Body, errors: list[status.FieldError]) -> None:
+    kind = call.kind
+    if kind.custom and body["kind"] != kind.kind:
+        complaint = status.invalid_value("kind", body["kind"], f"must be {kind.kind}")
+        raise status.invalid(kind.group, body["kind"], body["metadata"].get("name", ""), [complaint])
+    if errors:
+        raise status.invalid(kind.group, kind.kind, body["metadata"].get("name", ""), errors)
+
+
+# patches ------------------------------------------------------------------------------------------------------------
+
+
+def parse_config(call: Call, data: bytes) -> Body:
+    """The configuration of an apply: YAML, of which JSON is the usual case. Keys given twice are warned of or refused."""
+    try:
+        value = gojson.loads(data)
+    except gojson.JsonError:
+        value = _yaml_config(call, data)
+    if value is None:
+        return {}
+    if not isinstance(value, dict):
+        text = f"json: cannot unmarshal {gojson.type_name(value)} into Go value of type map[string]interface {{}}"
+        raise status.bad_request(f"error decoding YAML: error unmarshaling JSON: while decoding JSON: {text}")
+    return value
+
+
+def _yaml_config(call: Call, data: bytes) -> Any:
+    text = data.decode("utf-8", "replace")
+    try:
+        value = yaml.load_one_lenient(text)
+    except yaml.YamlError as error:
+        raise status.bad_request(f"error decoding YAML: {yaml_complaint(error)}") from None
+    repeated = strict.yaml_duplicates(data)
+    if repeated and call.options.validation == "Strict":
+        listed = "\n  ".join(repeated)
+        why = f"error converting YAML to JSON: yaml: unmarshal errors:\n  {listed}"
+        raise status.bad_request(f"error strict decoding YAML: {why}")
+    if repeated and call.options.validation == "Warn":
+        call.warnings.extend(repeated)
+    return value
+
+
+def patch_value(data: bytes, content_type: str) -> Any:
+    """The patch itself; 400 if it is no JSON of the right sort."""
+    prefix = "" if content_type == STRATEGIC_PATCH else "error decoding patch: "
+    try:
+        value = gojson.loads(data)
+    except gojson.JsonError as error:
+        raise status.bad_request(f"{prefix}{error}") from None
+    if content_type != JSON_PATCH and not isinstance(value, dict):
+        text = f"json: cannot unmarshal {gojson.type_name(value)} into Go value of type map[string]interface {{}}"
+        raise status.bad_request(f"{prefix}{text}")
+    return value
+
+
+def _patch_result(call: Call, live: Body, data: bytes, content_type: str) -> Body:
+    """The patched object, decoded and defaulted."""
+    kind = call.kind
+    value = patch_value(data, content_type)
+    body = apply_patch(kind, live, value, content_type)
+    repeated: list[str] = []
+    said = (body.get("kind"), body.get("apiVersion"))
+    if not kind.custom and said != (kind.kind, kind.api_version):
+        complaint = decode.mismatch(call, kind, str(said[0]), str(said[1])) or "unknown conversion"
+        raise _bad_result(value, body, content_type, complaint)
+    if kind.custom and said[1] != kind.api_version:
+        text = f"the API version in the data ({said[1]}) does not match the expected API version ({kind.api_version})"
+        raise status.bad_request(text)
+    body, wrong, unknown = decode.read(kind, body)
+    if wrong:
+        raise _bad_result(value, body, content_type, wrong[0])
+    complaints = unknown + repeated
+    if complaints and call.options.validation == "Strict":
+        raise _bad_result(value, body, content_type, f"strict decoding error: {', '.join(complaints)}")
+    if complaints and call.options.validation == "Warn":
+        call.warnings.extend(complaints)
+    return kind.default(body)
+
+
+def apply_patch(kind: Kind, live: Body, value: Any, content_type: str) -> Body:
+    """``live`` with the patch carried out, not yet decoded."""
+    try:
+        if content_type == JSON_PATCH:
+            result: Any = patch.json_patch(live, value)
+        elif content_type == MERGE_PATCH:
+            result = patch.merge_patch(live, value)
+        else:
+            result = patch.strategic_merge(live, value, kind.schema or managed.OPEN)
+    except patch.PatchError as error:
+        raise _patch_refusal(error, value) from None
+    if not isinstance(result, dict):
+        raise _bad_result(
+            value, result, content_type, f"json: cannot unmarshal {gojson.type_name(result)} into Go value"
+        )
+    return result
+
+
+def _patch_refusal(error: patch.PatchError, value: Any) -> status.ApiError:
+    if error.kind == "bad_request":
+        return status.bad_request(error.message)
+    if error.kind == "internal":
+        return status.untyped(error.message)
+    if error.kind == "invalid":
+        return _bad_result(value, None, STRATEGIC_PATCH, error.message)
+    return status.ApiError(422, "Invalid", "the server rejected our request due to an error in our request", {})
+
+
+def _bad_result(value: Any, result: Any, content_type: str, why: str) -> status.ApiError:
+    """422 about the field ``patch``: its value is the whole result, or of a strategic patch the patch itself, as Go prints it."""
+    shown = patch.go_map(value) if content_type == STRATEGIC_PATCH else orjson.dumps(result).decode()
+    return status.invalid("", "", "", [status.invalid_value("patch", shown, why)])

@@ -1,0 +1,80 @@
+"""python -m tests.conformance [--only ID,ID] FILE.jsonl[.gz] …
+
+Runs recorded cases through this project and prints what differs: the id, then expected and actual. Ends with the line
+`N passed, N failed`; exit code 1 if any failed. Which code runs a case is decided by the case's own shape: every module of this
+package with `matches(case)` and `run(case)` is asked in the order of names.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import importlib
+import json
+import pkgutil
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import tests.conformance
+
+
+def backends() -> list[ModuleType]:
+    """Every module of this package that can run cases."""
+    names = sorted(entry.name for entry in pkgutil.iter_modules(tests.conformance.__path__))
+    modules = [importlib.import_module(f"tests.conformance.{name}") for name in names if not name.startswith("_")]
+    return [module for module in modules if hasattr(module, "matches") and hasattr(module, "run")]
+
+
+def cases(path: Path) -> Iterator[dict[str, Any]]:
+    opener = gzip.open if path.suffix == ".gz" else open
+    with opener(path, "rt", encoding="utf-8") as lines:
+        for line in lines:
+            if line.strip():
+                yield json.loads(line)
+
+
+def run_file(path: Path, modules: list[ModuleType], only: set[str] | None) -> Iterator[tuple[str, list[str]]]:
+    """(id, differences) of each case, in the order of the file."""
+    chosen = [case for case in cases(path) if only is None or case["id"] in only]
+    backend = {id(case): next((module for module in modules if module.matches(case)), None) for case in chosen}
+    together = {id(module): module for module in backend.values() if module is not None and hasattr(module, "run_many")}
+    done: dict[int, list[str]] = {}
+    for module in together.values():
+        mine = [case for case in chosen if backend[id(case)] is module]
+        done.update(zip((id(case) for case in mine), module.run_many(mine), strict=True))
+    for case in chosen:
+        module = backend[id(case)]
+        if id(case) in done:
+            yield case["id"], done[id(case)]
+        elif module is None:
+            yield case["id"], ["no code of this project runs a case of this shape"]
+        else:
+            yield case["id"], module.run(case)
+
+
+def main(argv: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="python -m tests.conformance", description="Run recorded cases.")
+    parser.add_argument("files", nargs="+", type=Path, metavar="FILE.jsonl[.gz]")
+    parser.add_argument("--only", help="ids, separated by commas")
+    given = parser.parse_args(argv)
+    only = set(given.only.split(",")) if given.only else None
+    modules = backends()
+    passed = failed = 0
+    for path in given.files:
+        for name, differences in run_file(path, modules, only):
+            if not differences:
+                passed += 1
+                continue
+            failed += 1
+            print(f"{path.name}: {name}")
+            for line in differences:
+                print(f"  {line}")
+    print(f"{passed} passed, {failed} failed")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
