@@ -6,11 +6,21 @@ import subprocess
 import sys
 
 GATE = 90
-PURE = "gitfed/text/*,gitfed/model/*,gitfed/source/*,gitfed/placement/*,gitfed/interpret/*,gitfed/render/*,gitfed/change/*"
+PURE = (
+    "gitfed/text/*,gitfed/model/*,gitfed/source/*,gitfed/placement/*,gitfed/interpret/*,gitfed/render/*,gitfed/change/*"
+)
 
 
 def main() -> int:
-    command = [sys.executable, "-m", "coverage", "report", "--skip-covered", f"--include={PURE}", f"--fail-under={GATE}"]
+    command = [
+        sys.executable,
+        "-m",
+        "coverage",
+        "report",
+        "--skip-covered",
+        f"--include={PURE}",
+        f"--fail-under={GATE}",
+    ]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     total = next((line for line in reversed(done.stdout.splitlines()) if line.startswith("TOTAL")), done.stderr.strip())
     print(f"pure packages, branch coverage: {total} (gate {GATE}%)")
