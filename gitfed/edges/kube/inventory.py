@@ -105,6 +105,11 @@ class Inventory:
         """Have the keys told whose entries changed, by us or by somebody else; none: the inventory as a whole did."""
         self._listeners.append(listener)
 
+    def off_change(self, listener: Listener) -> None:
+        """Tell that listener no more; nothing happens if it was not told."""
+        if listener in self._listeners:
+            self._listeners.remove(listener)
+
     # Reading
 
     async def read(self, *, expected: int | None = None) -> InventorySnapshot:

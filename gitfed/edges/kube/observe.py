@@ -42,6 +42,8 @@ class Assessment:
     health: Health = Health.UNKNOWN
     message: str = ""
     keep_body: bool = True
+    protected: bool = False
+    """Annotated `gitfed.io/prune: disabled`."""
 
 
 Assess = Callable[[ClusterName, ObjectKey, Body], Assessment]
@@ -167,20 +169,25 @@ class Observer:
     # Following
 
     async def run(self) -> None:
-        """Follow the wanted kinds until cancelled. A cluster's failures never end it."""
-        async with asyncio.TaskGroup() as group:
-            group.create_task(self._follow_inventory())
-            following: dict[Kind, tuple[str | None, asyncio.Task[None]]] = {}
-            while True:
-                self._wants.clear()
-                for kind, (version, task) in list(following.items()):
-                    if self._wanted.get(kind, _UNWANTED) != version:
-                        task.cancel()
-                        del following[kind]
-                for kind, wanted in self._wanted.items():
-                    if kind not in following:
-                        following[kind] = (wanted, group.create_task(self._follow(kind, wanted)))
-                await self._wants.wait()
+        """Follow the inventory and the wanted kinds until cancelled. A cluster's failures never end it."""
+        try:
+            async with asyncio.TaskGroup() as group:
+                group.create_task(self._follow_inventory())
+                following: dict[Kind, tuple[str | None, asyncio.Task[None]]] = {}
+                while True:
+                    self._wants.clear()
+                    for kind, (version, task) in list(following.items()):
+                        if self._wanted.get(kind, _UNWANTED) != version:
+                            task.cancel()
+                            del following[kind]
+                    for kind, wanted in self._wanted.items():
+                        if kind not in following:
+                            following[kind] = (wanted, group.create_task(self._follow(kind, wanted)))
+                    await self._wants.wait()
+        finally:
+            self._inventory.off_change(self._entries_changed)
+            for task in self._lookups:
+                task.cancel()
 
     async def _follow_inventory(self) -> None:
         while True:
@@ -263,6 +270,7 @@ class Observer:
             health=judged.health,
             health_message=judged.message,
             entry=entry,
+            protected=judged.protected,
         )
         self._seen[key] = live
         # A status that moved, of an object that is as rendered and as healthy as before, is nobody's business.

@@ -85,6 +85,7 @@ class Session:
         http, self._http = self._http, None
         if http is not None:
             await http.close()
+            await asyncio.sleep(0)  # aborted transports leave with the next turn of the loop
 
     async def request(
         self,
@@ -198,6 +199,10 @@ class Session:
                 raise translate.failure(self.cluster, response.status, data, response.headers)
             yield self._split(response)
         finally:
+            # A stream that is given up needs no parting words; TLS would wait for the server's.
+            connection = response.connection
+            if connection is not None and connection.transport is not None:
+                connection.transport.abort()
             response.close()
 
     async def _split(self, response: aiohttp.ClientResponse) -> AsyncIterator[bytes]:
