@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from gitfed.interpret.registry import Interpreter, Unknown
 from gitfed.model.base import Body, Problem, Severity
-from gitfed.model.declared.policy import Placement
 from gitfed.model.decisions import Decision, PolicyRef, Rejection, ScheduledCondition, Share
+from gitfed.model.declared.policy import Placement
 from gitfed.model.plan import Binding
 from gitfed.model.repo import Manifest
 from gitfed.placement import divide, due, match, schedule, strategy

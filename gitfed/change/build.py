@@ -106,9 +106,7 @@ def build(
     problems.extend(_lost_clusters(repo, decisions, fleet))
     bindings = {item.manifest.key: item.binding for item in items}
     digest = _digest(repo, items, changes)
-    gates, changes = gate.hold(
-        changes, bindings, repo=repo, decisions=decisions, live=fleet.live, digest=digest
-    )
+    gates, changes = gate.hold(changes, bindings, repo=repo, decisions=decisions, live=fleet.live, digest=digest)
     return Plan(
         commit=repo.commit,
         base=base,
@@ -218,7 +216,10 @@ def _item(memo: Memo, world: _World, manifest: Manifest) -> _Item:
         )
         if known is not None and known.manifest is manifest and known.binding == item.binding:
             # The same answer from other facts: what was rendered from it still stands.
-            item.binding, item.overrides = known.binding, known.overrides if known.candidates is item.candidates else None
+            item.binding, item.overrides = (
+                known.binding,
+                known.overrides if known.candidates is item.candidates else None,
+            )
             item.rendered, item.failed, item.render_problems = known.rendered, known.failed, known.render_problems
             item.live, item.live_clusters, item.changes = known.live, known.live_clusters, known.changes
             item.drift_known, item.digest = known.drift_known, known.digest

@@ -58,8 +58,6 @@ def _needed(
     if live is None:
         if unknown:
             return _change(context, cluster, Action.SKIP, unknown, rendered)
-        if rendered.key.kind == "Namespace" and not rendered.key.group and _exists_foreign(context, cluster, rendered):
-            return None
         return _change(context, cluster, Action.CREATE, "", rendered)
     if live.uid == "":
         if unknown:
@@ -67,9 +65,11 @@ def _needed(
         gone = live.entry is not None and live.entry.uid != ""
         reason = "deleted by somebody else" if gone else ""
         if gone and context.same_commit and not context.self_heal:
-            return _change(context, cluster, Action.SKIP, "drift: deleted by somebody else, and selfHeal is off", rendered)
+            return _change(
+                context, cluster, Action.SKIP, "drift: deleted by somebody else, and selfHeal is off", rendered
+            )
         return _change(context, cluster, Action.CREATE, reason, rendered, drift=gone and context.same_commit)
-    if not live.ours and live.entry is None:
+    if is_foreign(live):
         return _foreign(context, rendered, cluster, live)
     if live.matches == rendered.digest:
         return None
@@ -90,6 +90,14 @@ def _needed(
         live=live, differences=differences, drift=drift, body=kept,
         replaces=annotation(rendered.body, REPLACE_ANNOTATION) == "allowed",
     )  # fmt: skip
+
+
+def is_foreign(live: LiveObject) -> bool:
+    """Something of this name is there and neither label nor inventory says that we wrote it.
+
+    An entry without a uid is only our intention to write: it does not make somebody else's object ours.
+    """
+    return bool(live.uid) and not live.ours and (live.entry is None or live.entry.uid != live.uid)
 
 
 def compare_bodies(desired: Body, live: Body) -> tuple[diff.FieldChange, ...]:
@@ -114,7 +122,9 @@ def unwanted(
     if not _removable(live):
         return None
     if context.binding.policy is None:
-        return _change(context, cluster, Action.KEEP, "orphaned: no policy selects its template any more", None, live=live)
+        return _change(
+            context, cluster, Action.KEEP, "orphaned: no policy selects its template any more", None, live=live
+        )
     held_back = _kept_because(
         live, context.clusters.get(cluster), prune=context.prune, complete=True, preserve=context.binding.preserve,
         template=context.manifest.body,
@@ -190,13 +200,6 @@ def _foreign(context: Context, rendered: RenderedManifest, cluster: ClusterName,
         f"exists and is not ours: set {CONFLICT_ANNOTATION}: overwrite on the template to adopt it",
         rendered, live=live,
     )  # fmt: skip
-
-
-def _exists_foreign(context: Context, cluster: ClusterName, rendered: RenderedManifest) -> bool:
-    state = context.clusters.get(cluster)
-    if state is None or state.namespaces is None or rendered.key.name not in state.namespaces:
-        return False
-    return annotation(rendered.body, CONFLICT_ANNOTATION) != "overwrite"
 
 
 def _unreadable(context: Context, cluster: ClusterName) -> str:

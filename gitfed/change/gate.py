@@ -51,7 +51,7 @@ def hold(
     deletions = [change for change in kept if change.action is Action.DELETE and not change.move]
     gate("deletions", str(guards.max_deletions), str(len(deletions)),
          over=len(deletions) > guards.max_deletions, counts=_is_deletion)  # fmt: skip
-    owned = _owned(live)
+    owned = _owned(live) if deletions else 0  # counting a million copies is not for every cycle
     percent = 100 * len(deletions) / owned if owned >= _SMALL else 0.0
     gate("deletion percent", f"{guards.max_deletion_percent}%", f"{percent:.0f}%",
          over=percent > guards.max_deletion_percent, counts=_is_deletion)  # fmt: skip
@@ -100,9 +100,7 @@ def _owned(live: LiveState | None) -> int:
     return sum(1 for copies in live.objects.values() for copy in copies.values() if copy.ours)
 
 
-def _moved(
-    bindings: Mapping[ObjectKey, Binding], decisions: Decisions
-) -> tuple[int, int, frozenset[ObjectKey]]:
+def _moved(bindings: Mapping[ObjectKey, Binding], decisions: Decisions) -> tuple[int, int, frozenset[ObjectKey]]:
     """(replicas that change their cluster, all replicas, the bindings they belong to).
 
     Growing or shrinking moves nothing; evicted replicas are exempt: a failing cluster must not be held back by a

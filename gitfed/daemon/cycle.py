@@ -12,6 +12,7 @@ cluster. The state commit of a cycle whose placement changed is pushed *before* 
 from __future__ import annotations
 
 import asyncio
+import gc
 import logging
 import time
 from collections.abc import Callable, Mapping
@@ -29,8 +30,8 @@ from gitfed.edges.kube.session import Session
 from gitfed.interpret import readiness
 from gitfed.interpret.registry import Interpreter
 from gitfed.model.base import Body, ClusterName, Commit, Kind, ObjectKey, Severity
-from gitfed.model.declared.cluster import Cluster
 from gitfed.model.decisions import Approval, Decisions
+from gitfed.model.declared.cluster import Cluster
 from gitfed.model.fleet import (
     ApplyResult,
     ClusterLive,
@@ -48,6 +49,8 @@ log = logging.getLogger("gitfed.cycle")
 
 _FIRST_LOOK = 15.0
 """Seconds that the first cycle waits for every cluster's first look, well or badly."""
+_LARGE = 1000
+"""Templates computed in one build from which on its results are set aside from garbage collection."""
 _CALM = 0.05
 """Seconds between two cycles that only clusters woke: their own events come in swarms."""
 
@@ -94,7 +97,7 @@ class Engine:
         self.last_cycle: float = 0.0
         """time.monotonic() of the last finished cycle: what the liveness endpoint looks at."""
         self.source_error = ""
-        self._reader = reader
+        self.reader = reader
         self._record = record
         self._open_session = open_session
         self._interpreter = interpreter
@@ -112,6 +115,7 @@ class Engine:
         self._approvals: list[Approval] = []
         self._rolled_out: Commit | None = None
         self._opened = False
+        self._turning = False
 
     # -- events -------------------------------------------------------------------------------------------------
 
@@ -146,7 +150,7 @@ class Engine:
             if before is None or before.message != result.message:
                 log.warning("change failed", extra={**keys, "error": result.message})
         elif result.outcome != "unchanged":
-            log.info(f"object {result.outcome}", extra=keys)  # noqa: G004 - one of five constant words
+            log.info(f"object {result.outcome}", extra=keys)
         self._listener("result", (change, result))
         self._wake.set()
 
@@ -185,6 +189,7 @@ class Engine:
     async def turn(self) -> CycleReport | None:
         """One cycle. None when there is nothing to plan from: no commit could be read yet."""
         started = time.monotonic()
+        self._turning = True
         try:
             return await self._turn(started)
         except errors.StateConflict as error:
@@ -193,6 +198,7 @@ class Engine:
             self._wake.set()
             return None
         finally:
+            self._turning = False
             self.last_cycle = time.monotonic()
 
     async def _turn(self, started: float) -> CycleReport | None:
@@ -206,9 +212,7 @@ class Engine:
         fleet = self._observe(repo)
         interpreter = self._interpreter_of(repo)
         decisions = await self._decisions_for(repo)
-        plan = await asyncio.to_thread(
-            build.build, repo, fleet, decisions, interpreter, self.options.now(), memo=self._memo
-        )
+        plan = await asyncio.to_thread(_build, repo, fleet, decisions, interpreter, self.options.now(), self._memo)
         self.plan = plan
         self._index(plan)
         self._watch(plan)
@@ -244,13 +248,13 @@ class Engine:
             return self.repo
         self._look_at_source = False
         try:
-            commit = await asyncio.to_thread(self._reader.newest)
+            commit = await asyncio.to_thread(self.reader.newest)
             if self._opened and await asyncio.to_thread(self._record.moved):
                 log.info("the state branch was changed by somebody else: reading it again")
                 self._opened = False
             if self.repo is None or commit != self.repo.commit:
-                applied = self.decisions.applied_commit
-                repo = await asyncio.to_thread(self._reader.read, commit, applied)
+                held = {one.path: one for one in (self.repo.held if self.repo is not None else self._record.state.held)}
+                repo = await asyncio.to_thread(self.reader.read, commit, self.decisions.applied_commit, held)
                 if self._usable(repo):
                     self.repo = repo
             if self.source_error:
@@ -265,6 +269,9 @@ class Engine:
         return self.repo
 
     def _usable(self, repo: RepoSnapshot) -> bool:
+        for one in repo.held:
+            if self.repo is None or one not in self.repo.held:
+                log.warning("file held at its last good version", extra={"file": one.path, "commit": one.commit[:12]})
         wrong = [problem for problem in repo.problems if problem.severity is Severity.ERROR]
         for problem in wrong:
             log.error("problem", extra={"problem": str(problem), "commit": repo.commit[:12]})
@@ -272,7 +279,7 @@ class Engine:
             return True
         log.error("commit waits: onInvalidFile is reject", extra={"commit": repo.commit[:12], "problems": len(wrong)})
         self._listener("rejected", repo)
-        return self.repo is None and False
+        return False
 
     # -- observe ------------------------------------------------------------------------------------------------
 
@@ -377,8 +384,8 @@ class Engine:
                 look.cancel()
         if not decisions.known:
             inventories = {
-                name: (member.inventory.repository_id, dict(member.entries()))
-                if member.inventory is not None and member.observer is not None
+                name: (member.inventory.snapshot.repository_id, member.entries())
+                if member.inventory is not None and member.inventory.readable
                 else None
                 for name, member in self.members.items()
             }
@@ -393,7 +400,7 @@ class Engine:
 
     async def _decisions_for(self, repo: RepoSnapshot) -> Decisions:
         applied = self.decisions.applied_commit
-        descends = applied is None or await asyncio.to_thread(self._reader.is_ancestor, applied, repo.commit)
+        descends = applied is None or await asyncio.to_thread(self.reader.is_ancestor, applied, repo.commit)
         if descends != self.decisions.descends or tuple(self._approvals) != self.decisions.approvals:
             self.decisions = replace(self.decisions, descends=descends, approvals=tuple(self._approvals))
         return self.decisions
@@ -414,6 +421,7 @@ class Engine:
             results=self._record.state.results,
             approvals=decisions.approvals,
             subject=f"Decide for {plan.commit[:12]}",
+            held=self.repo.held if self.repo is not None else (),
             reasons=reasons,
             now=self.options.now(),
         )
@@ -463,8 +471,10 @@ class Engine:
         held = any(one.name == "history" and one.held for one in plan.gates)
         applied = self.decisions.applied_commit if held else plan.commit
         state = self._record.state
-        if state.results == results and self.decisions.applied_commit == applied:
+        if (state.results, state.held, self.decisions.applied_commit) == (results, self.repo.held, applied):
             return
+        for one in self.repo.held:
+            await asyncio.to_thread(self.reader.keep, one)
         self.decisions = await asyncio.to_thread(
             self._record.write,
             self.decisions,
@@ -473,6 +483,7 @@ class Engine:
             results=results,
             approvals=self.decisions.approvals,
             subject=f"Applied {plan.commit[:12]}",
+            held=self.repo.held,
             reasons=tuple(f"{name}: {result['outcome']}" for name, result in sorted(results.items())),
             now=self.options.now(),
         )
@@ -489,11 +500,29 @@ class Engine:
             if worker.idle:
                 continue
             failing = {key for (cluster, key) in self.results if cluster == member.name} & set(worker.waiting())
-            if worker.flying or len(failing) < worker.pending or any(
-                self.results[member.name, key].outcome != "failed" for key in failing
+            if (
+                worker.flying
+                or len(failing) < worker.pending
+                or any(self.results[member.name, key].outcome != "failed" for key in failing)
             ):
                 return False
         return self.plan is not None and not self._dirty
+
+    def settled(self) -> bool:
+        """The newest commit was planned, handed over and recorded, wherever that is possible now."""
+        return (
+            self.repo is not None
+            and self.plan is not None
+            and self.plan.commit == self.repo.commit
+            and self.decisions.known
+            and not self._turning
+            and not self._wake.is_set()
+            and not any(member.starting for member in self.members.values())
+            and self.quiet()
+        )
+
+    async def pause(self, seconds: float) -> None:
+        await asyncio.sleep(seconds)
 
     def failures(self, cluster: ClusterName) -> list[ApplyResult]:
         """Changes of the present plan that did not work out there."""
@@ -527,6 +556,28 @@ class Engine:
         if tasks:
             await asyncio.wait(tasks, timeout=15)
         self._tasks.clear()
+
+
+def _build(
+    repo: RepoSnapshot,
+    fleet: FleetSnapshot,
+    decisions: Decisions,
+    interpreter: Interpreter,
+    now: datetime,
+    memo: build.Memo,
+) -> Plan:
+    """Build without the garbage collector, which stops every thread for as long as it walks a million objects.
+
+    A plan has no reference cycles; what a large build made is set aside for good (`freeze`), it lives long anyway.
+    """
+    gc.disable()
+    try:
+        plan = build.build(repo, fleet, decisions, interpreter, now, memo=memo)
+        if memo.recomputed > _LARGE:
+            gc.freeze()
+    finally:
+        gc.enable()
+    return plan
 
 
 def _touched(before: RepoSnapshot, after: RepoSnapshot) -> set[ObjectKey]:

@@ -20,6 +20,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +39,7 @@ from gitfed.source import bindings, facts
 from gitfed.source import repo as source
 from gitfed.source.memory import Memory
 from gitfed.text import yaml
+from gitfed.text.build import Limits
 
 _MOST_BYTES = 256 * 1024 * 1024
 """Of a facts or decisions file: some hundred thousand documents."""
@@ -152,7 +154,7 @@ def _last_good(opened: Opened, path: str, history: Commit | None) -> tuple[Commi
         return None
     for commit, blob in versions:
         try:
-            if not opened.memory.held(path, blob, commit, lambda blob=blob: opened.repository.read(blob)).faulty:
+            if not opened.memory.held(path, blob, commit, partial(opened.repository.read, blob)).faulty:
                 return commit, blob
         except SourceError:
             continue
@@ -371,7 +373,7 @@ def _documents(path: Path, content: bytes | None = None) -> Iterator[tuple[str, 
 
 def _parsed(content: bytes, name: str) -> Iterator[tuple[str, Any]]:
     """`(place, document)`; Lists are unpacked, empty documents left out. Raises InputError on the first fault."""
-    stream = yaml.parse(content, limits=yaml.Limits(documents=1_000_000), is_json=name.endswith(".json"))
+    stream = yaml.parse(content, limits=Limits(documents=1_000_000), is_json=name.endswith(".json"))
     for fault in stream.faults:
         if not fault.warning:
             raise InputError(f"{name}:{fault.line}:{fault.column}: {fault.message}", hint=fault.hint)

@@ -16,6 +16,9 @@ from gitfed.model.declared.cluster import Cluster
 from gitfed.model.fleet import FactsRef, FleetSnapshot, LiveObject, LiveState
 from gitfed.model.repo import RepoSnapshot
 
+_MOST_LOOKS = 500
+"""Objects that are looked up one by one; with more of them the plan says "create", and apply finds out."""
+
 
 async def look(
     repo: RepoSnapshot,
@@ -26,9 +29,7 @@ async def look(
 ) -> FleetSnapshot:
     """Facts and objects of every declared cluster. One that cannot be read is in the result, marked so."""
     kinds = frozenset(Kind(key.group, key.kind) for key in repo.manifests) | {Kind("", "Namespace")}
-    upward = Upward(
-        _assess, lambda *_: None, lambda *_: None, lambda *_: None, now, redact.text_of
-    )
+    upward = Upward(_assess, lambda *_: None, lambda *_: None, lambda *_: None, now, redact.text_of)
     members = [
         Member(cluster, open_session, upward, federation=repo.settings.metadata.name, repository_id=str)
         for cluster in repo.clusters.values()
@@ -41,7 +42,9 @@ async def look(
         looks = [asyncio.create_task(member.looked.wait()) for member in members]
         if looks:
             await asyncio.wait(looks, timeout=timeout)
-        await asyncio.gather(*(member.look_at(repo.manifests) for member in members))
+        unseen = [key for key in repo.manifests if not any(member.get(key) for member in members)]
+        if len(unseen) <= _MOST_LOOKS:
+            await asyncio.gather(*(member.look_at(unseen) for member in members))
         return _snapshot(members, now())
     finally:
         for task in [*looks, *tasks]:

@@ -7,15 +7,17 @@ that cluster, shown to the planner as "unknown", and never stops another one.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import random
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 
 from gitfed import errors
+from gitfed.change import compare
 from gitfed.daemon.worker import Worker
-from gitfed.edges.kube import apply, facts
+from gitfed.edges.kube import apply, facts, reflect
 from gitfed.edges.kube.discovery import Discovery
 from gitfed.edges.kube.inventory import Inventory
 from gitfed.edges.kube.observe import Assessment, Observer
@@ -27,6 +29,8 @@ from gitfed.model.plan import Change
 
 log = logging.getLogger("gitfed.member")
 
+_SETTLE = 60.0
+"""Seconds for the first list of every kind."""
 RETRIES = (0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 30.0)
 """Seconds between attempts to reach a cluster, by number of failures in a row."""
 
@@ -88,8 +92,15 @@ class Member:
         self._error = ""
         self._wanted: frozenset[Kind] = frozenset()
         self._failing_since: float | None = None
-        self._claimed = False
         self._claim = asyncio.Event()
+        self._term: int | None = None
+        self._served = False
+        self._wake = reflect.Wake()
+
+    @property
+    def starting(self) -> bool:
+        """Neither ready nor given up for now."""
+        return not self.ready.is_set() and not self._error
 
     # -- what the planner reads ---------------------------------------------------------------------------------
 
@@ -116,10 +127,32 @@ class Member:
         return self.inventory.entries if self.inventory else {}
 
     def absent(self, key: ObjectKey) -> bool:
-        """Whether an inventory entry has no object any more, as far as a complete read of its kind tells."""
+        """Whether an inventory entry stands for nothing: its object is gone, or somebody else's object was in the way.
+
+        Only a complete read of its kind tells.
+        """
         live = self.get(key)
-        unread = self.observer.live().unread if self.observer is not None else frozenset()
-        return live is not None and not live.uid and Kind(key.group, key.kind) not in unread
+        if live is None or self.observer is None or Kind(key.group, key.kind) in self.observer.live().unread:
+            return False
+        return not live.uid or compare.is_foreign(live)
+
+    async def look_at(self, keys: Iterable[ObjectKey]) -> None:
+        """Look up objects that no label shows: what has a name that we are about to use may be somebody else's."""
+        observer = self.observer
+        if observer is None or self._error:
+            return
+        slots = asyncio.Semaphore(self._concurrency)
+
+        async def one(key: ObjectKey) -> None:
+            async with slots:
+                with contextlib.suppress(errors.ClusterError):
+                    await observer.look(key)
+
+        await asyncio.gather(*(one(key) for key in keys))
+
+    def foreign(self) -> list[ObjectKey]:
+        """Objects in our way that are not ours, as last seen."""
+        return [key for key, live in self.objects().items() if compare.is_foreign(live)]
 
     def want(self, kinds: frozenset[Kind]) -> None:
         self._wanted = kinds
@@ -152,8 +185,9 @@ class Member:
                 pause = RETRIES[min(attempt, len(RETRIES) - 1)]
             finally:
                 await self._close()
-            attempt += 1
-            await asyncio.sleep(pause * random.uniform(0.9, 1.1))  # noqa: S311
+            attempt = 0 if self._served else attempt + 1
+            self._served = False
+            await asyncio.sleep(pause * random.uniform(0.9, 1.1))
 
     def _fail(self, message: str) -> None:
         if message != self._error:
@@ -169,33 +203,34 @@ class Member:
         self.facts = replace(self.facts, reach=Reach.UNKNOWN)
 
     async def _serve(self) -> None:
-        session = self._session = self._open_session(self.cluster)
-        discovery = self._discovery = Discovery(session)
+        """Everything from the first look to the last write; ends with an exception only."""
+        if self._session is None:
+            self._session = self._open_session(self.cluster)
+            self._discovery = Discovery(self._session)
+            # Whose fleet this is may have to be learned from inventories first: `_lead` fills it in.
+            self.inventory = Inventory(self._session, federation=self._federation, repository_id="")
+        session, discovery, inventory = self._session, self._discovery, self.inventory
+        assert discovery is not None
+        assert inventory is not None
         found = await facts.probe(session, discovery, now=self._upward.now(), previous=self.facts)
         self._take(found, first=not self.looked.is_set())
         if found.reach is not Reach.READY:
             message = next((c.message for c in found.conditions if c.type == "Ready"), "not ready")
             raise errors.ClusterUnreachable(f"cluster {self.name}: {message}", cluster=self.name)
-        inventory = Inventory(session, federation=self._federation)
         await inventory.read()
-        self.inventory = inventory
         observer = self.observer = Observer(
-            session,
-            discovery,
-            inventory,
-            federation=self._federation,
-            assess=self._upward.assess,
-            changed=self._upward.changed,
+            session, discovery, inventory, assess=self._upward.assess, changed=self._upward.changed
         )
-        observer.want(self._wanted | {Kind(entry.group, entry.kind) for entry in inventory.entries})
+        observer.want(self._wanted | {Kind(key.group, key.kind) for key in inventory.entries})
         async with asyncio.TaskGroup() as group:
             group.create_task(observer.run())
-            await observer.settled()
+            async with asyncio.timeout(_SETTLE):
+                await observer.settled()
             self._error = ""
             self.looked.set()
             self._upward.facts_changed(self.name)
             await self._claim.wait()
-            await inventory.claim(self._repository_id())
+            await self._lead(inventory)
             target = apply.Target(
                 session=session,
                 discovery=discovery,
@@ -208,22 +243,34 @@ class Member:
                 inventory,
                 lambda change: apply.carry_out(target, change),
                 observer.get,
+                observer.look,
                 self._upward.finished,
                 concurrency=self._concurrency,
             )
             self.ready.set()
+            self._served = True
             self._upward.facts_changed(self.name)
             group.create_task(worker.run())
+            group.create_task(inventory.follow(wake=self._wake))
             group.create_task(self._keep_probing(session, discovery))
+
+    async def _lead(self, inventory: Inventory) -> None:
+        """Raise the term once in this process's life: who meets a higher one has been replaced, and stops."""
+        inventory.repository_id = self._repository_id()
+        if self._term is None:
+            self._term = inventory.snapshot.term + 1
+        await inventory.raise_term(self._term)
 
     async def _keep_probing(self, session: Session, discovery: Discovery) -> None:
         while True:
-            await asyncio.sleep(self._timing.probe * random.uniform(0.9, 1.1))  # noqa: S311
+            await asyncio.sleep(self._timing.probe * random.uniform(0.9, 1.1))
             found = await facts.probe(session, discovery, now=self._upward.now(), previous=self.facts)
             was = self.facts.reach
             self._take(found, first=False)
             if self.worker is not None and was is not Reach.READY and self.facts.reach is Reach.READY:
                 self.worker.wake()
+            # No watch shows when somebody else's object leaves the name that we want.
+            await self.look_at(self.foreign())
 
     def _take(self, found: ClusterFacts, *, first: bool) -> None:
         """Believe a change for the worse only after it has lasted (Karmada: failure threshold)."""
@@ -239,9 +286,8 @@ class Member:
             self._upward.facts_changed(self.name)
 
     async def _close(self) -> None:
-        session, self._session = self._session, None
-        if session is not None:
-            await session.close()
+        if self._session is not None:
+            await self._session.close()
 
 
 def _first(group: BaseExceptionGroup[BaseException]) -> BaseException:

@@ -60,9 +60,7 @@ class Queue:
     def replace(self, changes: Iterable[Change], urgent: Collection[ObjectKey]) -> None:
         """Take over the present list. What is under way goes on; `urgent` keys stay urgent until they are done."""
         self._changes = {
-            change.key: change
-            for change in changes
-            if change.action in (Action.CREATE, Action.UPDATE, Action.DELETE)
+            change.key: change for change in changes if change.action in (Action.CREATE, Action.UPDATE, Action.DELETE)
         }
         self._urgent = {key for key in self._urgent | set(urgent) if key in self._changes or key in self._flying}
         self._attempts = {
@@ -101,9 +99,7 @@ class Queue:
         return found
 
     def _behind(self, place: _Place) -> bool:
-        return any(
-            other.urgency == place.urgency and other.stage < place.stage for other in self._flying.values()
-        )
+        return any(other.urgency == place.urgency and other.stage < place.stage for other in self._flying.values())
 
     def _not_before(self, key: ObjectKey) -> float:
         tried = self._attempts.get(key)

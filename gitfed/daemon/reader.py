@@ -6,14 +6,18 @@ cannot be used holds its objects at their last good version, looked for in the h
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import hashlib
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 from gitfed.edges import git
 from gitfed.errors import RevisionNotFound, SourceError
 from gitfed.model.base import Commit
-from gitfed.model.repo import RepoSnapshot
+from gitfed.model.repo import HeldFile, RepoSnapshot
 from gitfed.source import repo as source
+from gitfed.source.memory import Memory
+from gitfed.source.parse import ParseCache
+from gitfed.text import yaml
 
 _FETCHED = "refs/gitfed/source"
 
@@ -21,25 +25,23 @@ _FETCHED = "refs/gitfed/source"
 class Reader:
     """`location` is a path or a URL; `branch` None follows what HEAD names there. Blocking: call it from a thread."""
 
-    def __init__(self, location: str, clone: git.Repository, cache: source.ParseCache, *, branch: str | None = None) -> None:
+    def __init__(self, location: str, clone: git.Repository, cache: ParseCache, *, branch: str | None = None) -> None:
         self.location = location
         self.remote = git.is_url(location)
         self._clone = clone
-        self._cache = cache
+        self._memory = Memory(cache)
         self._branch = branch
         self._local = None if self.remote else git.Repository.open(Path(location))
-        self._last: RepoSnapshot | None = None
 
     @property
     def repository(self) -> git.Repository:
         return self._clone if self._local is None else self._local
 
     def watched(self) -> Path | None:
-        """The folder to watch for a push or commit; None for a remote."""
+        """The repository to watch for a push or commit; None for a remote."""
         if self._local is None:
             return None
-        inside = self._local.path / ".git"
-        return inside if inside.is_dir() else self._local.path
+        return self._local.path
 
     def newest(self) -> Commit:
         """The commit the branch stands at now. Raises SourceUnreachable, RevisionNotFound, SourceError."""
@@ -49,7 +51,9 @@ class Reader:
                 return self._local.resolve("HEAD")
             commit = self._local.branch_commit(branch)
             if commit is None:
-                raise RevisionNotFound(f"{self.location} has no commit on branch {branch}", hint="the last good commit stays in force")
+                raise RevisionNotFound(
+                    f"{self.location} has no commit on branch {branch}", hint="the last good commit stays in force"
+                )
             return commit
         branch = self._branch or self._remote_branch()
         self._clone.fetch(self.location, [f"+refs/heads/{branch}:{_FETCHED}"])
@@ -68,27 +72,51 @@ class Reader:
                 return name
         raise SourceError(f"{self.location} has no branch that HEAD names", hint="name one with --branch")
 
-    def read(self, commit: Commit, applied: Commit | None) -> RepoSnapshot:
-        """The snapshot of a commit. `applied` is where the last good versions of broken files are looked for first."""
-        self._last = source.read(
+    def read(self, commit: Commit, applied: Commit | None, held: Mapping[str, HeldFile]) -> RepoSnapshot:
+        """The snapshot of a commit.
+
+        A file with errors is taken from `held` if it was held before, else from `applied`, the last commit that was
+        rolled out, else from the newest older version in its history.
+        """
+        return source.read(
             self.repository.tree(commit),
-            cache=self._cache,
-            previous=self._last,
-            last_good=last_good(self.repository, commit),
+            memory=self._memory,
+            held=held,
+            last_good=last_good(self.repository, commit, applied),
         )
-        return self._last
 
     def is_ancestor(self, ancestor: Commit, descendant: Commit) -> bool:
         return self.repository.is_ancestor(ancestor, descendant)
 
+    def keep(self, held: HeldFile) -> None:
+        """Make sure that a held file's blob outlives a rewritten history."""
+        name = hashlib.sha256(held.path.encode()).hexdigest()[:24]
+        self.repository.keep_blob(name, held.blob)
 
-def last_good(repository: git.Repository, commit: Commit) -> Callable[[str], list[tuple[Commit, str]]]:
-    """Older versions of a file as (commit, blob id), newest first: `source` takes the first that parses."""
 
-    def versions(path: str) -> list[tuple[Commit, str]]:
+def last_good(
+    repository: git.Repository, commit: Commit, applied: Commit | None = None
+) -> Callable[[str], tuple[Commit, str] | None]:
+    """For a path: (commit, blob id) of the version to fall back to, None when there is none."""
+
+    def version(path: str) -> tuple[Commit, str] | None:
         try:
-            return repository.last_commits_of(path, commit)
+            if applied is not None and applied != commit:
+                entry = repository.entries(applied).get(path)
+                if entry is not None:
+                    return applied, entry.blob_id
+            return next(_usable(repository, path, commit), None)
         except SourceError:
-            return []
+            return None
 
-    return versions
+    return version
+
+
+def _usable(repository: git.Repository, path: str, commit: Commit) -> Iterator[tuple[Commit, str]]:
+    """Older versions of a file that are at least well-formed, newest first."""
+    present = repository.entries(commit).get(path)
+    for older, blob in repository.last_commits_of(path, commit):
+        if present is not None and blob == present.blob_id:
+            continue
+        if yaml.parse(repository.read(blob), is_json=path.endswith(".json")).usable:
+            yield older, blob

@@ -19,6 +19,7 @@ from gitfed.edges import state as state_edge
 from gitfed.model.base import ClusterName, Commit, ObjectKey
 from gitfed.model.decisions import Approval, Decision, Decisions, Share
 from gitfed.model.fleet import InventoryEntry
+from gitfed.model.repo import HeldFile
 
 log = logging.getLogger("gitfed.record")
 
@@ -66,7 +67,9 @@ class Record:
         if not found:
             # A new fleet, as far as anybody can tell: an unreachable cluster delays only itself.
             identity = self.state.decisions.repository_id or state_edge.new_repository_id()
-            self.state = replace(self.state, decisions=replace(self.state.decisions, repository_id=identity, known=True))
+            self.state = replace(
+                self.state, decisions=replace(self.state.decisions, repository_id=identity, known=True)
+            )
             return self.state.decisions
         identities = {part[0] for part in found.values() if part[0]}
         if len(identities) > 1:
@@ -97,6 +100,7 @@ class Record:
         applied: Commit | None,
         results: Mapping[ClusterName, Mapping[str, Any]],
         approvals: tuple[Approval, ...],
+        held: tuple[HeldFile, ...],
         subject: str,
         reasons: tuple[str, ...],
         now: datetime,
@@ -113,6 +117,7 @@ class Record:
             applied=applied,
             results=results,
             approvals=approvals,
+            held=held,
             subject=subject,
             reasons=reasons,
             now=now,

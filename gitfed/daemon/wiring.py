@@ -27,14 +27,15 @@ from gitfed.edges.kube import credentials
 from gitfed.edges.kube.session import Session
 from gitfed.interpret import native
 from gitfed.interpret.registry import Interpreter
-from gitfed.model.declared.cluster import Cluster
 from gitfed.model.decisions import Approval
+from gitfed.model.declared.cluster import Cluster
 from gitfed.model.fleet import FleetSnapshot
 from gitfed.model.plan import Plan
 from gitfed.model.repo import RepoSnapshot
 from gitfed.source import bindings
 
 log = logging.getLogger("gitfed")
+
 
 @dataclass(frozen=True, slots=True)
 class Options:
@@ -75,9 +76,7 @@ def open_sessions(options: Options) -> Callable[[Cluster], Session]:
     )
 
     def open_session(cluster: Cluster) -> Session:
-        return Session(
-            cluster.metadata.name, credentials.resolve(cluster, sources), concurrency=options.concurrency
-        )
+        return Session(cluster.metadata.name, credentials.resolve(cluster, sources), concurrency=options.concurrency)
 
     return open_session
 
@@ -106,7 +105,7 @@ def make_engine(options: Options, *, listener: Callable[[str, Any], None] = lamb
 
 def _settings(reader: Reader) -> Any:
     """`spec.state` of the newest commit: where the state lives is read once, at start."""
-    return reader.read(reader.newest(), None).settings.spec.state
+    return reader.read(reader.newest(), None, {}).settings.spec.state
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +147,9 @@ async def apply_once(
                     for result in engine.failures(name)
                 ),
                 tuple(sorted(name for name, member in engine.members.items() if not member.ready.is_set())),
-                tuple(f"{live.cluster}: {live.key}: {live.health_message or live.health}" for live in engine.unhealthy()),
+                tuple(
+                    f"{live.cluster}: {live.key}: {live.health_message or live.health}" for live in engine.unhealthy()
+                ),
                 settled,
             )
         finally:

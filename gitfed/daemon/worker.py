@@ -8,6 +8,7 @@ is known. A cluster that does not answer pauses its own worker and nobody else's
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import random
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
@@ -30,14 +31,14 @@ _FLUSH = 0.3
 class Inventory(Protocol):
     """What a worker needs of the cluster's inventory (`edges/kube/inventory.py`)."""
 
+    @property
     def entries(self) -> Mapping[ObjectKey, InventoryEntry]: ...
-    async def record(
-        self, *, add: Iterable[InventoryEntry] = (), remove: Iterable[ObjectKey] = ()
-    ) -> None: ...
+    async def record(self, add: Iterable[InventoryEntry] = (), remove: Iterable[ObjectKey] = ()) -> None: ...
 
 
 class Worker:
-    """`carry_out` does one change; `live` looks up what is known of an object here; `finished` hears of each result."""
+    """`carry_out` does one change; `live` is what is known of an object here, `look` reads it
+    whatever its label; `finished` hears of each result."""
 
     def __init__(
         self,
@@ -45,6 +46,7 @@ class Worker:
         inventory: Inventory,
         carry_out: Callable[[Change], Awaitable[ApplyResult]],
         live: Callable[[ObjectKey], LiveObject | None],
+        look: Callable[[ObjectKey], Awaitable[object]],
         finished: Callable[[Change, ApplyResult], None],
         *,
         concurrency: int = 16,
@@ -53,6 +55,7 @@ class Worker:
         self._inventory = inventory
         self._carry_out = carry_out
         self._live = live
+        self._look = look
         self._finished = finished
         self._concurrency = concurrency
         self._queue = queue.Queue()
@@ -75,7 +78,7 @@ class Worker:
     ) -> None:  # fmt: skip
         """The present list of changes. `entries` are inventory entries to correct, `forget` those to remove."""
         self._queue.replace((change for change in changes if not self._stale(change)), urgent)
-        known = self._inventory.entries()
+        known = self._inventory.entries
         for entry in entries:
             if known.get(entry.key) != entry:
                 self._uids.setdefault(entry.key, entry)
@@ -180,7 +183,7 @@ class Worker:
 
     async def _write_intentions(self) -> None:
         """Entries for everything that will be made, in one write for each shard, before the first of them is made."""
-        known = self._inventory.entries()
+        known = self._inventory.entries
         missing = [
             InventoryEntry(change.key, "", change.rendered.binding, change.rendered.replicas)
             for change in self._queue.waiting()
@@ -227,6 +230,10 @@ class Worker:
             result = ApplyResult(change.cluster, change.key, "failed", str(error), retry=error.retry)
             if isinstance(error, errors.ClusterUnreachable | errors.ClusterBusy | errors.Unauthorized):
                 self._pause(error)
+        if result.details.get("reason") == "Exists":
+            # Then the plan knows whose it is, and asks for no creation again.
+            with contextlib.suppress(errors.ClusterError):
+                await self._look(change.key)
         failed = result.outcome == "failed"
         if not failed:
             self._failures = 0
@@ -236,7 +243,7 @@ class Worker:
         self._queue.finished(
             change.key,
             failed_at=loop.time() if failed else None,
-            delay=lambda attempt: queue.backoff(attempt + first) * random.uniform(0.9, 1.1),  # noqa: S311
+            delay=lambda attempt: queue.backoff(attempt + first) * random.uniform(0.9, 1.1),
         )
         self._finished(change, result)
         self._wake.set()
@@ -247,11 +254,11 @@ class Worker:
         uid, version = str(result.details.get("uid", "")), str(result.details.get("resourceVersion", ""))
         self._written[change.key] = (change.rendered.digest, version)
         entry = InventoryEntry(change.key, uid, change.rendered.binding, change.rendered.replicas)
-        if uid and self._inventory.entries().get(change.key) != entry:
+        if uid and self._inventory.entries.get(change.key) != entry:
             self._uids[change.key] = entry
 
     def _pause(self, error: errors.ClusterError) -> None:
-        delay = PAUSES[min(self._failures, len(PAUSES) - 1)] * random.uniform(0.9, 1.1)  # noqa: S311
+        delay = PAUSES[min(self._failures, len(PAUSES) - 1)] * random.uniform(0.9, 1.1)
         if isinstance(error, errors.ClusterBusy) and error.retry_after is not None:
             delay = max(delay, min(error.retry_after, 120.0))
         if not self._failures:

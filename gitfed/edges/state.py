@@ -17,6 +17,7 @@ from gitfed.edges.git import Repository
 from gitfed.errors import InputError, SourceError, StateTooNew
 from gitfed.model.base import Commit, ObjectKey, Origin, Problem
 from gitfed.model.decisions import Approval, Decision, Decisions
+from gitfed.model.repo import HeldFile
 from gitfed.text import emit, yaml
 from gitfed.text.build import YamlError
 
@@ -52,6 +53,8 @@ class State:
     """Per cluster: the last commit rolled out there, and how it went."""
     documents: Mapping[str, ObjectKey] = field(default_factory=dict)
     """Path on the branch → binding."""
+    held: tuple[HeldFile, ...] = ()
+    """Files held at their last good version, sorted by path: where their content is, never the content."""
     extra: Mapping[str, Any] = field(default_factory=dict)
     """Members of state.yaml that this version does not act on: kept."""
 
@@ -90,9 +93,12 @@ class StateBranch:
             )
         bindings: dict[ObjectKey, Decision] = {}
         documents: dict[str, ObjectKey] = {}
+        held: list[HeldFile] = []
         problems: list[Problem] = []
         parsed: dict[str, Decision] = {}
         for path in sorted(entries):
+            if path.startswith("held/"):
+                held += self._held(entries[path].blob_id)
             if not path.startswith("bindings/"):
                 continue
             blob = entries[path].blob_id
@@ -124,12 +130,20 @@ class StateBranch:
             decisions,
             results if isinstance(results, Mapping) else {},
             documents,
+            tuple(sorted(held, key=lambda one: one.path)),
             {key: value for key, value in top.items() if key not in known},
         )
 
     def _top(self, blob: str) -> Mapping[str, Any]:
         value = self._load(blob)
         return value if isinstance(value, Mapping) else {}
+
+    def _held(self, blob: str) -> list[HeldFile]:
+        try:
+            value = self._load(blob)
+            return [HeldFile(value["path"], Commit(value["commit"]), value["blob"], str(value.get("reason") or ""))]
+        except (InputError, KeyError, TypeError):
+            return []  # then the last good version is looked for in the history again
 
     def _decision(self, blob: str) -> Decision:
         value = self._load(blob)
@@ -155,6 +169,7 @@ class StateBranch:
         applied: Commit | None,
         results: Mapping[str, Mapping[str, Any]],
         approvals: tuple[Approval, ...],
+        held: tuple[HeldFile, ...],
         subject: str,
         reasons: tuple[str, ...],
         now: datetime,
@@ -184,9 +199,20 @@ class StateBranch:
             top["approvals"] = [
                 {"digest": a.digest, "gates": list(a.gates), "by": a.by, "at": a.at.isoformat()} for a in approvals
             ]
-        before = (state.decisions.repository_id, state.decisions.applied_commit, state.results, state.decisions.approvals)
+        before = (
+            state.decisions.repository_id,
+            state.decisions.applied_commit,
+            state.results,
+            state.decisions.approvals,
+        )
         if state.commit is None or before != (repository_id, applied, results, approvals):
             files[_STATE] = emit.dump(top).encode()
+        if held != state.held:
+            files |= {_held_path(one.path): None for one in state.held}
+            for one in held:
+                files[_held_path(one.path)] = emit.dump(
+                    {"path": one.path, "commit": str(one.commit), "blob": one.blob, "reason": one.reason}
+                ).encode()
         if state.commit is None:
             files["README.md"] = _README.encode()
         if not files:
@@ -203,7 +229,7 @@ class StateBranch:
             repository_id=repository_id,
             known=True,
         )
-        return State(commit, decisions, dict(results), documents, state.extra)
+        return State(commit, decisions, dict(results), documents, held, state.extra)
 
     def push(self, url: str, *, expected: Commit | None) -> None:
         """Compare-and-swap to another repository. Raises StateConflict, SourceUnreachable, SourceError."""
@@ -225,6 +251,10 @@ class StateBranch:
         return theirs
 
 
+def _held_path(path: str) -> str:
+    return f"held/{path}.yaml"
+
+
 def _approvals(items: object) -> list[Approval]:
     found = []
     for item in items if isinstance(items, list) else []:
@@ -236,5 +266,3 @@ def _approvals(items: object) -> list[Approval]:
             gates = tuple(str(gate) for gate in item.get("gates") or ())
             found.append(Approval(item["digest"], gates, str(item.get("by") or ""), at))
     return found
-
-

@@ -6,7 +6,7 @@ read and every cluster was looked at once. `/healthz` is `/livez` under its olde
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 
 from aiohttp import web
 
@@ -37,9 +37,9 @@ class HealthServer:
             self._runner = None
 
     @staticmethod
-    def _answer(question: Callable[[], str]) -> Callable[[web.Request], web.StreamResponse]:
+    def _answer(question: Callable[[], str]) -> Callable[[web.Request], Awaitable[web.StreamResponse]]:
         async def handle(request: web.Request) -> web.StreamResponse:
             reason = question()
             return web.Response(status=503 if reason else 200, text=f"{reason or 'ok'}\n")
 
-        return handle  # type: ignore[return-value]  # aiohttp's Handler alias is a coroutine function
+        return handle

@@ -10,7 +10,9 @@ import signal
 import time
 from collections.abc import Callable
 from contextlib import AsyncExitStack
+from pathlib import Path
 
+from gitfed import errors
 from gitfed.daemon import wiring
 from gitfed.daemon.cycle import Engine
 from gitfed.daemon.wiring import Options
@@ -42,7 +44,8 @@ async def run(options: Options, *, started: Callable[[Engine, int], None] = lamb
                 stack.callback(loop.remove_signal_handler, name)
             watch = engine.reader.watched()
             if watch is not None:
-                stack.enter_context(files.watch_repository(watch, lambda: loop.call_soon_threadsafe(engine.source_changed)))
+                watching = asyncio.create_task(_watch(watch, engine))
+                stack.callback(watching.cancel)
             log.info("gitfed runs", extra={"repo": options.repo, "data": str(folder), "health": health.port})
             started(engine, health.port)
             work = asyncio.create_task(engine.run(poll=lambda: _interval(engine, options)))
@@ -56,12 +59,21 @@ async def run(options: Options, *, started: Callable[[Engine, int], None] = lamb
                 await work
 
 
+async def _watch(path: Path, engine: Engine) -> None:
+    """A push into a repository on this machine, or a commit, triggers at once. Without a watch the poll remains."""
+    try:
+        async for _ in files.watch_repository(path):
+            engine.source_changed()
+    except errors.SourceError as error:
+        log.warning("the repository is not watched, only polled", extra={"error": str(error)})
+
+
 def _interval(engine: Engine, options: Options) -> float:
     """±10 % so that many daemons do not ask one server at the same moment."""
     seconds = options.interval
     if seconds is None:
         seconds = engine.repo.settings.spec.sync.interval.total_seconds() if engine.repo is not None else 10.0
-    return seconds * random.uniform(0.9, 1.1)  # noqa: S311
+    return seconds * random.uniform(0.9, 1.1)
 
 
 def _liveness(engine: Engine, began: float) -> str:

@@ -125,8 +125,6 @@ class ClusterLive:
     term: int = 0
     unread: frozenset[Kind] = frozenset()
     """Kinds whose objects could not be listed: their absence is unknown."""
-    namespaces: frozenset[str] | None = None
-    """Names of all namespaces there, ours or not; None when they were not read."""
     error: str = ""
 
 

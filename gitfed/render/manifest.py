@@ -50,7 +50,8 @@ def render(
     problems: list[Problem] = []
     for replicas, completions, clusters in _by_share(manifest, binding):
         present = [candidates[name] for name in clusters if name in candidates]
-        body, edits = manifest.body, ()
+        body: Body = manifest.body
+        edits: tuple[Edit, ...] = ()
         if replicas is not None and binding.replicas is not None:
             answer = interpreter.revise_replica(manifest.body, replicas)
             if isinstance(answer, Unknown):
@@ -90,9 +91,7 @@ def stamp(body: Body, federation: str, binding: BindingId) -> Body:
     return {**body, "metadata": {**metadata, "labels": labels}}
 
 
-def _by_share(
-    manifest: Manifest, binding: Binding
-) -> list[tuple[int | None, int | None, tuple[ClusterName, ...]]]:
+def _by_share(manifest: Manifest, binding: Binding) -> list[tuple[int | None, int | None, tuple[ClusterName, ...]]]:
     """(replicas, completions of a divided Job or None, clusters) for each distinct part of the work."""
     completions = revise.completions(manifest.body, binding) if manifest.key.kind == "Job" else {}
     groups: dict[tuple[int | None, int | None], list[ClusterName]] = {}

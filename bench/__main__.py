@@ -1,0 +1,44 @@
+"""`python -m bench [--list] [NAME …]`: run the benchmarks and print their figures."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import importlib
+import time
+
+BENCHES = {
+    "startup": "start-up time of the commands that touch no cluster",
+    "scale": "10,000 templates × 100 clusters: cold plan, one-line change, memory, event-loop lag",
+    "rollout": "300 Deployments to 2 clusters against a bare loop of the same requests",
+    "push": "from git push until both clusters hold one changed image",
+    "steady": "requests of an unchanged cycle",
+    "restart": "a fresh push after a restart with 5,000 queued bindings",
+}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(BENCHES)} (default: all)")
+    parser.add_argument("--list", action="store_true", help="say what there is")
+    given = parser.parse_args()
+    if given.list:
+        for name, text in BENCHES.items():
+            print(f"{name:10} {text}")
+        return
+    unknown = set(given.names) - BENCHES.keys()
+    if unknown:
+        parser.error(f"no such benchmark: {', '.join(sorted(unknown))}")
+    for name in given.names or BENCHES:
+        print(f"\n{name}: {BENCHES[name]}", flush=True)
+        began = time.perf_counter()
+        outcome = importlib.import_module(f"bench.{name}").run()
+        if asyncio.iscoroutine(outcome):
+            outcome = asyncio.run(outcome)
+        for label, value in outcome:
+            print(f"  {label:58} {value}")
+        print(f"  {'(took)':58} {time.perf_counter() - began:.1f} s", flush=True)
+
+
+if __name__ == "__main__":
+    main()
