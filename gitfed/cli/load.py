@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -21,9 +21,10 @@ from gitfed.cli.options import Credentials, Inputs
 from gitfed.daemon import inputs
 from gitfed.model.base import Commit, Problem, Severity
 from gitfed.model.decisions import Decisions
-from gitfed.model.fleet import FleetSnapshot
+from gitfed.model.fleet import ClusterFacts, FleetSnapshot
 from gitfed.model.plan import Plan
 from gitfed.model.repo import RepoSnapshot
+from gitfed.placement.cluster import Candidate, candidate
 
 if TYPE_CHECKING:
     from gitfed.daemon import wiring
@@ -92,14 +93,15 @@ def observe(repo: RepoSnapshot, given: Inputs, credentials: Credentials) -> Flee
 def wiring_options(given: Inputs, credentials: Credentials) -> wiring.Options:
     from gitfed.daemon import wiring
 
-    settings = {} if given.now is None else {"now": lambda: given.now}
+    when = given.now
+    settings: dict[str, Any] = {} if when is None else {"now": lambda: when}
     return wiring.Options(
         repo=given.repo or str(Path.cwd()),
         branch=given.rev or None,
         kubeconfig=kubeconfig_paths(credentials),
         credentials_dir=credentials.credentials_dir,
         allow_exec=credentials.allow_exec,
-        **settings,  # type: ignore[arg-type]
+        **settings,
     )
 
 
@@ -130,3 +132,11 @@ def tell(problems: Iterable[Problem], *, most: int = 50) -> int:
 
 def code(problems: Iterable[Problem]) -> int:
     return exits.INVALID if any(problem.severity is Severity.ERROR for problem in problems) else exits.OK
+
+
+def candidates(repo: RepoSnapshot, fleet: FleetSnapshot) -> list[Candidate]:
+    """Every cluster, declared or only in the facts, as placement sees it; by name."""
+    return [
+        candidate(repo.clusters.get(name), fleet.clusters.get(name) or ClusterFacts(name, assumed=True))
+        for name in sorted(repo.clusters.keys() | fleet.clusters.keys())
+    ]

@@ -56,7 +56,7 @@ def lines(
     if table.total_width(full, indent=_INDENT) <= width:
         return table.lines(full, indent=_INDENT)
     groups = _alike(rows, named)
-    empty = [name for name, members in groups.items() for name in members if not _uses(rows, members[0])]
+    empty = [name for members in groups.values() if not _uses(rows, members[0]) for name in members]
     columns = [
         (members[0] if len(members) == 1 else f"{members[0]} +{len(members) - 1}", members[0])
         for members in groups.values()
@@ -139,6 +139,8 @@ def _blocks(rows: Sequence[Row], paint: plain.Paint) -> list[str]:
         by_cell: dict[Cell, list[ClusterName]] = {}
         for cluster in sorted({*row.after, *(row.before or {})}):
             by_cell.setdefault(cell(row, cluster, paint), []).append(cluster)
-        part = [[item, f"{words.count(len(names), 'cluster')}: {words.some(names)}"] for item, names in by_cell.items()]
+        part: list[list[Cell | str]] = [
+            [item, f"{words.count(len(names), 'cluster')}: {words.some(names)}"] for item, names in by_cell.items()
+        ]
         found.extend(table.lines(part, indent=6))
     return found

@@ -68,7 +68,7 @@ class Credentials:
     allow_exec: bool = False
 
 
-class Rfc3339(click.ParamType):
+class Rfc3339(click.ParamType[datetime]):
     """A time with its offset. A time without one would mean another moment on every machine."""
 
     name = "time"
@@ -87,7 +87,7 @@ class Rfc3339(click.ParamType):
         return when.astimezone(UTC)
 
 
-class Duration(click.ParamType):
+class Duration(click.ParamType[float]):
     """Kubernetes' durations: `90s`, `10m`, `1h30m`. The value is in seconds."""
 
     name = "duration"

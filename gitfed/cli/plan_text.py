@@ -155,7 +155,7 @@ def _left_alone(found: Sequence[Change], paint: plain.Paint) -> list[str]:
             groups.setdefault((change.action.value, change.key, change.reason), []).append(change.cluster)
     if not groups:
         return []
-    grid = [
+    grid: list[list[Cell | str]] = [
         [Cell(action, paint.changed), names.shown(key), words.some(clusters), Cell(reason)]
         for (action, key, reason), clusters in groups.items()
     ]

@@ -26,7 +26,7 @@ def command(kind: str, output: options.Output) -> int:
     """
     from gitfed.model import schema
 
-    names = schema.names()
+    names = list(schema.kinds())
     if not kind:
         for name in names:
             click.echo(name)
@@ -37,5 +37,5 @@ def command(kind: str, output: options.Output) -> int:
     if output.format == "name":
         click.echo(found)
     else:
-        structured.echo(schema.of(found), output.format)
+        structured.echo(schema.of_kind(found), output.format)
     return 0
