@@ -49,11 +49,12 @@ class Face:
 
     def other(self, body: Body, api_version: str) -> tuple[Body, Node] | None:
         """``body`` in another version. Raises ``NotConvertible`` if it does not fit there: owners of an older version
-        cannot be told of a field it does not have."""
+        cannot be told of a field it does not have. The body is held to the other type as it is: pruned to that type
+        first, it would always fit (Kubernetes does not prune here either)."""
         if api_version == self.api_version:
             return body, self.node
         found = self.convert(body, api_version)
-        if found is not None and found[1].custom and checking.complaints(found[1], found[0], duplicates=True):
+        if found is not None and found[1].custom and checking.complaints(found[1], body, duplicates=True):
             raise NotConvertible(api_version)
         return found
 
