@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, NamedTuple
 
+from gitfed.interpret import defaults
 from gitfed.interpret.registry import Interpreter, Unknown
 from gitfed.model.base import Body, Problem, Severity
 from gitfed.model.decisions import Decision, PolicyRef, Rejection, ScheduledCondition, Share
@@ -123,7 +124,7 @@ def _bind_by(
     policy: Propagation, losers: tuple[PolicyRef, ...], manifest: Manifest, decision: Decision | None, binder: Binder
 ) -> Bound:
     placement = policy.spec.placement
-    answer = binder.interpreter.replicas(manifest.body)
+    answer = binder.interpreter.replicas(defaults.filled_in(manifest.body))
     if isinstance(answer, Unknown):
         return _unknown(policy, losers, manifest, decision, answer.reason)
     replicas, requirements = answer.value

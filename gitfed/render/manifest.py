@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from gitfed.interpret import defaults
 from gitfed.interpret.registry import Interpreter, Unknown
 from gitfed.model.base import BindingId, Body, ClusterName, Digest, Problem
 from gitfed.model.plan import Binding, Edit, RenderedManifest
@@ -53,7 +54,9 @@ def render(
         body: Body = manifest.body
         edits: tuple[Edit, ...] = ()
         if replicas is not None and binding.replicas is not None:
-            answer = interpreter.revise_replica(manifest.body, replicas)
+            # What the author left to the API server stays left to it, unless this cluster gets another number.
+            asked = defaults.filled_in(manifest.body) if replicas != 1 else manifest.body
+            answer = interpreter.revise_replica(asked, replicas)
             if isinstance(answer, Unknown):
                 failed.update(dict.fromkeys(clusters, f"replicas could not be set: {answer.reason}"))
                 continue
