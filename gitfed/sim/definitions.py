@@ -31,10 +31,13 @@ class Definitions:
 
     def _observe(self, collection: str, event: Event) -> None:
         if collection == DEFINITIONS:
-            self._world.later(lambda: self._look(event.key))
+            self._look_later(event.key)
         elif event.new is None and collection in self._served:
             # An instance went: its definition may be waiting for that.
-            self._world.later(lambda: self._look(collection))
+            self._look_later(collection)
+
+    def _look_later(self, name: str) -> None:
+        self._world.later(lambda: self._look(name))
 
     def _look(self, name: str) -> None:
         record = self._record(name)
@@ -78,9 +81,8 @@ class Definitions:
         group = name.partition(".")[2]
         for body in self._others(name):
             if body["spec"]["group"] == group:
-                other = body["metadata"]["name"]
                 if not self._accepted(body):
-                    self._world.later(lambda other=other: self._look(other))
+                    self._look_later(body["metadata"]["name"])
 
     def _accepted(self, body: Body) -> bool:
         conditions = (body.get("status") or {}).get("conditions") or ()

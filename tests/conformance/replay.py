@@ -15,7 +15,7 @@ from yarl import URL
 from tests.conformance import answers
 from tests.conformance.placeholders import Table, filled, order_errors
 
-_RETRY_SECONDS: Final = 30.0
+_RETRY_SECONDS: Final = 5.0
 _RETRY_PAUSE: Final = 0.02
 _EVENTS_SECONDS: Final = 8.0
 _NO_MORE_SECONDS: Final = 0.05

@@ -100,7 +100,7 @@ def _token(call: Call, wanted: Body, authenticator: Authenticator) -> Outcome:
     audiences = spec.get("audiences") or [ISSUER]
     now = call.world.clock.now()
     assert _TOKEN.schema is not None
-    writer = managed.Writer(call.options.manager, _TOKEN.api_version, now, "token")
+    writer = managed.Writer(call.options.manager, _TOKEN.api_version, now, "token", _TOKEN.kind)
     owned = managed.update(None, wanted, writer, _TOKEN.schema)
     meta = {
         "name": account["metadata"]["name"],

@@ -6,8 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from gitfed.sim import managed
+from gitfed.sim import managed, schema
 from gitfed.sim.kind import Context, Kind
+from gitfed.sim.schema import Schema
 from gitfed.sim.server.options import WriteOptions
 from gitfed.sim.server.request import User
 from gitfed.sim.server.world import World
@@ -33,23 +34,31 @@ class Call:
         return self.world.context(self.user, self.options.dry_run)
 
     def writer(self) -> managed.Writer:
-        return managed.Writer(self.options.manager, self.kind.api_version, self.world.clock.now(), self.subresource)
+        kind, now = self.kind, self.world.clock.now()
+        return managed.Writer(self.options.manager, kind.api_version, now, self.subresource, kind.kind)
 
     def reset(self) -> tuple[tuple[str, ...], ...]:
         return self.kind.reset_fields.get(self.subresource, ())
 
-    def convert(self) -> Callable[[Body, str], Body | None]:
-        """For managed fields of earlier versions: a body of this kind's version in another one."""
+    def schema(self) -> Schema:
+        return self.kind.schema or schema.OPEN
+
+    def convert(self) -> Callable[[Body, str], tuple[Body, Schema] | None]:
+        """For owners who wrote an earlier version: a body of this kind's version in that one, and what it must look like there.
+
+        Custom resources are only relabelled: whether they fit the other version is the question.
+        """
         kind, registry = self.kind, self.world.registry
 
-        def converted(body: Body, api_version: str) -> Body | None:
-            if api_version == body.get("apiVersion"):
-                return body
-            source = registry.named(str(body.get("apiVersion")), kind.kind)
+        def converted(body: Body, api_version: str) -> tuple[Body, Schema] | None:
             target = registry.named(api_version, kind.kind)
-            if source is None or target is None or source.storage_key != target.storage_key:
+            if target is None or target.storage_key != kind.storage_key:
                 return None
-            return target.from_storage(source.to_storage(body))
+            if target is kind:
+                return body, self.schema()
+            if kind.custom:
+                return {**body, "apiVersion": api_version}, target.schema or schema.OPEN
+            return target.from_storage(kind.to_storage(body)), target.schema or schema.OPEN
 
         return converted
 

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from gitfed.sim import decode as fields
-from gitfed.sim import status
+from gitfed.sim import schema_decode, status
 from gitfed.sim.kind import Kind
 from gitfed.sim.server import forms, gojson, strict
 from gitfed.sim.server.call import Call
 from gitfed.text import yaml
+from gitfed.text.build import YamlError
 
 Body = dict[str, Any]
 
@@ -60,7 +60,7 @@ def sent(call: Call, data: bytes, media_type: str, kind: Kind | None = None) -> 
     kind = kind or call.kind
     value = _parse(kind, data, media_type)
     body = _typed(call, kind, value, data)
-    return finished(call, kind, body, fields.duplicate_fields(data) if media_type == "application/json" else [])
+    return finished(call, kind, body, schema_decode.duplicate_fields(data) if media_type == "application/json" else [])
 
 
 def _parse(kind: Kind, data: bytes, media_type: str) -> Body:
@@ -68,7 +68,7 @@ def _parse(kind: Kind, data: bytes, media_type: str) -> Body:
     if media_type == "application/yaml":
         try:
             value = yaml.load_one_lenient(data.decode("utf-8", "replace"))
-        except yaml.YamlError as error:
+        except YamlError as error:
             text = f"{unread}; json parse error: {strict.yaml_complaint(error)} ({_summary(data)})"
             raise status.bad_request(text) from None
     else:

@@ -17,6 +17,7 @@ import orjson
 
 from gitfed.sim import status
 from gitfed.sim.kind import Column, Kind
+from gitfed.sim.kinds import table as cells_of
 from gitfed.sim.store import Record
 
 Body = dict[str, Any]
@@ -26,6 +27,7 @@ STREAMS: Final = ("application/json;stream=watch", "application/vnd.kubernetes.p
 META: Final = "meta.k8s.io"
 _SHAPES: Final = ("Table", "PartialObjectMetadata", "PartialObjectMetadataList")
 _PLAIN_COLUMNS: Final = (Column("Name", "string", "name"), Column("Created At", "date"))
+_CUSTOM_COLUMNS: Final = (Column("Name", "string", "name"), Column("Age", "date"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,7 +198,7 @@ def check_include(include: str) -> None:
 
 
 def columns(kind: Kind) -> tuple[Column, ...]:
-    return kind.columns or _PLAIN_COLUMNS
+    return kind.columns or (_CUSTOM_COLUMNS if kind.custom else _PLAIN_COLUMNS)
 
 
 def table(
@@ -227,7 +229,8 @@ def _row(body: Body, kind: Kind, form: Form, now: datetime) -> Body:
     if kind.row is not None:
         cells = kind.row(body, now)
     else:
-        cells = [body["metadata"].get("name", ""), body["metadata"].get("creationTimestamp")]
+        created = body["metadata"].get("creationTimestamp")
+        cells = [body["metadata"].get("name", ""), cells_of.age(created, now) if kind.custom else created]
     shown: Body | None = None
     if form.include == "Object":
         shown = body

@@ -47,7 +47,7 @@ class HttpServer:
 
     async def _handle(self, raw: web.BaseRequest) -> web.StreamResponse:
         headers = CIMultiDict(raw.headers)
-        body = await raw.read() if raw.can_read_body else b""
+        body = await _body(raw)
         query: dict[str, list[str]] = {}
         for key, value in raw.query.items():
             query.setdefault(key, []).append(value)
@@ -87,6 +87,19 @@ class HttpServer:
             if task is not None:
                 self._streams.discard(task)
         return answer
+
+
+async def _body(raw: web.BaseRequest) -> bytes:
+    """All of it, or so much that the pipeline can see it is too much."""
+    if not raw.can_read_body:
+        return b""
+    pieces: list[bytes] = []
+    size = 0
+    while piece := await raw.content.readany():
+        if size <= pipeline.BODY_LIMIT:
+            pieces.append(piece)
+        size += len(piece)
+    return b"".join(pieces)
 
 
 def _set_headers(answer: web.StreamResponse, response: Response) -> None:

@@ -7,8 +7,7 @@ from typing import Any, Final
 
 import orjson
 
-from gitfed.sim import status
-from gitfed.sim.kind import Kind
+from gitfed.sim import openapi, status
 from gitfed.sim.registry import Registry
 from gitfed.sim.server import discovery, forms
 from gitfed.sim.server.request import TEXT, Request, Response
@@ -163,20 +162,9 @@ def _tag(path: str, registry: Registry) -> str:
 
 
 def _document(registry: Registry, parts: list[str]) -> Body:
-    """Schemas of one group version. Clients (kubectl explain, apply's checks) look kinds up by their x-kubernetes mark."""
-    group, version = (parts[1], parts[2]) if parts[0] == "apis" and len(parts) == 3 else ("", parts[-1])
-    kinds = registry.groups().get(group, {}).get(version, [])
-    schemas: Body = {}
-    for kind in kinds:
-        schemas.update(_schemas(kind))
-    return {
-        "openapi": "3.0.0",
-        "info": {"title": "Kubernetes", "version": VERSION["gitVersion"]},
-        "paths": {},
-        "components": {"schemas": schemas},
-    }
-
-
-def _schemas(kind: Kind) -> Body:
-    mark = {"x-kubernetes-group-version-kind": [{"group": kind.group, "version": kind.version, "kind": kind.kind}]}
-    return {f"{kind.api_version.replace('/', '.')}.{kind.kind}": {"type": "object", **mark}}
+    """Of one group version; addresses without kinds have an empty one."""
+    if parts[0] == "apis" and len(parts) == 3:
+        return openapi.document(registry, parts[1], parts[2])
+    if parts[0] == "api" and len(parts) == 2:
+        return openapi.document(registry, "", parts[1])
+    return {"openapi": "3.0.0", "info": {"title": "Kubernetes", "version": VERSION["gitVersion"]}, "paths": {}}

@@ -82,7 +82,7 @@ _VERBS: Final = {"POST": "create", "GET": "get", "HEAD": "get", "PUT": "update",
 
 def truth(values: list[str] | None) -> bool:
     """A boolean parameter: true for everything but ``false``, ``0`` and nothing given (Kubernetes: Convert_Slice_string_To_bool)."""
-    return bool(values) and values[0].lower() not in ("false", "0")
+    return values is not None and values != [] and values[0].lower() not in ("false", "0")
 
 
 def locate(method: str, path: str, query: Query) -> Address | None:

@@ -33,8 +33,7 @@ def answer(call: Call, data: bytes, media_type: str, authenticator: Authenticato
             told = _access_status(call, body, call.user)
         case _:
             told = _access_status(call, body, _subject(body))
-    schema = kind.schema or managed.OPEN
-    body = managed.update(None, body, call.writer(), schema, reset=call.reset())
+    body = managed.update(None, body, call.writer(), call.schema(), reset=call.reset())
     return Outcome({**body, "status": told}, None, True)
 
 

@@ -102,10 +102,8 @@ def applied(call: Call, data: bytes) -> Outcome:
     config = write.parse_config(call, data)
     old = _owned_face(call.kind, live)
     assert _KIND.schema is not None
-    writer = managed.Writer(call.options.manager, _KIND.api_version, call.world.clock.now(), "scale")
-    new = managed.apply(
-        old, config, writer, _KIND.schema, name=call.name, namespace=call.namespace, force=call.options.force
-    )
+    writer = managed.Writer(call.options.manager, _KIND.api_version, call.world.clock.now(), "scale", "Scale")
+    new = managed.apply(old, config, writer, _KIND.schema, force=call.options.force)
     new = write.with_namespace(call, _KIND.schema.convert(new))
     write.check_name(call, new)
     return _store(call, record, live, new, update=False)
@@ -130,7 +128,7 @@ def _store(call: Call, record: Record, live: Body, new: Body, *, update: bool) -
     old = _owned_face(kind, live)
     if update:
         assert _KIND.schema is not None
-        writer = managed.Writer(call.options.manager, _KIND.api_version, call.world.clock.now(), "scale")
+        writer = managed.Writer(call.options.manager, _KIND.api_version, call.world.clock.now(), "scale", "Scale")
         new = managed.update(old, new, writer, _KIND.schema)
     _check(call, new, record)
     replicas = (new.get("spec") or {}).get("replicas") or 0
@@ -150,6 +148,8 @@ def _store(call: Call, record: Record, live: Body, new: Body, *, update: bool) -
     if kind.has_generation and kind.generation_moves(body, live):
         generation = (live["metadata"].get("generation") or 0) + 1
         body = {**body, "metadata": {**body["metadata"], "generation": generation}}
+    errors = [] if kind.validates_update_alone else kind.validate(body)
+    write.refuse_invalid(call, body, errors + kind.validate_update(body, live))
     stored = write.store_update(call, record, body)
     return Outcome(face(kind, stored.body))
 

@@ -6,12 +6,13 @@ import re
 from typing import Final
 
 from gitfed.text import yaml
+from gitfed.text.build import YamlError
 
 _REPEATED: Final = re.compile(r"the key (?P<key>.*) stands twice", re.DOTALL)
 _CONTEXT: Final = re.compile(r" while (?:parsing|scanning) .*", re.DOTALL)
 
 
-def yaml_complaint(error: yaml.YamlError) -> str:
+def yaml_complaint(error: YamlError) -> str:
     fault = error.fault
     said = _CONTEXT.sub("", fault.message.removeprefix("not valid YAML: "))
     return f"error converting YAML to JSON: yaml: line {fault.line}: {said}"

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import orjson
 
-from gitfed.sim import admission, managed, patch, status
+from gitfed.sim import admission, managed, patch, schema, status
 from gitfed.sim.kind import Kind
 from gitfed.sim.kinds import metadata as rules
 from gitfed.sim.server import decode, forms, gojson, options, rbac, strict
@@ -21,6 +21,7 @@ from gitfed.sim.server.strict import yaml_complaint
 from gitfed.sim.server.world import key_of
 from gitfed.sim.store import Record
 from gitfed.text import yaml
+from gitfed.text.build import YamlError
 
 Body = dict[str, Any]
 
@@ -81,18 +82,8 @@ def applied(call: Call, data: bytes) -> Outcome:
     live = forms.view(record, call.kind) if record else None
     if record is None and call.subresource:
         raise missing(call)
-    schema = call.kind.schema or managed.OPEN
-    merged = managed.apply(
-        live,
-        config,
-        call.writer(),
-        schema,
-        name=call.name,
-        namespace=call.namespace,
-        force=call.options.force,
-        reset=call.reset(),
-        convert=call.convert(),
-    )
+    force, reset, convert = call.options.force, call.reset(), call.convert()
+    merged = managed.apply(live, config, call.writer(), call.schema(), force=force, reset=reset, convert=convert)
     body, wrong, _ = decode.read(call.kind, merged)
     if wrong:
         raise status.untyped(wrong[0])
@@ -124,7 +115,7 @@ def finish_create(call: Call, body: Body) -> Outcome:
     if kind.has_generation:
         meta["generation"] = 1
     body = kind.prepare_create({**body, "metadata": meta}, ctx)
-    _refuse_invalid(call, body, _creation_errors(kind, body))
+    refuse_invalid(call, body, _creation_errors(kind, body))
     call.warnings.extend(kind.warnings(body, None))
     if kind.allocate is not None:
         body = kind.allocate(body, None, ctx)
@@ -175,7 +166,7 @@ def finish_update(call: Call, record: Record, live: Body, body: Body) -> Outcome
     else:
         body = kind.prepare_update(body, live, ctx)
     body = _with_generation(kind, body, live)
-    _refuse_invalid(call, body, _update_errors(call, body, live))
+    refuse_invalid(call, body, _update_errors(call, body, live))
     call.warnings.extend(kind.warnings(body, live))
     if kind.allocate is not None and not call.subresource:
         body = kind.allocate(body, live, ctx)
@@ -223,12 +214,9 @@ def _check_version(call: Call, body: Body, record: Record) -> Body:
     return body
 
 
-_KEPT: Final = ("deletionTimestamp",)
-
-
 def _with_server_fields(body: Body, live: Body) -> Body:
     """What an update may leave out and cannot change: uid, creation and deletion times, generation."""
-    meta, before = dict(body["metadata"]), live["metadata"]
+    meta, before = {k: v for k, v in body["metadata"].items() if k != "selfLink"}, live["metadata"]
     if not meta.get("uid"):
         meta["uid"] = before["uid"]
     meta["creationTimestamp"] = before["creationTimestamp"]
@@ -286,8 +274,7 @@ def same(one: Body, other: Body) -> bool:
 
 
 def _owned(call: Call, live: Body | None, body: Body) -> Body:
-    schema = call.kind.schema or managed.OPEN
-    return managed.update(live, body, call.writer(), schema, reset=call.reset(), convert=call.convert())
+    return managed.update(live, body, call.writer(), call.schema(), reset=call.reset(), convert=call.convert())
 
 
 def _without(body: Body, key: str) -> Body:
@@ -367,7 +354,7 @@ def _deduplicated(call: Call, body: Body) -> Body:
     return {**body, "metadata": {**body["metadata"], "ownerReferences": list(kept.values())}}
 
 
-def _refuse_invalid(call: Call, body: Body, errors: list[status.FieldError]) -> None:
+def refuse_invalid(call: Call, body: Body, errors: list[status.FieldError]) -> None:
     kind = call.kind
     if kind.custom and body["kind"] != kind.kind:
         complaint = status.invalid_value("kind", body["kind"], f"must be {kind.kind}")
@@ -397,7 +384,7 @@ def _yaml_config(call: Call, data: bytes) -> Any:
     text = data.decode("utf-8", "replace")
     try:
         value = yaml.load_one_lenient(text)
-    except yaml.YamlError as error:
+    except YamlError as error:
         raise status.bad_request(f"error decoding YAML: {yaml_complaint(error)}") from None
     repeated = strict.yaml_duplicates(data)
     if repeated and call.options.validation == "Strict":
@@ -454,7 +441,11 @@ def apply_patch(kind: Kind, live: Body, value: Any, content_type: str) -> Body:
         elif content_type == MERGE_PATCH:
             result = patch.merge_patch(live, value)
         else:
-            result = patch.strategic_merge(live, value, kind.schema or managed.OPEN)
+            node = kind.schema or schema.OPEN
+            result = patch.strategic_merge(live, value, node)
+            misfit = patch.misfit(node, result)
+            if misfit:
+                raise _bad_result(value, result, content_type, misfit)
     except patch.PatchError as error:
         raise _patch_refusal(error, value) from None
     if not isinstance(result, dict):
