@@ -133,7 +133,7 @@ class _Reader:
         if not isinstance(kind, str) or not _KIND.fullmatch(kind):
             self.error(place(("kind",)), f"{_shown(kind)} is not a kind", "like Deployment")
             return
-        if kind.endswith("List") and "items" in value and "metadata" not in value.get("spec", {}):
+        if kind.endswith("List") and "items" in value:
             self.items(value["items"], index, path, place)
             return
         group = group_of(api_version)

@@ -30,7 +30,7 @@ def read(model: type[Declared], body: Mapping[str, Any], place: Place) -> tuple[
     try:
         declared = model.read(body)
     except ValidationError as error:
-        details = error.errors(include_url=False)
+        details = [detail for detail in error.errors(include_url=False) if not _is_echo(detail)]
         problems = [_problem(model, detail, place) for detail in details]
         unknown = [detail["loc"] for detail in details if detail["type"] == "extra_forbidden"]
         if len(unknown) == len(details):
@@ -64,6 +64,11 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
     return f"did you mean {close[0]}?" if close else ""
 
 
+def _is_echo(detail: Any) -> bool:
+    """A list whose items were all refused is reported as too short as well."""
+    return detail["type"] == "too_short" and bool(detail.get("input"))
+
+
 def _findings(declared: Declared, place: Place) -> list[Problem]:
     return [Problem(place(f.path), f.message, f.hint, f.severity) for f in declared.findings()]
 
@@ -90,7 +95,7 @@ def _problem(model: type[BaseModel], detail: Any, place: Place) -> Problem:
         case "int_type" | "int_from_float" | "int_parsing":
             message = f"{name} must be a whole number"
         case "literal_error":
-            message = f"{name} must be {context['expected'].replace(chr(39), '')}, not {_json(value)}"
+            message = f"{name} must be {_choices(context['expected'])}, not {_json(value)}"
         case "greater_than_equal":
             message = f"{name} is {value}, it must be at least {context['ge']}"
         case "less_than_equal":
@@ -110,6 +115,11 @@ def _problem(model: type[BaseModel], detail: Any, place: Place) -> Problem:
         case _:
             message = f"{name}: {detail['msg']}"
     return Problem(origin, message, hint)
+
+
+def _choices(expected: str) -> str:
+    """`'', 'a' or 'b'` → `empty, a or b`"""
+    return expected.replace("''", "empty").replace("'", "")
 
 
 def _json(value: Any) -> str:

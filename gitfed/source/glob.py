@@ -28,7 +28,8 @@ class Patterns:
 
 
 def compile_all(texts: Iterable[str]) -> Patterns:
-    return Patterns(tuple(_compiled(text) for text in texts))
+    compiled = (_compiled(text) for text in texts)
+    return Patterns(tuple(pattern for pattern in compiled if pattern))
 
 
 def _compiled(text: str) -> tuple[re.Pattern[str] | None, ...]:
@@ -45,12 +46,13 @@ def _matches(pattern: Sequence[re.Pattern[str] | None], names: Sequence[str]) ->
     """`reached[i]`: the pattern so far can end just before names[i]."""
     reached = {0}
     count = len(names)
-    for part in pattern:
+    for position, part in enumerate(pattern):
+        if part is None and position == len(pattern) - 1:
+            return min(reached) < count  # `a/**` needs something below `a`
         if part is None:
             reached = set(range(min(reached), count + 1))
         else:
             reached = {i + 1 for i in reached if i < count and part.match(names[i])}
         if not reached:
             return False
-    # A pattern that ends at a folder covers what is in it; `a/**` needs something below `a`.
-    return count in reached or (pattern[-1] is not None and bool(reached))
+    return True  # a pattern that ends at a folder covers what is in it

@@ -6,7 +6,6 @@ policy waits for and that do not exist.
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from collections.abc import Iterator
 
@@ -26,7 +25,6 @@ def check(snapshot: RepoSnapshot) -> tuple[Problem, ...]:
         *_ties(snapshot),
         *_missing_overrides(snapshot),
         *_selects_nothing(snapshot),
-        *_hidden_clusters(snapshot),
     ]
     return tuple(sorted(set(found)))
 
@@ -38,6 +36,8 @@ def _unknown_clusters(snapshot: RepoSnapshot) -> Iterator[Problem]:
     for declared, path, name in _named_clusters(snapshot):
         if name not in snapshot.clusters:
             hint = declare.did_you_mean(name, snapshot.clusters)
+            if any(character in name for character in "*?["):
+                hint = "names have no wildcards: use a labelSelector"
             yield _warning(declared, f"{declare.dotted(path)} names the cluster {name}, which is not declared", hint)
 
 
@@ -167,14 +167,6 @@ def _why_nothing(wanted: ResourceSelector, own: str, snapshot: RepoSnapshot) -> 
         names = {m.key.name for m in snapshot.manifests.values() if m.key.kind == wanted.kind}
         return declare.did_you_mean(wanted.name, names - {wanted.name})
     return ""
-
-
-def _hidden_clusters(snapshot: RepoSnapshot) -> Iterator[Problem]:
-    """Patterns of `exclude` that look like a cluster's labels are a frequent slip; names with wildcards never match."""
-    for declared, path, name in _named_clusters(snapshot):
-        if re.search(r"[*?\[]", name):
-            message = f"{declare.dotted(path)}: {name} is taken as a name, wildcards are not known"
-            yield _warning(declared, message, "use a labelSelector")
 
 
 def _warning(declared: Declared, message: str, hint: str = "") -> Problem:

@@ -1,7 +1,7 @@
 """What the last reads found out, so that a push that changes one file costs one file.
 
 Results are kept by (path, blob id): an unchanged file gives the very same `Manifest` objects again, and later stages
-can compare with `is`. Two generations are kept, so that reading two commits in turn (`diff`) forgets neither.
+can compare with `is`. Some generations are kept, so that reading two commits in turn (`diff`) forgets neither.
 """
 
 from __future__ import annotations
@@ -15,6 +15,8 @@ from gitfed.source import content, glob, parse
 from gitfed.source.content import FileContent
 from gitfed.source.parse import ParseCache
 
+_GENERATIONS = 2
+
 
 class Memory:
     """One reader's memory. Not shared between threads."""
@@ -22,7 +24,7 @@ class Memory:
     def __init__(self, disk: ParseCache | None = None) -> None:
         self._disk = disk
         self._new: dict[tuple[str, str], FileContent] = {}
-        self._old: dict[tuple[str, str], FileContent] = {}
+        self._old: tuple[dict[tuple[str, str], FileContent], ...] = ()
         self._held: dict[tuple[str, str, str], FileContent] = {}
         self._scoped: dict[int, tuple[Manifest, Manifest]] = {}
         self._patterns: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
@@ -35,7 +37,7 @@ class Memory:
 
     def rotate(self) -> None:
         """A new read begins."""
-        self._old, self._new = self._new, {}
+        self._old, self._new = (self._new, *self._old)[:_GENERATIONS], {}
         if len(self._held) > 10_000:
             self._held.clear()
 
@@ -44,7 +46,7 @@ class Memory:
         key = (path, blob_id)
         known = self._new.get(key)
         if known is None:
-            known = self._old.get(key)
+            known = next((old[key] for old in self._old if key in old), None)
             if known is None:
                 known = self._understand(path, blob_id, load)
             self._new[key] = known

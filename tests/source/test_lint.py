@@ -1,0 +1,131 @@
+"""What is suspicious although it is valid."""
+
+from __future__ import annotations
+
+import pytest
+
+from gitfed.source import lint, repo
+from tests.source.trees import tree
+
+_FLEET = "".join(
+    "---\napiVersion: cluster.karmada.io/v1alpha1\nkind: Cluster\n"
+    f"metadata: {{name: {name}}}\nspec: {{syncMode: Push}}\n"
+    for name in ("eu-1", "us-1")
+)
+_WEB = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web, namespace: shop, labels: {app: web}}\n"
+
+
+def policy(name: str, spec: str, *, kind: str = "PropagationPolicy", selector: str = "name: web") -> str:
+    namespace = "" if kind.startswith("Cluster") else ", namespace: shop"
+    return (
+        f"apiVersion: policy.karmada.io/v1alpha1\nkind: {kind}\nmetadata: {{name: {name}{namespace}}}\n"
+        f"spec:\n  resourceSelectors: [{{apiVersion: apps/v1, kind: Deployment, {selector}}}]\n{spec}"
+    )
+
+
+def warnings(*policies: str, fleet: str = _FLEET) -> list[str]:
+    files = {f"p{i}.yaml": text for i, text in enumerate(policies)}
+    snapshot = repo.read(tree({"fleet.yaml": fleet or "# none", "web.yaml": _WEB, **files}))
+    assert snapshot.problems == ()
+    return [str(problem) for problem in lint.check(snapshot)]
+
+
+@pytest.mark.parametrize(
+    ("kind", "spec", "message"),
+    [
+        (
+            "PropagationPolicy",
+            "  placement: {clusterAffinity: {clusterNames: [eu-1, us-2]}}\n",
+            "spec.placement.clusterAffinity.clusterNames[1] names the cluster us-2, which is not declared "
+            "(did you mean us-1?)",
+        ),
+        (
+            "PropagationPolicy",
+            "  placement: {clusterAffinities: [{affinityName: a, exclude: [mars]}]}\n",
+            "spec.placement.clusterAffinities[0].exclude[0] names the cluster mars, which is not declared",
+        ),
+        (
+            "ClusterPropagationPolicy",
+            "  placement: {replicaScheduling: {weightPreference: {staticWeightList: "
+            "[{targetCluster: {clusterNames: [mars]}, weight: 1}]}}}\n",
+            "spec.placement.replicaScheduling.weightPreference.staticWeightList[0].targetCluster.clusterNames[0] "
+            "names the cluster mars, which is not declared",
+        ),
+        (
+            "PropagationPolicy",
+            "  suspension: {dispatchingOnClusters: {clusterNames: [mars]}}\n",
+            "spec.suspension.dispatchingOnClusters.clusterNames[0] names the cluster mars, which is not declared",
+        ),
+        (
+            "OverridePolicy",
+            "  overrideRules: [{targetCluster: {clusterNames: [mars]}, overriders: {}}]\n",
+            "spec.overrideRules[0].targetCluster.clusterNames[0] names the cluster mars, which is not declared",
+        ),
+        (
+            "PropagationPolicy",
+            "  dependentOverrides: [images]\n",
+            "spec.dependentOverrides[0] names the OverridePolicy images, which does not exist",
+        ),
+        (
+            "ClusterPropagationPolicy",
+            "  dependentOverrides: [images]\n",
+            "spec.dependentOverrides[0] names the ClusterOverridePolicy images, which does not exist",
+        ),
+    ],
+)
+def test_names_of_nothing_are_told(kind: str, spec: str, message: str) -> None:
+    assert warnings(policy("p", spec, kind=kind)) == [f"p0.yaml:1:1: warning: {message}"]
+
+
+def test_a_repository_without_clusters_knows_no_unknown_ones() -> None:
+    assert warnings(policy("p", "  placement: {clusterAffinity: {clusterNames: [mars]}}\n"), fleet="") == []
+
+
+def test_wildcards_in_cluster_names_are_told() -> None:
+    found = warnings(policy("p", '  placement: {clusterAffinity: {clusterNames: ["eu-*"]}}\n'))
+    assert found == [
+        "p0.yaml:1:1: warning: spec.placement.clusterAffinity.clusterNames[0] names the cluster eu-*, "
+        "which is not declared (names have no wildcards: use a labelSelector)"
+    ]
+
+
+def test_policies_that_tie_over_a_name_are_told() -> None:
+    assert warnings(policy("b", ""), policy("a", "")) == [
+        "p0.yaml:1:1: warning: PropagationPolicy shop/a selects Deployment/shop/web by name too, with equal "
+        "priority, and wins by its name (set spec.priority, or select it once)"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (policy("a", ""), policy("b", "  priority: 1\n")),
+        (policy("a", ""), policy("b", "", selector="labelSelector: {matchLabels: {app: web}}")),
+        (policy("a", ""), policy("a", "", kind="ClusterPropagationPolicy")),
+    ],
+    ids=["priorities differ", "one by label", "the namespaced kind always wins"],
+)
+def test_policies_that_do_not_tie_are_fine(one: str, other: str) -> None:
+    assert warnings(one, other) == []
+
+
+@pytest.mark.parametrize(
+    ("selector", "message"),
+    [
+        ("name: wep", "spec.resourceSelectors[0] selects nothing: no Deployment shop/wep (did you mean web?)"),
+        (
+            "labelSelector: {matchLabels: {app: db}}",
+            "spec.resourceSelectors[0] selects nothing: no Deployment shop",
+        ),
+    ],
+)
+def test_selectors_that_match_nothing_are_told(selector: str, message: str) -> None:
+    assert warnings(policy("p", "", selector=selector)) == [f"p0.yaml:1:1: warning: {message}"]
+
+
+def test_a_selector_of_another_version_is_told_which_one_there_is() -> None:
+    text = policy("p", "", kind="ClusterOverridePolicy").replace("apps/v1", "apps/v1beta1")
+    assert warnings(text) == [
+        "p0.yaml:1:1: warning: spec.resourceSelectors[0] selects nothing: no Deployment web "
+        "(the repository has it as apps/v1)"
+    ]
