@@ -120,10 +120,12 @@ class _Run:
         strict: bool = False,
     ) -> None:
         inside = owned if owned or place == () else None  # an empty record: the map is one value, and ours
+        shared = 0
         for name, value in want.items():
             if value is None:
                 continue
             found = have.get(name)
+            shared += found is not None
             if (
                 found is not None
                 and value == found
@@ -145,7 +147,7 @@ class _Run:
         if strict:
             for name in have.keys() - want.keys():
                 self.found((*place, name), have[name], _ABSENT)
-        elif inside:
+        elif inside and len(have) > shared:
             self.removed_members(want, have, place, inside)
 
     def missing(self, value: Any, place: Pointer, child: Any) -> None:
@@ -182,7 +184,8 @@ class _Run:
         for key, (index, item) in wanted.items():
             here = (*place, str(index))
             if key in present:
-                self.value(item, present[key][1], here, ours.get(key, None if owned is None else _NOTHING_OWNED))
+                if item != present[key][1]:  # most items are equal, and this is much faster than walking them
+                    self.value(item, present[key][1], here, ours.get(key, None if owned is None else _NOTHING_OWNED))
             else:
                 self.found(here, _ABSENT, item)
         for key in ours:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 Owned = Mapping[str, Any]
@@ -64,7 +65,7 @@ def shape(kind: str, place: Sequence[str], owned: Owned | None) -> Shape:
         return forced
     for witness in owned or ():
         if witness.startswith("k:"):
-            return Shape(tuple(sorted(json.loads(witness[2:]))))
+            return Shape(tuple(_key(witness)))
         if witness.startswith("v:"):
             return Shape(is_set=True)
     if owned is not None and not owned:
@@ -82,9 +83,9 @@ def by_key(items: Sequence[Any], keys: tuple[str, ...]) -> dict[tuple[Any, ...],
     """(position, item) by key; None if an item is no map or two have the same key, so that only position tells."""
     found: dict[tuple[Any, ...], tuple[int, Any]] = {}
     for index, item in enumerate(items):
-        if not isinstance(item, Mapping):
+        if not isinstance(item, dict):
             return None
-        found[tuple(item.get(key, _DEFAULTS.get(key)) for key in keys)] = (index, item)
+        found[tuple([item.get(key, _DEFAULTS.get(key)) for key in keys])] = (index, item)
     return found if len(found) == len(items) else None
 
 
@@ -93,6 +94,12 @@ def owned_items(owned: Owned | None, keys: tuple[str, ...]) -> dict[tuple[Any, .
     found: dict[tuple[Any, ...], Owned] = {}
     for witness, inside in (owned or {}).items():
         if witness.startswith("k:"):
-            key = json.loads(witness[2:])
-            found[tuple(key.get(name, _DEFAULTS.get(name)) for name in keys)] = inside
+            key = _key(witness)
+            found[tuple([key.get(name, _DEFAULTS.get(name)) for name in keys])] = inside
     return found
+
+
+@lru_cache(maxsize=16384)
+def _key(witness: str) -> Mapping[str, Any]:
+    """`k:{"name":"app"}` → {"name": "app"}, members sorted. The same few hundred texts come again for every object."""
+    return dict(sorted(json.loads(witness[2:]).items()))

@@ -16,8 +16,8 @@ from typing import Any, TypeAlias
 Pointer: TypeAlias = tuple[str, ...]
 
 _ESCAPE = re.compile(r"~(?![01])")
-_INDEX = re.compile(r"0|[1-9]\d*")
-_NEGATIVE_INDEX = re.compile(r"-[1-9]\d*")
+_INDEX = re.compile(r"0|[1-9][0-9]*")
+_NEGATIVE_INDEX = re.compile(r"-[1-9][0-9]*")
 
 
 class PointerError(ValueError):
