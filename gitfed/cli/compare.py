@@ -1,13 +1,14 @@
 """Two plans side by side: placement before → after, and manifests grouped by the same difference.
 
 A change to forty clusters is printed once, with the forty names. Which clusters get which body is known from the
-render classes, so no body is compared twice.
+render classes, so no body is compared twice; bodies that differ elsewhere but change alike (one has two replicas, one
+has three, both get a new image) are one difference too.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from gitfed.cli import bodies, matrix, names
 from gitfed.model.base import Body, ClusterName, ObjectKey
@@ -22,6 +23,9 @@ class Difference:
     clusters: tuple[ClusterName, ...]
     before: Body | None
     after: Body | None
+    """The sides of the first cluster, masked."""
+    hunks: tuple[str, ...]
+    """What differs, as a unified diff without its two title lines."""
 
     @property
     def verb(self) -> str:
@@ -53,8 +57,8 @@ def placement(base: Plan, head: Plan) -> list[matrix.Row]:
     return rows
 
 
-def manifests(base: Plan, head: Plan) -> Iterator[Difference]:
-    """Sorted by object, then by first cluster. `Secret`s are not masked yet."""
+def manifests(base: Plan, head: Plan, *, show_secrets: bool = False) -> Iterator[Difference]:
+    """Sorted by object, then by first cluster."""
     for key in sorted(base.rendered.keys() | head.rendered.keys()):
         old, new = _by_cluster(base.rendered.get(key, ())), _by_cluster(head.rendered.get(key, ()))
         groups: dict[tuple[str, str], list[ClusterName]] = {}
@@ -62,17 +66,29 @@ def manifests(base: Plan, head: Plan) -> Iterator[Difference]:
             sides = tuple(side[cluster].digest if cluster in side else "" for side in (old, new))
             if sides[0] != sides[1]:
                 groups.setdefault((sides[0], sides[1]), []).append(cluster)
+        alike: dict[tuple[str, tuple[str, ...]], Difference] = {}
         for clusters in sorted(groups.values()):
-            before, after = old.get(clusters[0]), new.get(clusters[0])
-            yield Difference(key, tuple(clusters), before.body if before else None, after.body if after else None)
+            one = _difference(key, clusters, old, new, show_secrets=show_secrets)
+            known = alike.get((one.verb, one.hunks))
+            together = tuple(sorted(known.clusters + one.clusters)) if known else one.clusters
+            alike[one.verb, one.hunks] = replace(known or one, clusters=together)
+        yield from alike.values()
 
 
-def texts(difference: Difference, *, show_secrets: bool) -> tuple[str, str]:
-    """Both sides as YAML, masked unless asked otherwise."""
-    before, after = difference.before, difference.after
+def _difference(
+    key: ObjectKey,
+    clusters: Sequence[ClusterName],
+    old: Mapping[ClusterName, RenderedManifest],
+    new: Mapping[ClusterName, RenderedManifest],
+    *,
+    show_secrets: bool,
+) -> Difference:
+    before = old[clusters[0]].body if clusters[0] in old else None
+    after = new[clusters[0]].body if clusters[0] in new else None
     if not show_secrets:
         before, after = bodies.masked(before, after)
-    return bodies.text(before), bodies.text(after)
+    hunks = bodies.unified(bodies.text(before), bodies.text(after), "", "")[2:]
+    return Difference(key, tuple(clusters), before, after, tuple(hunks))
 
 
 def _by_cluster(classes: tuple[RenderedManifest, ...]) -> Mapping[ClusterName, RenderedManifest]:

@@ -68,7 +68,7 @@ def command(revisions: str, inputs: options.Inputs, credentials: options.Credent
         return _against_clusters(inputs, credentials, output)
     sides = _sides(revisions, inputs)
     rows = compare.placement(sides.base, sides.head)
-    found = list(compare.manifests(sides.base, sides.head))
+    found = list(compare.manifests(sides.base, sides.head, show_secrets=output.show_secrets))
     wrong = load.tell(sides.head.problems)
     if not rows and not found:
         click.echo(f"No differences between {sides.titles[0]} and {sides.titles[1]}.", err=True)
@@ -130,7 +130,7 @@ def _base(opened: daemon_inputs.Opened, name: str, head: Commit, *, common: bool
 
 def show(sides: Sides, rows: list[matrix.Row], found: list[compare.Difference], output: options.Output) -> None:
     if output.format in ("json", "yaml"):
-        structured.echo(document(sides, found, show_secrets=output.show_secrets), output.format)
+        structured.echo(document(sides, found), output.format)
     elif output.format == "md":
         click.echo(comment(sides, rows, found), nl=False)
     elif output.format == "name":
@@ -159,14 +159,14 @@ def _text(sides: Sides, rows: list[matrix.Row], found: list[compare.Difference],
             click.echo(line, color=True)
     command = external.program()
     if command and found:
-        external.run(command, _files(found, output))
+        external.run(command, _files(found))
         return
     if found:
         click.echo(paint.strong("Manifests"), color=True)
     of = len({*sides.base.clusters, *sides.head.clusters})
     for item in found:
         click.echo(f"{paint.strong(title(item))}  {where(item, of, wide=output.format == 'wide')}", color=True)
-        for line in lines(item, sides.titles, show_secrets=output.show_secrets):
+        for line in lines(item, sides.titles):
             click.echo(bodies.painted(line, paint), color=True)
 
 
@@ -183,18 +183,15 @@ def where(item: compare.Difference, of: int, *, wide: bool = False) -> str:
     return f"same in {every}{len(item.clusters)} clusters: {plain.clean(listed)}"
 
 
-def lines(item: compare.Difference, titles: tuple[str, str], *, show_secrets: bool) -> list[str]:
-    before, after = compare.texts(item, show_secrets=show_secrets)
+def lines(item: compare.Difference, titles: tuple[str, str]) -> list[str]:
+    """A unified diff with its two title lines."""
     name = plain.clean(str(item.key))
-    return bodies.unified(
-        before,
-        after,
-        f"{titles[0]}/{name}" if item.before is not None else "/dev/null",
-        f"{titles[1]}/{name}" if item.after is not None else "/dev/null",
-    )
+    old = f"{titles[0]}/{name}" if item.before is not None else "/dev/null"
+    new = f"{titles[1]}/{name}" if item.after is not None else "/dev/null"
+    return [f"--- {old}", f"+++ {new}", *item.hunks]
 
 
-def _files(found: list[compare.Difference], output: options.Output) -> list[tuple[str, str, str]]:
+def _files(found: list[compare.Difference]) -> list[tuple[str, str, str]]:
     files = []
     for number, item in enumerate(found):
         key = item.key
@@ -204,15 +201,12 @@ def _files(found: list[compare.Difference], output: options.Output) -> list[tupl
         # Names of objects are foreign text; a file name must stay inside its folder.
         name = re.sub(r"[^A-Za-z0-9._-]", "_", ".".join(part for part in parts if part))[:200]
         files.append(
-            (
-                f"{name}" if name.strip(".") else f"object-{number}",
-                *compare.texts(item, show_secrets=output.show_secrets),
-            )
+            (name if name.strip(".") else f"object-{number}", bodies.text(item.before), bodies.text(item.after))
         )
     return files
 
 
-def document(sides: Sides, found: list[compare.Difference], *, show_secrets: bool) -> dict[str, Any]:
+def document(sides: Sides, found: list[compare.Difference]) -> dict[str, Any]:
     placement = []
     for key in sorted(sides.base.bindings.keys() | sides.head.bindings.keys()):
         old, new = sides.base.bindings.get(key), sides.head.bindings.get(key)
@@ -239,7 +233,7 @@ def document(sides: Sides, found: list[compare.Difference], *, show_secrets: boo
                 "name": item.key.name,
                 "clusters": list(item.clusters),
                 "change": item.verb,
-                "diff": "\n".join(lines(item, sides.titles, show_secrets=show_secrets)),
+                "diff": "\n".join(lines(item, sides.titles)),
             }
             for item in found
         ],
@@ -262,7 +256,7 @@ def comment(sides: Sides, rows: list[matrix.Row], found: list[compare.Difference
     objects = [f"- {markdown.code(title(item))} {markdown.code(where(item, of))}" for item in found]
     full = []
     for item in found:
-        block = markdown.fence(lines(item, sides.titles, show_secrets=False), "diff")
+        block = markdown.fence(lines(item, sides.titles), "diff")
         full += [*markdown.details(f"{markdown.code(title(item))} {markdown.code(where(item, of))}", block), ""]
     total = markdown.escape(_totals(rows, found)) if rows or found else "No differences."
     tables = placement if rows else []

@@ -12,7 +12,8 @@ from collections.abc import Iterable, Sequence
 
 from gitfed.cli import plain
 
-_PUNCTUATION = re.compile(r"[!-/:-@\[-`{-~]")
+_PUNCTUATION = re.compile(r"[!-+\--/:<-@\[-`{-~]")
+"""ASCII punctuation but the comma and the semicolon, which begin nothing."""
 
 
 def escape(text: str) -> str:

@@ -10,6 +10,8 @@ from gitfed.model.base import Problem
 from gitfed.model.plan import Binding, Change, FieldChange, Plan
 
 SCHEMA = "gitfed.io/plan/v1"
+POLICIES = ("PropagationPolicy", "ClusterPropagationPolicy")
+"""What stands in `Binding.policy` for a Namespace that goes everywhere by itself is no policy to others."""
 
 
 def document(plan: Plan) -> dict[str, Any]:
@@ -54,7 +56,7 @@ def binding(item: Binding) -> dict[str, Any]:
             "name": item.key.name,
         },
         "policy": None
-        if item.policy is None
+        if item.policy is None or item.policy.kind not in POLICIES
         else {"kind": item.policy.kind, "namespace": item.policy.namespace, "name": item.policy.name},
         "clusters": [
             {"name": share.cluster, "replicas": share.replicas, "components": []} for share in sorted(item.shares)

@@ -251,10 +251,7 @@ def fleet_of_file(path: Path, repo: RepoSnapshot) -> FleetSnapshot:
         if one.name in found:
             raise InputError(f"{place}: a second Cluster {one.name}")
         found[one.name] = one
-    taken = [one.last_transition for item in found.values() for one in item.conditions if one.last_transition]
-    ref = FactsRef(
-        f"file {path.name}", taken_at=max(map(_utc, taken), default=None), digest=hashlib.sha256(content).hexdigest()
-    )
+    ref = FactsRef(f"file {path.name}", digest=hashlib.sha256(content).hexdigest())
     return FleetSnapshot(ref, _completed(found, repo))
 
 
@@ -396,7 +393,3 @@ def _called(document: object) -> str:
         return "this"
     kind = document.get("kind")
     return f"{kind} of {document.get('apiVersion')}" if isinstance(kind, str) else "an object without kind"
-
-
-def _utc(when: datetime) -> datetime:
-    return when if when.tzinfo else when.replace(tzinfo=UTC)
