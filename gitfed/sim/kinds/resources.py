@@ -1,8 +1,8 @@
 """Amounts of resources: rounding, comparing, and what a pod needs in total.
 
 Maps of amounts (`{"cpu": "250m", "memory": "1Gi"}`) stay maps of canonical text; they become numbers only to be
-compared or added. A pod needs, for each resource, the larger of what its containers need together and what its greatest init
-container needs beside the sidecars started before it.
+compared or added. A pod needs, for each resource, the larger of what its containers need together and what its greatest
+init container needs beside the sidecars started before it.
 
 Kubernetes: PodRequests and PodLimits of component-helpers; SetDefaults_ResourceList.
 """
@@ -11,38 +11,32 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from fractions import Fraction
-from functools import lru_cache
-from math import ceil
 
 from gitfed.sim.kinds import fields
-from gitfed.sim.kinds._quantity import Quantity, parse
 from gitfed.sim.kinds.fields import Body
+from gitfed.text import quantity
 
-__all__ = ["Quantity", "add", "of_pod", "parse", "quantity", "rounded", "value"]
+_NANO = 10**9
 
 
-@lru_cache(maxsize=4096)
-def quantity(text: str | int | float) -> Quantity:
+def value(amount: str | int | float) -> Fraction:
     """The number behind a stored amount."""
-    return parse(text)
-
-
-def value(text: str | int | float) -> Fraction:
-    return quantity(text).value
+    return Fraction(quantity.parse(amount).nano, _NANO)
 
 
 def rounded(amounts: Body) -> Body:
     """Amounts rounded up to thousandths, the smallest the server stores; the same map if nothing is finer."""
-    fine = {name: amount for name, amount in amounts.items() if (value(amount) * 1000).denominator != 1}
+    fine = {name: amount for name, amount in amounts.items() if quantity.parse(amount).nano % 10**6}
     if not fine:
         return amounts
     return {**amounts, **{name: _rounded(amount) for name, amount in fine.items()}}
 
 
 def _rounded(amount: str) -> str:
-    found = quantity(amount)
-    milli = ceil(abs(found.value) * 1000)
-    return str(Quantity(Fraction(milli if found.value > 0 else -milli, 1000), found.family))
+    found = quantity.parse(amount)
+    # Away from zero, as the server does.
+    milli = -(-abs(found.nano) // 10**6)
+    return str(quantity.Quantity(milli * 10**6 * (1 if found.nano > 0 else -1), found.format))
 
 
 def add(left: Body, right: Body) -> Body:
@@ -54,10 +48,7 @@ def add(left: Body, right: Body) -> Body:
 
 
 def _sum(amounts: Iterable[str]) -> str:
-    parts = [quantity(amount) for amount in amounts]
-    # Kubernetes: a zero takes over the family of what is added to it.
-    family = next((part.family for part in parts if part.value), parts[0].family)
-    return str(Quantity(sum((part.value for part in parts), Fraction(0)), family))
+    return str(quantity.total(quantity.parse(amount) for amount in amounts))
 
 
 def _larger(left: Body, right: Body) -> Body:

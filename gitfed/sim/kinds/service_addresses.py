@@ -262,7 +262,7 @@ def _node_ports(spec: Body, before: Body | None, others: list[Body], name: str) 
 def _asked(spec: Body, key: int) -> int:
     """A number given for the same port under another protocol."""
     asked = (port.get("nodePort") for port in fields.items(spec, "ports") if port.get("port") == key)
-    return next((number for number in asked if number), 0)
+    return int(next((number for number in asked if number), 0))
 
 
 def _used(spec: Body) -> set[int]:

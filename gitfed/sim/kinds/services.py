@@ -54,9 +54,9 @@ def _default_spec(spec: Body) -> Body:
     spec = pod_defaults.fill(spec, sessionAffinity="None", type="ClusterIP")
     if spec["sessionAffinity"] == "None":
         spec = fields.without(spec, "sessionAffinityConfig")
-    elif spec["sessionAffinity"] == "ClientIP":
-        if fields.obj(spec, "sessionAffinityConfig", "clientIP").get("timeoutSeconds") is None:
-            spec = {**spec, "sessionAffinityConfig": {"clientIP": {"timeoutSeconds": 10800}}}
+    seconds = fields.obj(spec, "sessionAffinityConfig", "clientIP").get("timeoutSeconds")
+    if spec["sessionAffinity"] == "ClientIP" and seconds is None:
+        spec = {**spec, "sessionAffinityConfig": {"clientIP": {"timeoutSeconds": 10800}}}
     spec = pod_defaults.each(spec, "ports", _default_port)
     if _is_reachable(spec):
         spec = pod_defaults.fill(spec, externalTrafficPolicy="Cluster")
@@ -291,9 +291,9 @@ def _validate_update(new: Body, old: Body) -> Errors:
         if name != before.get("loadBalancerClass"):
             errors += fields.invalid("spec.loadBalancerClass", name, "may not change once set")
     errors += _load_balancer_class(spec)
-    if needs_health_port(spec) and needs_health_port(before):
-        if spec.get("healthCheckNodePort") != before.get("healthCheckNodePort"):
-            errors += fields.forbidden("spec.healthCheckNodePort", "field is immutable")
+    health = (spec.get("healthCheckNodePort"), before.get("healthCheckNodePort"))
+    if needs_health_port(spec) and needs_health_port(before) and health[0] != health[1]:
+        errors += fields.forbidden("spec.healthCheckNodePort", "field is immutable")
     return errors
 
 
