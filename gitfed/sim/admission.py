@@ -1,7 +1,8 @@
 """Admission: what stands between a request and its object beside the kind's own rules.
 
-Namespaces must exist and take new content, custom kinds must not be going away, Pods get the resources of LimitRanges and must keep within
-them, and creations count against ResourceQuotas. (Kubernetes: NamespaceLifecycle, LimitRanger, ResourceQuota.)
+Namespaces must exist and take new content, custom kinds must not be going away, Pods get the resources of LimitRanges
+and must keep within them, and creations count against ResourceQuotas. (Kubernetes: NamespaceLifecycle, LimitRanger,
+ResourceQuota.)
 """
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
-"""What a fresh cluster holds: its namespaces, the service of its own API, roles that clients count on, two priority classes."""
+"""What a fresh cluster holds: its namespaces, the service of its own API, roles that clients count on, two priority
+classes."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """The cluster's API for code in the same process: controllers, faults, tests.
 
-Every call takes the same pipeline as a request over HTTP, as a user of the group ``system:masters``, without bytes in between. Resources are named
-``deployments.apps`` (``pods`` in the core group) and spoken of in their preferred version. Bodies that come back are shared with the
-store and must not be changed. Refusals are ``status.ApiError``.
+Every call takes the same pipeline as a request over HTTP, as a user of the group ``system:masters``, without bytes in
+between. Resources are named ``deployments.apps`` (``pods`` in the core group) and spoken of in their preferred
+version. Bodies that come back are shared with the store and must not be changed. Refusals are ``status.ApiError``.
 """
 
 from __future__ import annotations

@@ -17,7 +17,8 @@ from gitfed.sim.server.request import User
 from gitfed.sim.server.world import SystemClock, World
 
 TOKEN: Final = "admintoken"
-"""Of the user ``admin``, who may do everything. No secret: the cluster listens on loopback and lives as long as its process."""
+"""Of the user ``admin``, who may do everything. No secret: the cluster listens on loopback and lives as long as its
+process."""
 
 
 class Cluster:
@@ -63,7 +64,8 @@ class Cluster:
         return Client(self.world, manager)
 
     async def start(self, port: int = 0) -> str:
-        """The base address, ``http://127.0.0.1:PORT``. A cluster that was stopped may be started again and remembers everything."""
+        """The base address, ``http://127.0.0.1:PORT``. A cluster that was stopped may be started again and remembers
+        everything."""
         self._http = HttpServer(self.handler)
         self._url = f"http://127.0.0.1:{await self._http.start(port)}"
         return self._url

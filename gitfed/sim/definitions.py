@@ -1,7 +1,7 @@
 """Definitions of custom resources at work: names accepted, kinds served, instances removed with their definition.
 
-What a definition means is ``crd``'s business; this reacts to its changes, as the controllers inside a real API server do: after the
-answer to the writing request, and so usually before the client's next one.
+What a definition means is ``crd``'s business; this reacts to its changes, as the controllers inside a real API server
+do: after the answer to the writing request, and so usually before the client's next one.
 """
 
 from __future__ import annotations
@@ -80,9 +80,8 @@ class Definitions:
         """Names given up or taken matter to the other definitions of the group."""
         group = name.partition(".")[2]
         for body in self._others(name):
-            if body["spec"]["group"] == group:
-                if not self._accepted(body):
-                    self._look_later(body["metadata"]["name"])
+            if body["spec"]["group"] == group and not self._accepted(body):
+                self._look_later(body["metadata"]["name"])
 
     def _accepted(self, body: Body) -> bool:
         conditions = (body.get("status") or {}).get("conditions") or ()

@@ -1,8 +1,8 @@
 """The garbage collector: objects go with their owners.
 
-It follows every write and keeps two indexes, uid → object and owner's uid → dependents; work is one object at a time, decided from the
-present state and not from what happened (Kubernetes: the garbage collector of the controller manager). Owners of kinds that the cluster does not
-know are never taken for absent.
+It follows every write and keeps two indexes, uid → object and owner's uid → dependents; work is one object at a time,
+decided from the present state and not from what happened (Kubernetes: the garbage collector of the controller
+manager). Owners of kinds that the cluster does not know are never taken for absent.
 """
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
-"""The namespace controller: a deleted namespace is emptied, says in its conditions what remains, and goes when nothing does."""
+"""The namespace controller: a deleted namespace is emptied, says in its conditions what remains, and goes when
+nothing does."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 """Which kinds a cluster serves at the moment: the built-in ones, and those that definitions have added.
 
-Looked up by address (group, version, plural), by what objects call themselves (group and kind, for owner references) and by group for
-discovery. Custom kinds are replaced as a whole whenever their definition changes; ``generation`` counts that, for entity tags and caches.
+Looked up by address (group, version, plural), by what objects call themselves (group and kind, for owner references)
+and by group for discovery. Custom kinds are replaced as a whole whenever their definition changes; ``generation``
+counts that, for entity tags and caches.
 """
 
 from __future__ import annotations
@@ -12,7 +13,8 @@ from gitfed.sim.kind import Kind
 
 
 def version_order(version: str) -> tuple[int, int, int, str]:
-    """Sort key of versions, best first: v2, v1, v1beta2, v1beta1, v1alpha1, then others by name (Kubernetes: CompareKubeAwareVersionStrings)."""
+    """Sort key of versions, best first: v2, v1, v1beta2, v1beta1, v1alpha1, then others by name (Kubernetes:
+    CompareKubeAwareVersionStrings)."""
     digits = version[1:]
     for stage, word in ((1, "beta"), (0, "alpha")):
         major, found, minor = digits.partition(word)

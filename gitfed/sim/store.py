@@ -1,12 +1,13 @@
 """What a cluster remembers: objects, their versions, and who waits for changes.
 
-One counter numbers every write of the cluster (etcd's revision): it is the resourceVersion of the object written and of every list
-taken after it. Stored bodies are never changed; a write makes a new ``Record``. The events since the last ``forget`` are
-kept per collection, so a list of an earlier version is today's list with the later events undone, and a watch from a version is the rest of the
-log followed by what comes. Records remember how they were encoded, so a change is turned into JSON once however many watch it.
+One counter numbers every write of the cluster (etcd's revision): it is the resourceVersion of the object written and
+of every list taken after it. Stored bodies are never changed; a write makes a new ``Record``. The events since the
+last ``forget`` are kept per collection, so a list of an earlier version is today's list with the later events undone,
+and a watch from a version is the rest of the log followed by what comes. Records remember how they were encoded, so a
+change is turned into JSON once however many watch it.
 
-Nothing here knows of HTTP, kinds or rules: who may write what is decided in ``server/`` before it gets here. There is one thread
-(the event loop's) and no await, so every operation is atomic.
+Nothing here knows of HTTP, kinds or rules: who may write what is decided in ``server/`` before it gets here. There is
+one thread (the event loop's) and no await, so every operation is atomic.
 """
 
 from __future__ import annotations
@@ -72,7 +73,8 @@ class Event:
 
 
 class Subscription:
-    """A queue of what ``select`` made of each event (``None`` is dropped). Closed by the store when it falls too far behind."""
+    """A queue of what ``select`` made of each event (``None`` is dropped). Closed by the store when it falls too far
+    behind."""
 
     def __init__(self, collection: Collection, select: Callable[[Event], Any]) -> None:
         self._collection = collection

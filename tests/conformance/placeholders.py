@@ -1,11 +1,13 @@
 """Placeholders of recorded conversations: bound to a value at their first appearance, held to it from then on.
 
-``<uid:1>``, ``<rv:2>``, ``<time:3>``… stand for values of the server's choice. Comparing never renumbers answers; it walks the expected text and the
-real one together and binds. Every comparison works on a copy of the table, so that an attempt that fails binds nothing.
+``<uid:1>``, ``<rv:2>``, ``<time:3>``… stand for values of the server's choice. Comparing never renumbers answers; it
+walks the expected text and the real one together and binds. Every comparison works on a copy of the table, so that an
+attempt that fails binds nothing.
 """
 
 from __future__ import annotations
 
+import itertools
 import re
 from typing import Any, Final
 
@@ -79,7 +81,7 @@ def order_errors(table: Table) -> list[str]:
         numbered = sorted(
             (int(token[1:-1].partition(":")[2]), token) for token in table if token.startswith(f"<{kind}:")
         )
-        for (_, one), (_, other) in zip(numbered, numbered[1:], strict=False):
+        for (_, one), (_, other) in itertools.pairwise(numbered):
             before, after = key(table[one]), key(table[other])
             if before > after or (kind == "rv" and before == after):
                 errors.append(f"{one} is {table[one]} but {other} is {table[other]}")

@@ -1,4 +1,5 @@
-"""Holds a recorded conversation with a server: sends what was sent, compares what comes back, keeps watches open beside it."""
+"""Holds a recorded conversation with a server: sends what was sent, compares what comes back, keeps watches open
+beside it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Subresources that do something of their own: binding a Pod to a node, evicting it, making a service account's token."""
+"""Subresources that do something of their own: binding a Pod to a node, evicting it, making a service account's
+token."""
 
 from __future__ import annotations
 

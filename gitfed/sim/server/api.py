@@ -2,8 +2,9 @@
 
     who asks → as whom → may they → what address → which verb → read, write, delete, watch → in which form
 
-Everything is synchronous and in memory: a request sees one state of the cluster and its write is done when its answer is made. The HTTP
-side (``http.py``) only carries bytes; controllers and tests come in by ``handle`` as well, or by the typed doors of ``client.py``.
+Everything is synchronous and in memory: a request sees one state of the cluster and its write is done when its answer
+is made. The HTTP side (``http.py``) only carries bytes; controllers and tests come in by ``handle`` as well, or by
+the typed doors of ``client.py``.
 """
 
 from __future__ import annotations
@@ -165,14 +166,13 @@ class _Handler:
 
     def _form(self, *, listing: bool = False) -> Form:
         req = self._req
-        form = forms.negotiate(
+        return forms.negotiate(
             str(req.headers.get("Accept", "")),
             builtin=not self._kind.custom,
             listing=listing,
             include=req.first("includeObject"),
             pretty=request.truth(req.query.get("pretty")),
         )
-        return form
 
     # reading
 

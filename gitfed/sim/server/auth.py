@@ -1,6 +1,7 @@
 """Who is asking: static tokens, service accounts' tokens, nobody; and whom they may act as.
 
-A token that is not known is 401, no token at all is ``system:anonymous``. Impersonation needs the right to it, which is asked of the real user.
+A token that is not known is 401, no token at all is ``system:anonymous``. Impersonation needs the right to it, which
+is asked of the real user.
 """
 
 from __future__ import annotations

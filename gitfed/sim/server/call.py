@@ -44,7 +44,8 @@ class Call:
         return self.kind.schema or schema.OPEN
 
     def convert(self) -> Callable[[Body, str], tuple[Body, Schema] | None]:
-        """For owners who wrote an earlier version: a body of this kind's version in that one, and what it must look like there.
+        """For owners who wrote an earlier version: a body of this kind's version in that one, and what it must look
+        like there.
 
         Custom resources are only relabelled: whether they fit the other version is the question.
         """
@@ -65,7 +66,8 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a write came to: the object in the version of the call, and the stored record if one stands for exactly that."""
+    """What a write came to: the object in the version of the call, and the stored record if one stands for exactly
+    that."""
 
     body: Body
     record: Record | None = None

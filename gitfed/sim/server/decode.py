@@ -1,7 +1,8 @@
 """From the bytes of a body to an object of the kind: parsed, of the right type, without unknown fields, with defaults.
 
-Mistakes come in layers, and each has its own words: bytes that are no JSON or YAML, a kind or version that is not the address's, values of the
-wrong type, and fields that do not exist. The last are warned of, refused or passed over as ``fieldValidation`` says.
+Mistakes come in layers, and each has its own words: bytes that are no JSON or YAML, a kind or version that is not the
+address's, values of the wrong type, and fields that do not exist. The last are warned of, refused or passed over as
+``fieldValidation`` says.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """Deleting one object, or all that match.
 
-A deletion is three questions in Kubernetes' order: may it be (preconditions)? does the kind take its time (grace)? does something hold
-the object (finalizers, those of garbage collection included)? If nothing holds it, it is gone at once; otherwise it is only marked, and an
-update that takes the last hold away removes it. Namespaces and definitions are always marked first.
+A deletion is three questions in Kubernetes' order: may it be (preconditions)? does the kind take its time (grace)?
+does something hold the object (finalizers, those of garbage collection included)? If nothing holds it, it is gone at
+once; otherwise it is only marked, and an update that takes the last hold away removes it. Namespaces and definitions
+are always marked first.
 """
 
 from __future__ import annotations
@@ -59,8 +60,8 @@ def _check_preconditions(kind: Kind, name: str, record: Record, wanted: DeleteOp
         raise status.conflict(kind.group, kind.kind, name, text)
     if wanted.resource_version is not None and wanted.resource_version != str(record.version):
         text = (
-            f"the ResourceVersion in the precondition ({wanted.resource_version}) does not match the ResourceVersion in record "
-            f"({record.version}). The object might have been modified"
+            f"the ResourceVersion in the precondition ({wanted.resource_version}) does not match "
+            f"the ResourceVersion in record ({record.version}). The object might have been modified"
         )
         raise status.conflict(kind.group, kind.kind, name, text)
 
@@ -101,7 +102,8 @@ def _stored(world: World, kind: Kind, record: Record, body: Body, wanted: Delete
 
 
 def _grace(kind: Kind, body: Body, meta: Body, wanted: DeleteOptions, now: datetime) -> tuple[bool, bool]:
-    """(the deletion is graceful and ``meta`` is marked so, a graceful one is already under way). Kubernetes: rest.BeforeDelete."""
+    """(the deletion is graceful and ``meta`` is marked so, a graceful one is already under way). Kubernetes:
+    rest.BeforeDelete."""
     requested = wanted.grace
     if requested is not None and requested < 0:
         requested = 1

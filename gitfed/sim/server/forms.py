@@ -1,8 +1,9 @@
-"""In what form an answer goes out: plain, as metadata only, or as a table; as JSON or YAML; for one object, a list, or a watch.
+"""In what form an answer goes out: plain, as metadata only, or as a table; as JSON or YAML; for one object, a list,
+or a watch.
 
-``negotiate`` reads the Accept header the way the server does: the first clause that it can serve wins, clauses with unknown forms are
-passed over, and if none is left the answer is 406. The same objects are asked for again and again in the same form, so what is made here is
-kept with the record it was made from.
+``negotiate`` reads the Accept header the way the server does: the first clause that it can serve wins, clauses with
+unknown forms are passed over, and if none is left the answer is 406. The same objects are asked for again and again
+in the same form, so what is made here is kept with the record it was made from.
 """
 
 from __future__ import annotations
@@ -32,7 +33,8 @@ _CUSTOM_COLUMNS: Final = (Column("Name", "string", "name"), Column("Age", "date"
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """``shape`` is "" for the object itself; ``version`` that of meta.k8s.io. ``include`` is a table's includeObject."""
+    """``shape`` is "" for the object itself; ``version`` that of meta.k8s.io. ``include`` is a table's
+    includeObject."""
 
     shape: str = ""
     version: str = "v1"

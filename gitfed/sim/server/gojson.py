@@ -1,7 +1,8 @@
 """JSON as the server reads it: fast when it is right, and with Go's words when it is not.
 
-Good bodies go through orjson. Only when that fails is the text walked again, character by character, to say what Go's decoder would
-have said; and only when keys seem to be missing from the result is it read again to find the repeated ones.
+Good bodies go through orjson. Only when that fails is the text walked again, character by character, to say what Go's
+decoder would have said; and only when keys seem to be missing from the result is it read again to find the repeated
+ones.
 """
 
 from __future__ import annotations
@@ -47,7 +48,8 @@ def type_name(value: Any) -> str:
 
 
 def duplicates(data: bytes, value: Any) -> list[str]:
-    """Paths of repeated keys, as strict decoding tells them: ``metadata.name``, ``spec.ports[0].name``; in order, each once.
+    """Paths of repeated keys, as strict decoding tells them: ``metadata.name``, ``spec.ports[0].name``; in order,
+    each once.
 
     Counting quotes first makes the usual case nearly free: a dropped key takes its quotes with it.
     """

@@ -1,7 +1,8 @@
 """HTTP around the pipeline: bytes in, bytes out, over loopback.
 
-No routing and no middleware: the address means what ``request.locate`` says. Large answers are compressed for who accepts it, watches are sent as
-they happen, and a reader of a version not reached yet is kept waiting a moment before he is refused.
+No routing and no middleware: the address means what ``request.locate`` says. Large answers are compressed for who
+accepts it, watches are sent as they happen, and a reader of a version not reached yet is kept waiting a moment before
+he is refused.
 """
 
 from __future__ import annotations

@@ -184,8 +184,8 @@ def _delete_body(data: bytes) -> Body:
     if body is None:
         return {}
     if not isinstance(body, dict):
-        text = f"couldn't get version/kind; json parse error: json: cannot unmarshal {gojson.type_name(body)} into Go value"
-        raise status.bad_request(text)
+        why = f"json: cannot unmarshal {gojson.type_name(body)} into Go value"
+        raise status.bad_request(f"couldn't get version/kind; json parse error: {why}")
     kind, api_version = body.get("kind") or "DeleteOptions", body.get("apiVersion") or "v1"
     if kind != "DeleteOptions":
         text = f'no kind {status.quote(kind)} is registered for version "{api_version}" in scheme "{_DELETE_SCHEME}"'

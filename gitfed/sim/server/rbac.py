@@ -1,7 +1,8 @@
 """What a user may do: role-based access control over the roles and bindings stored in the cluster.
 
-Members of ``system:masters`` may do everything and are not even looked up. Everybody else may do what some rule of some role bound to
-them, or to a group of theirs, allows. Whoever writes roles and bindings may only pass on what they hold themselves.
+Members of ``system:masters`` may do everything and are not even looked up. Everybody else may do what some rule of
+some role bound to them, or to a group of theirs, allows. Whoever writes roles and bindings may only pass on what they
+hold themselves.
 """
 
 from __future__ import annotations
@@ -141,7 +142,8 @@ def _path_matches(pattern: str, path: str) -> bool:
 
 
 def check_grants(call: Call, body: Body, live: Body | None = None) -> None:
-    """403 if a role or binding would give away more than its writer holds (Kubernetes: the policy-based storage of RBAC)."""
+    """403 if a role or binding would give away more than its writer holds (Kubernetes: the policy-based storage of
+    RBAC)."""
     kind = call.kind
     if kind.group != GROUP or MASTERS in call.user.groups:
         return
@@ -163,7 +165,8 @@ def check_grants(call: Call, body: Body, live: Body | None = None) -> None:
     if lacking:
         listed = "\n".join(_rule_text(rule) for rule in lacking)
         groups = " ".join(status.quote(group) for group in call.user.groups)
-        text = f"user {status.quote(call.user.name)} (groups=[{groups}]) is attempting to grant RBAC permissions not currently held:\n{listed}"
+        who = f"user {status.quote(call.user.name)} (groups=[{groups}])"
+        text = f"{who} is attempting to grant RBAC permissions not currently held:\n{listed}"
         raise status.forbidden(kind.group, kind.plural, body["metadata"].get("name", ""), text)
 
 

@@ -1,8 +1,9 @@
 """GET of one object and of a list: at which version, which page, which items.
 
-What a version means depends on who asks (Kubernetes: "Resource versions" of the API concepts): without one a list is of now; with one
-it is not older than that, or exactly that if ``resourceVersionMatch=Exact`` or a ``limit`` says so; a continue token goes on at the version of the first
-page. A version that history no longer holds is 410, one that is not reached yet 504 after a wait (which is the HTTP side's).
+What a version means depends on who asks (Kubernetes: "Resource versions" of the API concepts): without one a list is
+of now; with one it is not older than that, or exactly that if ``resourceVersionMatch=Exact`` or a ``limit`` says so;
+a continue token goes on at the version of the first page. A version that history no longer holds is 410, one that is
+not reached yet 504 after a wait (which is the HTTP side's).
 """
 
 from __future__ import annotations
@@ -25,10 +26,11 @@ Body = dict[str, Any]
 
 _TOO_OLD: Final = "The resourceVersion for the provided list is too old."
 _TOKEN_TOO_OLD: Final = (
-    "The provided continue parameter is too old to display a consistent list result. You can start a new list without the continue "
-    "parameter, or use the continue token in this response to retrieve the remainder of the results. Continuing with the provided token "
-    "results in an inconsistent list - objects that were created, modified, or deleted between the time the first chunk was returned and "
-    "now may show up in the list."
+    "The provided continue parameter is too old to display a consistent list result. You can start a new list "
+    "without the continue parameter, or use the continue token in this response to retrieve the remainder of "
+    "the results. Continuing with the provided token results in an inconsistent list - objects that were "
+    "created, modified, or deleted between the time the first chunk was returned and now may show up in the "
+    "list."
 )
 
 
@@ -181,7 +183,8 @@ def _gone(start: _Start) -> status.ApiError:
 
 
 def _token(version: int, after: str) -> str:
-    """Kubernetes: storage.EncodeContinue. ``start`` is the first key not yet told; -1 stands for whatever version is current."""
+    """Kubernetes: storage.EncodeContinue. ``start`` is the first key not yet told; -1 stands for whatever version is
+    current."""
     text = orjson.dumps({"v": "meta.k8s.io/v1", "rv": version, "start": after + "\0"})
     return base64.urlsafe_b64encode(text).rstrip(b"=").decode()
 

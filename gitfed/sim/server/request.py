@@ -1,8 +1,8 @@
 """A request and an answer without HTTP around them, and what an address means.
 
-Addresses are read the way Kubernetes' RequestInfo does: ``/api/v1/…`` and ``/apis/GROUP/VERSION/…`` name resources, everything else
-is a plain path. Whether such a resource exists is found out later, after the user has been authorised: who may not see a thing must not
-learn whether there is one.
+Addresses are read the way Kubernetes' RequestInfo does: ``/api/v1/…`` and ``/apis/GROUP/VERSION/…`` name resources,
+everything else is a plain path. Whether such a resource exists is found out later, after the user has been
+authorised: who may not see a thing must not learn whether there is one.
 """
 
 from __future__ import annotations
@@ -81,7 +81,8 @@ _VERBS: Final = {"POST": "create", "GET": "get", "HEAD": "get", "PUT": "update",
 
 
 def truth(values: list[str] | None) -> bool:
-    """A boolean parameter: true for everything but ``false``, ``0`` and nothing given (Kubernetes: Convert_Slice_string_To_bool)."""
+    """A boolean parameter: true for everything but ``false``, ``0`` and nothing given (Kubernetes:
+    Convert_Slice_string_To_bool)."""
     return values is not None and values != [] and values[0].lower() not in ("false", "0")
 
 

@@ -1,4 +1,5 @@
-"""Reviews: questions asked by creating an object that is never stored. May I, may they, who am I, whose token is this."""
+"""Reviews: questions asked by creating an object that is never stored. May I, may they, who am I, whose token is
+this."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """The scale subresource: an object's replicas seen as an ``autoscaling/v1`` Scale, to read and to write.
 
-Ownership follows: a Scale's managedFields are those of the object's replicas, entries it makes are written back as the object's own with
-``subresource: scale``. What the Scale does not show cannot be touched through it.
+Ownership follows: a Scale's managedFields are those of the object's replicas, entries it makes are written back as
+the object's own with ``subresource: scale``. What the Scale does not show cannot be touched through it.
 """
 
 from __future__ import annotations
@@ -100,6 +100,11 @@ def patched(call: Call, data: bytes, content_type: str) -> Outcome:
 def applied(call: Call, data: bytes) -> Outcome:
     record, live = _live(call)
     config = write.parse_config(call, data)
+    if call.kind.custom:
+        # The API server cannot do this either (Kubernetes: a Scale has no place among a definition's versions).
+        where = f"{call.namespace}/{call.name}; {_KIND.api_version}, Kind={_KIND.kind}"
+        why = f"request to convert CR to an invalid group/version: {_KIND.api_version}"
+        raise status.untyped(f"failed to convert new object ({where}) to proper version: {why}")
     old = _owned_face(call.kind, live)
     assert _KIND.schema is not None
     writer = managed.Writer(call.options.manager, _KIND.api_version, call.world.clock.now(), "scale", "Scale")
@@ -156,7 +161,7 @@ def _store(call: Call, record: Record, live: Body, new: Body, *, update: bool) -
 
 def _check(call: Call, new: Body, record: Record) -> None:
     replicas = (new.get("spec") or {}).get("replicas") or 0
-    if replicas < 0:
+    if replicas < 0 and not call.kind.custom:
         complaint = status.invalid_value("spec.replicas", replicas, "must be greater than or equal to 0")
         raise status.invalid("autoscaling", "Scale", call.name, [complaint])
     text = new["metadata"].get("resourceVersion") or ""

@@ -1,7 +1,7 @@
 """Label and field selectors of a query: parsed with Kubernetes' own complaints, matched against bodies.
 
-A label selector is ``key=value,key!=value,key in (a,b),key notin (a),key,!key,key>1``; a field selector has equality only, over the few
-fields that a kind knows (``Kind.field_labels``).
+A label selector is ``key=value,key!=value,key in (a,b),key notin (a),key,!key,key>1``; a field selector has equality
+only, over the few fields that a kind knows (``Kind.field_labels``).
 """
 
 from __future__ import annotations
@@ -28,13 +28,14 @@ _NAME_RULE: Final = (
     "'([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')"
 )
 _VALUE_RULE: Final = (
-    "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and end with an "
-    "alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used for validation is "
+    "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', "
+    "and must start and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', "
+    "regex used for validation is "
     "'(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')"
 )
 _PREFIX_RULE: Final = (
-    "prefix part a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with "
-    "an alphanumeric character (e.g. 'example.com', regex used for validation is "
+    "prefix part a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', "
+    "and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is "
     r"'[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')"
 )
 
@@ -189,7 +190,8 @@ def _check_key(key: str) -> None:
     if "/" in prefix:
         complaints.append(
             f"a valid label key {_ALNUM} (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is "
-            "'([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]') with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')"
+            "'([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]') with an optional DNS subdomain prefix and '/' "
+            "(e.g. 'example.com/MyName')"
         )
         raise _invalid_key(key, complaints)
     if slash and not prefix:

@@ -1,7 +1,8 @@
 """Tokens of service accounts: signed by the cluster, bound to an account that still exists.
 
-A JSON Web Token with RS256, as the API server makes them. The key is made when the first token is asked for; nothing outside the cluster
-trusts it, so a small pure implementation of RSA (key, PKCS #1 v1.5 signature) does: no further package is needed to run an embedded fleet.
+A JSON Web Token with RS256, as the API server makes them. The key is made when the first token is asked for; nothing
+outside the cluster trusts it, so a small pure implementation of RSA (key, PKCS #1 v1.5 signature) does: no further
+package is needed to run an embedded fleet.
 """
 
 from __future__ import annotations

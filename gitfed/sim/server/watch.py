@@ -1,8 +1,9 @@
 """Watches: what changed, as it changes.
 
-A watch is a subscription to one collection. Which events a watcher gets is decided when the event happens, once per watcher and without
-encoding anything; the JSON of an object is made once for all who want it. What leaves a selector is DELETED for that watcher, with its last
-matching state; what enters is ADDED. History that is gone is told as an ERROR event of an otherwise successful answer.
+A watch is a subscription to one collection. Which events a watcher gets is decided when the event happens, once per
+watcher and without encoding anything; the JSON of an object is made once for all who want it. What leaves a selector
+is DELETED for that watcher, with its last matching state; what enters is ADDED. History that is gone is told as an
+ERROR event of an otherwise successful answer.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """One cluster's insides, as all handlers see them: store, kinds, clock, keys, and the work to be done afterwards.
 
-Work that a real cluster does in the background (accepting definitions, collecting garbage, emptying namespaces) is put off with
-``later`` and carried out once the answer to the present request is made, so that requests stay atomic.
+Work that a real cluster does in the background (accepting definitions, collecting garbage, emptying namespaces) is
+put off with ``later`` and carried out once the answer to the present request is made, so that requests stay atomic.
 """
 
 from __future__ import annotations

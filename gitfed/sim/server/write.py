@@ -2,8 +2,9 @@
 
     decode → default → own the fields → admit → prepare → validate → allocate → store
 
-The steps of a kind are its hooks; those of every object (names, uid, times, generation, finalizers, optimistic locks, no-ops) are here.
-A write that changes nothing is not stored; one that takes the last finalizer off an object being deleted deletes it.
+The steps of a kind are its hooks; those of every object (names, uid, times, generation, finalizers, optimistic locks,
+no-ops) are here. A write that changes nothing is not stored; one that takes the last finalizer off an object being
+deleted deletes it.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ def create(call: Call, data: bytes, media_type: str) -> Outcome:
     body = decode.sent(call, data, media_type)
     body = with_namespace(call, body)
     _check_given_name(call, body)
-    body = _named(call, body)
+    body = _without_system_fields(_named(call, body))
     return finish_create(call, _owned(call, None, _deduplicated(call, body)))
 
 
@@ -106,11 +107,8 @@ def finish_create(call: Call, body: Body) -> Outcome:
     kind, world, ctx = call.kind, call.world, call.context()
     body = admission.mutate_create(call, body, ctx)
     rbac.check_grants(call, body)
-    meta = {
-        k: v
-        for k, v in body["metadata"].items()
-        if k not in ("deletionTimestamp", "deletionGracePeriodSeconds", "selfLink")
-    }
+    body = _without_system_fields(body)
+    meta = dict(body["metadata"])
     meta["uid"], meta["creationTimestamp"] = world.uid(), world.now()
     if kind.has_generation:
         meta["generation"] = 1
@@ -150,7 +148,7 @@ def _exists(kind: Kind, name: str, existing: Record) -> status.ApiError:
 
 
 def finish_update(call: Call, record: Record, live: Body, body: Body) -> Outcome:
-    kind, world, ctx = call.kind, call.world, call.context()
+    kind, ctx = call.kind, call.context()
     body = admission.mutate_update(call, body, live, ctx)
     body = managed.settle(live, body)
     body = _check_version(call, body, record)
@@ -189,7 +187,8 @@ def store_update(call: Call, record: Record, body: Body) -> Outcome:
 
 
 def _nothing_holds(kind: Kind, body: Body, before: Body) -> bool:
-    """Whether an update ends a deletion (Kubernetes: ShouldDeleteDuringUpdate; namespaces count their own finalizers too)."""
+    """Whether an update ends a deletion (Kubernetes: ShouldDeleteDuringUpdate; namespaces count their own finalizers
+    too)."""
     if body["metadata"].get("finalizers") or not before["metadata"].get("deletionTimestamp"):
         return False
     if before["metadata"].get("deletionGracePeriodSeconds"):
@@ -277,10 +276,18 @@ def _owned(call: Call, live: Body | None, body: Body) -> Body:
     return managed.update(live, body, call.writer(), call.schema(), reset=call.reset(), convert=call.convert())
 
 
-def _without(body: Body, key: str) -> Body:
-    if key not in body["metadata"]:
+_SYSTEM_FIELDS: Final = ("uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "selfLink")
+
+
+def _without_system_fields(body: Body) -> Body:
+    """A creation may bring what only the server sets; nobody comes to own it."""
+    return _without(body, *_SYSTEM_FIELDS)
+
+
+def _without(body: Body, *keys: str) -> Body:
+    if not any(key in body["metadata"] for key in keys):
         return body
-    return {**body, "metadata": {k: v for k, v in body["metadata"].items() if k != key}}
+    return {**body, "metadata": {k: v for k, v in body["metadata"].items() if k not in keys}}
 
 
 def with_namespace(call: Call, body: Body) -> Body:
@@ -348,8 +355,9 @@ def _deduplicated(call: Call, body: Body) -> Body:
     if not repeated:
         return body
     call.warnings.append(
-        ".metadata.ownerReferences contains duplicate entries; API server dedups owner references in 1.20+, and may reject such "
-        f"requests as early as 1.24; please fix your requests; duplicate UID(s) observed: {', '.join(repeated)}"
+        ".metadata.ownerReferences contains duplicate entries; API server dedups owner references in 1.20+, "
+        "and may reject such requests as early as 1.24; please fix your requests; "
+        f"duplicate UID(s) observed: {', '.join(repeated)}"
     )
     return {**body, "metadata": {**body["metadata"], "ownerReferences": list(kept.values())}}
 
@@ -367,7 +375,8 @@ def refuse_invalid(call: Call, body: Body, errors: list[status.FieldError]) -> N
 
 
 def parse_config(call: Call, data: bytes) -> Body:
-    """The configuration of an apply: YAML, of which JSON is the usual case. Keys given twice are warned of or refused."""
+    """The configuration of an apply: YAML, of which JSON is the usual case. Keys given twice are warned of or
+    refused."""
     try:
         value = gojson.loads(data)
     except gojson.JsonError:
@@ -466,6 +475,7 @@ def _patch_refusal(error: patch.PatchError, value: Any) -> status.ApiError:
 
 
 def _bad_result(value: Any, result: Any, content_type: str, why: str) -> status.ApiError:
-    """422 about the field ``patch``: its value is the whole result, or of a strategic patch the patch itself, as Go prints it."""
+    """422 about the field ``patch``: its value is the whole result, or of a strategic patch the patch itself, as Go
+    prints it."""
     shown = patch.go_map(value) if content_type == STRATEGIC_PATCH else orjson.dumps(result).decode()
     return status.invalid("", "", "", [status.invalid_value("patch", shown, why)])
