@@ -65,7 +65,7 @@ def _touched(
     """What happened, what of it others own and see changed, and what of theirs is gone. Owners of versions that are
     gone are struck from ``managed``."""
     own = typed.compare(face.node, old, new).without(face.excluded)
-    by_version: dict[str, typed.Comparison | None] = {face.api_version: own}
+    by_version: dict[str, tuple[FieldSet, FieldSet] | None] = {face.api_version: _seen(own)}
     conflicts: dict[Identity, FieldSet] = {}
     gone: dict[Identity, FieldSet] = {}
     for who, entry in list(managed.items()):
@@ -74,18 +74,23 @@ def _touched(
         version = entry.api_version
         if version not in by_version:
             before, after = face.other(old, version), face.other(new, version)
-            by_version[version] = (
-                typed.compare(before[1], before[0], after[0]).without(face.excluded) if before and after else None
-            )
+            there = typed.compare(before[1], before[0], after[0]) if before and after else None
+            by_version[version] = _seen(there.without(face.excluded)) if there else None
         seen = by_version[version]
         if seen is None:
             del managed[who]
             continue
-        if conflict := fieldset.intersection(entry.fields, fieldset.union(seen.modified, seen.added)):
+        changed, removed = seen
+        if conflict := fieldset.intersection(entry.fields, changed):
             conflicts[who] = conflict
-        if seen.removed:
-            gone[who] = seen.removed
+        if removed:
+            gone[who] = removed
     return own, conflicts, gone
+
+
+def _seen(comparison: typed.Comparison) -> tuple[FieldSet, FieldSet]:
+    """What owners see of a change: fields with another value, and fields that are gone."""
+    return fieldset.union(comparison.modified, comparison.added), comparison.removed
 
 
 def _take(managed: Managed, taken: dict[Identity, FieldSet]) -> None:
@@ -108,13 +113,14 @@ def update(face: Face, old: Body, new: Body, managed: Managed) -> FieldSet:
     return fieldset.union(own.modified, own.added)
 
 
-def apply(face: Face, live: Body, config: Body, managed: Managed, who: Identity, *, force: bool) -> Body | None:
-    """The merged body, or ``None`` if it equals ``live``; ``managed`` is changed accordingly. Raises ``Conflicts`` and
-    ``NotConvertible``."""
+def apply(
+    face: Face, live: Body, config: Body, named: FieldSet, managed: Managed, who: Identity, *, force: bool
+) -> Body | None:
+    """The merged body, or ``None`` if it is ``live``; ``managed`` is changed accordingly. ``named`` are the fields of
+    ``config``. Raises ``Conflicts`` and ``NotConvertible``."""
     merged = typed.merge(face.node, live, config)
     last = managed.get(who)
-    named = fieldset.without(typed.fields_of(face.node, config), face.excluded)
-    managed[who] = Entry(named, face.api_version, last.time if last else "")
+    managed[who] = Entry(fieldset.without(named, face.excluded), face.api_version, last.time if last else "")
     if last is not None and last.fields:
         merged = _prune(face, merged, managed, last)
     _, conflicts, gone = _touched(face, live, merged, managed, who)
@@ -124,17 +130,30 @@ def apply(face: Face, live: Body, config: Body, managed: Managed, who: Identity,
     _take(managed, gone)
     if not managed[who].fields:
         del managed[who]
-    return None if merged is live or typed.same(merged, live) else merged
+    return None if merged is live else merged
 
 
 def _prune(face: Face, merged: Body, managed: Managed, last: Entry) -> Body:
-    """``merged`` without what the applier named last time and nobody names now.
-
-    In three steps (Kubernetes): take away what was named last time; put back what anybody owns; put back what went
-    along with it (below an item of a list) but was not named last time itself.
-    """
-    if last.api_version == face.api_version and not fieldset.difference(last.fields, named_now(managed, face)):
+    """``merged`` without what the applier named last time and nobody owns now."""
+    version = face.api_version
+    if last.api_version != version or any(entry.api_version != version for entry in managed.values()):
+        return _prune_across(face, merged, managed, last)
+    owned: FieldSet = EMPTY
+    for entry in managed.values():
+        owned = fieldset.union(owned, entry.fields)
+    if not fieldset.difference(last.fields, owned):
         return merged
+    before, now = typed.with_parents(face.node, last.fields), typed.with_parents(face.node, owned)
+    result: Body = typed.remove(face.node, merged, fieldset.difference(before, now)) or {}
+    return result
+
+
+def _prune_across(face: Face, merged: Body, managed: Managed, last: Entry) -> Body:
+    """The same where owners are of several versions, in which the same fields may have other names.
+
+    In three steps (Kubernetes): take away what was named last time; put back what anybody owns, version by version;
+    put back what went along with it (below an item of a list) but was not named last time itself.
+    """
     found = face.other(merged, last.api_version)
     if found is None:
         return merged
@@ -146,22 +165,13 @@ def _prune(face: Face, merged: Body, managed: Managed, last: Entry) -> Body:
     left = typed.with_parents(node, typed.fields_of(node, pruned))
     before = typed.with_parents(node, typed.fields_of(node, whole))
     going = fieldset.intersection(fieldset.difference(before, left), last_named)
-    if not going:
-        return merged
     result = typed.remove(node, whole, going) or {}
+    if result is whole:
+        return merged
     if last.api_version == face.api_version:
         return result
     back = face.convert(result, face.api_version)
     return back[0] if back else merged
-
-
-def named_now(managed: Managed, face: Face) -> FieldSet:
-    """Everything that anybody owns in the version of the write."""
-    total: FieldSet = EMPTY
-    for entry in managed.values():
-        if entry.api_version == face.api_version:
-            total = fieldset.union(total, entry.fields)
-    return total
 
 
 def _with_owned(face: Face, whole: Body, pruned: Body, at: tuple[str, Node], version: str, managed: Managed) -> Body:

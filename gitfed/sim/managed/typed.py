@@ -10,6 +10,7 @@ Bodies share parts, so ``is`` decides most comparisons.
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -20,6 +21,8 @@ from gitfed.sim.managed.fieldset import EMPTY, HERE, FieldSet
 from gitfed.sim.schema_nodes import ANY, LIST, MAP, SCALAR, STRUCT, Node
 
 _ABSENT: Final = object()
+
+UNTYPED: Final = Node(ANY, scalar="any")
 
 
 def same(left: Any, right: Any) -> bool:
@@ -41,15 +44,18 @@ def item_step(node: Node, item: Any) -> str:
         raise ValueError("associative list with keys may not have a null element")
     if type(item) is not dict:
         raise ValueError("associative list with keys may not have non-map elements")
+    keys = node.keys
+    if len(keys) == 1 and type(name := item.get(keys[0])) is str:
+        return _named_step(keys[0], name)
     values: dict[str, Any] = {}
-    for key in node.keys:
+    for key in keys:
         value = item.get(key, _ABSENT)
         if value is _ABSENT:
             value = node.key_defaults.get(key, _ABSENT)
         if value is not _ABSENT:
             values[key] = value
     if not values:
-        names = " ".join(f'"{key}"' for key in node.keys)
+        names = " ".join(f'"{key}"' for key in keys)
         raise ValueError(
             f"associative list with keys has an element that omits all key fields [{names}] "
             "(and doesn't have default values for any key fields)"
@@ -57,11 +63,22 @@ def item_step(node: Node, item: Any) -> str:
     return "k:" + orjson.dumps(values).decode()
 
 
+@functools.lru_cache(maxsize=4096)
+def _named_step(key: str, value: str) -> str:
+    return "k:" + orjson.dumps({key: value}).decode()
+
+
 def _shape(node: Node, value: Any) -> int:
-    """The node's shape; for untyped places that of the value."""
-    if node.shape != ANY:
-        return MAP if node.shape == STRUCT else node.shape
-    return MAP if type(value) is dict else LIST if type(value) is list else SCALAR
+    """The node's shape; for untyped places that of the value. What does not fit its type is a scalar: stored objects
+    may be older than their definition."""
+    shape, kind = node.shape, type(value)
+    if shape == ANY:
+        return MAP if kind is dict else LIST if kind is list else SCALAR
+    if shape == LIST:
+        return LIST if kind is list or value is None else SCALAR
+    if shape == SCALAR:
+        return SCALAR
+    return MAP if kind is dict or value is None else SCALAR
 
 
 def _is_leaf(node: Node, shape: int) -> bool:
@@ -69,8 +86,8 @@ def _is_leaf(node: Node, shape: int) -> bool:
 
 
 def _member_node(node: Node, key: str) -> Node:
-    """The type of a map's or struct's member; untyped below untyped."""
-    return node.fields.get(key) or (node.value if node.shape != ANY else None) or node
+    """The type of a map's or struct's member; untyped below untyped, and where a type knows nothing of it."""
+    return node.fields.get(key) or (node.value if node.shape != ANY else None) or UNTYPED
 
 
 def _indexed(node: Node, items: list[Any]) -> tuple[list[str], dict[str, list[Any]]]:
@@ -114,7 +131,7 @@ def _named(node: Node, value: Any) -> FieldSet | None:
             elif child is not None:
                 out[f"f:{key}"] = child
         return out or None
-    inner_node = node.value or node
+    inner_node = node.value or UNTYPED
     for step, items in _indexed(node, value)[1].items():
         child = _named(inner_node, items[0]) if len(items) == 1 else None
         out[step] = fieldset.with_member(child) if child else EMPTY
@@ -160,8 +177,7 @@ def _compare(node: Node, old: Any, new: Any) -> _Parts:
         return _NOTHING if same(old, new) else _MODIFIED
     if node.presence and old == new:
         return _NOTHING
-    kind = dict if shape == MAP else list
-    if not isinstance(old or kind(), kind) or not isinstance(new or kind(), kind):
+    if _shape(node, old if old is not None else new) != shape:
         return _MODIFIED
     return _compare_members(node, old or {}, new or {}) if shape == MAP else _compare_items(node, old or [], new or [])
 
@@ -189,7 +205,7 @@ def _compare_items(node: Node, old: list[Any], new: list[Any]) -> _Parts:
     added: FieldSet = {}
     modified: FieldSet = {}
     removed: FieldSet = {}
-    inner = node.value or node
+    inner = node.value or UNTYPED
     before, after = _indexed(node, old)[1], _indexed(node, new)[1]
     for step, items in after.items():
         theirs = before.get(step)
@@ -218,14 +234,10 @@ def _whole(node: Node, value: Any) -> FieldSet:
         return EMPTY
     out: FieldSet = {HERE: EMPTY}
     if shape == MAP:
-        if not isinstance(value, dict):
-            return EMPTY
         for key, inner in value.items():
             out[f"f:{key}"] = _whole(_member_node(node, key), inner)
         return out
-    if not isinstance(value, list):
-        return EMPTY
-    inner_node = node.value or node
+    inner_node = node.value or UNTYPED
     for step, items in _indexed(node, value)[1].items():
         out[step] = _whole(inner_node, items[0]) if len(items) == 1 else EMPTY
     return out
@@ -239,13 +251,11 @@ def merge(node: Node, live: Any, config: Any) -> Any:
     shape = _shape(node, config if config is not None else live)
     if _is_leaf(node, shape) or (not live and not config):
         return live if same(live, config) else config
-    if shape == MAP:
-        if not config:
-            return live
-        if not live or not isinstance(live, dict):
-            return config
-        return _merge_members(node, live, config)
-    return _merge_items(node, live or [], config or []) if config else live
+    if not config:
+        return live
+    if not live or type(live) is not type(config):
+        return config
+    return _merge_members(node, live, config) if shape == MAP else _merge_items(node, live, config)
 
 
 def _merge_members(node: Node, live: dict[str, Any], config: dict[str, Any]) -> dict[str, Any]:
@@ -264,7 +274,7 @@ def _merge_items(node: Node, live: list[Any], config: list[Any]) -> list[Any]:
     """Items of both, in an order that keeps the configuration's among its own items and, as far as it can, the live
     one of the others (Kubernetes: live items go first until the next shared one).
     """
-    inner = node.value or node
+    inner = node.value or UNTYPED
     live_steps, live_items = _indexed(node, live)
     steps, items = _indexed(node, config)
     shared = [step for step in steps if step in live_items]
@@ -310,30 +320,42 @@ def _merge_items(node: Node, live: list[Any], config: list[Any]) -> list[Any]:
 
 
 def remove(node: Node, value: Any, fields: FieldSet) -> Any:
-    """``value`` without the members of ``fields``; null where nothing is left."""
+    """``value`` without the members of ``fields``: null where nothing is left, itself if nothing was there."""
     if not fields or not value:
-        return value or None
+        return value
     shape = _shape(node, value)
     if _is_leaf(node, shape):
         return None
-    if shape == MAP:
-        out: dict[str, Any] = {}
-        for key, inner in value.items():
-            below = fields.get(f"f:{key}")
-            if below is None:
-                out[key] = inner
-            elif not fieldset.is_member(below):
-                out[key] = remove(_member_node(node, key), inner, below)
-        return out or None
+    return _remove_members(node, value, fields) if shape == MAP else _remove_items(node, value, fields)
+
+
+def _remove_members(node: Node, value: dict[str, Any], fields: FieldSet) -> dict[str, Any] | None:
+    out: dict[str, Any] | None = None
+    for step, below in fields.items():
+        key = step[2:]
+        if step == HERE or step[0] != "f" or key not in value:
+            continue
+        if fieldset.is_member(below):
+            out = dict(value) if out is None else out
+            del out[key]
+        elif (left := remove(_member_node(node, key), value[key], below)) is not value[key]:
+            out = dict(value) if out is None else out
+            out[key] = left
+    return value if out is None else out or None
+
+
+def _remove_items(node: Node, value: list[Any], fields: FieldSet) -> list[Any] | None:
     kept: list[Any] = []
-    inner_node = node.value or node
+    inner, changed = node.value or node, False
     for step, item in zip(_indexed(node, value)[0], value, strict=True):
         below = fields.get(step)
-        if below is None:
-            kept.append(item)
-        elif not fieldset.is_member(below):
-            kept.append(remove(inner_node, item, below))
-    return kept or None
+        if below is not None and fieldset.is_member(below):
+            changed = True
+            continue
+        left = item if below is None else remove(inner, item, below)
+        changed = changed or left is not item
+        kept.append(left)
+    return (kept or None) if changed else value
 
 
 def with_parents(node: Node, fields: FieldSet) -> FieldSet:
@@ -345,7 +367,7 @@ def with_parents(node: Node, fields: FieldSet) -> FieldSet:
             out[step] = below
             continue
         declared = step.startswith("f:") and step[2:] in node.fields
-        child = _member_node(node, step[2:]) if step.startswith("f:") else (node.value or node)
+        child = _member_node(node, step[2:]) if step.startswith("f:") else (node.value or UNTYPED)
         inner = with_parents(child, below)
         out[step] = fieldset.with_member(inner) if declared else inner
     return out
@@ -357,7 +379,7 @@ def fitting(node: Node, fields: FieldSet) -> FieldSet:
     for step, below in fields.items():
         if not below or step == HERE:
             continue
-        child = _member_node(node, step[2:]) if step.startswith("f:") else (node.value or node)
+        child = _member_node(node, step[2:]) if step.startswith("f:") else (node.value or UNTYPED)
         leaf = child.shape == SCALAR or child.atomic
         new = EMPTY if leaf else fitting(child, below)
         if new is not below:

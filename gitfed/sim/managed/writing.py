@@ -11,10 +11,13 @@ is a write that changes nothing but times; ``settle`` undoes that.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Final
+
+import orjson
 
 from gitfed.sim import status
 from gitfed.sim.managed import checking, entries, fieldset, last_applied, tracking, typed
@@ -142,7 +145,8 @@ def apply(
     ``ApiError``: 400 for the wrong kind or managedFields in the configuration, 500 if it does not fit its type, 409
     with a cause for each conflict.
     """
-    _refuse(applied, writer, schema)
+    _refuse(applied, writer)
+    named = _named(applied, schema)
     excluded = fieldset.from_paths(reset)
     face = Face(writer.api_version, schema, excluded, convert)
     managed = entries.read(entries.stored_list(live))
@@ -152,7 +156,7 @@ def apply(
     try:
         if live is not None and not managed:
             _track(face, schema.empty(), body, managed, writer, BEFORE_FIRST_APPLY)
-        merged = _applied(face, body, applied, managed, writer, force=force)
+        merged = _applied(face, body, applied, named, managed, writer, force=force)
     except tracking.Conflicts as conflicts:
         raise _conflict(conflicts) from None
     except tracking.NotConvertible as version:
@@ -174,31 +178,69 @@ def _nothing(schema: Schema, applied: Body) -> Body:
     return {"apiVersion": applied["apiVersion"], "kind": applied["kind"], **schema.empty()}
 
 
-def _refuse(applied: Body, writer: Writer, schema: Schema) -> None:
-    """What is wrong with a configuration before the object is looked at."""
+def _refuse(applied: Body, writer: Writer) -> None:
+    """What is wrong with a configuration before its fields are looked at."""
     api_version, kind = applied.get("apiVersion") or "", applied.get("kind") or ""
     if api_version != writer.api_version or kind != (writer.kind or kind):
-        group_version = api_version if "/" in str(api_version) else f"/{api_version}"
-        raise status.bad_request(f"invalid object type: {group_version}, Kind={kind}")
+        raise status.bad_request(f"invalid object type: {_group_version(api_version)}, Kind={kind}")
+    metadata = applied.get("metadata")
+    if isinstance(metadata, dict) and metadata.get("managedFields") is not None:
+        raise status.bad_request("metadata.managedFields must be nil")
+
+
+def _group_version(api_version: Any) -> str:
+    return api_version if "/" in str(api_version) else f"/{api_version}"
+
+
+class _Configurations:
+    """Fields of the configurations applied last, by their text: the same one is applied again and again, by resyncs
+    and to every cluster of a fleet."""
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._known: dict[tuple[Schema, bytes], FieldSet] = {}
+
+    def fields(self, schema: Schema, applied: Body) -> FieldSet:
+        """Raises ``ApiError`` if the configuration does not fit its type."""
+        key = schema, orjson.dumps(applied)
+        found = self._known.pop(key, None)
+        if found is None:
+            if complaints := checking.complaints(schema, applied):
+                raise _misfit(applied, complaints)
+            found = typed.fields_of(schema, applied)
+            if len(self._known) >= self._limit:
+                del self._known[next(iter(self._known))]
+        self._known[key] = found
+        return found
+
+
+@functools.cache
+def _configurations() -> _Configurations:
+    return _Configurations(limit=512)
+
+
+def _named(applied: Body, schema: Schema) -> FieldSet:
+    return _configurations().fields(schema, applied)
+
+
+def _misfit(applied: Body, complaints: list[str]) -> status.ApiError:
     metadata = applied.get("metadata")
     metadata = metadata if isinstance(metadata, dict) else {}
-    if metadata.get("managedFields") is not None:
-        raise status.bad_request("metadata.managedFields must be nil")
-    found = checking.complaints(schema, applied)
-    if found:
-        group_version = api_version if "/" in api_version else f"/{api_version}"
-        name = f"{metadata.get('namespace') or ''}/{metadata.get('name') or ''}; {group_version}, Kind={kind}"
-        raise status.untyped(f"failed to create typed patch object ({name}): {checking.told(found)}")
+    where = f"{metadata.get('namespace') or ''}/{metadata.get('name') or ''}"
+    what = f"{where}; {_group_version(applied['apiVersion'])}, Kind={applied['kind']}"
+    return status.untyped(f"failed to create typed patch object ({what}): {checking.told(complaints)}")
 
 
-def _applied(face: Face, live: Body, config: Body, managed: Managed, writer: Writer, *, force: bool) -> Body | None:
+def _applied(
+    face: Face, live: Body, config: Body, named: FieldSet, managed: Managed, writer: Writer, *, force: bool
+) -> Body | None:
     """``tracking.apply``, with kubectl's right to what its annotation names."""
     who = writer.identity(APPLY)
     if force or writer.manager != last_applied.MANAGER:
-        return tracking.apply(face, live, config, managed, who, force=force)
+        return tracking.apply(face, live, config, named, managed, who, force=force)
     attempt = dict(managed)
     try:
-        merged = tracking.apply(face, live, config, attempt, who, force=False)
+        merged = tracking.apply(face, live, config, named, attempt, who, force=False)
     except tracking.Conflicts as conflicts:
         allowed = last_applied.owned(face.node, live, face.api_version)
         if allowed is None:
@@ -207,7 +249,7 @@ def _applied(face: Face, live: Body, config: Body, managed: Managed, writer: Wri
         left = {other: fields for other, fields in left.items() if fields}
         if left:
             raise tracking.Conflicts(left) from None
-        return tracking.apply(face, live, config, managed, who, force=True)
+        return tracking.apply(face, live, config, named, managed, who, force=True)
     managed.clear()
     managed.update(attempt)
     return merged
