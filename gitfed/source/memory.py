@@ -46,8 +46,11 @@ class Memory:
         key = (path, blob_id)
         known = self._new.get(key)
         if known is None:
-            known = next((old[key] for old in self._old if key in old), None)
-            if known is None:
+            for old in self._old:
+                known = old.get(key)
+                if known is not None:
+                    break
+            else:
                 known = self._understand(path, blob_id, load)
             self._new[key] = known
         return known

@@ -122,7 +122,7 @@ class _Reader:
         contents = self.contents
         for file in listing.files:
             contents[file.path] = self.understand(file)
-        if not any(found.settings for found in contents.values()):
+        if not any(found.declared and found.settings for found in contents.values()):
             self.memory.settings_path = ""
         for path in self.facts_files():
             contents.pop(path, None)
@@ -284,7 +284,7 @@ class _Reader:
         ]
 
     def settings(self, good: Iterable[FileContent]) -> Federation:
-        found = [item for one in (*good, *self.replaced.values()) for item in one.settings]
+        found = [item for one in (*good, *self.replaced.values()) if one.declared for item in one.settings]
         if len(found) > 1:
             for item in found:
                 others = " and ".join(str(other.origin) for other in found if other is not item)

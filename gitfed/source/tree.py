@@ -70,7 +70,7 @@ class Listing:
 def select(tree: FileTree, entries: list[Entry], wanted: Callable[[str], bool], names: dict[str, str]) -> Listing:
     """The files for which `wanted(path)` holds, links followed inside the tree. `entries` are sorted by path.
 
-    `names` remembers what each path folds to between reads; it may start empty.
+    `names` remembers what each path folds to between reads, and so which paths are not odd; it may start empty.
     """
     listing = Listing()
     links: list[Entry] = []
@@ -82,7 +82,10 @@ def select(tree: FileTree, entries: list[Entry], wanted: Callable[[str], bool], 
         elif mode == SUBMODULE:
             folders.append(entry)
         elif wanted(entry.path):
-            _take(listing, entry.path, entry)
+            if entry.path in names and entry.size <= LARGEST_FILE:
+                listing.files.append(File(entry.path, entry.blob_id, entry.size))
+            else:
+                _take(listing, entry.path, entry)
     for entry in folders:
         if wanted(entry.path) or wanted(entry.path + "/file.yaml"):
             _warn(listing, entry.path, "a submodule is not read", "commit the manifests themselves")

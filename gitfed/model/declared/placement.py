@@ -96,15 +96,15 @@ class Toleration(Part):
             yield Finding((*path, "operator"), f"the operator {self.operator} is unsupported", "Exists or Equal")
         if self.effect not in ("", "NoSchedule", "PreferNoSchedule", "NoExecute"):
             hint = "NoSchedule, PreferNoSchedule or NoExecute"
-            yield Finding((*path, "effect"), f"the effect {self.effect} is unknown", hint)
+            yield warning((*path, "effect"), f"the effect {self.effect} is unknown, so nothing is tolerated", hint)
         if not self.key and self.operator != "Exists":
-            yield Finding((*path, "operator"), "a toleration without a key tolerates nothing unless it says Exists")
+            yield warning((*path, "operator"), "a toleration without a key tolerates nothing unless it says Exists")
         if self.operator == "Exists" and self.value:
-            yield Finding((*path, "value"), "the operator Exists takes no value")
+            yield warning((*path, "value"), "the operator Exists takes no value")
         if self.key and (why := names.why_not_label_key(self.key)):
-            yield Finding((*path, "key"), f"the key {self.key} {why}")
+            yield warning((*path, "key"), f"the key {self.key} is no taint's: it {why}")
         if self.toleration_seconds is not None and self.effect != "NoExecute":
-            yield Finding((*path, "effect"), "tolerationSeconds is only for the effect NoExecute")
+            yield warning((*path, "effect"), "tolerationSeconds is only for the effect NoExecute")
 
 
 class SpreadConstraint(Part):
