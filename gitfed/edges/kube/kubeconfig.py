@@ -174,10 +174,11 @@ async def load(entry: Entry, configuration: Any, *, runs_program: bool) -> None:
 
     where = f"cluster {entry.for_cluster}: context {entry.name} of {entry.file}"
     proxy = configuration.proxy
+    user = {name: value for name, value in entry.user.items() if name != "tokenFile" and value not in (None, "")}
     document = {
         "contexts": [{"name": entry.name, "context": {"cluster": "cluster", "user": "user"}}],
         "clusters": [{"name": "cluster", "cluster": dict(entry.cluster)}],
-        "users": [{"name": "user", "user": {**entry.user, "tokenFile": None}}],
+        "users": [{"name": "user", "user": user}],
     }
     try:
         loader = KubeConfigLoader(document, active_context=entry.name)

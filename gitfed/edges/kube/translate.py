@@ -161,10 +161,11 @@ def _retry_after(details: Mapping[str, Any], headers: Mapping[str, str] | None) 
 def _certificate_error(error: BaseException | None) -> str | None:
     """aiohttp wraps the ssl module's exception; the reason ("hostname mismatch", "self-signed") is inside."""
     while error is not None:
-        if isinstance(error, ssl.SSLCertVerificationError):
-            return str(error.verify_message or error.reason or error)
-        if isinstance(error, aiohttp.ServerFingerprintMismatch):
-            return "fingerprint mismatch"
         inner = getattr(error, "certificate_error", None) or getattr(error, "os_error", None)
-        error = inner if isinstance(inner, BaseException) and inner is not error else error.__cause__
+        if isinstance(inner, BaseException) and inner is not error:
+            error = inner
+        elif isinstance(error, ssl.SSLCertVerificationError):
+            return str(getattr(error, "verify_message", "") or error)
+        else:
+            error = error.__cause__
     return None
