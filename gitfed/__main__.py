@@ -1,0 +1,5 @@
+"""`python -m gitfed` is `gitfed`."""
+
+from gitfed.cli.main import main
+
+main()
