@@ -1,0 +1,1 @@
+"""Whole systems: a Git repository, real processes, and clusters (embedded, or real API servers)."""

@@ -1,0 +1,347 @@
+"""Bad input and failure: a clear message, and nothing lost, doubled or taken from others."""
+
+from __future__ import annotations
+
+import subprocess
+
+import pytest
+
+from tests.e2e.test_main_job import BASE, image, inventory
+from tests.e2e.world import World, cluster, config_map, deployment, policy, settings
+
+pytestmark = pytest.mark.e2e
+
+
+def test_a_broken_file_holds_its_objects_and_others_go_on(world: World) -> None:
+    world.push({**BASE, "apps/cache.json": deployment("cache")})
+    daemon = world.daemon()
+    world.until(lambda: image(world, "web", "m2") and image(world, "cache", "m2"), "both in m2")
+    world.push(
+        {"apps/web.json": '{"apiVersion": "apps/v1", oops', "apps/cache.json": deployment("cache", image="redis:8")}
+    )
+    world.until(lambda: image(world, "cache", "m2") == "redis:8", "the good file applied")
+    assert image(world, "web", "m1") == "nginx:1.27"
+    assert any("apps/web.json:1:" in line["problem"] for line in daemon.said("problem"))
+    held = world.until(lambda: world.state().get("held/apps/web.json.yaml"), "the held file recorded")
+    assert "path: apps/web.json" in held
+    assert "nginx" not in held
+    done = world.gitfed("validate", check=False)
+    assert done.returncode == 3
+    assert "apps/web.json:1:" in done.stdout + done.stderr
+
+
+def test_an_emptied_repository_deletes_nothing(world: World) -> None:
+    world.push({**BASE, **{f"apps/c{n}.json": config_map(f"c{n}", {"n": str(n)}) for n in range(10)},
+                "policies/c.json": policy("c", ["m1", "m2"], (("v1", "ConfigMap"),))})  # fmt: skip
+    daemon = world.daemon()
+    world.until(
+        lambda: len([n for n in world.objects("m2", "ConfigMap", "shop") if n.startswith("c")]) == 10, "all there"
+    )
+    world.until(lambda: daemon.said("cycle finished"), "a cycle")
+    for path in world.work.rglob("*.json"):
+        path.unlink()
+    world.push({}, "empty")
+    world.until(
+        lambda: any("problem" in line for line in daemon.lines()) or daemon.said("problem"), "the problem is said"
+    )
+    world.push({"README.md": "still empty\n"})
+    assert len([n for n in world.objects("m2", "ConfigMap", "shop") if n.startswith("c")]) == 10
+    assert image(world, "web", "m1") == "nginx:1.27"
+
+
+def test_too_many_deletions_wait_behind_a_gate_until_somebody_confirms(world: World) -> None:
+    maps = {f"apps/c{n}.json": config_map(f"c{n}", {"n": str(n)}) for n in range(10)}
+    world.push({**BASE, **maps, "policies/c.json": policy("c", ["m1"], (("v1", "ConfigMap"),))})
+    world.apply()
+    world.push(dict.fromkeys(maps))
+    held = world.apply(check=False)
+    assert held.returncode == 5
+    assert "deletion percent" in held.stdout + held.stderr
+    assert len([n for n in world.objects("m1", "ConfigMap", "shop") if n.startswith("c")]) == 10
+    plan = world.gitfed("plan", "--repo", str(world.bare), "--live", "--kubeconfig", str(world.kubeconfig),
+                        "-o", "json", check=False)  # fmt: skip
+    assert plan.returncode == 5
+    import json
+
+    digest = json.loads(plan.stdout)["digest"]
+    world.apply("--confirm", digest)
+    world.until(
+        lambda: not [n for n in world.objects("m1", "ConfigMap", "shop") if n.startswith("c")], "the maps are gone"
+    )
+    assert "approvals" in world.state()["state.yaml"]
+
+
+def test_history_that_runs_backwards_waits(world: World) -> None:
+    first = world.push(BASE)
+    second = world.push({"apps/web.json": deployment("web", image="nginx:1.28")})
+    daemon = world.daemon()
+    world.until(lambda: image(world, "web", "m1") == "nginx:1.28", "the second commit")
+    world.until(lambda: second in world.state().get("state.yaml", ""), "recorded")
+    world.git("reset", "-q", "--hard", first)
+    world.push({"apps/extra.json": deployment("extra")}, force=True)
+    world.until(lambda: any(line.get("held") for line in daemon.said("cycle finished")), "held")
+    assert image(world, "web", "m1") == "nginx:1.28"
+    assert image(world, "extra", "m1") is None
+
+
+def test_a_deleted_branch_leaves_everything_as_it_is(world: World) -> None:
+    world.push(BASE)
+    daemon = world.daemon()
+    world.until(lambda: image(world, "web", "m2"), "web in m2")
+    subprocess.run(["git", "-C", str(world.bare), "update-ref", "-d", "refs/heads/main"], check=True)
+    world.until(lambda: daemon.said("the repository cannot be read"), "said so")
+    assert image(world, "web", "m1") == "nginx:1.27"
+    world.ask("m1", "DELETE", world.path("Deployment", "shop", "web"))
+    world.until(lambda: image(world, "web", "m1"), "drift is still repaired")
+
+
+def test_a_lost_state_branch_is_rebuilt_and_nothing_moves(world: World) -> None:
+    world.push({**BASE, "apps/web.json": deployment("web", replicas=3), "policies/web.json": policy(
+        "web", ["m1", "m2"], placement={"replicaScheduling": {"replicaSchedulingType": "Divided"}})})  # fmt: skip
+    daemon = world.daemon()
+    world.until(lambda: image(world, "web", "m1") and image(world, "web", "m2"), "web everywhere")
+    world.until(lambda: "bindings/shop/web-Deployment.apps.yaml" in world.state(), "the binding recorded")
+    before = world.versions("Deployment", "shop", "web")
+    repository = world.state()["state.yaml"].split("repositoryId: ")[1].split()[0]
+    daemon.stop()
+    subprocess.run(["git", "-C", str(world.bare), "update-ref", "-d", "refs/heads/gitfed/state"], check=True)
+    subprocess.run(["rm", "-rf", str(world.data)], check=True)
+    again = world.daemon()
+    world.until(lambda: again.said("state rebuilt from inventories"), "rebuilt")
+    world.until(lambda: "bindings/shop/web-Deployment.apps.yaml" in world.state(), "recorded again")
+    assert repository in world.state()["state.yaml"]
+    assert world.versions("Deployment", "shop", "web") == before
+
+
+def test_two_repositories_on_one_cluster_the_second_gets_no_write(world: World) -> None:
+    world.push(BASE)
+    world.apply()
+    before = inventory(world, "m1")
+    subprocess.run(["git", "-C", str(world.bare), "update-ref", "-d", "refs/heads/gitfed/state"], check=True)
+    other = world.directory / "other.git"
+    subprocess.run(["git", "clone", "-q", "--bare", str(world.bare), str(other)], check=True)
+    clone = world.directory / "otherwork"
+    subprocess.run(["git", "clone", "-q", str(other), str(clone)], check=True)
+    (clone / "state.txt").write_text("x")
+    # The other repository has a state of its own, with its own id.
+    made = subprocess.run(
+        ["git", "-C", str(clone), "-c", "user.name=T", "-c", "user.email=t@e", "commit-tree", "-m", "state",
+         _tree(clone, "repositoryId: 11111111-2222-3333-4444-555555555555\nschemaVersion: 1\n")],
+        check=True, capture_output=True, text=True,
+    ).stdout.strip()  # fmt: skip
+    subprocess.run(["git", "-C", str(clone), "push", "-q", "origin", f"{made}:refs/heads/gitfed/state"], check=True)
+    (world.directory / "data2").mkdir()
+    done = world.gitfed(
+        "apply", "--repo", str(other), "--kubeconfig", str(world.kubeconfig), "--data-dir",
+        str(world.directory / "data2"), "--timeout", "10s", check=False,
+    )  # fmt: skip
+    assert done.returncode == 4
+    assert "belongs to repository" in done.stdout + done.stderr
+    assert inventory(world, "m1") == before
+
+
+def _tree(clone: object, text: str) -> str:
+    blob = subprocess.run(["git", "-C", str(clone), "hash-object", "-w", "--stdin"], input=text, check=True,
+                          capture_output=True, text=True).stdout.strip()  # fmt: skip
+    listing = f"100644 blob {blob}\tstate.yaml\n"
+    return subprocess.run(["git", "-C", str(clone), "mktree"], input=listing, check=True, capture_output=True,
+                          text=True).stdout.strip()  # fmt: skip
+
+
+def test_a_cluster_that_is_down_at_start_delays_only_itself(world: World) -> None:
+    world.push(BASE)
+    world.servers["m2"].kill()
+    daemon = world.daemon()
+    world.until(lambda: image(world, "web", "m1"), "web in m1 although m2 is down")
+    assert any(line["cluster"] == "m2" for line in daemon.said("cluster cannot be used"))
+    world.servers["m2"].start()
+    world.until(lambda: image(world, "web", "m2"), "web in m2 when it is back", 60)
+
+
+def test_a_cluster_that_dies_in_the_middle_catches_up(world: World) -> None:
+    world.push(BASE)
+    world.daemon()
+    world.until(lambda: image(world, "web", "m2"), "web in m2")
+    world.servers["m2"].kill()
+    world.push({"apps/web.json": deployment("web", image="nginx:1.28")})
+    world.until(lambda: image(world, "web", "m1") == "nginx:1.28", "m1 is not held up")
+    world.servers["m2"].start()
+    world.until(lambda: image(world, "web", "m2") == "nginx:1.28", "m2 caught up", 60)
+
+
+def test_an_object_that_is_not_ours_is_neither_changed_nor_deleted(world: World) -> None:
+    theirs = {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {"name": "conf", "namespace": "shop"},
+        "data": {"whose": "theirs"},
+    }
+    world.ask(
+        "m1", "POST", "/api/v1/namespaces", {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop"}}
+    )
+    world.ask("m1", "POST", world.path("ConfigMap", "shop"), theirs)
+    world.push({**BASE, "apps/conf.json": config_map("conf", {"whose": "ours"}),
+                "policies/conf.json": policy("conf", ["m1"], (("v1", "ConfigMap"),))})  # fmt: skip
+    daemon = world.daemon()
+    world.until(lambda: image(world, "web", "m1"), "web in m1, in a namespace that somebody else made")
+    said = world.until(lambda: daemon.said("change failed"), "the refusal")
+    assert "work.karmada.io/conflict-resolution: overwrite" in said[0]["error"]
+    world.push({"apps/conf.json": None})
+    world.push({"apps/marker.json": deployment("marker")})
+    world.until(lambda: image(world, "marker", "m1"), "a later push")
+    body = world.get("m1", "ConfigMap", "shop", "conf")
+    assert body is not None
+    assert body["data"] == {"whose": "theirs"}
+    assert "gitfed.io/federation" not in body["metadata"].get("labels", {})
+
+
+def test_an_object_that_is_not_ours_is_adopted_when_asked(world: World) -> None:
+    world.ask(
+        "m1", "POST", "/api/v1/namespaces", {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop"}}
+    )
+    theirs = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "conf", "namespace": "shop"},
+              "data": {"whose": "theirs", "old": "key"}}  # fmt: skip
+    world.ask("m1", "POST", world.path("ConfigMap", "shop") + "?fieldManager=kubectl-create", theirs)
+    world.push({**BASE, "apps/conf.json": config_map(
+        "conf", {"whose": "ours"}, annotations={"work.karmada.io/conflict-resolution": "overwrite"}),
+        "policies/conf.json": policy("conf", ["m1"], (("v1", "ConfigMap"),))})  # fmt: skip
+    world.daemon()
+    world.until(
+        lambda: (world.get("m1", "ConfigMap", "shop", "conf") or {}).get("data") == {"whose": "ours"}, "adopted"
+    )
+
+
+def test_an_autoscaler_that_owns_replicas_keeps_them(world: World) -> None:
+    labels = {"resourcetemplate.karmada.io/retain-replicas": "true"}
+    world.push({**BASE, "apps/web.json": deployment("web", labels=labels)})
+    world.daemon()
+    world.until(lambda: image(world, "web", "m1"), "web in m1")
+    scale = world.path("Deployment", "shop", "web") + "/scale"
+    now = world.ask("m1", "GET", scale)
+    world.ask("m1", "PUT", scale + "?fieldManager=autoscaler", {**now, "spec": {"replicas": 7}})
+    world.push({"apps/web.json": deployment("web", image="nginx:1.28", labels=labels)})
+    world.until(lambda: image(world, "web", "m1") == "nginx:1.28", "the new image")
+    body = world.get("m1", "Deployment", "shop", "web")
+    assert body is not None
+    assert body["spec"]["replicas"] == 7
+
+
+def test_a_stripped_label_is_put_back_and_deletes_nothing(world: World) -> None:
+    world.push(BASE)
+    world.daemon()
+    first = world.until(lambda: world.get("m1", "Deployment", "shop", "web"), "web in m1")
+    patch = {"metadata": {"labels": {"gitfed.io/federation": None}}}
+    world.ask("m1", "PATCH", world.path("Deployment", "shop", "web"), patch, "application/merge-patch+json")
+
+    def labelled() -> bool:
+        body = world.get("m1", "Deployment", "shop", "web")
+        assert body is not None
+        assert body["metadata"]["uid"] == first["metadata"]["uid"]
+        return bool(body["metadata"].get("labels", {}).get("gitfed.io/federation") == "acme")
+
+    world.until(labelled, "the label back")
+
+
+def test_killed_again_and_again_in_the_middle_of_a_roll_out_nothing_is_lost_or_doubled(world: World) -> None:
+    count = 60
+    apps = {f"apps/d{n}.json": deployment(f"d{n}") for n in range(count)}
+    theirs = {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {"name": "theirs", "namespace": "shop"},
+        "data": {"a": "1"},
+    }
+    for name in world.names:
+        world.ask(
+            name, "POST", "/api/v1/namespaces", {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop"}}
+        )
+        world.ask(name, "POST", world.path("ConfigMap", "shop"), theirs)
+    world.push({**BASE, **apps})
+    written = 0
+    for _ in range(6):
+        daemon = world.daemon()
+        world.until(lambda daemon=daemon: len(daemon.said("object created")) >= 8 or _complete(world, count),
+                    "some progress", 60)  # fmt: skip
+        daemon.kill()
+        written += len(daemon.said("object created"))
+        if _complete(world, count):
+            break
+    last = world.daemon()
+    world.until(lambda: _complete(world, count), "everything there", 60)
+    for name in world.names:
+        world.until(
+            lambda name=name: all(f"d{n}" in inventory(world, name) for n in range(count)), "all in the inventory"
+        )
+        assert world.objects(name, "ConfigMap", "shop").count("theirs") == 1
+    uids = {name: _uids(world, name) for name in world.names}
+    last.kill()
+    again = world.daemon()
+    world.until(lambda: again.said("cycle finished"), "a cycle")
+    world.push({"apps/marker.json": deployment("marker")})
+    world.until(lambda: image(world, "marker", "m2") and image(world, "marker", "m1"), "a later push")
+    assert {name: _uids(world, name) - {None} for name in world.names} == uids
+
+
+def _complete(world: World, count: int) -> bool:
+    return all({f"d{n}" for n in range(count)} <= set(_deployments(world, name)) for name in world.names)
+
+
+def _deployments(world: World, name: str) -> list[str]:
+    return world.objects(name, "Deployment", "shop")
+
+
+def _uids(world: World, name: str) -> set[str]:
+    items = world.ask(name, "GET", world.path("Deployment", "shop"))["items"]
+    return {item["metadata"]["uid"] for item in items if item["metadata"]["name"].startswith("d")}
+
+
+def test_two_daemons_the_newer_one_leads_and_the_older_one_stops_writing(world: World) -> None:
+    world.push(BASE)
+    old = world.daemon()
+    world.until(lambda: image(world, "web", "m1") and image(world, "web", "m2"), "web everywhere")
+    new = world.daemon("--data-dir", str(world.directory / "data-of-the-new"))
+    world.until(lambda: new.said("cycle finished"), "the new one works")
+    world.push({"apps/extra.json": deployment("extra")})
+    world.until(lambda: image(world, "extra", "m1"), "somebody applied it")
+    assert not [line for line in old.said("object created") if "extra" in line["object"]]
+
+
+def test_a_file_that_only_settings_made_wrong_is_said_with_its_place(world: World) -> None:
+    world.push({**BASE, "gitfed.json": settings(guards={"maxDeletion": 3})})
+    done = world.gitfed("validate", check=False)
+    assert done.returncode == 3
+    assert "unknown field maxDeletion (did you mean maxDeletions?)" in done.stdout + done.stderr
+
+
+def test_a_removed_cluster_keeps_its_objects(world: World) -> None:
+    world.push(BASE)
+    world.daemon()
+    world.until(lambda: image(world, "web", "m1") and image(world, "web", "m2"), "web everywhere")
+    world.push({"clusters/m2.json": None, "apps/web.json": deployment("web", image="nginx:1.28")})
+    world.until(lambda: image(world, "web", "m1") == "nginx:1.28", "the change in m1")
+    assert image(world, "web", "m2") == "nginx:1.27"
+
+
+def test_a_policy_that_goes_away_orphans_its_objects(world: World) -> None:
+    world.push({**BASE, "apps/marker.json": deployment("marker", namespace="other"),
+                "policies/other.json": policy("other", ["m1"], namespace="other")})  # fmt: skip
+    world.daemon()
+    world.until(lambda: image(world, "web", "m1"), "web in m1")
+    world.push({"policies/web.json": None, "apps/marker.json": deployment("marker", namespace="other", image="x:2")})
+    world.until(lambda: _image(world, "m1", "other", "marker") == "x:2", "the later change")
+    assert image(world, "web", "m1") == "nginx:1.27"
+    done = world.gitfed("get", "orphans", "--repo", str(world.bare), "--live", "--kubeconfig", str(world.kubeconfig))
+    assert "web" in done.stdout
+
+
+def _image(world: World, where: str, namespace: str, name: str) -> str | None:
+    body = world.get(where, "Deployment", namespace, name)
+    return body["spec"]["template"]["spec"]["containers"][0]["image"] if body else None
+
+
+def test_a_new_cluster_file_takes_the_cluster_in(world: World) -> None:
+    world.push({path: text for path, text in BASE.items() if path != "clusters/m2.json"})
+    world.daemon()
+    world.until(lambda: image(world, "web", "m1"), "web in m1")
+    world.push({"clusters/m2.json": cluster("m2")})
+    world.until(lambda: image(world, "web", "m2"), "web in m2")
