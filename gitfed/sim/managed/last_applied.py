@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import orjson
 
-from gitfed.sim.managed import checking, fieldset, typed
+from gitfed.sim.managed import checking, compare, fieldset, typed
 from gitfed.sim.managed.fieldset import EMPTY, FieldSet
 from gitfed.sim.schema_nodes import Node
 
@@ -35,7 +35,7 @@ def owned(node: Node, live: Body, api_version: str) -> FieldSet | None:
         return None
     if not isinstance(config, dict) or config.get("apiVersion") != api_version or checking.complaints(node, config):
         return None
-    comparison = typed.compare(node, config, live)
+    comparison = compare.compare(node, config, live)
     fields = typed.fields_of(node, config)
     for changed in (comparison.modified, comparison.added, comparison.removed):
         fields = fieldset.difference(fields, changed)

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from gitfed.sim.managed import checking, entries, fieldset, typed
+from gitfed.sim.managed import checking, compare, entries, fieldset, merge, typed
 from gitfed.sim.managed.entries import Entry, Identity, Managed
 from gitfed.sim.managed.fieldset import EMPTY, FieldSet
 from gitfed.sim.schema_nodes import Node
@@ -61,10 +61,10 @@ class Face:
 
 def _touched(
     face: Face, old: Body, new: Body, managed: Managed, writer: Identity | None
-) -> tuple[typed.Comparison, dict[Identity, FieldSet], dict[Identity, FieldSet]]:
+) -> tuple[compare.Comparison, dict[Identity, FieldSet], dict[Identity, FieldSet]]:
     """What happened, what of it others own and see changed, and what of theirs is gone. Owners of versions that are
     gone are struck from ``managed``."""
-    own = typed.compare(face.node, old, new).without(face.excluded)
+    own = compare.compare(face.node, old, new).without(face.excluded)
     by_version: dict[str, tuple[FieldSet, FieldSet] | None] = {face.api_version: _seen(own)}
     conflicts: dict[Identity, FieldSet] = {}
     gone: dict[Identity, FieldSet] = {}
@@ -74,7 +74,7 @@ def _touched(
         version = entry.api_version
         if version not in by_version:
             before, after = face.other(old, version), face.other(new, version)
-            there = typed.compare(before[1], before[0], after[0]) if before and after else None
+            there = compare.compare(before[1], before[0], after[0]) if before and after else None
             by_version[version] = _seen(there.without(face.excluded)) if there else None
         seen = by_version[version]
         if seen is None:
@@ -88,7 +88,7 @@ def _touched(
     return own, conflicts, gone
 
 
-def _seen(comparison: typed.Comparison) -> tuple[FieldSet, FieldSet]:
+def _seen(comparison: compare.Comparison) -> tuple[FieldSet, FieldSet]:
     """What owners see of a change: fields with another value, and fields that are gone."""
     return fieldset.union(comparison.modified, comparison.added), comparison.removed
 
@@ -118,7 +118,7 @@ def apply(
 ) -> Body | None:
     """The merged body, or ``None`` if it is ``live``; ``managed`` is changed accordingly. ``named`` are the fields of
     ``config``. Raises ``Conflicts`` and ``NotConvertible``."""
-    merged = typed.merge(face.node, live, config)
+    merged = merge.merge(face.node, live, config)
     last = managed.get(who)
     managed[who] = Entry(fieldset.without(named, face.excluded), face.api_version, last.time if last else "")
     if last is not None and last.fields:
@@ -144,7 +144,7 @@ def _prune(face: Face, merged: Body, managed: Managed, last: Entry) -> Body:
     if not fieldset.difference(last.fields, owned):
         return merged
     before, now = typed.with_parents(face.node, last.fields), typed.with_parents(face.node, owned)
-    result: Body = typed.remove(face.node, merged, fieldset.difference(before, now)) or {}
+    result: Body = merge.remove(face.node, merged, fieldset.difference(before, now)) or {}
     return result
 
 
@@ -159,13 +159,13 @@ def _prune_across(face: Face, merged: Body, managed: Managed, last: Entry) -> Bo
         return merged
     whole, node = found
     last_named = typed.with_parents(node, last.fields)
-    pruned = typed.remove(node, whole, last_named) or {}
+    pruned = merge.remove(node, whole, last_named) or {}
     for version in sorted({entry.api_version for entry in managed.values()}, key=lambda v: v != last.api_version):
         pruned = _with_owned(face, whole, pruned, (last.api_version, node), version, managed)
     left = typed.with_parents(node, typed.fields_of(node, pruned))
     before = typed.with_parents(node, typed.fields_of(node, whole))
     going = fieldset.intersection(fieldset.difference(before, left), last_named)
-    result = typed.remove(node, whole, going) or {}
+    result = merge.remove(node, whole, going) or {}
     if result is whole:
         return merged
     if last.api_version == face.api_version:
@@ -189,7 +189,7 @@ def _with_owned(face: Face, whole: Body, pruned: Body, at: tuple[str, Node], ver
     there = typed.with_parents(node, typed.fields_of(node, before))
     left = typed.with_parents(node, typed.fields_of(node, after))
     going = fieldset.difference(there, fieldset.union(left, typed.with_parents(node, owned)))
-    result: Body = typed.remove(node, before, going) or {}
+    result: Body = merge.remove(node, before, going) or {}
     if version == at[0]:
         return result
     back = face.convert(result, at[0])

@@ -11,16 +11,13 @@ is a write that changes nothing but times; ``settle`` undoes that.
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Final
 
-import orjson
-
 from gitfed.sim import status
-from gitfed.sim.managed import checking, entries, fieldset, last_applied, tracking, typed
+from gitfed.sim.managed import configuration, entries, fieldset, last_applied, tracking, typed
 from gitfed.sim.managed.entries import APPLY, UPDATE, Entry, Identity, Managed
 from gitfed.sim.managed.fieldset import FieldSet
 from gitfed.sim.managed.tracking import Convert, Face
@@ -89,7 +86,7 @@ def update(
     empty list, or one empty entry, forgets all owners; others replace the stored ones if they are understood. ``reset``
     are fields that this address can never own. Never raises: owners that cannot be followed are dropped.
     """
-    managed = _owners(old, new, writer)
+    managed = _fitted(_owners(old, new, writer), writer.api_version, schema)
     if old is not None and not managed:
         return entries.bare(new)
     face = Face(writer.api_version, schema, fieldset.from_paths(reset), convert)
@@ -117,15 +114,26 @@ def _owners(old: Body | None, new: Body, writer: Writer) -> Managed:
         return entries.read(stored)
 
 
+def _fitted(managed: Managed, api_version: str, schema: Schema) -> Managed:
+    """The same owners, of a type that may have changed: definitions do, built-in kinds do not."""
+    if not schema.custom:
+        return managed
+    return {
+        who: Entry(typed.fitting(schema, entry.fields), entry.api_version, entry.time)
+        if entry.api_version == api_version
+        else entry
+        for who, entry in managed.items()
+    }
+
+
 def _track(face: Face, old: Body, new: Body, managed: Managed, writer: Writer, manager: str = "") -> None:
     """Follows an update; its writer's entry gets what it took, and the time if that is anything."""
     taken = fieldset.without(tracking.update(face, old, new, managed), face.excluded)
     taken = fieldset.difference(taken, NEVER_OWNED)
-    if not taken:
-        return
-    who = writer.identity(UPDATE, manager)
-    had = managed[who].fields if who in managed else fieldset.EMPTY
-    managed[who] = Entry(fieldset.union(had, taken), face.api_version, writer.time)
+    if taken:
+        who = writer.identity(UPDATE, manager)
+        had = managed[who].fields if who in managed else fieldset.EMPTY
+        managed[who] = Entry(fieldset.union(had, taken), face.api_version, writer.time)
     tracking.cap(managed)
 
 
@@ -145,14 +153,12 @@ def apply(
     ``ApiError``: 400 for the wrong kind or managedFields in the configuration, 500 if it does not fit its type, 409
     with a cause for each conflict.
     """
-    _refuse(applied, writer)
-    named = _named(applied, schema)
+    configuration.refuse(applied, writer.api_version, writer.kind)
+    named = configuration.fields(applied, schema)
     excluded = fieldset.from_paths(reset)
     face = Face(writer.api_version, schema, excluded, convert)
-    managed = entries.read(entries.stored_list(live))
+    managed = _fitted(entries.read(entries.stored_list(live)), writer.api_version, schema)
     body = entries.bare(live) if live is not None else _nothing(schema, applied)
-    if schema.custom:
-        managed = {w: Entry(typed.fitting(schema, e.fields), e.api_version, e.time) for w, e in managed.items()}
     try:
         if live is not None and not managed:
             _track(face, schema.empty(), body, managed, writer, BEFORE_FIRST_APPLY)
@@ -176,59 +182,6 @@ def apply(
 
 def _nothing(schema: Schema, applied: Body) -> Body:
     return {"apiVersion": applied["apiVersion"], "kind": applied["kind"], **schema.empty()}
-
-
-def _refuse(applied: Body, writer: Writer) -> None:
-    """What is wrong with a configuration before its fields are looked at."""
-    api_version, kind = applied.get("apiVersion") or "", applied.get("kind") or ""
-    if api_version != writer.api_version or kind != (writer.kind or kind):
-        raise status.bad_request(f"invalid object type: {_group_version(api_version)}, Kind={kind}")
-    metadata = applied.get("metadata")
-    if isinstance(metadata, dict) and metadata.get("managedFields") is not None:
-        raise status.bad_request("metadata.managedFields must be nil")
-
-
-def _group_version(api_version: Any) -> str:
-    return api_version if "/" in str(api_version) else f"/{api_version}"
-
-
-class _Configurations:
-    """Fields of the configurations applied last, by their text: the same one is applied again and again, by resyncs
-    and to every cluster of a fleet."""
-
-    def __init__(self, limit: int) -> None:
-        self._limit = limit
-        self._known: dict[tuple[Schema, bytes], FieldSet] = {}
-
-    def fields(self, schema: Schema, applied: Body) -> FieldSet:
-        """Raises ``ApiError`` if the configuration does not fit its type."""
-        key = schema, orjson.dumps(applied)
-        found = self._known.pop(key, None)
-        if found is None:
-            if complaints := checking.complaints(schema, applied):
-                raise _misfit(applied, complaints)
-            found = typed.fields_of(schema, applied)
-            if len(self._known) >= self._limit:
-                del self._known[next(iter(self._known))]
-        self._known[key] = found
-        return found
-
-
-@functools.cache
-def _configurations() -> _Configurations:
-    return _Configurations(limit=512)
-
-
-def _named(applied: Body, schema: Schema) -> FieldSet:
-    return _configurations().fields(schema, applied)
-
-
-def _misfit(applied: Body, complaints: list[str]) -> status.ApiError:
-    metadata = applied.get("metadata")
-    metadata = metadata if isinstance(metadata, dict) else {}
-    where = f"{metadata.get('namespace') or ''}/{metadata.get('name') or ''}"
-    what = f"{where}; {_group_version(applied['apiVersion'])}, Kind={applied['kind']}"
-    return status.untyped(f"failed to create typed patch object ({what}): {checking.told(complaints)}")
 
 
 def _applied(

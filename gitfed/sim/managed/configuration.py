@@ -1,0 +1,74 @@
+"""What an apply was sent: whether it may be applied here, and which fields it names.
+
+A configuration is read as it was sent, before defaults and conversion: what its author did not write is not owned.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import orjson
+
+from gitfed.sim import status
+from gitfed.sim.managed import checking, typed
+from gitfed.sim.managed.fieldset import FieldSet
+from gitfed.sim.schema import Schema
+
+Body = dict[str, Any]
+
+
+def refuse(applied: Body, wanted_version: str, wanted_kind: str) -> None:
+    """Refuses what is wrong before the fields are looked at: another kind than the address serves (an empty
+    ``wanted_kind`` accepts any), managedFields. Raises ``ApiError`` 400."""
+    api_version, kind = applied.get("apiVersion") or "", applied.get("kind") or ""
+    if api_version != wanted_version or kind != (wanted_kind or kind):
+        raise status.bad_request(f"invalid object type: {_group_version(api_version)}, Kind={kind}")
+    metadata = applied.get("metadata")
+    if isinstance(metadata, dict) and metadata.get("managedFields") is not None:
+        raise status.bad_request("metadata.managedFields must be nil")
+
+
+def _group_version(api_version: Any) -> str:
+    return api_version if "/" in str(api_version) else f"/{api_version}"
+
+
+class _Configurations:
+    """Fields of the configurations applied last, by their text: the same one is applied again and again, by resyncs
+    and to every cluster of a fleet."""
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._known: dict[tuple[Schema, bytes], FieldSet] = {}
+
+    def fields(self, schema: Schema, applied: Body) -> FieldSet:
+        """Raises ``ApiError`` if the configuration does not fit its type."""
+        key = schema, orjson.dumps(applied)
+        found = self._known.pop(key, None)
+        if found is None:
+            if complaints := checking.complaints(schema, applied):
+                raise _misfit(applied, complaints)
+            found = typed.fields_of(schema, applied)
+            if len(self._known) >= self._limit:
+                del self._known[next(iter(self._known))]
+        self._known[key] = found
+        return found
+
+
+@functools.cache
+def _configurations() -> _Configurations:
+    return _Configurations(limit=512)
+
+
+def fields(applied: Body, schema: Schema) -> FieldSet:
+    """The fields that a configuration names. Raises ``ApiError`` 500, as Kubernetes does, if it does not fit its
+    type."""
+    return _configurations().fields(schema, applied)
+
+
+def _misfit(applied: Body, complaints: list[str]) -> status.ApiError:
+    metadata = applied.get("metadata")
+    metadata = metadata if isinstance(metadata, dict) else {}
+    where = f"{metadata.get('namespace') or ''}/{metadata.get('name') or ''}"
+    what = f"{where}; {_group_version(applied['apiVersion'])}, Kind={applied['kind']}"
+    return status.untyped(f"failed to create typed patch object ({what}): {checking.told(complaints)}")
