@@ -1,0 +1,62 @@
+"""What a template must not carry to a cluster (Karmada: policies §5.3). The rules by kind are in the recorded cases."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+from gitfed.render.prune import prune
+
+CONFIG: dict[str, Any] = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c"}, "data": {"a": "b"}}
+
+
+def test_a_body_without_server_fields_is_returned_as_it_is() -> None:
+    assert prune(CONFIG) is CONFIG
+
+
+def test_what_an_api_server_wrote_goes_and_the_rest_is_shared() -> None:
+    metadata = {
+        "name": "c",
+        "generateName": "c-",
+        "uid": "u",
+        "resourceVersion": "1",
+        "creationTimestamp": None,
+        "managedFields": [],
+        "ownerReferences": [],
+        "finalizers": ["x"],
+    }
+    body = {**CONFIG, "metadata": metadata, "status": {"x": 1}}
+    before = copy.deepcopy(body)
+    pruned = prune(body)
+    assert pruned == {**CONFIG, "metadata": {"name": "c", "generateName": "c-"}}
+    assert pruned["data"] is CONFIG["data"]
+    assert body == before
+
+
+def test_all_token_secrets_of_an_account_go() -> None:
+    account = {
+        "apiVersion": "v1",
+        "kind": "ServiceAccount",
+        "metadata": {"name": "robot"},
+        "secrets": [{"name": f"robot-token-{index}"} for index in range(3)] + [{"name": "other"}],
+    }
+    assert prune(account)["secrets"] == [{"name": "other"}]
+
+
+def test_pruning_twice_is_pruning_once() -> None:
+    job = {
+        "apiVersion": "batch/v1",
+        "kind": "Job",
+        "metadata": {"name": "j", "uid": "u"},
+        "spec": {
+            "ttlSecondsAfterFinished": 5,
+            "selector": {"matchLabels": {"controller-uid": "u", "a": "b"}},
+            "template": {"metadata": {"labels": {"job-name": "j", "a": "b"}}},
+        },
+    }
+    once = prune(job)
+    assert once["spec"] == {
+        "selector": {"matchLabels": {"a": "b"}},
+        "template": {"metadata": {"labels": {"a": "b"}}},
+    }
+    assert prune(once) is once
