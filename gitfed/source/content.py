@@ -7,27 +7,27 @@ other files (two definitions of one object, the scope of a custom kind) is `repo
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from gitfed.model.base import Body, Commit, Digest, Kind, ObjectKey, Origin, Problem, Severity, group_of
-from gitfed.model.declared import names, registry
+from gitfed.model.declared import registry
 from gitfed.model.declared.federation import Federation, PlacementTest
 from gitfed.model.declared.shape import Declared
 from gitfed.model.repo import Manifest
-from gitfed.source import declare, scope
+from gitfed.source import declare, metadata, scope
 from gitfed.source.parse import Parsed
 from gitfed.source.tree import visible
 from gitfed.text import canonical, yaml
 
 LARGEST_OBJECT = 1024 * 1024
 """bytes of JSON; an API server takes little more"""
+MOST_PROBLEMS = 200
+"""of one file"""
 
 _API_VERSION = re.compile(r"([a-z0-9]([-a-z0-9.]*[a-z0-9])?/)?v[a-z0-9]+")
 _KIND = re.compile(r"[A-Za-z][A-Za-z0-9]*")
-_RBAC = "rbac.authorization.k8s.io"
-_DNS_LABELS = frozenset({Kind("", "Namespace"), Kind("", "Service")})
 _LFS = b"version https://git-lfs.github.com/spec/"
 
 _Path = tuple[str | int, ...]
@@ -102,6 +102,10 @@ class _Reader:
             origin = Origin(self.path, fault.line, fault.column)
             self.problems.append(Problem(origin, fault.message, fault.hint, severity))
         for index, document in enumerate(parsed.documents):
+            if len(self.problems) > MOST_PROBLEMS:
+                origin = Origin(self.path, document.line, document.column)
+                self.error(origin, f"more than {MOST_PROBLEMS} problems in one file, the rest was not looked at")
+                break
             if document.value is not None:
                 self.document(document.value, index, (), Origin(self.path, document.line, document.column))
         return FileContent(
@@ -128,10 +132,12 @@ class _Reader:
             self.error(origin, f"not a Kubernetes object: {' and '.join(missing)} missing", hint)
             return
         if not isinstance(api_version, str) or not _API_VERSION.fullmatch(api_version):
-            self.error(place(("apiVersion",)), f"{_shown(api_version)} is not an apiVersion", "like v1 or apps/v1")
+            self.error(
+                place(("apiVersion",)), f"{metadata.shown(api_version)} is not an apiVersion", "like v1 or apps/v1"
+            )
             return
         if not isinstance(kind, str) or not _KIND.fullmatch(kind):
-            self.error(place(("kind",)), f"{_shown(kind)} is not a kind", "like Deployment")
+            self.error(place(("kind",)), f"{metadata.shown(kind)} is not a kind", "like Deployment")
             return
         if kind.endswith("List") and "items" in value:
             self.items(value["items"], index, path, place)
@@ -169,7 +175,7 @@ class _Reader:
                 declared, problems = declare.read(model, in_namespace(value, "default"), place)
         if declared is not None:
             kind = Kind(group_of(declared.api_version), declared.kind)
-            problems += self.metadata_problems(value["metadata"], kind, place)
+            problems += metadata.problems(value["metadata"], kind, place)
         self.problems += problems
         if declared is not None:
             self.declared.append(declared)
@@ -190,47 +196,21 @@ class _Reader:
         self.error(place(("kind",)), f"{api_version} has no kind {kind}", hint)
 
     def is_object(self, value: Body, kind: Kind, place: declare.Place) -> bool:
-        metadata = value.get("metadata")
-        if not isinstance(metadata, dict):
-            self.error(
-                place(("metadata",)), "metadata is missing" if metadata is None else "metadata must be a mapping"
-            )
+        members = value.get("metadata")
+        if not isinstance(members, dict):
+            message = "metadata is missing" if members is None else "metadata must be a mapping"
+            self.error(place(("metadata",)), message)
             return False
-        found = list(self.metadata_problems(metadata, kind, place))
+        found = metadata.problems(members, kind, place)
         self.problems += found
         return not found
-
-    def metadata_problems(self, metadata: Mapping[str, Any], kind: Kind, place: declare.Place) -> list[Problem]:
-        found: list[Problem] = []
-
-        def error(path: _Path, message: str, hint: str = "") -> None:
-            found.append(Problem(place(("metadata", *path)), message, hint))
-
-        name = metadata.get("name")
-        if name in (None, ""):
-            generated = metadata.get("generateName")
-            hint = "generateName would make a new object every time" if generated else ""
-            error(("name",), "metadata.name is required", hint)
-        elif not isinstance(name, str):
-            error(("name",), "metadata.name must be text", f'write "{_shown(name)}"')
-        elif why := _why_not_name(name, kind):
-            error(("name",), f"the name {_shown(name)} {why}")
-        namespace = metadata.get("namespace")
-        if namespace is not None and not isinstance(namespace, str):
-            error(("namespace",), "metadata.namespace must be text", f'write "{_shown(namespace)}"')
-        elif namespace and (why := names.why_not_dns_label(namespace)):
-            error(("namespace",), f"the namespace {_shown(namespace)} {why}")
-        for path, message, hint in _map_problems(metadata):
-            error(path, message, hint)
-        return found
 
     def template(self, value: dict[str, Any], kind: Kind, origin: Origin, place: declare.Place) -> None:
         if kind in scope.NEVER_PROPAGATED:
             message = f"{kind.kind} is never propagated: clusters make such records for themselves"
             self.problems.append(Problem(origin, message, "remove it", Severity.WARNING))
             return
-        metadata = value["metadata"]
-        namespace = metadata.get("namespace") or ""
+        namespace = value["metadata"].get("namespace") or ""
         namespaced = scope.NAMESPACED.get(kind)
         if namespaced is None and kind.group in scope.BUILT_IN_GROUPS:
             known = [other.kind for other in scope.NAMESPACED if other.group == kind.group]
@@ -277,45 +257,11 @@ class _Reader:
 
 
 def manifest_of(body: Mapping[str, Any], kind: Kind, origin: Origin, text: bytes | None = None) -> Manifest:
-    metadata = body["metadata"]
-    key = ObjectKey(kind.group, kind.kind, metadata.get("namespace") or "", metadata["name"])
+    members = body["metadata"]
+    key = ObjectKey(kind.group, kind.kind, members.get("namespace") or "", members["name"])
     digest = canonical.digest_of(text if text is not None else canonical.dumps(body))
     return Manifest(key, body["apiVersion"], body, origin, Digest(digest))
 
 
 def in_namespace(body: Mapping[str, Any], namespace: str) -> dict[str, Any]:
     return {**body, "metadata": {**body["metadata"], "namespace": namespace}}
-
-
-def _why_not_name(name: str, kind: Kind) -> str:
-    if kind.group == _RBAC:
-        return names.why_not_path_segment(name)
-    if kind in _DNS_LABELS:
-        return names.why_not_dns_label(name)
-    return names.why_not_dns_subdomain(name)
-
-
-def _map_problems(metadata: Mapping[str, Any]) -> Iterator[tuple[_Path, str, str]]:
-    """Labels and annotations: text keys of the right form, text values."""
-    for field_name, word in (("labels", "label"), ("annotations", "annotation")):
-        entries = metadata.get(field_name)
-        if entries is None:
-            continue
-        if not isinstance(entries, dict):
-            yield (field_name,), f"metadata.{field_name} must be a mapping", ""
-            continue
-        for key, value in entries.items():
-            # Kubernetes lowers annotation keys before it looks at them.
-            if why := names.why_not_label_key(key if word == "label" else key.lower()):
-                yield (field_name, key), f"the {word} key {_shown(key)} {why}", ""
-            if not isinstance(value, str):
-                hint = f'write "{_shown(value)}"' if value is not None and not isinstance(value, dict | list) else ""
-                yield (field_name, key), f"the value of the {word} {_shown(key)} must be text", hint
-            elif word == "label" and (why := names.why_not_label_value(value)):
-                yield (field_name, key), f"the value of the label {_shown(key)} {why}", ""
-
-
-def _shown(value: Any) -> str:
-    text = ("true" if value else "false") if isinstance(value, bool) else str(value)
-    text = text if text.isprintable() else text.encode("unicode_escape").decode()
-    return text if len(text) <= 80 else text[:79] + "…"

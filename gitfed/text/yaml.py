@@ -23,10 +23,11 @@ from yaml._yaml import CParser
 
 from gitfed.text import json, plain
 from gitfed.text.build import Document as Document
-from gitfed.text.build import Event, Fault, Limits, Stop, Stream, YamlError, build, place_tree
-from gitfed.text.build import Place as Place
+from gitfed.text.build import Event, Fault, Limits, Stop, Stream, YamlError, build
 from gitfed.text.emit import dump as dump
 from gitfed.text.emit import dump_many as dump_many
+from gitfed.text.place import Place as Place
+from gitfed.text.place import place_tree
 
 DEFAULT_LIMITS = Limits()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from pathlib import Path
 from typing import Any
 
 from hypothesis import given, settings
@@ -12,73 +13,7 @@ from gitfed.source import lint, repo
 from gitfed.text import yaml
 from tests.source.trees import tree
 
-_OBJECTS: list[dict[str, Any]] = yaml.load_all(
-    b"""
-apiVersion: policy.karmada.io/v1alpha1
-kind: PropagationPolicy
-metadata: {name: p, namespace: shop, labels: {a: b}, annotations: {a: b}}
-spec:
-  resourceSelectors: [{apiVersion: v1, kind: ConfigMap, labelSelector: {matchLabels: {a: b}, matchExpressions: [{key: a, operator: In, values: [b]}]}}]
-  placement:
-    clusterAffinities: [{affinityName: a, clusterNames: [m1], overflowAffinities: [{affinityName: b, exclude: [m1]}]}]
-    clusterTolerations: [{key: a, operator: Exists, effect: NoExecute, tolerationSeconds: 3}]
-    spreadConstraints: [{spreadByField: cluster, minGroups: 1, maxGroups: 2}]
-    replicaScheduling: {replicaSchedulingType: Divided, weightPreference: {staticWeightList: [{targetCluster: {}, weight: 1}]}}
-  failover: {application: {decisionConditions: {tolerationSeconds: 1}, statePreservation: {rules: [{aliasLabelName: a, jsonPath: b}]}}}
-  propagateDeps: true
-  suspension: {dispatchingOnClusters: {clusterNames: [m1]}}
----
-apiVersion: policy.karmada.io/v1alpha1
-kind: ClusterOverridePolicy
-metadata: {name: o}
-spec:
-  overrideRules:
-  - targetCluster: {fieldSelector: {matchExpressions: [{key: zone, operator: In, values: [a]}]}}
-    overriders:
-      plaintext: [{path: /a, operator: add, value: 1}]
-      imageOverrider: [{predicate: {path: /a}, component: Tag, operator: add, value: a}]
-      labelsOverrider: [{operator: add, value: {a: b}}]
-      fieldOverrider: [{fieldPath: /a, json: [{subPath: /a, operator: add, value: {a: [1]}}]}]
----
-apiVersion: policy.karmada.io/v1alpha1
-kind: FederatedResourceQuota
-metadata: {name: q, namespace: shop}
-spec: {overall: {cpu: 1}, staticAssignments: [{clusterName: m1, hard: {cpu: 1}}]}
----
-apiVersion: cluster.karmada.io/v1alpha1
-kind: Cluster
-metadata: {name: m1}
-spec: {syncMode: Push, apiEndpoint: "https://h", zones: [a], taints: [{key: a, effect: NoSchedule}], resourceModels: [{grade: 0, ranges: [{name: cpu, min: 0, max: 1}]}]}
----
-apiVersion: config.karmada.io/v1alpha1
-kind: ResourceInterpreterWebhookConfiguration
-metadata: {name: w}
-webhooks: [{name: a.b.c, clientConfig: {url: "https://h/x"}, rules: [{operations: ["*"], apiGroups: [""], apiVersions: [v1], kinds: [A]}], interpreterContextVersions: [v1alpha1]}]
----
-apiVersion: gitfed.io/v1alpha1
-kind: Federation
-metadata: {name: other}
-spec: {sources: {include: [a]}, sync: {interval: 1m}, namespaces: {skip: [a]}, featureGates: {Failover: true}, state: {branch: a}}
----
-apiVersion: gitfed.io/v1alpha1
-kind: PlacementTest
-metadata: {name: t}
-spec: {facts: fleet.yaml, given: {fail: [region/eu]}, expect: [{workload: {kind: A, name: b}, replicas: {region: {us: {min: 1}}}}]}
----
-apiVersion: v1
-kind: List
-items: [{apiVersion: apps/v1, kind: Deployment, metadata: {name: a, labels: {a: b}, annotations: {a: b}}, spec: {replicas: 1}}]
----
-apiVersion: apiextensions.k8s.io/v1
-kind: CustomResourceDefinition
-metadata: {name: xs.example.io}
-spec: {group: example.io, scope: Cluster, names: {kind: X}}
----
-apiVersion: example.io/v1
-kind: X
-metadata: {name: x, namespace: shop}
-"""
-)
+_OBJECTS: list[dict[str, Any]] = yaml.load_all(Path(__file__).with_name("everything.yaml").read_bytes())
 _TEXTS = st.sampled_from(["", "a", "A B", "a/b", "*", "m1", "1Gi", "\u202e", "x" * 300, "[", "https://[", "é"])
 _JUNK = st.recursive(
     st.none()
