@@ -115,7 +115,7 @@ def _status_body(data: bytes) -> Mapping[str, Any]:
 def _plain(data: bytes) -> str:
     """An answer that is no Status. Pages of proxies are markup that nobody wants in a message."""
     text = data[: 4 * _LONGEST].decode("utf-8", "replace").strip()
-    return "" if text.startswith(("<", "{", "[")) else text
+    return "" if text.startswith(("<", "{")) else text
 
 
 def _lacks_rights(body: Mapping[str, Any], text: str) -> bool:

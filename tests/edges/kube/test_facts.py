@@ -1,0 +1,166 @@
+"""What one look tells about a cluster's health."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from aiohttp import web
+
+from gitfed.edges.kube import credentials, facts
+from gitfed.edges.kube.discovery import Discovery
+from gitfed.edges.kube.session import Session
+from gitfed.model.fleet import ApiEnablements, ClusterFacts, Condition, Reach
+from tests.edges.kube.answering import body, by_path, connection, serving
+from tests.edges.kube.conftest import Place
+from tests.edges.kube.test_discovery import APPS, CORE, aggregated, group
+
+NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
+LATER = NOW + timedelta(seconds=30)
+COMPLETE = Condition("CompleteAPIEnablements", "True", "Complete", "", NOW)
+READY = Condition("Ready", "True", "ClusterReady", "cluster is healthy and ready to accept workloads", NOW)
+KINDS = frozenset({("v1", "ConfigMap"), ("apps/v1", "Deployment")})
+HEALTHY = {
+    "/readyz": lambda: web.Response(text="ok"),
+    "/version": lambda: body({"gitVersion": "v1.36.2"}),
+    "/api": lambda: body(CORE),
+    "/apis": lambda: body(aggregated(APPS)),
+}
+KNOWN = ClusterFacts(
+    "m1",
+    conditions=(COMPLETE, READY),
+    apis=ApiEnablements(KINDS),
+    kubernetes_version="v1.36.2",
+)
+
+
+async def look(answers: dict[str, Any], previous: ClusterFacts | None = None, now: datetime = NOW) -> ClusterFacts:
+    async with serving(by_path(answers)) as server, server.session() as session:
+        return await facts.probe(session, Discovery(session), now=now, previous=previous)
+
+
+async def test_a_healthy_cluster() -> None:
+    assert await look(HEALTHY) == KNOWN
+
+
+async def test_a_condition_keeps_the_time_of_its_last_change() -> None:
+    assert await look(HEALTHY, KNOWN, LATER) == KNOWN
+    down = await look({}, KNOWN, LATER)
+    assert {condition.type: condition.last_transition for condition in down.conditions} == {
+        "CompleteAPIEnablements": NOW,
+        "Ready": LATER,
+    }
+
+
+@pytest.mark.parametrize(
+    ("answers", "reach", "condition"),
+    [
+        pytest.param(
+            {"/readyz": lambda: web.Response(status=202)},
+            Reach.NOT_READY,
+            Condition(
+                "Ready",
+                "False",
+                "ClusterNotReady",
+                "cluster is reachable but health endpoint responded without ok",
+                NOW,
+            ),
+            id="another 2xx",
+        ),
+        pytest.param(
+            {"/readyz": lambda: web.Response(status=500, text="[-]etcd failed")},
+            Reach.NOT_READY,
+            Condition("Ready", "False", "ClusterNotReachable", "[-]etcd failed", NOW),
+            id="an error",
+        ),
+        pytest.param(
+            {"/readyz": lambda: web.Response(status=503)},
+            Reach.NOT_READY,
+            Condition("Ready", "False", "ClusterNotReachable", "HTTP 503", NOW),
+            id="a busy server",
+        ),
+        pytest.param(
+            {"/readyz": lambda: web.Response(status=401, text="who?")},
+            Reach.NOT_READY,
+            Condition("Ready", "False", "ClusterNotReachable", "who?", NOW),
+            id="refused credentials",
+        ),
+        pytest.param(
+            {"/healthz": lambda: web.Response(status=500, text="sick")},
+            Reach.NOT_READY,
+            Condition("Ready", "False", "ClusterNotReachable", "sick", NOW),
+            id="an error of an old server",
+        ),
+    ],
+)
+async def test_a_cluster_that_is_not_ready_keeps_its_last_facts(
+    answers: dict[str, Any], reach: Reach, condition: Condition
+) -> None:
+    found = await look(answers, KNOWN)
+    assert found == replace(KNOWN, reach=reach, conditions=(COMPLETE, condition))
+
+
+async def test_an_old_server_without_readyz_is_asked_for_healthz() -> None:
+    answers = {**HEALTHY, "/healthz": HEALTHY["/readyz"]}
+    del answers["/readyz"]
+    assert (await look(answers)).reach is Reach.READY
+
+
+async def test_a_cluster_that_gives_no_answer_is_unknown() -> None:
+    async with Session("m1", connection("http://127.0.0.1:1")) as session:
+        found = await facts.probe(session, Discovery(session), now=NOW, previous=KNOWN)
+    assert (found.reach, found.kubernetes_version, found.apis) == (Reach.UNKNOWN, "v1.36.2", KNOWN.apis)
+    (ready,) = [condition for condition in found.conditions if condition.type == "Ready"]
+    assert (ready.status, ready.reason) == ("False", "ClusterNotReachable")
+
+
+async def test_credentials_that_cannot_be_used_are_a_fact() -> None:
+    from gitfed import errors
+
+    async def refuse() -> Any:
+        raise errors.CredentialsError("cluster m1: its program gave no credential", cluster="m1")
+
+    way = credentials.Connection("m1", "https://127.0.0.1:1", "a test", refuse)
+    async with Session("m1", way) as session:
+        found = await facts.probe(session, Discovery(session), now=NOW)
+    expected = Condition("Ready", "False", "StatusCollectionFailed", "its program gave no credential", NOW)
+    assert (found.reach, found.conditions) == (Reach.UNKNOWN, (expected,))
+
+
+@pytest.mark.parametrize(
+    ("apis", "status", "reason", "kinds"),
+    [
+        (
+            lambda: body(aggregated(APPS, group("metrics.k8s.io", ("v1", "Stale", [])))),
+            "False",
+            "Partial",
+            KINDS,
+        ),
+        (lambda: web.Response(status=500, text="oops"), "False", "Empty", frozenset()),
+    ],
+)
+async def test_kinds_that_could_not_be_read_are_not_absent(
+    apis: Any, status: str, reason: str, kinds: frozenset[tuple[str, str]]
+) -> None:
+    found = await look({**HEALTHY, "/apis": apis})
+    assert found.reach is Reach.READY
+    assert found.apis == ApiEnablements(kinds, complete=False)
+    (complete,) = [condition for condition in found.conditions if condition.type == "CompleteAPIEnablements"]
+    assert (complete.status, complete.reason) == (status, reason)
+    again = await look({**HEALTHY, "/apis": lambda: web.Response(status=500)}, KNOWN)
+    assert again.apis == ApiEnablements(KINDS, complete=False)
+
+
+async def test_a_version_that_could_not_be_read_is_the_last_one() -> None:
+    found = await look({**HEALTHY, "/version": lambda: web.Response(status=500)}, KNOWN)
+    assert found.kubernetes_version == "v1.36.2"
+
+
+async def test_a_real_server_is_ready(place: Place) -> None:
+    found = await facts.probe(place.session, place.discovery, now=NOW)
+    assert found.reach is Reach.READY
+    assert found.kubernetes_version.startswith("v1.")
+    assert found.apis is not None
+    assert found.apis.complete
