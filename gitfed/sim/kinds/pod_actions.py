@@ -146,7 +146,8 @@ def _refusal(text: str, seconds: int) -> status.ApiError:
 
 
 def _why_full(name: str, found: Body) -> str:
-    condition = next((one for one in fields.items(found, "conditions") if one.get("type") == "DisruptionAllowed"), {})
+    conditions = [one for one in fields.items(found, "conditions") if one.get("type") == "DisruptionAllowed"]
+    condition: Body = conditions[0] if conditions else {}
     text = fields.text(condition, "message") if condition.get("status") == "False" else ""
     healthy, desired = found.get("currentHealthy") or 0, found.get("desiredHealthy") or 0
     if text and condition.get("reason") == "SyncFailed":

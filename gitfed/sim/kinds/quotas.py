@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from gitfed.sim import status
 from gitfed.sim.kind import Body, Kind, Subresource
-from gitfed.sim.kinds import fields, formats, pod_defaults, preparation, qos, resource_rules, resources, table
+from gitfed.sim.kinds import fields, pod_defaults, preparation, qos, resource_rules, resources, table
 from gitfed.sim.kinds.fields import Errors
 from gitfed.text import quantity
 
@@ -75,12 +75,10 @@ def _amounts(found: Body, path: str) -> Errors:
 
 
 def _name(name: str, path: str) -> Errors:
-    errors = fields.invalid(path, name, *formats.qualified_name(name))
+    errors = resource_rules.resource_name(name, path)
     huge = name.startswith(("hugepages-", "requests.hugepages-"))
     if "/" not in name and name not in _STANDARD and not huge:
-        errors += fields.invalid(path, name, "must be a standard resource type or fully qualified")
         errors += fields.invalid(path, name, "must be a standard resource for quota")
-        return errors[:1] if len(errors) > 1 else errors
     return errors
 
 
@@ -201,12 +199,9 @@ def usage(resource: str, body: Body) -> Body:
 def _compute(requests: Body, limits: Body) -> Body:
     used: Body = {"pods": "1"}
     for name, amount in requests.items():
-        if name in _COMPUTE:
-            used |= {name: amount, f"requests.{name}": amount}
-        elif name.startswith("hugepages-"):
-            used |= {name: amount, f"requests.{name}": amount}
-        else:
-            used[f"requests.{name}"] = amount
+        used[f"requests.{name}"] = amount
+        if name in _COMPUTE or name.startswith("hugepages-"):
+            used[name] = amount
     return used | {f"limits.{name}": amount for name, amount in limits.items() if name in _COMPUTE}
 
 

@@ -19,7 +19,7 @@ from gitfed.sim.kinds import fields, pod_spec
 from gitfed.sim.kinds.fields import Errors
 
 NETWORK: Final = IPv4Network("10.0.0.0/24")
-PORTS: Final = range(30000, 32768)
+PORTS: Final[range] = range(30000, 32768)
 _FIRST_DYNAMIC_ADDRESS: Final = 17
 _FIRST_DYNAMIC_PORT: Final = 30086
 
@@ -261,8 +261,8 @@ def _node_ports(spec: Body, before: Body | None, others: list[Body], name: str) 
 
 def _asked(spec: Body, key: int) -> int:
     """A number given for the same port under another protocol."""
-    asked = (port.get("nodePort") for port in fields.items(spec, "ports") if port.get("port") == key)
-    return int(next((number for number in asked if number), 0))
+    asked: list[int] = [port.get("nodePort") or 0 for port in fields.items(spec, "ports") if port.get("port") == key]
+    return next((number for number in asked if number), 0)
 
 
 def _used(spec: Body) -> set[int]:
@@ -278,7 +278,7 @@ def _reserve_port(number: int, taken: set[int], path: str) -> Errors:
 
 
 def _free_port(taken: set[int]) -> int:
-    for number in (*range(_FIRST_DYNAMIC_PORT, PORTS.stop), *range(PORTS.start, _FIRST_DYNAMIC_PORT)):
+    for number in [*range(_FIRST_DYNAMIC_PORT, PORTS.stop), *range(PORTS.start, _FIRST_DYNAMIC_PORT)]:
         if number not in taken:
             return number
     raise status.internal("failed to allocate a nodePort: range is full")

@@ -1,0 +1,139 @@
+"""Leases, PriorityClasses, ServiceAccounts and RuntimeClasses: small kinds whose rules fit on a page."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any, Final
+
+from gitfed.sim.kind import Body, Kind, Subresource
+from gitfed.sim.kinds import fields, formats, pod_defaults, table
+from gitfed.sim.kinds.fields import Errors
+
+_HIGHEST: Final = 1000000000
+_SYSTEM: Final = {"system-node-critical": 2000001000, "system-cluster-critical": 2000000000}
+
+
+def _validate_lease(body: Body) -> Errors:
+    spec = fields.obj(body, "spec")
+    errors = fields.positive("spec.leaseDurationSeconds", spec.get("leaseDurationSeconds"))
+    errors += fields.non_negative("spec.leaseTransitions", spec.get("leaseTransitions"))
+    strategy = spec.get("strategy")
+    if strategy is not None:
+        if "/" in strategy:
+            errors += fields.invalid("spec.strategy.strategy", strategy, *formats.qualified_name(strategy))
+        elif strategy != "OldestEmulationVersion":
+            errors += fields.unsupported("spec.strategy.strategy", strategy, "OldestEmulationVersion")
+    if spec.get("preferredHolder") and not strategy:
+        errors += fields.forbidden("spec.preferredHolder", "may only be specified if `strategy` is defined")
+    return errors
+
+
+LEASE: Final = Kind(
+    group="coordination.k8s.io",
+    version="v1",
+    kind="Lease",
+    plural="leases",
+    allow_create_on_update=True,
+    allow_unconditional_update=False,
+    validate=_validate_lease,
+    columns=table.columns("Name", "Holder", "Age"),
+    row=lambda body, now: [
+        table.name(body),
+        fields.text(fields.obj(body, "spec"), "holderIdentity"),
+        table.created(body, now),
+    ],
+)
+
+
+def _validate_priority(body: Body) -> Errors:
+    name, value = table.name(body), body.get("value") or 0
+    errors: Errors = []
+    if name.startswith("system-"):
+        if _SYSTEM.get(name) != value or body.get("globalDefault"):
+            errors += fields.forbidden(
+                "metadata.name",
+                "priority class names with 'system-' prefix are reserved for system use only. error:"
+                f" {_system_error(body, name, value)}",
+            )
+    elif value > _HIGHEST:
+        text = f"maximum allowed value of a user defined priority is {_HIGHEST}"
+        errors += fields.forbidden("value", text)
+    policy = body.get("preemptionPolicy")
+    if policy is not None:
+        errors += fields.one_of("preemptionPolicy", policy, "PreemptLowerPriority", "Never")
+    return errors
+
+
+def _system_error(body: Body, name: str, value: int) -> str:
+    if name not in _SYSTEM:
+        return f"{name} is not a known system priority class"
+    if _SYSTEM[name] != value:
+        return f"value of {name} PriorityClass must be {_SYSTEM[name]}"
+    return f"globalDefault of {name} PriorityClass must be false"
+
+
+def _validate_priority_update(new: Body, old: Body) -> Errors:
+    errors: Errors = []
+    if (new.get("value") or 0) != (old.get("value") or 0):
+        errors += fields.forbidden("value", "may not be changed in an update.")
+    return errors + fields.unchanged("preemptionPolicy", new.get("preemptionPolicy"), old.get("preemptionPolicy"))
+
+
+def _priority_row(body: Body, now: datetime) -> list[Any]:
+    return [
+        table.name(body),
+        body.get("value") or 0,
+        bool(body.get("globalDefault")),
+        table.created(body, now),
+        fields.text(body, "preemptionPolicy"),
+    ]
+
+
+PRIORITY_CLASS: Final = Kind(
+    group="scheduling.k8s.io",
+    version="v1",
+    kind="PriorityClass",
+    plural="priorityclasses",
+    short_names=("pc",),
+    namespaced=False,
+    has_generation=True,
+    generation_moves=lambda new, old: False,
+    default=lambda body: pod_defaults.fill(body, preemptionPolicy="PreemptLowerPriority"),
+    validate=_validate_priority,
+    validate_update=_validate_priority_update,
+    columns=table.columns("Name", "Value:integer", "Global-Default:boolean", "Age", "PreemptionPolicy*"),
+    row=_priority_row,
+)
+
+
+SERVICE_ACCOUNT: Final = Kind(
+    group="",
+    version="v1",
+    kind="ServiceAccount",
+    plural="serviceaccounts",
+    short_names=("sa",),
+    subresources=(
+        Subresource(name="token", verbs=("create",), kind="TokenRequest", group="authentication.k8s.io", version="v1"),
+    ),
+    delete_returns_object=True,
+    columns=table.columns("Name", "Age"),
+    row=lambda body, now: [table.name(body), table.created(body, now)],
+)
+
+
+def _validate_runtime(body: Body) -> Errors:
+    handler = fields.text(body, "handler")
+    return fields.invalid("handler", handler, *formats.dns_label(handler))
+
+
+RUNTIME_CLASS: Final = Kind(
+    group="node.k8s.io",
+    version="v1",
+    kind="RuntimeClass",
+    plural="runtimeclasses",
+    namespaced=False,
+    validate=_validate_runtime,
+    validate_update=lambda new, old: fields.unchanged("handler", new.get("handler"), old.get("handler")),
+    columns=table.columns("Name", "Handler", "Age"),
+    row=lambda body, now: [table.name(body), fields.text(body, "handler"), table.created(body, now)],
+)
