@@ -13,22 +13,21 @@ then the snapshot is not `complete` and nothing may be pruned from it, for its o
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from gitfed.errors import SourceError
-from gitfed.model.base import Commit, Kind, ObjectKey, Origin, Problem, Severity
+from gitfed.model.base import Commit, ObjectKey, Origin, Problem, Severity
 from gitfed.model.declared import cluster, federation, interpreter, policy
 from gitfed.model.declared.federation import Federation
 from gitfed.model.declared.shape import Declared
 from gitfed.model.repo import HeldFile, Manifest, RepoSnapshot
-from gitfed.source import content, tree
+from gitfed.source import content, hold, together, tree
 from gitfed.source.content import FileContent
 from gitfed.source.memory import Memory
 from gitfed.source.parse import ParseCache
 
 USUAL_PATHS = ("gitfed.yaml", "gitfed.yml", "gitfed.json")
-_DEFAULTS = federation.Sources()
 _RESERVED = ("karmada-system", "karmada-cluster", "gitfed-system")
 
 
@@ -51,10 +50,12 @@ def read(
     memory = memory if memory is not None else Memory(cache)
     memory.rotate()
     entries = sorted(files.entries(), key=lambda entry: entry.path)
-    reader = _Reader(files, entries, memory, held or {}, last_good, read_held)
+    versions = hold.Versions(memory, held or {}, last_good, read_held or (lambda version: files.read(version.blob)))
+    reader = _Reader(files, entries, memory, versions)
     reader.find_settings()
     reader.read_files()
     reader.compare()
+    reader.hold()
     return reader.snapshot()
 
 
@@ -64,31 +65,28 @@ class _Reader:
     entries: list[tree.Entry]
     """Sorted by path."""
     memory: Memory
-    held: Mapping[str, HeldFile]
-    last_good: Callable[[str], tuple[Commit, str] | None] | None
-    read_held: Callable[[HeldFile], bytes | None] | None
-    sources: federation.Sources = _DEFAULTS
+    versions: hold.Versions
+    sources: federation.Sources = field(default_factory=federation.Sources)
     contents: dict[str, FileContent] = field(default_factory=dict)
     """Path → what the file says, good or not, sorted by path."""
     faults: dict[str, str] = field(default_factory=dict)
     """Path of a file whose content cannot be used → its first error."""
     problems: list[Problem] = field(default_factory=list)
-    held_now: list[HeldFile] = field(default_factory=list)
-    replaced: dict[str, FileContent] = field(default_factory=dict)
+    held: dict[str, tuple[HeldFile, FileContent]] = field(default_factory=dict)
     """Faulty path → its last good version."""
     complete: bool = True
 
-    # settings ---------------------------------------------------------------------------------------------------
+    # settings
 
     def find_settings(self) -> None:
         """Read what could hold the settings, likeliest first, until a Federation is found.
 
-        A file whose present content is broken still counts with its last good version: a slip in the settings must
-        not suddenly read other files.
+        A file whose present content is broken counts with its last good version: a slip in the settings must not
+        suddenly read other files.
         """
         usual = [path for path in (self.memory.settings_path, *USUAL_PATHS) if path]
-        entries = [entry for entry in self.entries if entry.path in usual]
-        listing = tree.select(self.files, entries, lambda path: path in usual, {})
+        likely = [entry for entry in self.entries if entry.path in usual]
+        listing = tree.select(self.files, likely, lambda path: path in usual, {})
         for file in sorted(listing.files, key=lambda file: usual.index(file.path)):
             if self.adopt_settings(file):
                 return
@@ -96,11 +94,12 @@ class _Reader:
         for file in listing.files:
             if self.adopt_settings(file):
                 return
+        self.memory.settings_path = ""
 
     def adopt_settings(self, file: tree.File) -> bool:
         found = self.understand(file)
-        if found.faulty and not found.settings:
-            found = self.last_good_version(file.path)[1] or found
+        if found.faulty and not found.settings and (version := self.versions.find(file.path)):
+            found = version[1]
         if not found.settings:
             return False
         self.sources = found.settings[0].spec.sources
@@ -110,7 +109,7 @@ class _Reader:
     def included(self, path: str) -> bool:
         return self.memory.includes(path, self.sources.include, self.sources.exclude)
 
-    # files ------------------------------------------------------------------------------------------------------
+    # files
 
     def read_files(self) -> None:
         settings_path = self.memory.settings_path
@@ -119,26 +118,21 @@ class _Reader:
         )
         self.problems += listing.problems
         self.faults.update(listing.refused)
-        contents = self.contents
-        for file in listing.files:
-            contents[file.path] = self.understand(file)
-        if not any(found.declared and found.settings for found in contents.values()):
-            self.memory.settings_path = ""
+        self.contents = {file.path: self.understand(file) for file in listing.files}
         for path in self.facts_files():
-            contents.pop(path, None)
-        for path, found in contents.items():
+            self.contents.pop(path, None)
+        for path, found in self.contents.items():
             if found.problems:
                 self.problems += found.problems
                 if found.faulty:
-                    first = next(problem for problem in found.problems if problem.severity is Severity.ERROR)
-                    self.faults[path] = first.message
+                    errors = (problem for problem in found.problems if problem.severity is Severity.ERROR)
+                    self.faults[path] = next(errors).message
 
     def understand(self, file: tree.File) -> FileContent:
         path, blob_id, _ = file
         try:
             return self.memory.content(path, blob_id, lambda: self.files.read(blob_id))
         except SourceError as error:
-            self.complete = False
             return content.broken(path, f"the file cannot be read: {error.message}", error.hint)
 
     def facts_files(self) -> set[str]:
@@ -151,140 +145,57 @@ class _Reader:
                     named.add(posixpath.normpath(posixpath.join(posixpath.dirname(path), facts)))
         return named
 
-    # together ---------------------------------------------------------------------------------------------------
+    # together and hold
+
+    def good(self) -> dict[str, FileContent]:
+        return {path: found for path, found in self.contents.items() if path not in self.faults}
 
     def compare(self) -> None:
-        """What only all files together can tell: two definitions of one object, scopes of custom kinds."""
-        scopes = self.scopes()
-        owners: dict[ObjectKey, Origin] = {}
-        twice: list[tuple[str, ObjectKey, Origin, Origin]] = []
-        own_path: dict[ObjectKey, str] = {}
-        for path, found in self.contents.items():
-            if path in self.faults:
-                continue
-            for manifest in found.manifests if not found.custom else self.scoped(path, found, scopes):
-                first = owners.setdefault(manifest.key, manifest.origin)
-                if first is not manifest.origin:
-                    twice.append((path, manifest.key, first, manifest.origin))
-                else:
-                    own_path[manifest.key] = path
-            for declared in found.declared:
-                first = owners.setdefault(declared.key, declared.origin)
-                if first is not declared.origin:
-                    twice.append((path, declared.key, first, declared.origin))
-                else:
-                    own_path[declared.key] = path
-        for path, key, first, second in twice:
-            where = f"{first} and {second}"
-            name = f"{key.namespace}/{key.name}" if key.namespace else key.name
-            if own_path[key] == path:
-                message = f"the file defines {key.kind} {name} twice: {where}"
-            else:
-                message = f"two files define {key.kind} {name}: {where}"
-            for origin, culprit in ((first, own_path[key]), (second, path)):
-                self.problems.append(Problem(origin, message, "remove one"))
-                self.faults.setdefault(culprit, message)
-
-    def scopes(self) -> dict[Kind, bool]:
-        scopes: dict[Kind, bool] = {}
-        for found in self.contents.values():
-            if found.scopes:
-                scopes.update(found.scopes)
-        return scopes
-
-    def scoped(self, path: str, found: FileContent, scopes: Mapping[Kind, bool]) -> Sequence[Manifest]:
-        """The file's templates with the namespaces that CRDs of the repository ask for."""
-        custom = {id(manifest) for manifest in found.custom}
-        result: list[Manifest] = []
-        for manifest in found.manifests:
-            namespaced = scopes.get(Kind(manifest.key.group, manifest.key.kind)) if id(manifest) in custom else None
-            if namespaced and not manifest.key.namespace:
-                result.append(self.memory.in_default_namespace(manifest))
-                continue
-            if namespaced is False and manifest.key.namespace:
-                message = f"{manifest.key.kind} is cluster-scoped, it has no namespace"
-                self.problems.append(Problem(manifest.origin, message, "remove it; the CRD in this repository says so"))
-                self.faults.setdefault(path, message)
-            result.append(manifest)
-        return result
-
-    # hold -------------------------------------------------------------------------------------------------------
-
-    def last_good_version(self, path: str) -> tuple[HeldFile | None, FileContent | None]:
-        """The version that a faulty file is held at, and what it says; None if there is none that can be used."""
-        known = self.held.get(path)
-        if known is None and self.last_good is not None and (found := self.last_good(path)) is not None:
-            known = HeldFile(path, found[0], found[1], "")
-        if known is None:
-            return None, None
-        version = known
-
-        def load() -> bytes:
-            data = self.read_held(version) if self.read_held else self.files.read(version.blob)
-            if data is None:
-                raise SourceError(f"{path} at {version.commit} is gone")
-            return data
-
-        try:
-            old = self.memory.held(path, version.blob, version.commit, load)
-        except SourceError:
-            return known, None
-        return known, None if old.faulty else old
+        scopes = together.scopes(self.contents.values())
+        for path, problem in list(together.conflicts(self.good(), scopes, self.memory)):
+            self.problems.append(problem)
+            self.faults.setdefault(path, problem.message)
 
     def hold(self) -> None:
         for path in sorted(self.faults):
-            version, old = self.last_good_version(path)
-            if version is None or old is None:
+            version = self.versions.find(path)
+            if version is None:
                 self.complete = False
-                continue
-            self.held_now.append(HeldFile(path, version.commit, version.blob, self.faults[path]))
-            self.replaced[path] = old
+            else:
+                self.held[path] = version
 
-    # snapshot ---------------------------------------------------------------------------------------------------
+    # snapshot
 
     def snapshot(self) -> RepoSnapshot:
-        self.hold()
         manifests: dict[ObjectKey, Manifest] = {}
         declared: dict[ObjectKey, Declared] = {}
-        faults = self.faults
-        scopes = self.scopes()
-        reserved: dict[str, bool] = {}
-        good = [(path, found) for path, found in self.contents.items() if path not in faults]
-        settings = self.settings([found for _, found in good])
         # An object that moved into a good file is that file's; held versions only fill what is left.
-        for found in (*(found for _, found in good), *self.replaced.values()):
-            items = found.manifests if not found.custom else self.scoped_quietly(found, scopes)
-            skipped = [n for n in found.namespaces if self.is_reserved(n, settings, reserved)]
-            for manifest in items:
+        contents = [*self.good().values(), *(version[1] for version in self.held.values())]
+        scopes = together.scopes(contents)
+        settings = self.settings(contents)
+        reserved: dict[str, bool] = {}
+        for found in contents:
+            skipped = [name for name in found.namespaces if _is_reserved(name, settings, reserved)]
+            for manifest in together.scoped(found, scopes, self.memory):
                 if skipped and manifest.key.namespace in skipped:
                     self.never_propagated(manifest)
                 else:
                     manifests.setdefault(manifest.key, manifest)
             for item in found.declared:
                 declared.setdefault(item.key, item)
+        held = (HeldFile(p, version.commit, version.blob, self.faults[p]) for p, (version, _) in self.held.items())
         return _assemble(
             self.files.commit,
             manifests,
             declared.values(),
             settings,
             tuple(sorted(set(self.problems))),
-            tuple(self.held_now),
+            tuple(held),
             self.complete,
         )
 
-    def scoped_quietly(self, found: FileContent, scopes: Mapping[Kind, bool]) -> Sequence[Manifest]:
-        custom = {id(manifest) for manifest in found.custom}
-        return [
-            self.memory.in_default_namespace(manifest)
-            if id(manifest) in custom
-            and not manifest.key.namespace
-            and scopes.get(Kind(manifest.key.group, manifest.key.kind))
-            else manifest
-            for manifest in found.manifests
-        ]
-
-    def settings(self, good: Iterable[FileContent]) -> Federation:
-        found = [item for one in (*good, *self.replaced.values()) if one.declared for item in one.settings]
+    def settings(self, contents: Iterable[FileContent]) -> Federation:
+        found = [item for one in contents if one.declared for item in one.settings]
         if len(found) > 1:
             for item in found:
                 others = " and ".join(str(other.origin) for other in found if other is not item)
@@ -298,19 +209,21 @@ class _Reader:
             self.problems.append(Problem(Origin("gitfed.yaml"), message, "gitfed init writes one"))
         return federation.unnamed()
 
-    def is_reserved(self, namespace: str, settings: Federation, known: dict[str, bool]) -> bool:
-        if namespace not in known:
-            known[namespace] = (
-                namespace in _RESERVED
-                or namespace.startswith("karmada-es-")
-                or bool(namespace and settings.spec.namespaces.skips(namespace))
-            )
-        return known[namespace]
-
     def never_propagated(self, manifest: Manifest) -> None:
         message = f"the namespace {manifest.key.namespace} is skipped, so this object is never propagated"
         hint = "see spec.namespaces.skip of the Federation"
         self.problems.append(Problem(manifest.origin, message, hint, Severity.WARNING))
+
+
+def _is_reserved(namespace: str, settings: Federation, known: dict[str, bool]) -> bool:
+    """Whether a namespace belongs to the clusters or to a control plane (Karmada: matching, candidates)."""
+    if namespace not in known:
+        known[namespace] = (
+            namespace in _RESERVED
+            or namespace.startswith("karmada-es-")
+            or bool(namespace and settings.spec.namespaces.skips(namespace))
+        )
+    return known[namespace]
 
 
 def _assemble(

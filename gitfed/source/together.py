@@ -1,0 +1,75 @@
+"""What only all files together can tell: two definitions of one object, and the scope of custom kinds.
+
+Both depend on other files, so they are asked at every read; a file without custom kinds costs one look at each of its
+keys.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from gitfed.model.base import Kind, ObjectKey, Origin, Problem
+from gitfed.model.declared.shape import Declared
+from gitfed.model.repo import Manifest
+from gitfed.source.content import FileContent
+from gitfed.source.memory import Memory
+
+
+def scopes(contents: Iterable[FileContent]) -> dict[Kind, bool]:
+    """Custom kind → whether it is namespaced, as the repository's CRDs say."""
+    found: dict[Kind, bool] = {}
+    for content in contents:
+        if content.scopes:
+            found.update(content.scopes)
+    return found
+
+
+def scoped(content: FileContent, namespaced: Mapping[Kind, bool], memory: Memory) -> Sequence[Manifest]:
+    """A file's templates; namespaced custom ones without a namespace are in `default`, as built-in ones are."""
+    if not content.custom or not namespaced:
+        return content.manifests
+    custom = {id(manifest) for manifest in content.custom}
+    return [
+        memory.in_default_namespace(manifest)
+        if id(manifest) in custom and not manifest.key.namespace and namespaced.get(_kind(manifest))
+        else manifest
+        for manifest in content.manifests
+    ]
+
+
+def conflicts(
+    contents: Mapping[str, FileContent], namespaced: Mapping[Kind, bool], memory: Memory
+) -> Iterator[tuple[str, Problem]]:
+    """(path of the file at fault, what is wrong) for files that are good by themselves."""
+    for path, content in contents.items():
+        for manifest in content.custom:
+            if manifest.key.namespace and namespaced.get(_kind(manifest)) is False:
+                message = f"{manifest.key.kind} is cluster-scoped, it has no namespace"
+                hint = "remove it; the CRD in this repository says so"
+                yield path, Problem(manifest.origin, message, hint)
+    owners: dict[ObjectKey, tuple[str, Manifest | Declared]] = {}
+    for path, content in contents.items():
+        for item in scoped(content, namespaced, memory):
+            if owners.setdefault(item.key, (path, item))[1] is not item:
+                yield from _twice(item.key, *owners[item.key], path, item)
+        for declared in content.declared:
+            if owners.setdefault(declared.key, (path, declared))[1] is not declared:
+                yield from _twice(declared.key, *owners[declared.key], path, declared)
+
+
+def _twice(
+    key: ObjectKey, first_path: str, first: Manifest | Declared, path: str, second: Manifest | Declared
+) -> Iterator[tuple[str, Problem]]:
+    """Nobody can know which of two definitions is meant: both files are at fault."""
+    name = f"{key.kind} {key.namespace}/{key.name}" if key.namespace else f"{key.kind} {key.name}"
+    where: tuple[Origin, Origin] = (first.origin, second.origin)
+    if first_path == path:
+        message = f"the file defines {name} twice: {where[0]} and {where[1]}"
+    else:
+        message = f"two files define {name}: {where[0]} and {where[1]}"
+    yield first_path, Problem(where[0], message, "remove one")
+    yield path, Problem(where[1], message, "remove one")
+
+
+def _kind(manifest: Manifest) -> Kind:
+    return Kind(manifest.key.group, manifest.key.kind)
