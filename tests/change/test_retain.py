@@ -1,0 +1,119 @@
+"""What is sent when an object is updated (Karmada: policies §5.6)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from gitfed.change import retain
+from gitfed.interpret.native import Native
+from gitfed.interpret.registry import Inputs, Interpreter, InterpretError, Operation
+
+RETAIN = {"resourcetemplate.karmada.io/retain-replicas": "true"}
+
+
+def deployment(replicas: int | None = 3, labels: dict[str, str] | None = None, **metadata: Any) -> dict[str, Any]:
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": "web", "labels": RETAIN if labels is None else labels, **metadata},
+        "spec": {} if replicas is None else {"replicas": replicas},
+    }
+
+
+def manager(name: str, fields: dict[str, Any], operation: str = "Apply") -> dict[str, Any]:
+    return {"manager": name, "operation": operation, "fieldsV1": fields}
+
+
+REPLICAS = {"f:spec": {"f:replicas": {}}}
+
+
+def test_without_the_label_the_manifest_is_sent() -> None:
+    assert retain.for_apply(deployment(labels={}), deployment(7, {}, resourceVersion="5")) is None
+
+
+def test_a_field_that_another_manager_owns_is_left_out() -> None:
+    live = deployment(
+        7, resourceVersion="5", managedFields=[manager("gitfed", REPLICAS), manager("hpa", REPLICAS, "Update")]
+    )
+    sent = retain.for_apply(deployment(), live)
+    assert sent is not None
+    assert sent["spec"] == {}
+    assert "resourceVersion" not in sent["metadata"]
+
+
+@pytest.mark.parametrize("observed", [7, 3])
+def test_a_field_that_is_ours_alone_is_sent_as_observed_with_its_version(observed: int) -> None:
+    """Also when it is equal: an autoscaler that scales between look and write must win."""
+    live = deployment(observed, resourceVersion="5", managedFields=[manager("gitfed", REPLICAS)])
+    sent = retain.for_apply(deployment(), live)
+    assert sent is not None
+    assert sent["spec"] == {"replicas": observed}
+    assert sent["metadata"]["resourceVersion"] == "5"
+
+
+def test_what_the_cluster_gave_and_nobody_asked_for_is_not_sent() -> None:
+    service = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "s"}, "spec": {"ports": []}}
+    live = {**service, "metadata": {"name": "s", "resourceVersion": "5"}, "spec": {"clusterIP": "10.0.0.1"}}
+    assert retain.for_apply(service, live) is None
+
+
+def test_a_headless_service_keeps_the_address_it_has() -> None:
+    service = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "s"}, "spec": {"clusterIP": "None"}}
+    live = {**service, "metadata": {"name": "s", "resourceVersion": "5"}, "spec": {"clusterIP": "10.0.0.1"}}
+    sent = retain.for_apply(service, live)
+    assert sent is not None
+    assert sent["spec"] == {"clusterIP": "10.0.0.1"}
+    assert sent["metadata"]["resourceVersion"] == "5"
+
+
+def test_pull_secrets_of_others_are_sent_with_ours() -> None:
+    account = {
+        "apiVersion": "v1",
+        "kind": "ServiceAccount",
+        "metadata": {"name": "a"},
+        "imagePullSecrets": [{"name": "x"}],
+    }
+    live = {**account, "metadata": {"name": "a", "resourceVersion": "5"}, "imagePullSecrets": [{"name": "y"}]}
+    sent = retain.for_apply(account, live)
+    assert sent is not None
+    assert sent["imagePullSecrets"] == [{"name": "x"}, {"name": "y"}]
+    assert retain.for_apply(account, {**live, "imagePullSecrets": [{"name": "x"}]}) is None
+
+
+class Custom:
+    """A rule that keeps `spec.size`, or fails."""
+
+    name = "custom"
+
+    def __init__(self, *, fails: bool = False) -> None:
+        self.fails = fails
+
+    def handles(self, api_version: str, kind: str, operation: Operation) -> bool:
+        return kind == "Widget" and operation is Operation.RETAIN
+
+    def answer(self, operation: Operation, inputs: Inputs) -> Any:
+        if self.fails:
+            raise InterpretError("the script failed")
+        return {**inputs.object, "spec": {**inputs.object["spec"], "size": (inputs.observed or {})["spec"]["size"]}}
+
+
+def widget(size: int, **metadata: Any) -> dict[str, Any]:
+    return {"apiVersion": "e.com/v1", "kind": "Widget", "metadata": {"name": "w", **metadata}, "spec": {"size": size}}
+
+
+def test_a_rule_of_its_own_is_asked() -> None:
+    interpreter = Interpreter([Custom(), Native()])
+    live = widget(9, resourceVersion="5")
+    sent = retain.for_apply(widget(1), live, interpreter)
+    assert sent == widget(9, resourceVersion="5")
+    taken = widget(9, resourceVersion="5", managedFields=[manager("scaler", {"f:spec": {"f:size": {}}}, "Update")])
+    without = retain.for_apply(widget(1), taken, interpreter)
+    assert without is not None
+    assert without["spec"] == {}
+
+
+def test_a_rule_that_fails_stops_the_write() -> None:
+    with pytest.raises(retain.RetainError, match="the script failed"):
+        retain.for_apply(widget(1), widget(9), Interpreter([Custom(fails=True)]))
