@@ -8,6 +8,11 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, StrictInt, model_validator
 
 from gitfed.model.declared import names
+from gitfed.model.declared.failover import ApplicationFailover as ApplicationFailover
+from gitfed.model.declared.failover import ClusterFailover as ClusterFailover
+from gitfed.model.declared.failover import Failover as Failover
+from gitfed.model.declared.failover import StatePreservation as StatePreservation
+from gitfed.model.declared.failover import StateRule as StateRule
 from gitfed.model.declared.overriders import CommandArgsOverrider as CommandArgsOverrider
 from gitfed.model.declared.overriders import FieldOverrider as FieldOverrider
 from gitfed.model.declared.overriders import ImageOverrider as ImageOverrider
@@ -22,7 +27,6 @@ from gitfed.model.declared.placement import ClusterAffinity as ClusterAffinity
 from gitfed.model.declared.placement import FieldSelector as FieldSelector
 from gitfed.model.declared.placement import LabelSelector as LabelSelector
 from gitfed.model.declared.placement import OverflowAffinity as OverflowAffinity
-from gitfed.model.declared.placement import Path
 from gitfed.model.declared.placement import Placement as Placement
 from gitfed.model.declared.placement import ReplicaScheduling as ReplicaScheduling
 from gitfed.model.declared.placement import Requirement as Requirement
@@ -37,61 +41,6 @@ from gitfed.model.declared.quota import StaticAssignment as StaticAssignment
 from gitfed.model.declared.shape import Declared, Finding, Flag, Int32, Part, Required, Text, warning
 
 _SERVICE_IMPORT = ("multicluster.x-k8s.io/v1alpha1", "ServiceImport")
-
-
-class StateRule(Part):
-    alias_label_name: Required
-    json_path: Required
-
-
-class StatePreservation(Part):
-    rules: Annotated[tuple[StateRule, ...], Field(min_length=1)]
-
-    def findings(self, path: Path) -> Iterator[Finding]:
-        for i, rule in enumerate(self.rules):
-            if why := names.why_not_label_key(rule.alias_label_name):
-                where = (*path, "rules", i, "aliasLabelName")
-                yield Finding(where, f"the label key {rule.alias_label_name} {why}")
-
-
-class DecisionConditions(Part):
-    toleration_seconds: Int32 = 300
-
-
-class ApplicationFailover(Part):
-    decision_conditions: DecisionConditions
-    purge_mode: Literal["Directly", "Gracefully", "Never"] = "Gracefully"
-    grace_period_seconds: Int32 | None = None
-    state_preservation: StatePreservation | None = None
-
-    @model_validator(mode="after")
-    def _as_admitted(self) -> Self:
-        if self.purge_mode == "Gracefully" and self.grace_period_seconds is None:
-            self._settle(grace_period_seconds=600)
-        return self
-
-    def findings(self, path: Path) -> Iterator[Finding]:
-        if (seconds := self.decision_conditions.toleration_seconds) < 0:
-            where = (*path, "decisionConditions", "tolerationSeconds")
-            yield Finding(where, f"tolerationSeconds is {seconds}, it must not be negative")
-        if self.grace_period_seconds is not None:
-            if self.purge_mode != "Gracefully":
-                yield Finding((*path, "gracePeriodSeconds"), "gracePeriodSeconds is only for purgeMode Gracefully")
-            if self.grace_period_seconds <= 0:
-                message = f"gracePeriodSeconds is {self.grace_period_seconds}, it must be above 0"
-                yield Finding((*path, "gracePeriodSeconds"), message)
-        if self.state_preservation:
-            yield from self.state_preservation.findings((*path, "statePreservation"))
-
-
-class ClusterFailover(Part):
-    purge_mode: Literal["Directly", "Gracefully"] = "Gracefully"
-    state_preservation: StatePreservation | None = None
-
-
-class Failover(Part):
-    application: ApplicationFailover | None = None
-    cluster: ClusterFailover | None = None
 
 
 class DispatchingOnClusters(Part):
