@@ -156,6 +156,7 @@ def command(folder: Path, name: str, bare_bones: bool, quiet: bool) -> int:
     from gitfed.edges import git
     from gitfed.errors import SourceError
 
+    git.forget_hook_environment()
     target = folder.resolve()
     name = name or _name_of(target)
     if not _NAME.fullmatch(name):

@@ -7,6 +7,7 @@ Notes and problems that are not the command's result go to stderr. Nothing here 
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -18,7 +19,7 @@ import click
 
 from gitfed.cli import exits, plain
 from gitfed.cli.options import Credentials, Inputs
-from gitfed.daemon import inputs
+from gitfed.daemon import inputs, logs
 from gitfed.model.base import Commit, Problem, Severity
 from gitfed.model.decisions import Decisions
 from gitfed.model.fleet import ClusterFacts, FleetSnapshot
@@ -42,6 +43,7 @@ class Session:
     @property
     def opened(self) -> inputs.Opened:
         if self._opened is None:
+            log_plainly()
             self._opened = inputs.open_repository(self.given.repo)
         return self._opened
 
@@ -113,6 +115,12 @@ def kubeconfig_paths(credentials: Credentials) -> tuple[Path, ...]:
         return tuple(Path(part) for part in named.split(os.pathsep) if part)
     usual = Path.home() / ".kube" / "config"
     return (usual,) if usual.is_file() else ()
+
+
+def log_plainly() -> None:
+    """What edges log goes to stderr with its keys, for commands that have no log of their own."""
+    if logging.lastResort is not None:
+        logging.lastResort.setFormatter(logs.TextFormatter())
 
 
 def note(text: str) -> None:

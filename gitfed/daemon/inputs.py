@@ -75,6 +75,7 @@ def open_repository(name: str, *, here: Path | None = None) -> Opened:
     A URL is fetched into a bare clone under the cache directory, which later calls reuse. Raises SourceError,
     SourceUnreachable, UsageError (schemes that Git must not be asked to reach).
     """
+    git.forget_hook_environment()
     memory = Memory(files.DiskCache(files.cache_directory() / "parse"))
     if git.is_url(name):
         return _clone(name, memory)

@@ -1,0 +1,238 @@
+"""gitfed apply"""
+
+from __future__ import annotations
+
+import asyncio
+import getpass
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import click
+
+from gitfed.cli import exits, load, options, plain, plan_json, plan_text, planfile, structured, table, words
+from gitfed.cli.plan import codes
+from gitfed.cli.plan import show as show_plan
+from gitfed.errors import InputError, UsageError
+from gitfed.model.base import Severity
+from gitfed.model.plan import Plan
+
+SCHEMA = "gitfed.io/applied/v1"
+
+
+@click.command("apply")
+@click.argument("reviewed", metavar="[PLANFILE]", required=False, type=options.Files(exists=True, dir_okay=False))
+@options.source
+@options.credentials
+@options.option("--wait", shared=False, is_flag=True, help="Wait until what was applied is healthy.")
+@options.option(
+    "--timeout",
+    shared=False,
+    type=options.Duration(),
+    default="5m",
+    show_default=True,
+    metavar="DURATION",
+    help="How long to work and wait.",
+)
+@options.option(
+    "--confirm",
+    shared=False,
+    metavar="DIGEST",
+    default="",
+    help="Let through what gates hold, of exactly the plan with this digest.",
+)
+@options.option(
+    "--dry-run",
+    shared=False,
+    type=click.Choice(["client", "server"]),
+    default=None,
+    help="client: show what would be done. server: let every API server check it, and change nothing.",
+)
+@options.option(
+    "--data-dir",
+    type=options.Files(file_okay=False),
+    metavar="DIR",
+    help="Where the clone and the state are kept.  [default: under XDG_STATE_HOME]",
+)
+@options.output("text", "json", "yaml")
+def command(
+    reviewed: Path | None,
+    inputs: options.Inputs,
+    credentials: options.Credentials,
+    wait: bool,
+    timeout: float,
+    confirm: str,
+    dry_run: str | None,
+    data_dir: Path | None,
+    output: options.Output,
+) -> int:
+    """Carry out one plan: read, decide, write to every cluster that differs, remember.
+
+    With PLANFILE (from gitfed plan --out) the plan is built again and refused, with the difference, if its decisions
+    or changes are not the reviewed ones.
+
+    \b
+    gitfed apply --dry-run=client
+    gitfed apply --kubeconfig fleet.conf --wait --timeout 10m
+    gitfed plan --live --out plan.json && gitfed apply plan.json
+    gitfed apply --confirm 4f0c…        what the gates of that plan hold
+
+    \b
+    Exit codes: 0 done · 2 bad usage · 3 invalid input in the repository, or not the reviewed plan · 4 repository or a
+    cluster unreachable · 5 a gate holds something · 6 applied, but not healthy in time or refused.
+    """
+    if inputs.worktree:
+        raise UsageError("only commits are applied", hint="--worktree is for plan and diff")
+    if reviewed is not None or dry_run is not None:
+        session = load.Session(
+            options.Inputs(repo=inputs.repo, rev=_rev(reviewed, inputs), live=True, now=inputs.now), credentials
+        )
+        past = session.decisions()
+        plan = session.plan(past=past)
+        if reviewed is not None:
+            _check(reviewed, plan)
+        if dry_run == "server":
+            return _on_servers(session, plan, output)
+        if dry_run == "client":
+            show_plan(plan_text.view(plan, past), output)
+            return exits.first([load.tell(plan.problems), *codes(plan)])
+        confirm = confirm or plan.digest
+    return _carry_out(inputs, credentials, data_dir, wait=wait, timeout=timeout, confirm=confirm, output=output)
+
+
+def _rev(reviewed: Path | None, inputs: options.Inputs) -> str:
+    if reviewed is None:
+        return inputs.rev
+    saved = planfile.read(reviewed)
+    if inputs.rev:
+        raise UsageError("the plan file names its commit", hint="leave out --rev")
+    return saved.commit
+
+
+def _check(reviewed: Path, plan: Plan) -> None:
+    found = planfile.differences(planfile.read(reviewed), plan)
+    if found:
+        for line in found[:50]:
+            click.echo(plain.clean(line), err=True)
+        raise InputError(
+            f"this is not the plan of {reviewed} any more", hint="review it again: gitfed plan --live --out FILE"
+        )
+
+
+def _carry_out(
+    inputs: options.Inputs,
+    credentials: options.Credentials,
+    data_dir: Path | None,
+    *,
+    wait: bool,
+    timeout: float,
+    confirm: str,
+    output: options.Output,
+) -> int:
+    from dataclasses import replace
+
+    from gitfed.daemon import wiring
+
+    load.log_plainly()
+    progress = Progress(output)
+    settings = load.wiring_options(inputs, credentials)
+    if data_dir is not None:
+        settings = replace(settings, data_dir=data_dir)
+    try:
+        done = asyncio.run(
+            wiring.apply_once(
+                settings, timeout=timeout, wait=wait, listener=progress.listen, confirm=confirm, by=_person()
+            )
+        )
+    finally:
+        progress.end()
+    if output.format == "text":
+        _print(done, progress, output)
+    else:
+        structured.echo(_document(done, progress), output.format)
+    load.tell(problem for problem in done.plan.problems if problem.severity is Severity.ERROR)
+    return exits.first(
+        [
+            load.code(done.plan.problems),
+            exits.HELD if any(gate.held for gate in done.plan.gates) else exits.OK,
+            exits.UNREACHABLE if done.unreachable else exits.OK,
+            exits.UNHEALTHY if done.failures or not done.settled or (wait and done.unhealthy) else exits.OK,
+        ]
+    )
+
+
+def _person() -> str:
+    try:
+        return getpass.getuser()
+    except (OSError, KeyError):
+        return "command line"
+
+
+class Progress:
+    """Counts what happens; on a terminal one line per cluster that is rewritten as it goes."""
+
+    def __init__(self, output: options.Output) -> None:
+        self.outcomes: dict[str, Counter[str]] = {}
+        self._shown = output.shows_progress
+        self._width = 0
+
+    def listen(self, event: str, value: Any) -> None:
+        if event == "result":
+            change, result = value
+            self.outcomes.setdefault(change.cluster, Counter())[result.outcome] += 1
+            if self._shown:
+                text = "  ".join(f"{name} {sum(done.values())}" for name, done in sorted(self.outcomes.items()))
+                line = plain.clean(text)[:100]
+                click.echo("\r" + line.ljust(self._width), nl=False, err=True)
+                self._width = len(line)
+        elif event == "source-error":
+            click.echo(f"error: {plain.clean(str(value))}", err=True)
+
+    def end(self) -> None:
+        if self._width:
+            click.echo("\r" + " " * self._width + "\r", nl=False, err=True)
+
+
+def _print(done: Any, progress: Progress, output: options.Output) -> None:
+    if not output.quiet and progress.outcomes:
+        names = sorted({name for counts in progress.outcomes.values() for name in counts})
+        rows = [["CLUSTER", *names]]
+        rows += [[name, *(str(counts[one]) for one in names)] for name, counts in sorted(progress.outcomes.items())]
+        for line in table.lines(rows):
+            click.echo(line)
+    for line in plan_text.gates([gate for gate in done.plan.gates if gate.held], output.paint):
+        click.echo(line, color=True)
+        click.echo(f"To let it through: gitfed apply --confirm {done.plan.digest}", err=True)
+    for title, found in (("failed", done.failures), ("unreachable", done.unreachable), ("not healthy", done.unhealthy)):
+        for text in found:
+            click.echo(f"{title}: {plain.clean(text)}", err=True)
+    count = sum(number for counts in progress.outcomes.values() for number in counts.values())
+    what = "Applied" if done.settled else "Not finished in time:"
+    click.echo(f"{what} {words.commit(done.plan.commit)}: {words.count(count, 'write')}.")
+
+
+def _document(done: Any, progress: Progress) -> dict[str, Any]:
+    return {
+        "schema": SCHEMA,
+        "plan": plan_json.document(done.plan),
+        "outcomes": {name: dict(counts) for name, counts in sorted(progress.outcomes.items())},
+        "failures": list(done.failures),
+        "unreachable": list(done.unreachable),
+        "unhealthy": list(done.unhealthy),
+        "settled": done.settled,
+    }
+
+
+def _on_servers(session: load.Session, plan: Plan, output: options.Output) -> int:
+    from gitfed.daemon import wiring
+
+    check = getattr(wiring, "check_on_servers", None)
+    if check is None:
+        raise UsageError("--dry-run=server is not available in this version", hint="--dry-run=client")
+    results = asyncio.run(check(session.repo, plan, load.wiring_options(session.given, session.credentials)))
+    rows = [["CLUSTER", "OBJECT", "OUTCOME", "MESSAGE"]]
+    rows += [[result.cluster, str(result.key), result.outcome, result.message] for result in results]
+    for line in table.lines(rows):
+        click.echo(line)
+    failed = any(result.outcome == "failed" for result in results)
+    return exits.first([load.code(plan.problems), *codes(plan), exits.UNHEALTHY if failed else exits.OK])

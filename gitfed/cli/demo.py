@@ -1,0 +1,266 @@
+"""gitfed demo"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import click
+
+from gitfed.cli import exits, lasting, matrix, options, plain, plan_text, simulated, words
+from gitfed.edges import git
+from gitfed.errors import InputError
+from gitfed.model.base import Commit
+from gitfed.model.plan import Plan
+
+_BRANCH = "refs/heads/main"
+_PATIENCE = 120.0
+"""Seconds for one step; a slow machine needs a few."""
+_WEB = "apps/shop/web.yaml"
+
+
+@click.command("demo")
+@options.option("--once", shared=False, is_flag=True, help="End after the guided part: 0 if everything was as told.")
+@options.option(
+    "--dir",
+    "folder",
+    shared=False,
+    type=options.Files(file_okay=False),
+    default=None,
+    metavar="DIR",
+    help="Keep repository, kubeconfig and state there.  [default: a folder that goes away]",
+)
+@options.output("text")
+def command(once: bool, folder: Path | None, output: options.Output) -> int:
+    """Watch a fleet follow a repository: four clusters inside this process, an example repository, and a few pushes.
+
+    Nothing outside a temporary folder is touched. Afterwards the fleet goes on running: push to it, look into it with
+    kubectl, and stop it with Control-C.
+
+    \b
+    gitfed demo
+    gitfed demo --once            only the guided part, for scripts
+
+    \b
+    Exit codes: 0 done · 6 something was not as told · 130 interrupted.
+    """
+    with tempfile.TemporaryDirectory(prefix="gitfed-demo-") as scratch:
+        place = (folder or Path(scratch)).resolve()
+        place.mkdir(parents=True, exist_ok=True)
+        return lasting.run(lambda: _Demo(place, output.paint, quiet=output.quiet).play(once=once))
+
+
+def example() -> dict[str, bytes]:
+    """The example repository by path: from the installed package, or from the checkout it was installed from."""
+    for root in (
+        resources.files("gitfed") / "_data" / "examples" / "repo",
+        Path(__file__).parents[2] / "examples" / "repo",
+    ):
+        if root.is_dir():
+            return dict(_files(root, ""))
+    raise InputError("the example repository is missing from this installation")
+
+
+def _files(folder: Any, prefix: str) -> list[tuple[str, bytes]]:
+    found: list[tuple[str, bytes]] = []
+    for entry in sorted(folder.iterdir(), key=lambda entry: str(entry.name)):
+        path = f"{prefix}{entry.name}"
+        found += _files(entry, f"{path}/") if entry.is_dir() else [(path, entry.read_bytes())]
+    return found
+
+
+@dataclass(slots=True)
+class _Demo:
+    place: Path
+    paint: plain.Paint
+    quiet: bool = False
+    files: dict[str, bytes] = field(default_factory=dict)
+    clusters: Mapping[str, Any] = field(default_factory=dict)
+    failed: list[str] = field(default_factory=list)
+    checked: int = 0
+    head: Commit | None = None
+    engine: Any = None
+    repository: git.Repository | None = None
+
+    async def play(self, *, once: bool) -> int:
+        """The whole demonstration; the exit code."""
+        from gitfed.daemon import inputs, logs, wiring
+        from gitfed.hub import serve
+
+        log = (self.place / "daemon.log").open("w", encoding="utf-8")
+        logs.set_up("text", "info", log)
+        self.files = example()
+        bare = self.place / "fleet.git"
+        self.repository = git.Repository.create(bare)
+        self.push(self.files, "A fleet")
+        names = sorted(inputs.read(inputs.open_repository(str(bare))).repo.clusters)
+        fleet = await simulated.start(names)
+        self.clusters = {cluster.name: cluster for cluster in fleet}
+        kubeconfig = self.place / "kubeconfig"
+        simulated.write_kubeconfig(kubeconfig, fleet)
+        ready: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        settings = wiring.Options(
+            repo=str(bare), kubeconfig=(kubeconfig,), data_dir=self.place / "data", health_address=""
+        )
+        daemon = asyncio.create_task(serve.run(settings, started=lambda engine, port: ready.set_result(engine)))
+        try:
+            await asyncio.wait({daemon, ready}, return_when=asyncio.FIRST_COMPLETED)
+            if daemon.done():
+                daemon.result()
+            self.engine = await ready
+            self.say(f"{words.count(len(names), 'cluster')} run in this process: {words.some(names)}", head=True)
+            self.say(f"kubeconfig  {kubeconfig}")
+            self.say(f"repository  {bare}")
+            self.say(f"log         {self.place / 'daemon.log'}")
+            await self.guided()
+            self.summary()
+            if not once and not self.failed:
+                self.invite(bare, kubeconfig)
+                await daemon
+        finally:
+            daemon.cancel()
+            await asyncio.gather(daemon, return_exceptions=True)
+            await simulated.stop(fleet)
+            log.close()
+        return exits.UNHEALTHY if self.failed else exits.OK
+
+    async def guided(self) -> None:
+        await self.first_rollout()
+        await self.a_push()
+        await self.a_hand()
+        await self.a_slip()
+
+    async def first_rollout(self) -> None:
+        self.say("The repository says where everything goes; the daemon makes it so", head=True)
+        plan = await self.settled("the first roll-out")
+        if plan is None:
+            return
+        rows = plan_text.rows(plan_text.View(plan, {}))
+        for line in matrix.lines(rows, plan.clusters, self.paint, 100):
+            self.say(line)
+        missing = [
+            f"{cluster}: {key}"
+            for key, classes in plan.rendered.items()
+            for rendered in classes
+            for cluster in rendered.clusters
+            if self.find(cluster, rendered.body) is None
+        ]
+        self.check("every object is in every cluster it belongs to", not missing, words.some(missing))
+
+    async def a_push(self) -> None:
+        self.say("Somebody pushes: web gets twelve replicas and a new image", head=True)
+        text = self.files[_WEB].decode()
+        changed = re.sub(r"(?m)^(  replicas:) \d+$", r"\1 12", text, count=1)
+        changed = re.sub(r"(?m)^( *image: \S+:)\S+$", r"\g<1>2.0.0", changed, count=1)
+        self.push({_WEB: changed.encode()}, "Twelve of web, and 2.0.0")
+        plan = await self.settled("the push")
+        if plan is None:
+            return
+        replicas = self.replicas("web")
+        self.say(f"web: {' '.join(f'{name}={count}' for name, count in replicas.items())}")
+        self.check("the clusters run twelve replicas of web together", sum(replicas.values()) == 12, str(replicas))
+
+    async def a_hand(self) -> None:
+        self.say("Somebody scales web by hand, in one cluster", head=True)
+        name, wanted = max(self.replicas("web").items(), key=lambda item: item[1])
+        self.clusters[name].client("somebody").patch("deployments.apps", "shop", "web", {"spec": {"replicas": 1}})
+        self.say(f"{name}: {wanted} → 1")
+        repaired = await self.until(lambda: self.replicas("web").get(name) == wanted)
+        self.check(f"the daemon sets it back to {wanted}", repaired, str(self.replicas("web")))
+
+    async def a_slip(self) -> None:
+        self.say("Somebody pushes a file that is no YAML", head=True)
+        before, text = self.replicas("web"), self.files[_WEB]
+        self.push({_WEB: b"kind: Deployment\n  oops: [\n"}, "A slip of the hand")
+        plan = await self.settled("the slip")
+        for problem in plan.problems[:3] if plan else ():
+            self.say(str(problem))
+        self.check("web stays as it was at its last good version", self.replicas("web") == before)
+        self.push({_WEB: text}, "Repair it")
+        await self.settled("the repair")
+        self.check("after the repair nothing is wrong", not (self.engine.plan and self.engine.plan.problems))
+
+    # -- what the steps are made of -----------------------------------------------------------------------------
+
+    def push(self, changes: Mapping[str, bytes], message: str) -> None:
+        """A commit on the branch that the daemon follows, as a push would leave it."""
+        assert self.repository is not None
+        self.files = {**self.files, **changes}
+        self.head = self.repository.commit_files(
+            _BRANCH, dict(changes), message, parent=self.head, author="A person <person@example.com>",
+            when=datetime.now(UTC),
+        )  # fmt: skip
+
+    async def settled(self, what: str) -> Plan | None:
+        """The plan of the newest commit, once every cluster holds it."""
+
+        def done() -> bool:
+            plan = self.engine.plan
+            return plan is not None and plan.commit == self.head and self.engine.settled()
+
+        if await self.until(done):
+            plan: Plan = self.engine.plan
+            return plan
+        self.check(f"{what} settles", False)
+        return None
+
+    async def until(self, condition: Callable[[], bool]) -> bool:
+        for _ in range(int(_PATIENCE / 0.05)):
+            if condition():
+                return True
+            await self.engine.pause(0.05)
+        return False
+
+    def find(self, cluster: str, body: Mapping[str, Any]) -> Any:
+        """The live object of a manifest."""
+        from gitfed.model.base import key_of
+
+        key = key_of(body)
+        kind = self.clusters[cluster].world.registry.named(body["apiVersion"], key.kind)
+        if kind is None:
+            return None
+        resource = f"{kind.plural}.{kind.group}" if kind.group else kind.plural
+        return self.clusters[cluster].api.find(resource, key.namespace, key.name)
+
+    def replicas(self, name: str) -> dict[str, int]:
+        """Replicas of a Deployment of the shop by cluster, as the clusters have it."""
+        found = {}
+        for cluster in sorted(self.clusters):
+            body = self.clusters[cluster].api.find("deployments.apps", "shop", name)
+            if body is not None:
+                found[cluster] = int(body["spec"]["replicas"])
+        return found
+
+    def check(self, sentence: str, passed: bool, details: str = "") -> None:
+        self.checked += 1
+        mark = self.paint.added("✓") if passed else self.paint.removed("✗")
+        self.say(f"{mark} {sentence}" + ("" if passed or not details else f": {details}"))
+        if not passed:
+            self.failed.append(sentence)
+
+    def say(self, text: str, *, head: bool = False) -> None:
+        if not self.quiet:
+            click.echo(f"\n{self.paint.strong(text)}" if head else f"  {text}", color=True)
+
+    def summary(self) -> None:
+        passed = self.checked - len(self.failed)
+        self.say(f"{passed} of {words.count(self.checked, 'check')} passed", head=True)
+
+    def invite(self, bare: Path, kubeconfig: Path) -> None:
+        lines: Sequence[str] = (
+            "Now you, in another terminal:",
+            f"  git clone {bare} fleet && cd fleet",
+            "  edit something, then: git commit -a -m 'My change' && git push",
+            f"  gitfed plan --live --kubeconfig {kubeconfig}",
+            f"  kubectl --kubeconfig {kubeconfig} get deployments -A",
+            "Control-C ends it.",
+        )
+        for line in lines:
+            self.say(line)

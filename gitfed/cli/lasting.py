@@ -1,0 +1,38 @@
+"""Commands that run until somebody stops them.
+
+SIGTERM is how a supervisor asks: the work is wound up and the command ends with 0. Control-C does the same and ends
+with 130, as the contract has it for everything interrupted.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import signal
+from collections.abc import Awaitable, Callable
+
+from gitfed.cli import exits
+
+
+def run(work: Callable[[], Awaitable[int | None]]) -> int:
+    """Runs `work` in an event loop; its result is the exit code. KeyboardInterrupt passes through."""
+    return asyncio.run(_until_stopped(work))
+
+
+async def _until_stopped(work: Callable[[], Awaitable[int | None]]) -> int:
+    task = asyncio.ensure_future(work())
+    stopped = False
+
+    def stop() -> None:
+        nonlocal stopped
+        stopped = True
+        task.cancel()
+
+    with contextlib.suppress(NotImplementedError):  # a loop without signals: only Control-C stops there
+        asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stop)
+    try:
+        return await task or exits.OK
+    except asyncio.CancelledError:
+        if not stopped:
+            raise
+        return exits.OK
