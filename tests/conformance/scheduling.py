@@ -35,7 +35,7 @@ def is_supported(case: Mapping[str, Any]) -> bool:
 
 
 def run(case: Mapping[str, Any]) -> list[str]:
-    result = schedule.schedule(request(case), [_candidate(item) for item in case["clusters"]])
+    result = decide(case)
     expect = case["expect"]
     found = equal.differences("affinityName", result.affinity_name, expect.get("affinityName", ""))
     if "error" in expect:
@@ -50,6 +50,10 @@ def run(case: Mapping[str, Any]) -> list[str]:
     if not result.condition.status:
         found.append(f"failed: {result.condition.message}")
     return found + equal.differences("clusters", got, wanted)
+
+
+def decide(case: Mapping[str, Any]) -> schedule.Result:
+    return schedule.schedule(request(case), [_candidate(item) for item in case["clusters"]])
 
 
 def request(case: Mapping[str, Any]) -> schedule.Request:

@@ -1,0 +1,110 @@
+"""Native rules: what the recorded cases do not say."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gitfed.interpret.native import Native
+from gitfed.interpret.native.replicas import requirements
+from gitfed.interpret.registry import Answer, Interpreter, Unknown
+
+INTERPRETER = Interpreter([Native()])
+
+
+def workload(**spec: Any) -> dict[str, Any]:
+    return {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "d", "generation": 1}, "spec": spec}
+
+
+def test_a_selector_that_is_empty_asks_for_no_node() -> None:
+    assert requirements({"nodeSelector": {}, "tolerations": [], "affinity": {}, "containers": []}) is None
+
+
+def test_amounts_are_not_cut() -> None:
+    pod = {"containers": [{"name": "a", "resources": {"requests": {"memory": "9Ei"}}}]}
+    assert requirements(pod) == {"resourceRequest": {"memory": "9Ei"}}
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        {"replicas": "3"},
+        {"replicas": True},
+        {"replicas": 1.5},
+        {"template": []},
+        {"template": {"spec": {"containers": {}}}},
+        {"template": {"spec": {"containers": ["x"]}}},
+        {"template": {"spec": {"containers": [{"resources": {"requests": {"cpu": "lots"}}}]}}},
+        {"template": {"spec": {"containers": [{"resources": {"requests": {"cpu": True}}}]}}},
+    ],
+)
+def test_a_malformed_template_is_an_error_that_is_said(spec: dict[str, Any]) -> None:
+    answer = INTERPRETER.replicas(workload(**spec))
+    assert isinstance(answer, Unknown)
+    assert answer.permanent
+
+
+def test_an_unusual_status_is_no_crash() -> None:
+    answer = INTERPRETER.health({**workload(), "status": {"observedGeneration": 1, "updatedReplicas": "many"}})
+    assert answer == Unknown("status.updatedReplicas is no whole number: 'many'", "native")
+
+
+def test_dependencies_are_unique_and_sorted() -> None:
+    pod = {
+        "containers": [
+            {"name": "a", "envFrom": [{"secretRef": {"name": "z"}}, {"configMapRef": {"name": "m"}}]},
+            {"name": "b", "envFrom": [{"secretRef": {"name": "z"}}, {"secretRef": {"name": "a"}}]},
+        ],
+        "serviceAccountName": "default",
+    }
+    body = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p", "namespace": "shop"}, "spec": pod}
+    answer = INTERPRETER.dependencies(body)
+    assert isinstance(answer, Answer)
+    assert [(item["kind"], item["name"], item["namespace"]) for item in answer.value] == [
+        ("ConfigMap", "m", "shop"),
+        ("Secret", "a", "shop"),
+        ("Secret", "z", "shop"),
+    ]
+
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers(-5, 5) | st.text("ab1", max_size=3),
+    lambda inner: (
+        st.lists(inner, max_size=2)
+        | st.dictionaries(
+            st.sampled_from(
+                ["replicas", "template", "spec", "containers", "resources", "requests", "volumes", "loadBalancer"]
+            ),
+            inner,
+            max_size=3,
+        )
+    ),
+    max_leaves=10,
+)
+KINDS = [
+    ("apps/v1", "Deployment"),
+    ("apps/v1", "StatefulSet"),
+    ("batch/v1", "Job"),
+    ("v1", "Pod"),
+    ("v1", "Service"),
+    ("networking.k8s.io/v1", "Ingress"),
+]
+
+
+@given(st.sampled_from(KINDS), json_values, json_values)
+def test_no_content_whatever_makes_an_operation_crash(kind: tuple[str, str], spec: Any, status: Any) -> None:
+    body = {"apiVersion": kind[0], "kind": kind[1], "metadata": {"name": "x"}, "spec": spec, "status": status}
+    items = [{"clusterName": "m1", "status": status}]
+    for answer in (
+        INTERPRETER.replicas(body),
+        INTERPRETER.revise_replica(body, 3),
+        INTERPRETER.retain(body, body),
+        INTERPRETER.health(body),
+        INTERPRETER.status(body),
+        INTERPRETER.aggregate_status(body, items, "2030-01-01T00:00:00Z"),
+        INTERPRETER.dependencies(body),
+    ):
+        assert isinstance(answer, Answer | Unknown)
