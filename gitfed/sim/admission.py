@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from gitfed.sim import status
 from gitfed.sim.kind import Context, Kind
+from gitfed.sim.kinds import limit_ranges, quotas
 
 if TYPE_CHECKING:
     from gitfed.sim.server.call import Call
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 Body = dict[str, Any]
 
 _IMMORTAL: Final = frozenset({"default", "kube-system", "kube-public"})
+_LIMITED: Final = frozenset({"pods", "persistentvolumeclaims"})
 _CRDS: Final = "customresourcedefinitions.apiextensions.k8s.io"
 
 
@@ -30,6 +32,10 @@ def mutate_create(call: Call, body: Body, ctx: Context) -> Body:
         _check_namespace(call, body, creating=True)
     if kind.admit is not None:
         body = kind.admit(body, None, ctx)
+    if kind.storage_key == "pods":
+        ranges = _all(call, "limitranges")
+        if ranges:
+            body = limit_ranges.apply(body, ranges)
     return body
 
 
@@ -42,12 +48,32 @@ def mutate_update(call: Call, body: Body, live: Body, ctx: Context) -> Body:
     return body
 
 
-def validate_create(call: Call, body: Body, ctx: Context) -> None:
-    """403 beyond a quota."""
+def validate(call: Call, body: Body, live: Body | None) -> list[Body]:
+    """403 outside a LimitRange or beyond a quota; answers the quotas that count this write, to be stored with it."""
+    kind = call.kind
+    if not kind.namespaced or call.subresource:
+        return []
+    if kind.storage_key in _LIMITED and (live is None or kind.storage_key != "pods"):
+        ranges = _all(call, "limitranges")
+        found = limit_ranges.complaints(kind.plural, body, ranges) if ranges else []
+        if found:
+            text = found[0] if len(found) == 1 else f"[{', '.join(found)}]"
+            raise status.forbidden(kind.group, kind.plural, body["metadata"]["name"], text)
+    if kind.storage_key == "resourcequotas":
+        return []
+    limits = _all(call, "resourcequotas")
+    return quotas.charge(limits, kind.group, kind.plural, body, live) if limits else []
 
 
-def charge(call: Call, body: Body) -> None:
-    """Counts a stored creation against the namespace's quotas."""
+def charge(call: Call, counted: list[Body]) -> None:
+    """Stores what ``validate`` counted."""
+    for quota in counted:
+        meta = quota["metadata"]
+        call.world.store.put("resourcequotas", f"{meta['namespace']}/{meta['name']}", quota)
+
+
+def _all(call: Call, resource: str) -> list[Body]:
+    return list(call.world.lookup.list(resource, call.namespace))
 
 
 def check_deletion(kind: Kind, name: str) -> None:

@@ -57,7 +57,7 @@ class Api:
         except read.NotReached:
             raise
         except status.ApiError as error:
-            return refusal(error)
+            return refusal(error, forms.wants_yaml(str(req.headers.get("Accept", ""))))
         finally:
             self.world.proceed()
 
@@ -72,7 +72,16 @@ class Api:
         kind = self.world.registry.at(address.group, address.version, address.resource)
         if kind is None or address.stray:
             return self._nowhere(address)
-        return _Handler(self, req, address, kind).answer()
+        handler = _Handler(self, req, address, kind)
+        try:
+            return handler.answer()
+        except read.NotReached:
+            raise
+        except status.ApiError as error:
+            # What was worth a warning stays so beside the refusal.
+            response = refusal(error, forms.wants_yaml(str(req.headers.get("Accept", ""))))
+            response.headers += handler.headers()
+            return response
 
     def _nowhere(self, address: Address) -> Response:
         """404: as an object where the group is the server's own, as plain text otherwise."""
@@ -81,11 +90,12 @@ class Api:
         return Response(404, b"404 page not found\n", TEXT)
 
 
-def refusal(error: status.ApiError) -> Response:
+def refusal(error: status.ApiError, yaml: bool = False) -> Response:
     headers: list[tuple[str, str]] = []
     if error.details and error.details.get("retryAfterSeconds"):
         headers.append(("Retry-After", str(error.details["retryAfterSeconds"])))
-    return Response(error.code, orjson.dumps(error.body()), JSON, headers)
+    form = Form(yaml=yaml)
+    return Response(error.code, forms.dumps(error.body(), form), form.media_type, headers)
 
 
 def _attributes(req: Request, address: Address | None) -> Attributes:
@@ -144,8 +154,11 @@ class _Handler:
 
     def _check_method(self, subresource: Subresource | None) -> None:
         """404 where the address cannot be, 405 for a verb it does not know."""
+        if self._req.method == "HEAD":
+            raise status.method_not_allowed()
         address, kind = self._address, self._kind
-        if not kind.namespaced and address.namespace and not (kind.plural == "namespaces" and not kind.group):
+        own = kind.plural == "namespaces" and not kind.group and address.namespace == address.name
+        if not kind.namespaced and address.namespace and not own:
             self._lost()
         everywhere = kind.namespaced and not address.namespace
         if everywhere and (address.name or address.subresource) and not address.legacy_watch:
@@ -202,7 +215,7 @@ class _Handler:
         form = self._form(listing=True)
         found = options.listing(self._req, watch=True)
         watch = Watch(self._world, self._kind, self._address.namespace, found, form, self._address.name)
-        return Response(200, b"", JSON, self._headers(), watch.stream())
+        return Response(200, b"", JSON, self.headers(), watch.stream())
 
     # deleting
 
@@ -299,8 +312,8 @@ class _Handler:
         return self._response(code, forms.dumps(body, form), form)
 
     def _response(self, code: int, data: bytes, form: Form) -> Response:
-        return Response(code, data, form.media_type, self._headers())
+        return Response(code, data, form.media_type, self.headers())
 
-    def _headers(self) -> list[tuple[str, str]]:
+    def headers(self) -> list[tuple[str, str]]:
         shown = list(dict.fromkeys(self._warnings))
         return [("Warning", f"299 - {status.quote(text)}") for text in shown]

@@ -51,7 +51,7 @@ _GO_STRUCT: Final = (
 def media(content_type: str) -> str:
     """The media type of a body; 415 if the server cannot read it. None given means JSON."""
     found = content_type.partition(";")[0].strip() or "application/json"
-    if found not in forms.MEDIA[:2]:
+    if found not in forms.MEDIA:
         raise status.unsupported_media_type(forms.MEDIA)
     return found
 
@@ -61,17 +61,23 @@ def sent(call: Call, data: bytes, media_type: str, kind: Kind | None = None) -> 
     kind = kind or call.kind
     value = _parse(kind, data, media_type)
     body = _typed(call, kind, value, data)
-    return finished(call, kind, body, schema_decode.duplicate_fields(data) if media_type == "application/json" else [])
+    if media_type == "application/yaml":
+        return finished(call, kind, body, strict.yaml_duplicates(data), "yaml: unmarshal errors:\n  ")
+    return finished(call, kind, body, schema_decode.duplicate_fields(data))
 
 
 def _parse(kind: Kind, data: bytes, media_type: str) -> Body:
-    unread = f"the object provided is unrecognized (must be of type {kind.kind}): couldn't get version/kind"
+    unrecognized = f"the object provided is unrecognized (must be of type {kind.kind})"
+    unread = f"{unrecognized}: couldn't get version/kind"
+    if media_type == forms.MEDIA[2]:
+        why = "provided data does not appear to be a protobuf message, expected prefix [107 56 115 0]"
+        raise status.bad_request(f"{unrecognized}: {why} ({_summary(data)})")
     if media_type == "application/yaml":
         try:
             value = yaml.load_one_lenient(data.decode("utf-8", "replace"))
         except YamlError as error:
-            text = f"{unread}; json parse error: {strict.yaml_complaint(error)} ({_summary(data)})"
-            raise status.bad_request(text) from None
+            why = strict.yaml_complaint(error)
+            raise status.bad_request(f"{unrecognized}: {why} ({_summary(data)})") from None
     else:
         try:
             value = gojson.loads(data)
@@ -105,9 +111,13 @@ def _typed(call: Call, kind: Kind, value: Body, data: bytes) -> Body:
             raise status.bad_request(f"{unread}; json parse error: {text} ({_summary(data)})")
     said_kind, said_version = said_kind or kind.kind, said_version or kind.api_version
     if (said_kind, said_version) == (kind.kind, kind.api_version):
-        if "kind" in value and "apiVersion" in value:
+        if value.get("kind") and value.get("apiVersion"):
             return value
-        return {"kind": kind.kind, "apiVersion": kind.api_version, **{k: v for k, v in value.items() if v is not None}}
+        return {**value, "kind": kind.kind, "apiVersion": kind.api_version}
+    if said_version.count("/") > 1:
+        why = f"unexpected GroupVersion string: {said_version}"
+        text = f"the object provided is unrecognized (must be of type {kind.kind}): {why} ({_summary(data)})"
+        raise status.bad_request(text)
     complaint = mismatch(call, kind, said_kind, said_version)
     if complaint is None:
         expected = kind.api_version
@@ -121,7 +131,8 @@ def _typed(call: Call, kind: Kind, value: Body, data: bytes) -> Body:
 def mismatch(call: Call, kind: Kind, said_kind: str, said_version: str) -> str | None:
     """Why an object of another kind or version cannot be taken; ``None`` if only its version is not the address's."""
     group, _, short = said_version.rpartition("/")
-    other = call.world.registry.named(said_version, said_kind)
+    registry = call.world.registry
+    other = registry.named(said_version, said_kind) or registry.named(said_version, said_kind.removesuffix("List"))
     known = other is not None or (said_version in _RETIRED and said_kind == kind.kind)
     if not known or (other is not None and other.custom):
         return f'no kind {status.quote(said_kind)} is registered for version "{said_version}" in scheme "{_SCHEME}"'
@@ -145,15 +156,16 @@ def _typed_custom(kind: Kind, value: Body, data: bytes) -> Body:
     return value
 
 
-def finished(call: Call, kind: Kind, body: Body, repeated: list[str]) -> Body:
+def finished(call: Call, kind: Kind, body: Body, repeated: list[str], lead: str = "") -> Body:
     """Converted and defaulted. 400 for wrong types; unknown and repeated fields as the call wants them told."""
     body, wrong, unknown = read(kind, body)
     if wrong:
         text = f'{kind.kind} in version "{kind.version}" cannot be handled as a {kind.kind}: {wrong[0]}'
         raise status.bad_request(text)
-    complaints = [*unknown, *repeated]
+    # A YAML reader tells repeated keys first, a JSON reader last.
+    complaints = [*repeated, *unknown] if lead else [*unknown, *repeated]
     if complaints and call.options.validation == "Strict":
-        text = f"strict decoding error: {', '.join(complaints)}"
+        text = f"strict decoding error: {lead if repeated else ''}{', '.join(complaints)}"
         raise status.bad_request(f'{kind.kind} in version "{kind.version}" cannot be handled as a {kind.kind}: {text}')
     if complaints and call.options.validation == "Warn":
         call.warnings.extend(complaints)

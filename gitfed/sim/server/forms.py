@@ -26,6 +26,7 @@ Body = dict[str, Any]
 MEDIA: Final = ("application/json", "application/yaml", "application/vnd.kubernetes.protobuf")
 STREAMS: Final = ("application/json;stream=watch", "application/vnd.kubernetes.protobuf;stream=watch")
 META: Final = "meta.k8s.io"
+_TIME: Final = re.compile(r"(: |- )(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z)$", re.MULTILINE)
 _SHAPES: Final = ("Table", "PartialObjectMetadata", "PartialObjectMetadataList")
 _PLAIN_COLUMNS: Final = (Column("Name", "string", "name"), Column("Created At", "date"))
 _CUSTOM_COLUMNS: Final = (Column("Name", "string", "name"), Column("Age", "date"))
@@ -54,9 +55,7 @@ def negotiate(accept: str, *, builtin: bool, listing: bool, include: str = "", p
     """406 if nothing fits. ``builtin`` addresses refuse unknown media types in the words of their router."""
     clauses = _clauses(accept)
     if builtin and clauses and not any(_offered(media) for media, _ in clauses):
-        offers = ", ".join(MEDIA + (STREAMS if listing else ()))
-        text = f"406: Not Acceptable\n\nAvailable representations: {offers}"
-        raise status.ApiError(406, "NotAcceptable", text, {})
+        raise unacceptable(listing)
     for media, params in clauses or [("*/*", {})]:
         if media not in ("*/*", "application/*", *MEDIA[:2]):
             continue
@@ -80,7 +79,19 @@ def _clauses(accept: str) -> list[tuple[str, dict[str, str]]]:
 
 
 def _offered(media: str) -> bool:
-    return media in ("*/*", "application/*", *MEDIA)
+    """As the router of built-in addresses sees it: no wildcard but the widest."""
+    return media in ("*/*", *MEDIA)
+
+
+def unacceptable(listing: bool = False) -> status.ApiError:
+    """The router's own 406."""
+    offers = ", ".join(MEDIA + (STREAMS if listing else ()))
+    return status.ApiError(406, "NotAcceptable", f"406: Not Acceptable\n\nAvailable representations: {offers}", {})
+
+
+def wants_yaml(accept: str) -> bool:
+    """Whether an error goes out as YAML: its form is never anything else."""
+    return next((media == MEDIA[1] for media, _ in _clauses(accept) if media in ("*/*", *MEDIA[:2])), False)
 
 
 # one object ---------------------------------------------------------------------------------------------------------
@@ -186,7 +197,8 @@ def dumps(body: Any, form: Form) -> bytes:
     if form.yaml:
         from gitfed.text import yaml  # the only answer that needs it
 
-        return yaml.dump(body).encode()
+        # Times are texts and must stay so for readers that know a type for them.
+        return _TIME.sub(r'\1"\2"', yaml.dump(body)).encode()
     return orjson.dumps(body, option=orjson.OPT_INDENT_2 if form.pretty else 0)
 
 

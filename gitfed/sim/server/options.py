@@ -18,7 +18,7 @@ Body = dict[str, Any]
 
 APPLY: Final = "application/apply-patch+yaml"
 _POLICIES: Final = ("Foreground", "Background", "Orphan", "nil")
-_VALIDATIONS: Final = ("Ignore", "Warn", "Strict", "")
+_VALIDATIONS: Final = ("", "Ignore", "Strict", "Warn")
 
 
 def _refuse(kind: str, errors: list[status.FieldError]) -> None:

@@ -46,6 +46,9 @@ class Paths:
     def answer(self, req: Request) -> Response:
         """405 for anything but GET; 404 as plain text for what does not exist."""
         parts = [part for part in req.path.split("/") if part]
+        if parts and parts[0] in _CHECKS:
+            # Health does not care how it is asked, but where.
+            return _NOT_FOUND if req.path.endswith("/") else _health(req, parts[0], parts[1:])
         found = self._get(req, parts)
         if found.status != 404 and req.method not in ("GET", "HEAD"):
             raise status.method_not_allowed()
@@ -55,10 +58,10 @@ class Paths:
         match parts:
             case []:
                 return _json({"paths": self._known()})
-            case [("healthz" | "livez" | "readyz") as root, *check]:
-                return _health(req, root, check)
             case ["version"]:
                 return _json(VERSION)
+            case ["version", *_]:
+                raise status.path_not_found()
             case ["metrics"]:
                 return Response(200, self._metrics(), TEXT)
             case ["openapi", *rest]:
@@ -91,7 +94,7 @@ class Paths:
             if "as" not in params:
                 break
         else:
-            raise status.not_acceptable(forms.MEDIA)
+            raise forms.unacceptable()
         if root == "api":
             return _json(discovery.legacy_versions(str(req.headers.get("Host", ""))))
         return _json(discovery.group_list(self._world.registry))

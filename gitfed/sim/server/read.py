@@ -138,7 +138,8 @@ def listing(world: World, kind: Kind, namespace: str, found: options.ListOptions
         else:
             records = collection.between(prefix, prefix + start.after if start.after else "")
     match = chosen.matcher(kind)
-    if not found.limit or found.limit < 0:
+    # Version 0 is answered from memory, whole: there a limit means nothing.
+    if found.limit <= 0 or (found.resource_version == "0" and not found.token):
         return Page([record for record in records if match(record)], {"resourceVersion": str(version)})
     return _page(records, match, found.limit, version, prefix, counted=chosen.empty)
 
@@ -195,10 +196,13 @@ def _read_token(token: str) -> tuple[int, str]:
     def refuse(why: str) -> status.ApiError:
         return status.bad_request(f"invalid continue token: continue key is not valid: {why}")
 
+    bad = next((i for i, char in enumerate(token) if not (char.isascii() and (char.isalnum() or char in "-_"))), None)
     try:
+        if bad is not None:
+            raise ValueError
         data = base64.b64decode(token + "=" * (-len(token) % 4), altchars=b"-_", validate=True)
     except (binascii.Error, ValueError):
-        bad = next((i for i, char in enumerate(token) if not (char.isascii() and (char.isalnum() or char in "-_"))), 0)
+        bad = len(token) if bad is None else bad
         raise refuse(f"illegal base64 data at input byte {bad}") from None
     try:
         # Bytes stand for characters of the same number, as in the decoder's own messages.
@@ -208,7 +212,7 @@ def _read_token(token: str) -> tuple[int, str]:
     if not isinstance(body, dict):
         raise refuse(f"json: cannot unmarshal {gojson.type_name(body)} into Go value of type storage.continueToken")
     if body.get("v") != "meta.k8s.io/v1":
-        raise refuse(f"server does not recognize this encoded version {status.quote(str(body.get('v', '')))}")
+        raise refuse(f"server does not recognize this encoded version {body.get('v', '')}")
     version, start = body.get("rv", 0), body.get("start", "")
     if not isinstance(version, int) or version == 0:
         raise refuse("incorrect encoded start resourceVersion (version meta.k8s.io/v1)")

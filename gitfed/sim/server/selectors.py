@@ -252,8 +252,24 @@ def _term(term: str, text: str) -> tuple[str, bool, str]:
     found = re.match(r"(.*?)(!=|==|=)(.*)\Z", term, re.DOTALL)
     if found is None:
         raise status.bad_request(f"invalid selector: '{text}'; can't understand '{term}'")
-    value = re.sub(r"\\([\\,=])", r"\1", found[3])
-    return found[1], found[2] != "!=", value
+    return found[1], found[2] != "!=", _unescaped(found[3])
+
+
+def _unescaped(value: str) -> str:
+    """Without the backslashes before commas, equals signs and themselves: those must be escaped, nothing else may."""
+    parts: list[str] = []
+    chars = iter(value)
+    for char in chars:
+        if char == "\\":
+            escaped = next(chars, "")
+            if not escaped or escaped not in "\\,=":
+                raise status.bad_request(f"invalid field selector: invalid escape sequence: \\{escaped}")
+            parts.append(escaped)
+        elif char in ",=":
+            raise status.bad_request(f"invalid field selector: unescaped character in value: {ord(char)}")
+        else:
+            parts.append(char)
+    return "".join(parts)
 
 
 def _name(body: Body) -> str:

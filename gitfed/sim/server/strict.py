@@ -15,7 +15,7 @@ _CONTEXT: Final = re.compile(r" while (?:parsing|scanning) .*", re.DOTALL)
 def yaml_complaint(error: YamlError) -> str:
     fault = error.fault
     said = _CONTEXT.sub("", fault.message.removeprefix("not valid YAML: "))
-    return f"error converting YAML to JSON: yaml: line {fault.line}: {said}"
+    return f"yaml: line {fault.line}: {said}"
 
 
 def yaml_duplicates(data: bytes) -> list[str]:

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import orjson
 
-from gitfed.sim import admission, managed, patch, schema, status
+from gitfed.sim import admission, managed, patch, schema, schema_decode, status
 from gitfed.sim.kind import Kind
 from gitfed.sim.kinds import metadata as rules
 from gitfed.sim.server import decode, forms, gojson, options, rbac, strict
@@ -117,7 +117,7 @@ def finish_create(call: Call, body: Body) -> Outcome:
     call.warnings.extend(kind.warnings(body, None))
     if kind.allocate is not None:
         body = kind.allocate(body, None, ctx)
-    admission.validate_create(call, body, ctx)
+    counted = admission.validate(call, body, None)
     if body["metadata"].get("resourceVersion"):
         raise status.untyped("resourceVersion should not be set on objects to be created")
     name = body["metadata"]["name"]
@@ -126,7 +126,7 @@ def finish_create(call: Call, body: Body) -> Outcome:
         raise _exists(kind, name, existing)
     if call.options.dry_run:
         return Outcome(body, None, True)
-    admission.charge(call, body)
+    admission.charge(call, counted)
     record = world.store.put(kind.storage_key, key_of(kind, call.namespace, name), kind.to_storage(body))
     return Outcome(forms.view(record, kind), record, True)
 
@@ -170,6 +170,9 @@ def finish_update(call: Call, record: Record, live: Body, body: Body) -> Outcome
         body = kind.allocate(body, live, ctx)
     if same(body, live):
         return Outcome(live, record)
+    counted = admission.validate(call, body, live)
+    if not call.options.dry_run:
+        admission.charge(call, counted)
     return store_update(call, record, body)
 
 
@@ -394,7 +397,8 @@ def _yaml_config(call: Call, data: bytes) -> Any:
     try:
         value = yaml.load_one_lenient(text)
     except YamlError as error:
-        raise status.bad_request(f"error decoding YAML: {yaml_complaint(error)}") from None
+        why = f"error converting YAML to JSON: {yaml_complaint(error)}"
+        raise status.bad_request(f"error decoding YAML: {why}") from None
     repeated = strict.yaml_duplicates(data)
     if repeated and call.options.validation == "Strict":
         listed = "\n  ".join(repeated)
@@ -412,6 +416,11 @@ def patch_value(data: bytes, content_type: str) -> Any:
         value = gojson.loads(data)
     except gojson.JsonError as error:
         raise status.bad_request(f"{prefix}{error}") from None
+    if value is None:
+        # Go reads null as nothing: no operations, no changes. Only a merge patch minds.
+        if content_type == MERGE_PATCH:
+            raise status.bad_request("Invalid JSON Patch")
+        return [] if content_type == JSON_PATCH else {}
     if content_type != JSON_PATCH and not isinstance(value, dict):
         text = f"json: cannot unmarshal {gojson.type_name(value)} into Go value of type map[string]interface {{}}"
         raise status.bad_request(f"{prefix}{text}")
@@ -423,8 +432,13 @@ def _patch_result(call: Call, live: Body, data: bytes, content_type: str) -> Bod
     kind = call.kind
     value = patch_value(data, content_type)
     body = apply_patch(kind, live, value, content_type)
-    repeated: list[str] = []
+    repeated = schema_decode.duplicate_fields(data) if content_type != JSON_PATCH else []
     said = (body.get("kind"), body.get("apiVersion"))
+    if not kind.custom and not any(said):
+        # Decoded as no kind in particular, such a body has no fields that anybody knows.
+        if call.options.validation == "Warn":
+            call.warnings.extend(f"unknown field {status.quote(key)}" for key in sorted(body) if body[key] is not None)
+        raise status.bad_request(f"the name of the object ({call.name} based on URL) {_NAME_MISSING}")
     if not kind.custom and said != (kind.kind, kind.api_version):
         complaint = decode.mismatch(call, kind, str(said[0]), str(said[1])) or "unknown conversion"
         raise _bad_result(value, body, content_type, complaint)
