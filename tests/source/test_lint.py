@@ -129,3 +129,34 @@ def test_a_selector_of_another_version_is_told_which_one_there_is() -> None:
         "p0.yaml:1:1: warning: spec.resourceSelectors[0] selects nothing: no Deployment web "
         "(the repository has it as apps/v1)"
     ]
+
+
+def test_quotas_taints_and_overflows_name_clusters_too() -> None:
+    quota = (
+        "apiVersion: policy.karmada.io/v1alpha1\nkind: FederatedResourceQuota\nmetadata: {name: q, namespace: shop}\n"
+        "spec: {overall: {cpu: 1}, staticAssignments: [{clusterName: mars, hard: {cpu: 1}}]}\n"
+    )
+    taints = (
+        "apiVersion: policy.karmada.io/v1alpha1\nkind: ClusterTaintPolicy\nmetadata: {name: t}\n"
+        "spec: {targetClusters: {clusterNames: [mars]}, taints: [{key: a, effect: NoSchedule}]}\n"
+    )
+    overflow = policy(
+        "p",
+        "  placement:\n    replicaScheduling: {replicaDivisionPreference: Aggregated}\n    clusterAffinities: "
+        "[{affinityName: a, clusterNames: [eu-1], overflowAffinities: [{affinityName: b, clusterNames: [mars]}]}]\n",
+    )
+    old = policy("o", "  targetCluster: {exclude: [mars]}\n", kind="OverridePolicy")
+    fields = [message.split("warning: ")[1].split(" names ")[0] for message in warnings(quota, taints, overflow, old)]
+    assert fields == [
+        "spec.staticAssignments[0].clusterName",
+        "spec.targetClusters.clusterNames[0]",
+        "spec.placement.clusterAffinities[0].overflowAffinities[0].clusterNames[0]",
+        "spec.targetCluster.exclude[0]",
+    ]
+
+
+def test_a_selector_of_a_kind_that_is_not_there_suggests_one_that_is() -> None:
+    text = policy("p", "", selector="namespace: shop").replace("kind: Deployment,", "kind: Deploymnt,")
+    assert warnings(text) == [
+        "p0.yaml:1:1: warning: spec.resourceSelectors[0] selects nothing: no Deploymnt shop (did you mean Deployment?)"
+    ]

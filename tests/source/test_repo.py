@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -394,3 +395,43 @@ def test_the_order_of_entries_never_matters(shuffle: random.Random) -> None:
     snapshot = repo.read(mixed)
     assert snapshot == straight
     assert list(snapshot.manifests) == list(straight.manifests)
+
+
+def test_a_cluster_scoped_declared_object_has_no_namespace() -> None:
+    assert told(repo.read(tree({"m1.yaml": CLUSTER.replace("m1}", "m1, namespace: shop}")}))) == [
+        "m1.yaml:3:22: Cluster is cluster-scoped, it has no namespace (remove it)"
+    ]
+
+
+def test_an_empty_list_object_holds_nothing() -> None:
+    assert repo.read(tree({"a.yaml": "apiVersion: v1\nkind: List\nitems:\n"})).problems == ()
+
+
+def test_problems_of_one_file_are_cut_off() -> None:
+    snapshot = repo.read(tree({"a.yaml": "a: 1\n---\n" * 500}))
+    assert len(snapshot.problems) == 202
+    assert told(snapshot)[-1] == "a.yaml:403:1: more than 200 problems in one file, the rest was not looked at"
+
+
+def test_custom_objects_stay_the_same_between_reads() -> None:
+    memory, files = Memory(), {"x.yaml": CUSTOM, "crd.yaml": CRD % "Namespaced"}
+    first, second = (repo.read(tree(files), memory=memory) for _ in range(2))
+    assert all(second.manifests[key] is manifest for key, manifest in first.manifests.items())
+
+
+def test_all_members_of_a_fleet_repository_find_their_place() -> None:
+    text = Path(__file__).with_name("everything.yaml").read_text(encoding="utf-8").replace("other", "acme")
+    snapshot = repo.read(tree({"all.yaml": text}, settings=None))
+    assert told(snapshot) == []
+    assert [
+        len(kind)
+        for kind in (
+            snapshot.propagation,
+            snapshot.overrides,
+            snapshot.quotas,
+            snapshot.clusters,
+            snapshot.webhooks,
+            snapshot.tests,
+        )
+    ] == [1, 1, 1, 1, 1, 1]
+    assert snapshot.settings.name == "acme"

@@ -134,3 +134,23 @@ def test_executable_files_are_files() -> None:
 def test_an_object_above_a_megabyte_is_refused() -> None:
     snapshot = repo.read(tree({"a.yaml": config("a", data='"' + "x" * 1_100_000 + '"')}))
     assert told(snapshot) == ["a.yaml:1:1: the object has 1100097 bytes, an API server takes at most 1048576"]
+
+
+def test_a_tree_of_too_many_files_is_not_read_to_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gitfed.source.tree.MOST_FILES", 3)
+    snapshot = repo.read(tree({f"z{i}.yaml": config(f"c{i}") for i in range(5)}))
+    assert told(snapshot) == ["z2.yaml: more than 3 files (narrow spec.sources.include)"]
+    assert not snapshot.complete
+
+
+def test_links_that_show_too_many_files_are_not_followed_to_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gitfed.source.tree._MOST_LINKED_FILES", 2)
+    snapshot = repo.read(tree({"apps": "-> .github", **{f".github/{i}.yaml": config(f"c{i}") for i in range(5)}}))
+    assert told(snapshot) == ["apps: links show more than 2 files (include the folders)"]
+    assert not snapshot.complete
+
+
+def test_a_link_whose_text_cannot_be_read_is_refused() -> None:
+    made = tree({"b.yaml": config("b")})
+    made.listed.append(Entry("a.yaml", "2" * 40, 10_000, 0o120000))
+    assert told(repo.read(made)) == ["a.yaml: the link cannot be read (commit the file itself)"]
