@@ -44,8 +44,8 @@ def _validate_config_map(body: Body) -> Errors:
     for key, value in sorted(binary.items()):
         errors += fields.invalid(f"binaryData[{key}]", key, *formats.config_key(key))
         size += len(_decoded(value))
-    # Kubernetes names no field here: the limit is that of the whole.
-    return errors + (fields.too_long("", _LIMIT) if size > _LIMIT else [])
+    # The limit is that of the whole, which has no name: this is how an empty path is printed.
+    return errors + (fields.too_long("[]", _LIMIT) if size > _LIMIT else [])
 
 
 def _config_map_row(body: Body, now: datetime) -> list[Any]:

@@ -167,7 +167,6 @@ NODE: Final = Kind(
             name="proxy",
             verbs=("create", "delete", "get", "patch", "update"),
             kind="NodeProxyOptions",
-            version="v1",
         ),
         Subresource(name="status"),
     ),

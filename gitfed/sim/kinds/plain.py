@@ -110,6 +110,8 @@ ENDPOINT_SLICE: Final = Kind(
         new.get(key) != old.get(key) for key in ("addressType", "endpoints", "ports")
     ),
     default=_default_slice,
+    prepare_create=lambda body, ctx: preparation.stored_lists(body, "endpoints", "ports"),
+    prepare_update=lambda new, old, ctx: preparation.stored_lists(new, "endpoints", "ports"),
     columns=table.columns("Name", "AddressType", "Ports", "Endpoints", "Age"),
     row=_slice_row,
 )

@@ -248,16 +248,14 @@ POD: Final = Kind(
     short_names=("po",),
     categories=("all",),
     subresources=(
-        Subresource(name="attach", verbs=("create", "get"), kind="PodAttachOptions", version="v1"),
+        Subresource(name="attach", verbs=("create", "get"), kind="PodAttachOptions"),
         Subresource(name="binding", verbs=("create",), kind="Binding"),
         Subresource(name="ephemeralcontainers", verbs=GET_UPDATE, prepare=_ephemeral, validate=pod_updates.ephemeral),
         Subresource(name="eviction", verbs=("create",), kind="Eviction", group="policy", version="v1"),
-        Subresource(name="exec", verbs=("create", "get"), kind="PodExecOptions", version="v1"),
+        Subresource(name="exec", verbs=("create", "get"), kind="PodExecOptions"),
         Subresource(name="log", verbs=("get",)),
-        Subresource(name="portforward", verbs=("create", "get"), kind="PodPortForwardOptions", version="v1"),
-        Subresource(
-            name="proxy", verbs=("create", "delete", "get", "patch", "update"), kind="PodProxyOptions", version="v1"
-        ),
+        Subresource(name="portforward", verbs=("create", "get"), kind="PodPortForwardOptions"),
+        Subresource(name="proxy", verbs=("create", "delete", "get", "patch", "update"), kind="PodProxyOptions"),
         Subresource(name="resize", verbs=GET_UPDATE, prepare=_resize, validate=pod_updates.resize),
         Subresource(name="status"),
     ),

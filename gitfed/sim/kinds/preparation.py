@@ -68,3 +68,9 @@ def keeping(empty: Body | None, *, labels_too: bool = False, generation: bool = 
         reset_fields={"": (("status",),), "status": status_paths},
         has_generation=generation,
     )
+
+
+def stored_lists(body: Body, *keys: str) -> Body:
+    """Lists that are always written are stored as null when they are empty: the server's storage knows no empty list."""
+    empty = {key: None for key in keys if body.get(key) == []}
+    return {**body, **empty} if empty else body

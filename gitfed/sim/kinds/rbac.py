@@ -6,8 +6,8 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import Any, Final
 
-from gitfed.sim.kind import Body, Kind
-from gitfed.sim.kinds import fields, formats, pod_defaults, selectors, table
+from gitfed.sim.kind import Body, Context, Kind
+from gitfed.sim.kinds import fields, formats, pod_defaults, preparation, selectors, table
 from gitfed.sim.kinds.fields import Errors
 
 GROUP: Final = "rbac.authorization.k8s.io"
@@ -46,6 +46,14 @@ def _validate_cluster_role(body: Body) -> Errors:
     return errors + fields.joined(selectors.validate(one, f"{path}[{at}]") for at, one in enumerate(found))
 
 
+def _create(body: Body, ctx: Context) -> Body:
+    return preparation.stored_lists(body, "rules")
+
+
+def _update(new: Body, old: Body, ctx: Context) -> Body:
+    return preparation.stored_lists(new, "rules")
+
+
 def _role_row(body: Body, now: datetime) -> list[Any]:
     return [table.name(body), fields.text(fields.obj(body, "metadata"), "creationTimestamp")]
 
@@ -59,6 +67,8 @@ ROLE: Final = Kind(
     plural="roles",
     name_rule="path-segment",
     allow_create_on_update=True,
+    prepare_create=_create,
+    prepare_update=_update,
     validate=lambda body: _rules(body, namespaced=True),
     columns=_ROLE_COLUMNS,
     row=_role_row,
@@ -71,6 +81,8 @@ CLUSTER_ROLE: Final = Kind(
     namespaced=False,
     name_rule="path-segment",
     allow_create_on_update=True,
+    prepare_create=_create,
+    prepare_update=_update,
     validate=_validate_cluster_role,
     columns=_ROLE_COLUMNS,
     row=_role_row,

@@ -384,7 +384,6 @@ SERVICE: Final = Kind(
             name="proxy",
             verbs=("create", "delete", "get", "patch", "update"),
             kind="ServiceProxyOptions",
-            version="v1",
         ),
         Subresource(name="status"),
     ),
