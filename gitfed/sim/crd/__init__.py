@@ -9,6 +9,7 @@ stores, and calls them.
 from __future__ import annotations
 
 from gitfed.sim.crd.custom import kinds as custom_kinds
+from gitfed.sim.crd.custom import schema_of
 from gitfed.sim.crd.kind import definition_kind
 from gitfed.sim.crd.settle import begin_deletion, finish_deletion, is_terminating, progress_deletion, settle
 
@@ -19,5 +20,6 @@ __all__ = [
     "finish_deletion",
     "is_terminating",
     "progress_deletion",
+    "schema_of",
     "settle",
 ]

@@ -21,6 +21,8 @@ from gitfed.sim.status import FieldError
 
 Body = dict[str, Any]
 _OPEN: Final[Mapping[str, Any]] = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+_REMEMBERED: Final = 8192
+"""Bodies; each is in the store anyway, only those since replaced are kept longer than needed."""
 _INT32: Final = 2**31 - 1
 _STANDARD_FINALIZERS: Final = frozenset({"orphan", "foregroundDeletion", "kubernetes"})
 
@@ -31,6 +33,12 @@ def kinds(body: Body) -> list[Kind]:
         return []
     served = [version for version in body["spec"]["versions"] if version.get("served")]
     return [_kind(body, version) for version in sorted(served, key=lambda one: version_rank(one["name"]))]
+
+
+def schema_of(kind: Kind) -> Mapping[str, Any] | None:
+    """The schema that a custom kind was defined with; ``None`` for built-in kinds."""
+    face = getattr(kind.default, "__self__", None)
+    return face.openapi if isinstance(face, _Face) else None
 
 
 def version_rank(name: str) -> tuple[Any, ...]:
@@ -175,6 +183,7 @@ class _Face:
         self.shape = shape.read(openapi)
         self.embeds = embedded.has_any(openapi)
         self.has_keyed_lists = listtype.has_any(openapi)
+        self._shown: dict[int, tuple[Body, Body]] = {}
 
     @functools.cached_property
     def rule(self) -> validate.Rule:
@@ -211,8 +220,15 @@ class _Face:
         return self._relabelled(body)
 
     def present(self, body: Body) -> Body:
-        """A stored body as this version shows it."""
-        return self.default(self._relabelled(body))
+        """A stored body as this version shows it. Remembered: lists and watches ask for the same bodies again."""
+        known = self._shown.get(id(body))
+        if known is not None and known[0] is body:
+            return known[1]
+        shown = self.default(self._relabelled(body))
+        if len(self._shown) >= _REMEMBERED:
+            self._shown.clear()
+        self._shown[id(body)] = (body, shown)
+        return shown
 
     def _relabelled(self, body: Body) -> Body:
         if body.get("apiVersion") != self.api_version:

@@ -1,0 +1,52 @@
+"""The controllers of an embedded cluster: what turns a Deployment into pods that run, without anything running.
+
+``Controllers(world, settings)`` adds them all to a cluster; each is one module and one class over the shared
+``work.Loop``. They use the cluster's API from within, under the names that real controllers have, so that field
+ownership looks as it does elsewhere.
+"""
+
+from __future__ import annotations
+
+from gitfed.sim.controllers.accounts import NamespaceDefaults
+from gitfed.sim.controllers.daemonsets import DaemonSets
+from gitfed.sim.controllers.deployments import Deployments
+from gitfed.sim.controllers.jobs import Jobs
+from gitfed.sim.controllers.kubelet import Kubelet
+from gitfed.sim.controllers.node_lifecycle import NodeLifecycle
+from gitfed.sim.controllers.objects import Owned
+from gitfed.sim.controllers.replicasets import ReplicaSets
+from gitfed.sim.controllers.scheduler import Scheduler
+from gitfed.sim.controllers.services import Endpoints, LoadBalancers
+from gitfed.sim.controllers.settings import Settings
+from gitfed.sim.controllers.statefulsets import StatefulSets
+from gitfed.sim.controllers.volumes import Volumes
+from gitfed.sim.controllers.work import Loop, Schedule
+from gitfed.sim.server.world import World
+
+__all__ = ["Controllers", "Settings"]
+
+
+class Controllers:
+    """All controllers of one cluster. They act from now on, on what there is already too."""
+
+    def __init__(self, world: World, settings: Settings | None = None, schedule: Schedule | None = None) -> None:
+        chosen = settings or Settings()
+        self._loop = Loop(world, schedule)
+        owned = Owned(world, "pods", "replicasets.apps")
+        Deployments(self._loop, owned)
+        ReplicaSets(self._loop, owned)
+        StatefulSets(self._loop, owned)
+        DaemonSets(self._loop, owned)
+        Jobs(self._loop, owned)
+        NodeLifecycle(self._loop)
+        Scheduler(self._loop)
+        Kubelet(self._loop, chosen)
+        LoadBalancers(self._loop)
+        Endpoints(self._loop)
+        Volumes(self._loop)
+        NamespaceDefaults(self._loop)
+        world.proceed()
+
+    def stop(self) -> None:
+        """No controller does anything any more."""
+        self._loop.stop()
