@@ -41,11 +41,15 @@ class Seen:
     inventory: Inventory
     session: Requests
     changes: list[ObjectKey]
+    uids: list[str | None] = dataclasses.field(default_factory=list)
+    """What `get` answered at each change."""
     _moved: asyncio.Event = dataclasses.field(default_factory=asyncio.Event)
 
     def changed(self, cluster: str, key: ObjectKey | None = None) -> None:
         if key is not None:
             self.changes.append(key)
+            live = self.observer.get(key)
+            self.uids.append(live.uid if live else None)
         self._moved.set()
 
     async def until(self, holds: Callable[[], bool]) -> None:
@@ -189,6 +193,8 @@ async def test_a_stripped_label_is_not_a_deletion(place: Place) -> None:
         live = seen.observer.objects()[key]
         assert (live.uid, live.body, live.entry is not None) == (bare["metadata"]["uid"], bare, True)
         assert seen.session.asked == [("GET", f"/api/v1/namespaces/{place.namespace}/configmaps/a")]
+        # Not for a moment did it look deleted: its entry would have been dropped.
+        assert set(seen.uids) == {bare["metadata"]["uid"]}
         # Relabelled, it is ours again.
         await place.merge(body, {"metadata": {"labels": body["metadata"]["labels"]}})
         await seen.until(lambda: seen.observer.objects()[key].ours)

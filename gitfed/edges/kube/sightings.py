@@ -1,0 +1,160 @@
+"""The live objects of one cluster as last seen, and what may be concluded from each sight. Asks nothing itself.
+
+`observe` brings the bodies: from lists, watches, single looks and the answers to our own requests, in any order. Here
+the newest wins, ownership is decided from label and inventory, and a body is kept only while somebody needs it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+
+from gitfed.edges.kube import reflect
+from gitfed.edges.kube.inventory import Inventory
+from gitfed.model.base import Body, ClusterName, Digest, Kind, ObjectKey
+from gitfed.model.fleet import Health, InventoryEntry, LiveObject
+
+FEDERATION = "gitfed.io/federation"
+
+
+@dataclass(frozen=True, slots=True)
+class Assessment:
+    """What the daemon makes of a body: is it as rendered, is it healthy, must it be kept."""
+
+    matches: Digest | None = None
+    health: Health = Health.UNKNOWN
+    message: str = ""
+    keep_body: bool = True
+    protected: bool = False
+    """Annotated `gitfed.io/prune: disabled`."""
+
+
+Assess = Callable[[ClusterName, ObjectKey, Body], Assessment]
+Changed = Callable[[ClusterName, ObjectKey], None]
+
+
+class Sightings:
+    def __init__(self, cluster: ClusterName, inventory: Inventory, assess: Assess, changed: Changed) -> None:
+        self.cluster = cluster
+        self._inventory = inventory
+        self._assess = assess
+        self._changed = changed
+        self._seen: dict[ObjectKey, LiveObject] = {}
+        self._gone: dict[ObjectKey, tuple[str, str]] = {}
+        """Last deletions, (uid, version): a late answer must not bring an object back."""
+
+    def seen(self, key: ObjectKey) -> LiveObject | None:
+        """The object as last seen; None for one that was never seen or is gone."""
+        return self._seen.get(key)
+
+    def of_kind(self, kind: Kind) -> list[LiveObject]:
+        return [live for key, live in self._seen.items() if key[:2] == kind]
+
+    def get(self, key: ObjectKey) -> LiveObject | None:
+        """The object as last seen; an entry without an object gives a LiveObject with uid ""; else None."""
+        seen = self._seen.get(key)
+        if seen is not None:
+            return seen
+        entry = self._inventory.entries.get(key)
+        if entry is None:
+            return None
+        return LiveObject(key, self.cluster, uid="", resource_version="", ours=False, entry=entry)
+
+    def all(self) -> Mapping[ObjectKey, LiveObject]:
+        """All that `get` would answer, by key."""
+        missing = (self.get(key) for key in self._inventory.entries if key not in self._seen)
+        return {**self._seen, **{live.key: live for live in missing if live is not None}}
+
+    def store(self, key: ObjectKey, body: Body, *, keep_body: bool = False, again: bool = False) -> None:
+        """Take in one sight of an object, unless a newer one is known. `again`: judge it also if it is the same."""
+        uid, version = identity(body)
+        seen = self._seen.get(key)
+        is_same = seen is not None and version == seen.resource_version
+        if seen is not None and not reflect.newer(version, seen.resource_version) and not (again and is_same):
+            return
+        gone = self._gone.get(key)
+        if gone is not None and gone[0] == uid and not reflect.newer(version, gone[1]):
+            return
+        entry = self._inventory.entries.get(key)
+        judged = self._assess(self.cluster, key, body)
+        labelled = self._is_labelled(body)
+        live = LiveObject(
+            key=key,
+            cluster=self.cluster,
+            uid=uid,
+            resource_version=version,
+            ours=labelled and is_listed(entry, uid),
+            # Without the label nobody will tell us of changes, so what was seen must speak for itself.
+            body=body if judged.keep_body or keep_body or not labelled else None,
+            matches=judged.matches,
+            health=judged.health,
+            health_message=judged.message,
+            entry=entry,
+            protected=judged.protected,
+        )
+        self._seen[key] = live
+        # A status that moved, of an object that is as rendered and as healthy as before, is nobody's business.
+        if seen is None or live.body is not None or live != replace(seen, resource_version=version):
+            self._changed(self.cluster, key)
+
+    def remove(self, key: ObjectKey) -> None:
+        """The object is gone; nothing happens if it was not seen."""
+        seen = self._seen.pop(key, None)
+        if seen is not None:
+            self._gone[key] = (seen.uid, seen.resource_version)
+            self._changed(self.cluster, key)
+
+    def forget(self, kind: Kind) -> None:
+        """Nobody asks for this kind any more."""
+        for live in self.of_kind(kind):
+            del self._seen[live.key]
+            self._changed(self.cluster, live.key)
+        self.listed_anew(kind)
+
+    def listed_anew(self, kind: Kind) -> None:
+        """The whole collection was read: what came before it cannot come late any more."""
+        for key in [key for key in self._gone if key[:2] == kind]:
+            del self._gone[key]
+
+    def moment(self, key: ObjectKey) -> object:
+        """What is known now; to be handed to `looked` with the answer of a request that begins now."""
+        return self._seen.get(key), self._gone.get(key)
+
+    def looked(self, key: ObjectKey, body: Body | None, moment: object, *, keep_body: bool = False) -> None:
+        """What one read of the object answered; None: not found.
+
+        The answer may be older than what came while it was under way. So "not found" removes only what was seen
+        before the request, and a body brings back only what was thought gone before it.
+        """
+        same = moment == (self._seen.get(key), self._gone.get(key))
+        if body is None:
+            if same:
+                self.remove(key)
+            return
+        if same:
+            self._gone.pop(key, None)
+        self.store(key, body, keep_body=keep_body, again=True)
+
+    def entry_changed(self, key: ObjectKey) -> None:
+        """The inventory says something new of this object."""
+        entry = self._inventory.entries.get(key)
+        seen = self._seen.get(key)
+        if seen is not None:
+            # Bodies are dropped of labelled objects only, so one without body has the label.
+            labelled = seen.body is None or self._is_labelled(seen.body)
+            self._seen[key] = replace(seen, entry=entry, ours=labelled and is_listed(entry, seen.uid))
+        self._changed(self.cluster, key)
+
+    def _is_labelled(self, body: Body) -> bool:
+        return bool((body["metadata"].get("labels") or {}).get(FEDERATION) == self._inventory.federation)
+
+
+def is_listed(entry: InventoryEntry | None, uid: str) -> bool:
+    """Whether the inventory means this object: by its uid, or by none while the first write is under way."""
+    return entry is not None and entry.uid in ("", uid)
+
+
+def identity(body: Body) -> tuple[str, str]:
+    """uid and resourceVersion."""
+    metadata = body["metadata"]
+    return str(metadata.get("uid") or ""), str(metadata.get("resourceVersion") or "")
