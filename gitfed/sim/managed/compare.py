@@ -46,13 +46,21 @@ def _compare(node: Node, old: Any, new: Any) -> _Parts:
     if old is new:
         return _NOTHING
     shape = typed.shape_of(node, new if new is not None else old)
+    if typed.shape_of(node, old if old is not None else new) != shape:
+        return _replaced(node, old, new)
     if typed.is_leaf(node, shape) or (not old and not new):
         return _NOTHING if typed.same(old, new) else _MODIFIED
     if node.presence and old == new:
         return _NOTHING
-    if typed.shape_of(node, old if old is not None else new) != shape:
-        return _MODIFIED
     return _compare_members(node, old or {}, new or {}) if shape == MAP else _compare_items(node, old or [], new or [])
+
+
+def _replaced(node: Node, old: Any, new: Any) -> _Parts:
+    """A value that became one of another shape: modified, with all that was below it gone and what is now added."""
+    added, removed = (
+        {step: below for step, below in _whole(node, side).items() if step != HERE} for side in (new, old)
+    )
+    return added or None, EMPTY, removed or None
 
 
 def _compare_members(node: Node, old: dict[str, Any], new: dict[str, Any]) -> _Parts:

@@ -88,7 +88,7 @@ def remove(node: Node, value: Any, fields: FieldSet) -> Any:
         return value
     shape = typed.shape_of(node, value)
     if typed.is_leaf(node, shape):
-        return None
+        return value
     return _remove_members(node, value, fields) if shape == MAP else _remove_items(node, value, fields)
 
 
