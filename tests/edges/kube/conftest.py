@@ -22,6 +22,7 @@ from gitfed.edges.kube.session import Session
 from gitfed.model.base import BindingId, Body, Digest, ObjectKey, Origin, key_of
 from gitfed.model.fleet import InventoryEntry, LiveObject
 from gitfed.model.plan import Action, Change, RenderedManifest
+from gitfed.sim import cluster as sim
 from tests import needs
 from tests.clusters.apiserver import RealApiServer
 from tests.edges.kube import declared
@@ -98,7 +99,6 @@ async def kubeconfig(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIte
         yield request.getfixturevalue("real_kubeconfig")
         await _parted()
         return
-    sim = pytest.importorskip("gitfed.sim.cluster", exc_type=ImportError)
     cluster = sim.Cluster("m1")
     await cluster.start()
     path = tmp_path / "kubeconfig"

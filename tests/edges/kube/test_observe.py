@@ -188,6 +188,7 @@ async def test_a_stripped_label_is_not_a_deletion(place: Place) -> None:
     key = key_of(body)
     async with seeing(place) as seen:
         seen.session.asked.clear()
+        seen.uids.clear()
         bare = await place.merge(body, {"metadata": {"labels": None}})
         await seen.until(lambda: not seen.observer.objects()[key].ours and bool(seen.observer.objects()[key].uid))
         live = seen.observer.objects()[key]
