@@ -154,6 +154,8 @@ class _Run:
         """What means nothing is dropped by servers; it counts only until they have recorded that we sent it."""
         if place in self.ignore:
             return
+        if value == [] or (value == {} and place[-1] in _GRANULAR_MAPS):
+            return  # of these the record of ownership names the items only: an empty one is never found in it
         if child is _ABSENT or not _is_nothing(value):
             self.found(place, _ABSENT, value)
 
@@ -232,12 +234,14 @@ def _means_the_same(want: Any, have: Any, place: Pointer) -> bool:
         return want is have
     if isinstance(want, int | float) and isinstance(have, int | float):
         return want == have
-    if place[-1] in _QUANTITIES or (len(place) > 1 and place[-2] in _QUANTITIES_IN):
-        try:
-            return quantity.parse(want) == quantity.parse(have)
-        except (quantity.QuantityError, TypeError):
-            return False
-    return False
+    listed = len(place) > 1 and place[-2] in _QUANTITIES_IN
+    if not listed and place[-1] not in _QUANTITIES:
+        return False
+    try:
+        left, right = quantity.parse(want), quantity.parse(have)
+    except (quantity.QuantityError, TypeError):
+        return False
+    return left.milli == right.milli if listed else left == right  # servers round lists of resources up to thousandths
 
 
 def _is_nothing(value: Any) -> bool:

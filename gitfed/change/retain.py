@@ -49,7 +49,7 @@ def for_apply(desired: Body, observed: Body, interpreter: Interpreter | None = N
 
 
 def _pull_secrets(body: Body, observed: Body) -> Body:
-    """A ServiceAccount's `imagePullSecrets` are one value for the server: to keep those of others, theirs are sent too."""
+    """A ServiceAccount's `imagePullSecrets` are one value for the server: to keep those of others, send them too."""
     if body.get("kind") != "ServiceAccount" or not body.get("imagePullSecrets"):
         return body
     ours = {item.get("name") for item in body["imagePullSecrets"]}
