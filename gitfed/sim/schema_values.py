@@ -113,22 +113,18 @@ def _parse(value: str, match: re.Match[str], layout: str) -> datetime:
 
 
 def _bad_time(value: str, layout: str) -> str:
-    """Go names the first part of the layout that did not fit."""
-    rest, wanted = value, layout
-    for pattern, part in _LAYOUT:
+    """Go names the first part of the layout that does not fit, and what is left of the text there."""
+    rest = value
+    micro = ((r"\.\d{6}", ".000000"),) if ".000000" in layout else ((r"(\.\d+)?", ""),)
+    for pattern, part in (*_DATE_AND_TIME, *micro, (r"Z|[+-]\d\d:\d\d", "Z07:00")):
         match = re.match(pattern, rest)
         if match is None:
-            wanted = part
-            break
+            return f'parsing time "{value}" as "{layout}": cannot parse "{rest}" as "{part}"'
         rest = rest[match.end() :]
-    else:
-        wanted = layout[len("2006-01-02T15:04:05") :] if rest else layout
-    if layout.endswith(".000000Z07:00") and wanted == "Z07:00":
-        wanted = ".000000"
-    return f'parsing time "{value}" as "{layout}": cannot parse "{rest}" as "{wanted}"'
+    return f'parsing time "{value}": extra text: "{rest}"'
 
 
-_LAYOUT: Final = (
+_DATE_AND_TIME: Final = (
     (r"\d{4}", "2006"),
     ("-", "-"),
     (r"\d\d", "01"),
@@ -140,8 +136,6 @@ _LAYOUT: Final = (
     (r"\d\d", "04"),
     (":", ":"),
     (r"\d\d", "05"),
-    (r"(\.\d+)?(?=Z|[+-]\d\d:\d\d|$)", "Z07:00"),
-    (r"Z|[+-]\d\d:\d\d", "Z07:00"),
 )
 
 
