@@ -59,7 +59,7 @@ def command(revisions: str, inputs: options.Inputs, credentials: options.Credent
     KUBECTL_EXTERNAL_DIFF="colordiff -u -r" gitfed diff
 
     \b
-    Exit codes, as kubectl's: 0 no differences · 1 differences · 2 bad usage · 3 invalid input in the repository ·
+    Exit codes: 0 no differences · 1 differences · 2 bad usage · 3 invalid input in the repository ·
     4 repository or a cluster unreachable. Never 1 for an error.
     """
     if inputs.live:

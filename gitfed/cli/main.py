@@ -65,6 +65,17 @@ class Commands(click.Group):
         command: click.Command = import_module(_MODULES[cmd_name]).command
         return command
 
+    def invoke(self, ctx: click.Context) -> object:
+        """The reader of a pipe (`| head`) has what it wanted. click would leave with 1, which is an answer."""
+        try:
+            result: object = super().invoke(ctx)
+            sys.stdout.flush()
+        except BrokenPipeError:
+            # Without this, Python complains while it ends.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            return exits.OK
+        return result
+
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
@@ -135,7 +146,6 @@ def run(arguments: Sequence[str] | None = None) -> int:
         result = cli.main(
             args=None if arguments is None else list(arguments), prog_name="gitfed", standalone_mode=False
         )
-        sys.stdout.flush()
         return result if isinstance(result, int) else exits.OK
     except click.exceptions.Exit as error:
         return error.exit_code
@@ -144,10 +154,6 @@ def run(arguments: Sequence[str] | None = None) -> int:
     except (click.Abort, KeyboardInterrupt):
         click.echo("interrupted", err=True)
         return exits.INTERRUPTED
-    except BrokenPipeError:
-        # The reader of a pipe (`| head`) has what it wanted. Without this, Python complains while it ends.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return exits.OK
     except (GitfedError, OSError, BaseExceptionGroup) as error:
         return _failed(error)
 

@@ -56,7 +56,8 @@ def _head(shown: plan_text.View) -> list[str]:
     plan = shown.plan
     base = f", base {markdown.code(words.commit(plan.base))}" if plan.base else ""
     where = f"{markdown.code(words.commit(plan.commit))}{base} · {markdown.escape(words.facts(plan.facts))}"
-    return [f"### gitfed plan for {where}", "", *(f"> {markdown.escape(note)}" for note in plan.notes), ""]
+    notes = [f"> {markdown.escape(note)}" for note in plan.notes]
+    return [f"### gitfed plan for {where}", "", *([*notes, ""] if notes else [])]
 
 
 def _problems(shown: plan_text.View) -> list[str]:
@@ -74,8 +75,8 @@ def _placement(shown: plan_text.View) -> list[str]:
     if not rows:
         return ["Placement is unchanged.", ""]
     body = [[markdown.code(row.label), _where(row), row.total, markdown.escape(row.why)] for row in rows[:_MOST_ROWS]]
-    more = [f"and {len(rows) - _MOST_ROWS} more"] if len(rows) > _MOST_ROWS else []
-    return ["**Placement**", "", *markdown.table(["Workload", "Clusters", "Total", "Why"], body), "", *more, ""]
+    more = [f"and {len(rows) - _MOST_ROWS} more", ""] if len(rows) > _MOST_ROWS else []
+    return ["**Placement**", "", *markdown.table(["Workload", "Clusters", "Total", "Why"], body), "", *more]
 
 
 def _where(row: matrix.Row) -> str:
@@ -114,13 +115,7 @@ def _changes(shown: plan_text.View, *, fields: bool) -> list[str]:
 
 
 def _fields(change: Change) -> list[str]:
-    lines = []
-    for field in change.diff:
-        if not field.absent_before:
-            lines.append(f"- {field.pointer}: {field.before}")
-        if not field.absent_after:
-            lines.append(f"+ {field.pointer}: {field.after}")
-    return lines
+    return [line for field in change.diff for line in plan_text.field_lines(field)]
 
 
 def _foot(shown: plan_text.View) -> list[str]:
@@ -132,4 +127,4 @@ def _foot(shown: plan_text.View) -> list[str]:
         for gate in held
     ]
     approve = [f"To let them through: {markdown.code(f'gitfed apply --confirm {plan.digest}')}"] if held else []
-    return [*(["**Held**", "", *gates, "", *approve, ""] if held else []), markdown.escape(plan_text.total(plan))]
+    return [*(["**Held**", "", *gates, "", *approve, ""] if held else []), plan_text.total(plan)]

@@ -12,6 +12,7 @@ Total:  0 create, 1 update, 2 move, 0 delete in 3 of 4 clusters.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -19,7 +20,7 @@ from gitfed.cli import matrix, names, plain, table, words
 from gitfed.cli.table import Cell
 from gitfed.model.base import ObjectKey
 from gitfed.model.decisions import Decisions
-from gitfed.model.plan import Action, Binding, Change, Gate, Plan
+from gitfed.model.plan import Action, Binding, Change, FieldChange, Gate, Plan
 
 _MOST_UNCHANGED = 40
 """Unchanged rows up to this many are context; above it they hide what changed."""
@@ -65,7 +66,10 @@ def header(plan: Plan, paint: plain.Paint) -> str:
 
 
 def nothing_to_do(shown: View) -> bool:
-    return not shown.plan.changes and not any(row.changed or row.before is None for row in rows(shown))
+    """What fits nowhere is nothing that can be done, but it is nothing to be silent about."""
+    if shown.plan.changes or any(failed(binding) for binding in shown.plan.bindings.values()):
+        return False
+    return not any(row.changed or row.before is None for row in rows(shown))
 
 
 def rows(shown: View) -> list[matrix.Row]:
@@ -168,11 +172,21 @@ def fields(found: Sequence[Change], paint: plain.Paint) -> list[str]:
         if change.diff and change.action is Action.UPDATE:
             lines.append(f"  {plain.clean(change.cluster)}  {names.shown(change.key)}")
             for field in change.diff:
-                if not field.absent_before:
-                    lines.append("    " + paint.removed(f"- {plain.clean(f'{field.pointer}: {field.before}')}"))
-                if not field.absent_after:
-                    lines.append("    " + paint.added(f"+ {plain.clean(f'{field.pointer}: {field.after}')}"))
+                for line in field_lines(field):
+                    lines.append("    " + (paint.removed if line.startswith("-") else paint.added)(line))
     return [paint.strong("Fields"), *lines] if lines else []
+
+
+def field_lines(field: FieldChange) -> list[str]:
+    """`- /spec/replicas: 6`, `+ /spec/replicas: 2`; a side without the field has no line."""
+    lines = [] if field.absent_before else [f"- {field.pointer}: {_value(field.before)}"]
+    lines += [] if field.absent_after else [f"+ {field.pointer}: {_value(field.after)}"]
+    return [plain.clean(line) for line in lines]
+
+
+def _value(value: object) -> str:
+    """As JSON: `true` and `"true"` are not the same."""
+    return json.dumps(value, ensure_ascii=False, default=str)
 
 
 def gates(found: Sequence[Gate], paint: plain.Paint) -> list[str]:

@@ -1,0 +1,192 @@
+"""The command line as a whole: quick to start, told by its help, honest about mistakes."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+import pytest
+
+from gitfed.cli import main
+from tests.cli.world import gitfed, program
+
+
+def every_command(command: click.Command, name: str) -> Iterator[tuple[str, click.Command]]:
+    yield name, command
+    if isinstance(command, click.Group):
+        context = click.Context(command)
+        for inner in command.list_commands(context):
+            found = command.get_command(context, inner)
+            assert found is not None
+            yield from every_command(found, f"{name} {inner}")
+
+
+COMMANDS = dict(every_command(main.cli, "gitfed"))
+LEAVES = {name: command for name, command in COMMANDS.items() if not isinstance(command, click.Group)}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "unwanted"),
+    [
+        (
+            ["--help"],
+            ["pydantic", "kubernetes", "git", "yaml", "aiohttp", "asyncio", "watchdog", "orjson", "gitfed.change"],
+        ),
+        (["version"], ["pydantic", "kubernetes", "git", "yaml", "aiohttp", "gitfed.change"]),
+        (["completion", "bash"], ["pydantic", "kubernetes", "git", "yaml"]),
+        (["validate", "--help"], ["kubernetes", "aiohttp", "watchdog", "gitfed.sim", "gitfed.edges.kube"]),
+        (["plan", "--help"], ["kubernetes", "aiohttp", "watchdog", "gitfed.sim", "gitfed.edges.kube"]),
+        (["diff", "--help"], ["kubernetes", "aiohttp", "watchdog", "gitfed.sim", "gitfed.edges.kube"]),
+    ],
+    ids=lambda value: " ".join(value) if value and value[0] != "pydantic" else "",
+)
+def test_a_command_imports_only_what_it_needs(arguments: list[str], unwanted: list[str]) -> None:
+    script = (
+        "import sys; from gitfed.cli import main; code = main.run(sys.argv[1].split()); "
+        f"print([name for name in {unwanted!r} if name in sys.modules], file=sys.stderr); sys.exit(code)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script, " ".join(arguments)], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stderr.strip()) == (0, "[]")
+
+
+def test_validate_reads_a_repository_without_a_kubernetes_client(fleet: Path) -> None:
+    script = (
+        "import sys; from gitfed.cli import main; code = main.run(['validate', '-q']); "
+        "print([n for n in ('kubernetes', 'aiohttp', 'gitfed.edges.kube') if n in sys.modules]); sys.exit(code)"
+    )
+    done = subprocess.run([sys.executable, "-c", script], cwd=fleet, capture_output=True, text=True, check=False)
+    assert done.stdout.splitlines()[-1] == "[]"
+
+
+@pytest.mark.parametrize("name", LEAVES)
+def test_every_command_tells_its_exit_codes_and_what_it_does(name: str) -> None:
+    text = LEAVES[name].help or ""
+    assert "Exit codes:" in text
+    assert text.strip().splitlines()[0].endswith((".", ":", ",")) or len(text.splitlines()) > 3
+
+
+@pytest.mark.parametrize("name", LEAVES)
+def test_every_option_has_an_environment_variable_and_a_help_text(name: str) -> None:
+    for parameter in LEAVES[name].params:
+        if isinstance(parameter, click.Option):
+            assert parameter.help, parameter.name
+            assert parameter.show_envvar, parameter.name
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_help_is_printed(name: str) -> None:
+    result = gitfed(*name.split()[1:], "--help")
+    assert result.code == 0
+    assert result.out.startswith(f"Usage: {name}")
+
+
+def test_the_list_of_commands_has_them_all() -> None:
+    listed = gitfed("--help").out
+    for name in main.cli.list_commands(click.Context(main.cli)):
+        assert f"  {name} " in listed
+
+
+def test_without_a_command_the_help_is_shown() -> None:
+    result = gitfed()
+    assert result.code == 2
+    assert "Usage: gitfed" in result.out + result.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["valdate"], "error: no such command 'valdate' (did you mean validate?)"),
+        (["xyzzy"], "error: no such command 'xyzzy'"),
+        (["plan", "--nope"], "error: No such option"),
+        (
+            ["plan", "--now", "yesterday"],
+            "error: Invalid value for '--now' (env var: 'GITFED_NOW'): 'yesterday' is not an RFC 3339 time",
+        ),
+        (["plan", "--now", "2026-08-22"], "'2026-08-22' is not an RFC 3339 time: date, time and offset"),
+        (
+            ["plan", "--rev", "x", "--worktree"],
+            "error: --worktree reads the files on disk: it cannot be used with --rev",
+        ),
+        (["plan", "--fleet", "/nonexistent"], "does not exist"),
+        (["render", "--show-secrets"], "error: --show-secrets is refused: stdout is not a terminal"),
+        (["render", "--with-secrets"], "error: --with-secrets needs -d DIR"),
+        (["get", "cluster-things"], "nothing called 'cluster-things' to list"),
+        (["apply", "--dry-run"], "error: Option '--dry-run' requires an argument."),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_bad_usage_leaves_with_2_and_says_what(arguments: list[str], said: str) -> None:
+    result = gitfed(*arguments)
+    assert (result.code, result.out) == (2, "")
+    assert said in result.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (
+            ["plan", "--repo", "/"],
+            "error: no Git repository at / or above it\nhint: name one with --repo, or make one: gitfed init\n",
+        ),
+        (
+            ["plan", "--repo", "/nonexistent"],
+            "error: no such folder: /nonexistent\nhint: --repo takes a path or a URL\n",
+        ),
+    ],
+    ids=["not a repository", "no such folder"],
+)
+def test_a_source_that_cannot_be_read_leaves_with_4(arguments: list[str], said: str) -> None:
+    result = gitfed(*arguments)
+    assert (result.code, result.err) == (4, said)
+
+
+def test_an_unknown_revision_leaves_with_4(fleet: Path) -> None:
+    result = gitfed("plan", "--rev", "nosuch")
+    assert (result.code, result.err) == (4, f"error: no commit called 'nosuch' in {fleet}\n")
+
+
+def test_a_revision_is_never_read_as_an_option(fleet: Path) -> None:
+    assert gitfed("plan", "--rev", "--upload-pack=x").code == 4
+
+
+def test_a_shared_option_comes_from_the_environment_too(fleet: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir("/")
+    assert gitfed("get", "clusters", "-o", "name", env={"GITFED_REPO": str(fleet)}).out == "eu-1\neu-2\nus-1\n"
+
+
+def test_the_console_script_works_from_a_folder_below(fleet: Path) -> None:
+    result = program("get", "clusters", "-o", "name", cwd=fleet / "apps")
+    assert result == type(result)(0, "eu-1\neu-2\nus-1\n", "")
+
+
+def test_a_closed_pipe_is_no_error(fleet: Path) -> None:
+    script = f"{Path(sys.executable).with_name('gitfed')} render | head -n 1; echo ${{PIPESTATUS[0]}}"
+    done = subprocess.run(["bash", "-c", script], cwd=fleet, capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "0"
+    assert "Traceback" not in done.stderr
+    assert "Broken pipe" not in done.stderr
+
+
+def test_a_defect_never_leaves_with_1(tmp_path: Path) -> None:
+    script = (
+        "import sys; from gitfed.cli import main\n"
+        "def fail(**_): raise ZeroDivisionError('x')\n"
+        "main.cli.main = fail\n"
+        "main.main([])"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert done.returncode == 70
+    assert done.stderr == (
+        "error: a defect of gitfed: ZeroDivisionError: x\n"
+        "hint: run it again with GITFED_DEBUG=1 and report what it prints\n"
+    )
+
+
+def test_git_variables_of_a_hook_do_not_lead_elsewhere(fleet: Path, tmp_path: Path) -> None:
+    result = program("get", "clusters", "-o", "name", cwd=fleet, env={"GIT_DIR": str(tmp_path / "other")})
+    assert (result.code, result.out) == (0, "eu-1\neu-2\nus-1\n")

@@ -1,0 +1,215 @@
+"""A plan as text: golden, checked by eye."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gitfed.cli import matrix, names, plain, plan_text, table
+from gitfed.model.base import ObjectKey
+from gitfed.model.decisions import ScheduledCondition
+from gitfed.model.plan import Action, Gate, Totals
+from tests.cli import values
+from tests.cli.world import golden
+
+OFF, ON = plain.Paint(False), plain.Paint(True)
+
+
+def text(view: plan_text.View, **more: Any) -> str:
+    return "\n".join(plan_text.lines(view, more.pop("paint", OFF), more.pop("width", 120), **more)) + "\n"
+
+
+def test_the_references_example() -> None:
+    golden("plan.txt", text(values.contract_example()))
+
+
+def test_wide_shows_fields_too() -> None:
+    golden("plan-wide.txt", text(values.contract_example(), wide=True))
+
+
+def test_quiet_is_the_total_alone() -> None:
+    assert text(values.contract_example(), quiet=True) == (
+        "Total:  1 create, 2 update, 1 move, 0 delete, 1 keep in 4 of 4 clusters.\n"
+    )
+
+
+def test_every_colour_is_repeated_by_a_word_or_a_symbol() -> None:
+    coloured = text(values.contract_example(), paint=ON)
+    assert "\x1b[" in coloured
+    import re
+
+    assert re.sub("\x1b\\[[0-9;]*m", "", coloured) == text(values.contract_example())
+
+
+def test_nothing_to_do_is_one_sentence() -> None:
+    made = values.plan([values.binding(values.CACHE, {"eu-1": 2})], [])
+    assert text(values.view(made, {values.CACHE: {"eu-1": 2}})).splitlines()[1:] == [
+        "Nothing to do: 1 object in 4 clusters are as they should be."
+    ]
+
+
+def test_without_a_look_at_the_clusters_changes_are_not_observed() -> None:
+    made = values.plan([values.binding(values.WEB, {"eu-1": 2}, "new")], None, notes=("Clusters not observed.",))
+    shown = text(values.view(made))
+    assert "note: Clusters not observed.\n" in shown
+    assert "Changes   not observed\n" in shown
+    assert shown.endswith("Total:  1 object placed in 1 of 4 clusters; changes not observed.\n")
+
+
+def test_a_held_gate_says_so() -> None:
+    made = values.plan(
+        [values.binding(values.WEB, {"eu-1": 2})],
+        [values.change(values.WEB, "eu-2", Action.SKIP, "gate deletions: 7 of at most 5")],
+        [Gate("deletions", "5", "7", 7), Gate("moved replicas", "20", "4")],
+        totals=Totals(skip=7, of_clusters=4),
+    )
+    shown = text(values.view(made, {values.WEB: {"eu-1": 2}}))
+    assert "Gates   deletions 7/5 HELD 7 changes · moved replicas 4/20 ok\n" in shown
+    assert "  skip   shop/Deploy/web   eu-2   gate deletions: 7 of at most 5\n" in shown
+
+
+def test_what_fits_nowhere_is_shown_with_the_reason() -> None:
+    condition = ScheduledCondition(False, "NoClusterFit", "0/4 clusters are available: 4 no.")
+    made = values.plan([values.binding(values.WEB, {"eu-1": 2}, condition=condition)])
+    assert "NoClusterFit: 0/4 clusters are available: 4 no." in text(values.view(made, {values.WEB: {"eu-1": 2}}))
+
+
+def test_a_template_that_was_removed_is_shown_leaving() -> None:
+    shown = text(values.view(values.plan([]), {values.WEB: {"eu-1": 2}}))
+    assert "shop/Deploy/web   2 → 0   –      –      –      –       removed from the repository\n" in shown
+
+
+def test_many_unchanged_rows_are_counted() -> None:
+    keys = [ObjectKey("", "ConfigMap", "shop", f"c{number:03}") for number in range(60)]
+    bindings = [values.binding(key, {"eu-1": None}) for key in keys] + [values.binding(values.WEB, {"eu-1": 3}, "more")]
+    view = values.view(values.plan(bindings), {**{key: {"eu-1": None} for key in keys}, values.WEB: {"eu-1": 2}})
+    shown = text(view)
+    assert "  and 60 unchanged (-o wide shows them)\n" in shown
+    assert "shop/CM/c000" not in shown
+    assert "shop/CM/c059" in text(view, wide=True)
+
+
+# -- the placement table ----------------------------------------------------------------------------------------
+
+
+def rows(clusters: int) -> list[matrix.Row]:
+    many = {f"c{number:03}": 1 for number in range(clusters)}
+    return [
+        matrix.Row("shop/Deploy/web", {**many, "c000": 5}, {**many, "c000": 2, "new": 3}, "drained"),
+        matrix.Row("shop/CM/settings", None, dict.fromkeys(many), "every matching cluster"),
+    ]
+
+
+def test_clusters_with_the_same_column_are_folded_when_the_terminal_is_narrow() -> None:
+    found = matrix.lines(rows(40), [*(f"c{number:03}" for number in range(40)), "idle-1", "idle-2"], OFF, 100)
+    golden("matrix-folded.txt", "\n".join(found) + "\n")
+
+
+def test_a_very_narrow_terminal_gets_blocks() -> None:
+    found = matrix.lines(rows(40), [*(f"c{number:03}" for number in range(40)), "idle-1"], OFF, 40)
+    golden("matrix-blocks.txt", "\n".join(found) + "\n")
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "shown"),
+    [
+        (None, {"a": 4}, "4"),
+        ({"a": 4}, {"a": 4}, "4"),
+        ({"a": 6}, {"a": 2}, "6 → 2"),
+        ({}, {"a": 4}, "0 → 4"),
+        ({"a": 4}, {}, "4 → 0"),
+        ({}, {"a": None}, "– → ✓"),
+        ({"a": None}, {}, "✓ → –"),
+        ({"a": None}, {"a": None}, "✓"),
+        ({"a": None}, {"a": 3}, "✓ → 3"),
+        ({}, {}, "–"),
+        (None, {}, "–"),
+    ],
+    ids=str,
+)
+def test_a_cell(before: dict[str, int | None] | None, after: dict[str, int | None], shown: str) -> None:
+    assert matrix.cell(matrix.Row("x", before, after, ""), "a", OFF).text == shown
+
+
+@given(
+    st.dictionaries(st.sampled_from("abcdefgh"), st.integers(0, 99)),
+    st.dictionaries(st.sampled_from("abcdefgh"), st.integers(0, 99)),
+    st.integers(10, 200),
+)
+def test_every_form_of_the_table_shows_every_change(before: dict[str, int], after: dict[str, int], width: int) -> None:
+    found = "\n".join(matrix.lines([matrix.Row("web", before, after, "why")], list("abcdefgh"), OFF, width))
+    for cluster in before.keys() | after.keys():
+        one, other = before.get(cluster, 0), after.get(cluster, 0)
+        if one != other:
+            assert f"{one} → {other}" in found
+
+
+# -- small things -----------------------------------------------------------------------------------------------
+
+
+@given(st.text())
+def test_cleaned_text_has_nothing_that_acts_on_a_terminal(hostile: str) -> None:
+    cleaned = plain.clean(hostile)
+    assert all(character.isprintable() or character in "\u3000\xa0" or not character.isascii() for character in cleaned)
+    assert "\x1b" not in cleaned
+    assert "\n" not in cleaned
+    assert "\u202e" not in cleaned
+
+
+def test_columns_line_up_by_what_a_terminal_shows() -> None:
+    assert table.lines([["名前", "x"], ["ab", table.Cell("y", ON.added)]]) == ["名前   x", "ab     \x1b[32my\x1b[0m"]
+
+
+@pytest.mark.parametrize(
+    ("key", "shown"),
+    [
+        (values.WEB, "shop/Deploy/web"),
+        (values.SPACE, "NS/shop"),
+        (ObjectKey("argoproj.io", "Rollout", "shop", "web"), "shop/Rollout.argoproj.io/web"),
+        (ObjectKey("rbac.authorization.k8s.io", "ClusterRole", "", "view"), "ClusterRole/view"),
+        (ObjectKey("example.com", "Deployment", "shop", "web"), "shop/Deployment.example.com/web"),
+    ],
+    ids=str,
+)
+def test_objects_are_called(key: ObjectKey, shown: str) -> None:
+    assert names.shown(key) == shown
+
+
+@pytest.mark.parametrize(
+    "spelling",
+    [
+        "deploy/shop/web",
+        "Deployment/shop/web",
+        "deployments/web",
+        "DEPLOYMENT.apps/shop/web",
+        "deploy/web",
+        "deployments.apps/web",
+    ],
+)
+def test_every_spelling_of_kubectl_finds_the_object(spelling: str) -> None:
+    assert names.find(spelling, [values.WEB, values.CACHE, values.SPACE]) == values.WEB
+
+
+@pytest.mark.parametrize(
+    ("spelling", "message"),
+    [
+        ("deploy/shop/wbe", "no object 'deploy/shop/wbe' in the repository (did you mean deploy/shop/web?)"),
+        ("web", "'web' does not name an object (KIND/NAME or KIND/NAMESPACE/NAME, e.g. deploy/shop/web)"),
+        (
+            "deploy//web",
+            "'deploy//web' does not name an object (KIND/NAME or KIND/NAMESPACE/NAME, e.g. deploy/shop/web)",
+        ),
+        ("zzz/qqq", "no object 'zzz/qqq' in the repository (gitfed get bindings lists them)"),
+        ("deploy/twin", "'deploy/twin' may be Deployment.apps/a/twin or Deployment.apps/b/twin (say which)"),
+    ],
+)
+def test_a_spelling_that_finds_nothing_says_what_was_meant(spelling: str, message: str) -> None:
+    twins = [ObjectKey("apps", "Deployment", space, "twin") for space in "ab"]
+    from gitfed.errors import UsageError
+
+    with pytest.raises(UsageError) as caught:
+        names.find(spelling, [values.WEB, values.SPACE, *twins])
+    assert str(caught.value) == message
