@@ -106,7 +106,7 @@ def build(
     problems.extend(_lost_clusters(repo, decisions, fleet))
     bindings = {item.manifest.key: item.binding for item in items}
     digest = _digest(repo, items, changes)
-    gates, changes = gate.hold(changes, bindings, repo=repo, decisions=decisions, live=fleet.live, digest=digest)
+    gates, changes = gate.hold(changes, bindings, repo=repo, decisions=decisions, live=fleet.live)
     return Plan(
         commit=repo.commit,
         base=base,

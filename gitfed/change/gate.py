@@ -1,8 +1,8 @@
 """Gates: limits on what one plan may do without a person's consent.
 
 A gate holds exactly what it counts: those changes become `skip` with the gate as reason, everything else proceeds.
-Deletions that complete a move or an eviction do not count as deletions. An approval names one plan by its digest, and
-the digest does not depend on approvals: giving one does not change what was approved.
+Deletions that complete a move or an eviction do not count as deletions. An approval is given to one plan, named by a
+digest that does not depend on approvals, and holds for that commit and so many changes.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from gitfed.model.base import Digest, ObjectKey
+from gitfed.model.base import ObjectKey
 from gitfed.model.decisions import Decision, Decisions, Share
 from gitfed.model.fleet import LiveState
 from gitfed.model.plan import Action, Binding, Change, Gate
@@ -28,23 +28,29 @@ def hold(
     repo: RepoSnapshot,
     decisions: Decisions,
     live: LiveState | None,
-    digest: Digest,
 ) -> tuple[tuple[Gate, ...], list[Change]]:
     """The gates, and the changes with what they hold turned into skips."""
     guards = repo.settings.spec.guards
-    approved = {name for approval in decisions.approvals if approval.digest == digest for name in approval.gates}
+    allowed: dict[str, int] = {}
+    for approval in decisions.approvals:
+        if approval.commit == repo.commit:
+            for name, count in approval.allowed:
+                allowed[name] = max(count, allowed.get(name, 0))
     kept = list(changes)
     gates: list[Gate] = []
 
     def gate(name: str, limit: str, value: str, *, over: bool, counts: Callable[[Change], bool]) -> None:
         held = 0
-        if over and name not in approved:
-            for index, change in enumerate(kept):
-                if change.action in _ACTS and counts(change):
-                    kept[index] = replace(change, action=Action.SKIP, reason=f"gate {name}: {value} of at most {limit}")
-                    held += 1
+        counted = [i for i, change in enumerate(kept) if change.action in _ACTS and counts(change)] if over else []
+        if len(counted) > allowed.get(name, 0):
+            for index in counted:
+                reason = f"gate {name}: {value} of at most {limit}"
+                kept[index] = replace(kept[index], action=Action.SKIP, reason=reason)
+            held = len(counted)
         gates.append(Gate(name, limit, value, held))
 
+    if not decisions.known:
+        gate("state", "a known state", "unknown", over=True, counts=lambda change: True)
     if not decisions.descends and repo.commit:
         applied = (decisions.applied_commit or "")[:12]
         gate("history", f"descendants of {applied}", repo.commit[:12], over=True, counts=lambda change: True)

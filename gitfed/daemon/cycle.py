@@ -410,7 +410,9 @@ class Engine:
         if not decisions.known:
             return False
         bindings = gate.decisions_to_record(plan.bindings, decisions, plan.changes or ())
-        if _same(bindings, decisions.bindings) and self._record.state.commit is not None:
+        state = self._record.state
+        approved = decisions.approvals == state.decisions.approvals
+        if _same(bindings, decisions.bindings) and approved and state.commit is not None:
             return False
         reasons = _reasons(plan, decisions)
         self.decisions = await asyncio.to_thread(

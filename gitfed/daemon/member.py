@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from gitfed import errors
-from gitfed.change import compare
+from gitfed.change import compare, retain
 from gitfed.daemon.worker import Worker
 from gitfed.edges.kube import apply, facts, reflect
 from gitfed.edges.kube.discovery import Discovery
@@ -25,7 +25,7 @@ from gitfed.edges.kube.session import Session
 from gitfed.model.base import Body, ClusterName, Kind, ObjectKey
 from gitfed.model.declared.cluster import Cluster
 from gitfed.model.fleet import ApplyResult, ClusterFacts, ClusterLive, InventoryEntry, LiveObject, Reach
-from gitfed.model.plan import Change
+from gitfed.model.plan import Action, Change
 
 log = logging.getLogger("gitfed.member")
 
@@ -241,7 +241,7 @@ class Member:
             worker = self.worker = Worker(
                 self.name,
                 inventory,
-                lambda change: apply.carry_out(target, change),
+                lambda change: self._carry_out(target, observer, change),
                 observer.get,
                 observer.look,
                 self._upward.finished,
@@ -253,6 +253,22 @@ class Member:
             group.create_task(worker.run())
             group.create_task(inventory.follow(wake=self._wake))
             group.create_task(self._keep_probing(session, discovery))
+
+    async def _carry_out(self, target: apply.Target, observer: Observer, change: Change) -> ApplyResult:
+        """Read first what a write depends on: bodies of objects that were as they should be are not held."""
+        live, rendered = change.live, change.rendered
+        if (
+            change.action is Action.UPDATE
+            and rendered is not None
+            and live is not None
+            and live.body is None
+            and retain.reads_live(rendered.body)
+        ):
+            found = await observer.look(change.key)
+            if found is None or found.body is None:
+                return ApplyResult(change.cluster, change.key, "failed", "was deleted meanwhile", retry=True)
+            change = replace(change, live=found, body=retain.for_apply(rendered.body, found.body))
+        return await apply.carry_out(target, change)
 
     async def _lead(self, inventory: Inventory) -> None:
         """Raise the term once in this process's life: who meets a higher one has been replaced, and stops."""

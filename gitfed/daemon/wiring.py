@@ -168,10 +168,10 @@ async def _settle(
         if work.done():
             work.result()
         plan = engine.plan
-        if plan is not None and confirm and not confirmed:
+        held = tuple(sorted((gate.name, gate.held) for gate in plan.gates if gate.held)) if plan is not None else ()
+        if plan is not None and held and confirm == plan.digest and not confirmed:
             confirmed = True
-            held = tuple(gate.name for gate in plan.gates if gate.held)
-            engine.approve(Approval(confirm, held, by or "command line", now()))
+            engine.approve(Approval(confirm, plan.commit, held, by or "command line", now()))
         elif plan is not None and engine.settled() and (not wait or not engine.unhealthy()):
             return True
         await engine.pause(0.1)

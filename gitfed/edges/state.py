@@ -197,7 +197,14 @@ class StateBranch:
             top["clusters"] = {name: dict(results[name]) for name in sorted(results)}
         if approvals:
             top["approvals"] = [
-                {"digest": a.digest, "gates": list(a.gates), "by": a.by, "at": a.at.isoformat()} for a in approvals
+                {
+                    "digest": a.digest,
+                    "commit": str(a.commit),
+                    "allowed": dict(a.allowed),
+                    "by": a.by,
+                    "at": a.at.isoformat(),
+                }
+                for a in approvals
             ]
         before = (
             state.decisions.repository_id,
@@ -258,11 +265,10 @@ def _held_path(path: str) -> str:
 def _approvals(items: object) -> list[Approval]:
     found = []
     for item in items if isinstance(items, list) else []:
-        if isinstance(item, Mapping) and isinstance(item.get("digest"), str):
-            try:
-                at = datetime.fromisoformat(str(item.get("at")))
-            except ValueError:
-                continue
-            gates = tuple(str(gate) for gate in item.get("gates") or ())
-            found.append(Approval(item["digest"], gates, str(item.get("by") or ""), at))
+        try:
+            allowed = tuple(sorted((str(name), int(count)) for name, count in item["allowed"].items()))
+            at = datetime.fromisoformat(str(item["at"]))
+            found.append(Approval(str(item["digest"]), Commit(item["commit"]), allowed, str(item.get("by") or ""), at))
+        except (KeyError, TypeError, ValueError, AttributeError):
+            continue  # an approval that cannot be read lets nothing through
     return found

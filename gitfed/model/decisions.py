@@ -78,10 +78,16 @@ class Decision:
 
 @dataclass(frozen=True, slots=True)
 class Approval:
-    """A person let the held changes of exactly one plan through (`gitfed apply --confirm DIGEST`)."""
+    """A person let the held changes of exactly one plan through (`gitfed apply --confirm DIGEST`).
+
+    The digest proves that the person saw that plan. Carrying it out takes many cycles, and each has fewer changes left
+    than the one before; so what holds on is its commit, and for each gate how many changes were let through.
+    """
 
     digest: str
-    gates: tuple[str, ...]
+    commit: Commit
+    allowed: tuple[tuple[str, int], ...]
+    """(gate, number of changes), sorted."""
     by: str
     at: datetime
 
