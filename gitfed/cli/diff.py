@@ -108,9 +108,15 @@ def _fleet(session: load.Session, repo: Any) -> Any:
 
 
 def split(revisions: str) -> tuple[str, str, bool]:
-    """`A..B` → (A, B, False); `A...B` → (A, B, True): from where they parted; `A` → (A, "", False)."""
-    base, dots, head = re.fullmatch(r"(.*?)(\.{2,3}(?!\.))?((?<=\.).*)?", revisions, re.DOTALL).groups()  # type: ignore[union-attr]
-    return base, (head or "HEAD") if dots else "", dots == "..."
+    """`A..B` → (A, B, False); `A...B` → (A, B, True): from where they parted; `A` → (A, "", False).
+
+    No name of Git's can hold two dots, so nothing is ambiguous.
+    """
+    for dots in ("...", ".."):
+        base, found, head = revisions.partition(dots)
+        if found:
+            return base, head or "HEAD", dots == "..."
+    return revisions, "", False
 
 
 def _base(opened: daemon_inputs.Opened, name: str, head: Commit, *, common: bool) -> Commit:
