@@ -91,11 +91,10 @@ class _Intruder:
 
 
 class Faults:
-    """``cluster`` must not be started yet: its handler is replaced by one that fails on demand."""
+    """``cluster`` must not be started yet. ``door.Door`` asks ``refusal`` about each request."""
 
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
-        self._inner = cluster.handler
         self._failures: list[_Failure] = []
         self._rejections: list[tuple[Match, str]] = []
         self._delays: list[tuple[Match, float]] = []
@@ -104,7 +103,6 @@ class Faults:
         self._port = 0
         self.requests = 0
         """Requests that came in over the port."""
-        cluster.handler = _Disturbed(self, cluster.handler)
         cluster.gate = self._gate
         cluster.world.store.observers.append(self._observe)
 
@@ -222,18 +220,6 @@ class Faults:
         # Refused, or on its way out: nothing left to disturb.
         with contextlib.suppress(status.ApiError):
             self._cluster.client(intruder.manager).patch(intruder.resource, namespace, name, patch)
-
-
-class _Disturbed(pipeline.Api):
-    """The pipeline behind faults."""
-
-    def __init__(self, faults: Faults, inner: pipeline.Api) -> None:
-        self._faults, self._inner_api = faults, inner
-        self.world = inner.world
-        self.authenticator = inner.authenticator
-
-    def handle(self, req: Request) -> Response:
-        return self._faults.refusal(req) or self._inner_api.handle(req)
 
 
 def _failed(failure: _Failure) -> Response:

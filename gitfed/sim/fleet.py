@@ -11,6 +11,7 @@ import orjson
 
 from gitfed.sim.cluster import Cluster
 from gitfed.sim.controllers import Controllers, Settings, nodes
+from gitfed.sim.door import Door
 from gitfed.sim.faults import Faults
 from gitfed.sim.kind import Clock
 
@@ -42,6 +43,7 @@ class Member:
         self._settings = settings
         self.cluster = Cluster(spec.name, clock=clock, controllers=spec.controllers, seed=seed)
         self.faults = Faults(self.cluster)
+        self.cluster.handler = self.door = Door(self.cluster.handler, self.faults)
         self.api = self.cluster.api
         """The cluster from within: no faults, no port."""
         self._controllers: Controllers | None = None

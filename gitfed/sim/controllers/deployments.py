@@ -335,7 +335,7 @@ def _unavailable(body: Body) -> int:
     count = objects.rounded(_rolling(body).get("maxUnavailable", "25%"), wanted, up=False)
     if not count and not _surge(body):
         count = 1
-    return min(count, wanted)
+    return min(count, int(wanted))
 
 
 def _status(body: Body, fresh: Body | None, old: list[Body]) -> Body:
