@@ -7,36 +7,25 @@ The inventory belongs to one repository, by its id, and to one leader at a time,
 it first, and who then meets a higher one stops. Every write is bound to the version it was decided on, so two daemons
 cannot overwrite each other; a watch makes the loser notice at once.
 
-Reading is all or nothing. A shard that is missing or was cut short, or an inventory that shrank to less than half
-while we were not looking, is an error that names it: nothing is deleted on the word of a list that may be damaged.
-
 Changes are collected: what many workers record while a write is under way goes out together with the next one, one
-write per touched shard. How entries look as text is `ledger`.
+write per touched shard. The ConfigMaps and their completeness are `shards`, how entries look as text is `ledger`.
 """
 
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import logging
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 from gitfed import errors
-from gitfed.edges.kube import ledger, reflect, translate
-from gitfed.edges.kube.session import MERGE_PATCH, Session
+from gitfed.edges.kube import ledger, reflect, shards, translate
+from gitfed.edges.kube.session import Session
+from gitfed.edges.kube.shards import NOT_READ as NOT_READ
 from gitfed.model.base import Body, ObjectKey
 from gitfed.model.fleet import InventoryEntry
 
-NAMESPACE = "gitfed-system"
-LABEL = "gitfed.io/inventory"
-MANAGER = "gitfed-inventory"
-_PATH = f"/api/v1/namespaces/{NAMESPACE}/configmaps"
-NOT_READ = "inventory not read yet"
 _ATTEMPTS = 5
-_SMALL = 8
-"""Below so many entries, half of them missing is no sign of damage."""
 
 _log = logging.getLogger(__name__)
 
@@ -53,15 +42,6 @@ class InventorySnapshot:
     present: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class _Shard:
-    """A ConfigMap as last seen."""
-
-    version: str
-    entries: Mapping[ObjectKey, InventoryEntry]
-    header: ledger.Header | None = None
-
-
 class Inventory:
     """The inventory of one cluster for one federation and repository."""
 
@@ -69,11 +49,9 @@ class Inventory:
         self.federation = federation
         self.repository_id = repository_id
         self.entries: dict[ObjectKey, InventoryEntry] = {}
-        """The entries as last read or written. Not to be changed from outside."""
-        self.problem = NOT_READ
-        """Why it cannot be relied on; "" when it can."""
+        """The entries as last read or written; the last good ones while there is a problem. Not to be changed."""
         self._session = session
-        self._shards: dict[int, _Shard] = {}
+        self._shards = shards.Shards(session, federation)
         self._term = 0
         self._pending: dict[ObjectKey, InventoryEntry | None] = {}
         self._writing = asyncio.Lock()
@@ -84,22 +62,23 @@ class Inventory:
         return self._session.cluster
 
     @property
+    def problem(self) -> str:
+        """Why it cannot be relied on; "" when it can."""
+        return self._shards.problem
+
+    @property
     def readable(self) -> bool:
         return not self.problem
 
     @property
     def snapshot(self) -> InventorySnapshot:
-        header = self._header
+        header = self._shards.header
         return InventorySnapshot(
             entries=self.entries,
             repository_id=header.repository_id if header else "",
             term=header.term if header else 0,
-            present=bool(self._shards),
+            present=bool(self._shards.known),
         )
-
-    @property
-    def _header(self) -> ledger.Header | None:
-        return self._shards[0].header if 0 in self._shards else None
 
     def on_change(self, listener: Listener) -> None:
         """Have the keys told whose entries changed, by us or by somebody else; none: the inventory as a whole did."""
@@ -119,60 +98,36 @@ class Inventory:
         what this object knew before counts. Raises ClusterError when a shard is missing, broken or of a newer gitfed,
         or when less than half of the expected entries are left. `expected=0` accepts what is there.
         """
-        try:
-            items, _ = await reflect.read(self._session, _PATH, f"{LABEL}={self.federation}")
-            return self._take(items, len(self.entries) if expected is None else expected)
-        except errors.ClusterError as error:
-            self.problem = translate.said(error)
-            raise
-
-    def _take(self, items: Iterable[Body], expected: int, *, accept_loss: bool = False) -> InventorySnapshot:
-        shards: dict[int, _Shard] = {}
-        for body in items:
-            number = self._number(body)
-            if number is not None:
-                shards[number] = self._parse(number, body)
-        header = shards[0].header if 0 in shards else None
-        lost = sorted((header.shards if header else frozenset()) - set(shards))
-        if (lost or (shards and header is None)) and not accept_loss:
-            names = ", ".join(self._name(number) for number in (lost or [0]))
-            raise self._damaged(f"{names} is missing")
-        entries = {key: entry for shard in shards.values() for key, entry in shard.entries.items()}
-        if expected >= _SMALL and 2 * len(entries) < expected:
-            raise self._damaged(f"shrank from {expected} to {len(entries)} entries")
-        self._shards = shards
-        self._replace_entries(entries)
-        self.problem = ""
+        await self._shards.read(len(self.entries) if expected is None else expected)
+        self._take_entries()
         return self.snapshot
-
-    def _parse(self, number: int, body: Body) -> _Shard:
-        data = body.get("data") or {}
-        try:
-            entries = ledger.read_shard(number, data)
-            header = ledger.read_header(data) if number == 0 else None
-        except ledger.BrokenEntryError as error:
-            raise self._damaged(f"{self._name(number)}: {error}") from error
-        return _Shard(str(body["metadata"]["resourceVersion"]), entries, header)
-
-    def _damaged(self, what: str) -> errors.ClusterError:
-        return errors.ClusterError(
-            f"cluster {self.cluster}: inventory in {NAMESPACE} cannot be relied on: {what}",
-            cluster=self.cluster,
-            reason="InventoryDamaged",
-            hint="nothing is written or deleted there; restore the ConfigMap, or take over with gitfed adopt",
-        )
 
     async def follow(self, *, wake: reflect.Wake, backoff: tuple[float, ...] = reflect.BACKOFF) -> None:
         """Watch the ConfigMaps until cancelled, so that another leader's term or a lost shard is noticed."""
-        selector = f"{LABEL}={self.federation}"
-        await reflect.follow(self._session, _PATH, selector, _Followed(self), wake=wake, backoff=backoff)
+        await reflect.follow(
+            self._session, shards.PATH, self._shards.selector, _Followed(self), wake=wake, backoff=backoff
+        )
+
+    def _take_entries(self) -> None:
+        """Let what the shards hold count, unless they are damaged."""
+        if self.problem:
+            return
+        before, after = self.entries, self._shards.entries()
+        changed = frozenset(key for key in before.keys() | after.keys() if before.get(key) != after.get(key))
+        self.entries = after
+        if changed:
+            self._tell(changed)
+
+    def _tell(self, changed: frozenset[ObjectKey]) -> None:
+        for listener in self._listeners:
+            listener(changed)
 
     # Whose it is
 
     def check_ours(self) -> None:
         """Raise NotOwned if another repository or a leader of a higher term owns this cluster."""
         self._check_repository()
-        header = self._header
+        header = self._shards.header
         if header is not None and header.term > self._term:
             raise errors.NotOwned(
                 f"cluster {self.cluster}: another gitfed of this repository leads there (term {header.term}, "
@@ -180,7 +135,7 @@ class Inventory:
             )
 
     def _check_repository(self) -> None:
-        header = self._header
+        header = self._shards.header
         if header is not None and header.repository_id != self.repository_id:
             raise errors.NotOwned(
                 f"cluster {self.cluster}: its inventory belongs to repository {header.repository_id}",
@@ -201,32 +156,27 @@ class Inventory:
         Shards that are missing are accepted as lost; a broken one has to be repaired or deleted first.
         """
         async with self._writing:
-            items, _ = await reflect.read(self._session, _PATH, f"{LABEL}={self.federation}")
-            self._take(items, 0, accept_loss=True)
+            await self._shards.read(0, accept_loss=True)
             await self._write_header(term, adopt=True)
+        self._take_entries()
 
     async def _write_header(self, term: int, *, adopt: bool) -> None:
         for _ in range(_ATTEMPTS):
             if not adopt:
                 self._check_repository()
-            shard = self._shards.get(0)
-            header = self._header
+            header = self._shards.header
             if header is not None and header.term >= term and not adopt:
                 if header.term == term == self._term:
                     return
                 raise errors.NotOwned(
                     f"cluster {self.cluster}: term {header.term} is taken by another gitfed, ours would be {term}"
                 )
-            shards = frozenset(self._shards) if adopt or header is None else header.shards
-            new = ledger.Header(self.repository_id, term, shards | {0})
-            data: dict[str, str | None] = {**ledger.header_data(new), "count": str(len(shard.entries) if shard else 0)}
-            try:
-                await self._write(0, data, shard)
-            except (errors.ObjectConflict, errors.ObjectExists, errors.ObjectNotFound):
-                await self._reread(0)
-                continue
-            self._term = term
-            return
+            existing = frozenset(self._shards.known) if adopt or header is None else header.shards
+            new = ledger.Header(self.repository_id, term, existing | {0})
+            count = len(self._shards.known[0].entries) if 0 in self._shards.known else 0
+            if await self._shards.write(0, {**ledger.header_data(new), "count": str(count)}):
+                self._term = term
+                return
         raise self._contested()
 
     # Writing
@@ -241,38 +191,32 @@ class Inventory:
         mine.update(dict.fromkeys(remove))
         self._pending.update(mine)
         async with self._writing:
-            self._forget_known()
+            for key, entry in list(self._pending.items()):
+                if self.entries.get(key) == entry:
+                    del self._pending[key]
             if any(key in self._pending for key in mine):
                 await self._write_pending()
 
-    def _forget_known(self) -> None:
-        for key, entry in list(self._pending.items()):
-            if self.entries.get(key) == entry:
-                del self._pending[key]
-
     async def _write_pending(self) -> None:
         if self.problem:
-            raise errors.ClusterError(
-                f"cluster {self.cluster}: {self.problem}", cluster=self.cluster, reason="InventoryDamaged"
-            )
+            raise self._shards.damaged()
         self.check_ours()
-        if self._header is None:
+        if self._shards.header is None:
             # Shards without a header would look like an inventory that lost it.
             await self._write_header(max(self._term, 1), adopt=False)
         by_shard: dict[int, dict[ObjectKey, InventoryEntry | None]] = {}
         for key, entry in self._pending.items():
             by_shard.setdefault(ledger.shard_of(key), {})[key] = entry
-        header = self._header
-        known = header.shards if header else frozenset[int]()
-        new = frozenset(by_shard) - known
+        header = self._shards.header
+        new = frozenset(by_shard) - (header.shards if header else frozenset[int]())
         first = by_shard.pop(0, {})
         outcomes = await asyncio.gather(
             *(self._write_shard(number, changes) for number, changes in by_shard.items()), return_exceptions=True
         )
-        # The header comes last: a shard that it names must exist, one that it does not name yet may.
         for outcome in outcomes:
             if isinstance(outcome, BaseException):
                 raise outcome
+        # The header comes last: a shard that it names must exist, one that it does not name yet may.
         if first or new:
             await self._write_shard(0, first, new)
 
@@ -283,110 +227,43 @@ class Inventory:
         new_shards: frozenset[int] = frozenset(),
     ) -> None:
         for _ in range(_ATTEMPTS):
-            shard = self._shards.get(number)
-            before = shard.entries if shard else {}
-            after = {**before, **{key: entry for key, entry in changes.items() if entry is not None}}
-            for key, entry in changes.items():
-                if entry is None:
-                    after.pop(key, None)
-            data: dict[str, str | None] = {"count": str(len(after))}
-            for key, entry in changes.items():
-                if entry is not None:
-                    name, value = ledger.encode(entry)
-                    data[name] = value
-                elif key in before:
-                    data[ledger.data_key(key)] = None
-            if number == 0:
-                header = self._header
-                shards = (header.shards if header else frozenset[int]()) | new_shards | {0}
-                data.update(ledger.header_data(ledger.Header(self.repository_id, self._term, shards)))
-            try:
-                await self._write(number, data, shard)
-            except (errors.ObjectConflict, errors.ObjectExists, errors.ObjectNotFound):
-                await self._reread(number)
-                if number != 0:
-                    await self._reread(0)  # who wrote here may have raised the term there
-                self.check_ours()
-                continue
-            for key, entry in changes.items():
-                if key in self._pending and self._pending[key] == entry:
-                    del self._pending[key]
-            return
+            if await self._shards.write(number, self._data(number, changes, new_shards)):
+                self._take_entries()
+                for key, entry in changes.items():
+                    if key in self._pending and self._pending[key] == entry:
+                        del self._pending[key]
+                return
+            if number != 0:
+                await self._shards.reread(0)  # who wrote here may have raised the term there
+            self._take_entries()
+            self.check_ours()
         raise self._contested()
 
-    async def _write(self, number: int, data: Mapping[str, str | None], shard: _Shard | None) -> None:
-        """One ConfigMap, bound to the version we know. Raises ObjectConflict, ObjectExists or ObjectNotFound."""
-        if shard is None:
-            body: dict[str, Any] = {
-                "apiVersion": "v1",
-                "kind": "ConfigMap",
-                "metadata": {"name": self._name(number), "labels": {LABEL: self.federation}},
-                "data": data,
-            }
-            stored = await self._create(body)
-        else:
-            stored = await self._session.json(
-                "PATCH",
-                f"{_PATH}/{self._name(number)}",
-                body={"metadata": {"resourceVersion": shard.version}, "data": data},
-                content_type=MERGE_PATCH,
-                query={"fieldManager": MANAGER},
-            )
-        self._took(number, stored)
-
-    async def _create(self, body: Body) -> dict[str, Any]:
-        try:
-            return await self._session.json("POST", _PATH, body=body, query={"fieldManager": MANAGER})
-        except errors.ObjectNotFound:
-            namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}}
-            with contextlib.suppress(errors.ObjectExists):
-                await self._session.json("POST", "/api/v1/namespaces", body=namespace)
-            return await self._session.json("POST", _PATH, body=body, query={"fieldManager": MANAGER})
-
-    async def _reread(self, number: int) -> None:
-        try:
-            body = await self._session.json("GET", f"{_PATH}/{self._name(number)}")
-        except errors.ObjectNotFound:
-            if number in self._shards:
-                raise self._damaged(f"{self._name(number)} is missing") from None
-            return
-        self._took(number, body)
-
-    def _took(self, number: int, body: Body) -> None:
-        """A ConfigMap came, by an answer or an event; older ones than we have are passed over."""
-        known = self._shards.get(number)
-        version = str(body["metadata"]["resourceVersion"])
-        if known is not None and not reflect.newer(version, known.version):
-            return
-        shard = self._parse(number, body)
-        self._shards[number] = shard
-        before = known.entries if known else {}
-        entries = {key: entry for key, entry in self.entries.items() if key not in before}
-        self._replace_entries({**entries, **shard.entries})
-
-    def _replace_entries(self, entries: dict[ObjectKey, InventoryEntry]) -> None:
-        before = self.entries
-        changed = frozenset(key for key in before.keys() | entries.keys() if before.get(key) != entries.get(key))
-        self.entries = entries
-        if changed:
-            self._tell(changed)
-
-    def _tell(self, changed: frozenset[ObjectKey]) -> None:
-        for listener in self._listeners:
-            listener(changed)
+    def _data(
+        self, number: int, changes: Mapping[ObjectKey, InventoryEntry | None], new_shards: frozenset[int]
+    ) -> dict[str, str | None]:
+        """The data keys to change for these entries in the shard as it is known now."""
+        shard = self._shards.known.get(number)
+        before = shard.entries if shard else {}
+        after = set(before) | {key for key, entry in changes.items() if entry is not None}
+        after -= {key for key, entry in changes.items() if entry is None}
+        data: dict[str, str | None] = {"count": str(len(after))}
+        for key, entry in changes.items():
+            if entry is not None:
+                name, value = ledger.encode(entry)
+                data[name] = value
+            elif key in before:
+                data[ledger.data_key(key)] = None
+        if number == 0:
+            header = self._shards.header
+            existing = (header.shards if header else frozenset[int]()) | new_shards | {0}
+            data.update(ledger.header_data(ledger.Header(self.repository_id, self._term, existing)))
+        return data
 
     def _contested(self) -> errors.ClusterError:
         return errors.ObjectConflict(
             f"cluster {self.cluster}: somebody else keeps writing the inventory", cluster=self.cluster
         )
-
-    def _name(self, number: int) -> str:
-        return f"gitfed-inventory-{self.federation}-{number}"
-
-    def _number(self, body: Body) -> int | None:
-        """The shard's number; None for a ConfigMap that bears our label and another name."""
-        number = str(body["metadata"]["name"]).removeprefix(f"gitfed-inventory-{self.federation}-")
-        return int(number) if number.isdecimal() and int(number) < ledger.SHARDS else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -395,23 +272,21 @@ class _Followed:
 
     inventory: Inventory
 
-    def listed(self, items: list[Body]) -> None:
+    def listed(self, items: list[Body], version: str) -> None:
         inventory = self.inventory
-        with self._marking():
-            inventory._take(items, len(inventory.entries))
-        inventory._tell(frozenset())
+        inventory._shards.take_list(items, version, len(inventory.entries))
+        self._took()
 
     def event(self, kind: str, body: Body) -> None:
-        inventory = self.inventory
-        number = inventory._number(body)
+        held = self.inventory._shards
+        number = held.number(body)
         if number is None:
             return
-        with self._marking():
-            if kind == "DELETED":
-                raise inventory._damaged(f"{inventory._name(number)} is missing")
-            inventory._took(number, body)
-        if number == 0:
-            inventory._tell(frozenset())  # the term may have been raised
+        if kind == "DELETED":
+            held.drop(number)
+        else:
+            held.take(number, body)
+        self._took()
 
     def resumed(self) -> None:
         pass
@@ -419,14 +294,12 @@ class _Followed:
     def lost(self, error: errors.GitfedError) -> None:
         # What was read stays true until somebody says otherwise; whether the cluster answers is asked elsewhere.
         if self.inventory.problem == NOT_READ:
-            self.inventory.problem = f"inventory cannot be read: {translate.said(error)}"
+            self.inventory._shards.problem = f"inventory cannot be read: {translate.said(error)}"
             self.inventory._tell(frozenset())
 
-    @contextlib.contextmanager
-    def _marking(self) -> Iterator[None]:
-        try:
-            yield
-        except errors.ClusterError as error:
-            self.inventory.problem = translate.said(error)
-            self.inventory._tell(frozenset())
-            _log.warning("inventory damaged", extra={"cluster": self.inventory.cluster, "error": str(error)})
+    def _took(self) -> None:
+        inventory = self.inventory
+        if inventory.problem:
+            _log.warning("inventory damaged", extra={"cluster": inventory.cluster, "error": inventory.problem})
+        inventory._take_entries()
+        inventory._tell(frozenset())  # the term may have been raised, or the problem be over

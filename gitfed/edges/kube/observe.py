@@ -214,9 +214,9 @@ class Observer:
             self._settled.set()
 
     def _listed(self, kind: Kind, resource: Resource, bodies: Mapping[ObjectKey, Body]) -> None:
-        self._sightings.listed_anew(kind)
         for key, body in bodies.items():
             self._sightings.store(key, body)
+        self._sightings.listed_anew(kind)
         for live in self._sightings.of_kind(kind):
             if live.key not in bodies and not is_listed(self._inventory.entries.get(live.key), live.uid):
                 self._sightings.remove(live.key)
@@ -292,7 +292,7 @@ class _Followed:
     kind: Kind
     resource: Resource
 
-    def listed(self, items: list[Body]) -> None:
+    def listed(self, items: list[Body], version: str) -> None:
         self.observer._listed(self.kind, self.resource, {self._key(body): body for body in items})
 
     def event(self, kind: str, body: Body) -> None:

@@ -39,8 +39,8 @@ _log = logging.getLogger(__name__)
 class Follower(Protocol):
     """Who is told. None of these may wait: they run between two events."""
 
-    def listed(self, items: list[Body]) -> None:
-        """The whole collection, as it is now."""
+    def listed(self, items: list[Body], version: str) -> None:
+        """The whole collection, as it was at that version."""
 
     def event(self, kind: str, body: Body) -> None:
         """One ADDED, MODIFIED or DELETED."""
@@ -89,7 +89,7 @@ async def follow(
         try:
             if not version:
                 items, version = await read(session, path, selector)
-                follower.listed(items)
+                follower.listed(items, version)
                 failures = 0
             began = time.monotonic()
             version = await _watch(session, path, selector, version, _Opened(follower, failures > 0), watch_seconds)

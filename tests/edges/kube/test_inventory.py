@@ -223,8 +223,18 @@ async def test_a_watch_shows_another_leader_and_damage(ours: Ours) -> None:
     while (await told.get()) != {in_shard(5)}:
         pass
     assert book.entries[in_shard(5)].uid == "u"
+    shard = await ours.shard(5)
     await ours.place.session.json("DELETE", f"{PATH}/gitfed-inventory-{ours.federation}-5")
     while book.readable:
         await told.get()
     assert book.problem.endswith(f"gitfed-inventory-{ours.federation}-5 is missing")
+    # Nothing is forgotten meanwhile, and when the ConfigMap is back, all is well.
+    assert book.entries[in_shard(5)].uid == "u"
+    metadata = {"name": f"gitfed-inventory-{ours.federation}-5", "labels": shard["metadata"]["labels"]}
+    restored = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": shard["data"]}
+    await ours.place.session.json("POST", PATH, body=restored)
+    while not book.readable:
+        await told.get()
+    assert book.entries[in_shard(5)].uid == "u"
     watching.cancel()
+    await asyncio.gather(watching, return_exceptions=True)

@@ -314,7 +314,7 @@ async def test_looking_at_one_object_brings_its_body(place: Place) -> None:
 async def test_an_inventory_that_cannot_be_read_makes_nothing_ours(place: Place) -> None:
     body = labelled(place, "a", {"k": "rendered"})
     book = await own(place, body)
-    shard = next(iter(book._shards.keys() - {0}), 0)
+    shard = next(iter(book._shards.known.keys() - {0}), 0)
     path = f"/api/v1/namespaces/gitfed-system/configmaps/gitfed-inventory-{book.federation}-{shard}"
     await place.session.json("PATCH", path, body={"data": {"count": "9"}}, content_type="application/merge-patch+json")
     async with seeing(place) as seen:

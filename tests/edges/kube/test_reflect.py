@@ -21,7 +21,7 @@ class Told:
     def __init__(self) -> None:
         self.news: asyncio.Queue[tuple[str, Any]] = asyncio.Queue()
 
-    def listed(self, items: list[Body]) -> None:
+    def listed(self, items: list[Body], version: str) -> None:
         self.news.put_nowait(("listed", [item["metadata"]["name"] for item in items]))
 
     def event(self, kind: str, body: Body) -> None:

@@ -1,0 +1,190 @@
+"""The inventory's ConfigMaps themselves: read, written bound to a version, and checked for being complete.
+
+Whose inventory it is and what goes in is `inventory`'s question, how entries look as text `ledger`'s. Here one rule
+holds: all or nothing. A shard that the header names and that is missing, one that does not parse, or a list that is
+much shorter than it was make a `problem`, and while there is one, the inventory cannot be relied on.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from gitfed import errors
+from gitfed.edges.kube import ledger, reflect, translate
+from gitfed.edges.kube.session import MERGE_PATCH, Session
+from gitfed.model.base import Body, ObjectKey
+from gitfed.model.fleet import InventoryEntry
+
+NAMESPACE = "gitfed-system"
+LABEL = "gitfed.io/inventory"
+MANAGER = "gitfed-inventory"
+PATH = f"/api/v1/namespaces/{NAMESPACE}/configmaps"
+NOT_READ = "inventory not read yet"
+_UNRELIABLE = f"inventory in {NAMESPACE} cannot be relied on"
+_SMALL = 8
+"""Below so many entries, half of them missing is no sign of damage."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shard:
+    """A ConfigMap as last seen."""
+
+    version: str
+    entries: Mapping[ObjectKey, InventoryEntry]
+    header: ledger.Header | None = None
+
+
+class Shards:
+    def __init__(self, session: Session, federation: str) -> None:
+        self.known: dict[int, Shard] = {}
+        self.problem = NOT_READ
+        """Why these cannot be relied on; "" when they can."""
+        self._session = session
+        self._federation = federation
+        self._broken: dict[int, str] = {}
+
+    @property
+    def selector(self) -> str:
+        return f"{LABEL}={self._federation}"
+
+    @property
+    def header(self) -> ledger.Header | None:
+        return self.known[0].header if 0 in self.known else None
+
+    def entries(self) -> dict[ObjectKey, InventoryEntry]:
+        return {key: entry for shard in self.known.values() for key, entry in shard.entries.items()}
+
+    # Taking in
+
+    async def read(self, expected: int, *, accept_loss: bool = False) -> None:
+        """Read all of them. Raises ClusterError, and remembers the problem, when they are not complete."""
+        try:
+            items, version = await reflect.read(self._session, PATH, self.selector)
+        except errors.ClusterError as error:
+            self.problem = f"inventory cannot be read: {translate.said(error)}"
+            raise
+        self.take_list(items, version, expected, accept_loss=accept_loss)
+        if self.problem:
+            raise self.damaged()
+
+    def take_list(self, items: Iterable[Body], version: str, expected: int, *, accept_loss: bool = False) -> None:
+        """All ConfigMaps as they were at `version`. What an answer to our own write told later stays."""
+        before = self.known
+        self._broken = {}
+        self.known = {}
+        for body in items:
+            number = self.number(body)
+            if number is not None:
+                self.take(number, body)
+        for number, shard in before.items():
+            listed = self.known.get(number)
+            if reflect.newer(shard.version, listed.version if listed else version):
+                self.known[number] = shard
+        missing = self._missing()
+        if accept_loss and not self._broken:
+            self.problem = ""
+        elif not missing and not self._broken and expected >= _SMALL and 2 * len(self.entries()) < expected:
+            self.problem = _unreliable(f"shrank from {expected} to {len(self.entries())} entries")
+
+    def take(self, number: int, body: Body) -> None:
+        """One ConfigMap, by an answer or an event; an older one than is known is passed over."""
+        known = self.known.get(number)
+        version = str(body["metadata"]["resourceVersion"])
+        if known is not None and not reflect.newer(version, known.version):
+            return
+        data = body.get("data") or {}
+        try:
+            header = ledger.read_header(data) if number == 0 else None
+            self.known[number] = Shard(version, ledger.read_shard(number, data), header)
+            self._broken.pop(number, None)
+        except ledger.BrokenEntryError as error:
+            self._broken[number] = f"{self.name(number)}: {error}"
+        self._missing()
+
+    def drop(self, number: int) -> None:
+        """The ConfigMap was deleted."""
+        self.known.pop(number, None)
+        self._missing()
+
+    def _missing(self) -> list[int]:
+        """Set `problem` from what is missing or broken; the missing shards."""
+        header = self.header
+        named = header.shards if header else frozenset({0} if self.known else ())
+        missing = sorted(named - set(self.known) - set(self._broken))
+        if self._broken:
+            self.problem = _unreliable(self._broken[min(self._broken)])
+        elif missing:
+            self.problem = _unreliable(", ".join(self.name(number) for number in missing) + " is missing")
+        else:
+            self.problem = ""
+        return missing
+
+    def damaged(self) -> errors.ClusterError:
+        """The exception for `problem`."""
+        repair = "nothing is written or deleted there; restore the ConfigMap, or take over with gitfed adopt"
+        return errors.ClusterError(
+            f"cluster {self._session.cluster}: {self.problem}",
+            cluster=self._session.cluster,
+            reason="InventoryDamaged",
+            hint=repair if self.problem.startswith(_UNRELIABLE) else "",
+        )
+
+    # Writing
+
+    async def write(self, number: int, data: Mapping[str, str | None]) -> bool:
+        """Change data keys (None: drop) of one ConfigMap, if it is still as known. False: it is not; it was read again.
+
+        Raises ClusterError, also when the ConfigMap is lost.
+        """
+        shard = self.known.get(number)
+        try:
+            if shard is None:
+                stored = await self._create(number, data)
+            else:
+                stored = await self._session.json(
+                    "PATCH",
+                    f"{PATH}/{self.name(number)}",
+                    body={"metadata": {"resourceVersion": shard.version}, "data": data},
+                    content_type=MERGE_PATCH,
+                    query={"fieldManager": MANAGER},
+                )
+        except (errors.ObjectConflict, errors.ObjectExists, errors.ObjectNotFound):
+            await self.reread(number)
+            return False
+        self.take(number, stored)
+        return True
+
+    async def reread(self, number: int) -> None:
+        """Read one ConfigMap. Raises ClusterError when it is lost, or broken."""
+        try:
+            self.take(number, await self._session.json("GET", f"{PATH}/{self.name(number)}"))
+        except errors.ObjectNotFound:
+            self.drop(number)
+        if self.problem:
+            raise self.damaged()
+
+    async def _create(self, number: int, data: Mapping[str, str | None]) -> dict[str, Any]:
+        metadata = {"name": self.name(number), "labels": {LABEL: self._federation}}
+        body = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data}
+        try:
+            return await self._session.json("POST", PATH, body=body, query={"fieldManager": MANAGER})
+        except errors.ObjectNotFound:
+            namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}}
+            with contextlib.suppress(errors.ObjectExists):
+                await self._session.json("POST", "/api/v1/namespaces", body=namespace)
+            return await self._session.json("POST", PATH, body=body, query={"fieldManager": MANAGER})
+
+    def name(self, number: int) -> str:
+        return f"gitfed-inventory-{self._federation}-{number}"
+
+    def number(self, body: Body) -> int | None:
+        """The shard's number; None for a ConfigMap that bears our label and another name."""
+        number = str(body["metadata"]["name"]).removeprefix(f"gitfed-inventory-{self._federation}-")
+        return int(number) if number.isdecimal() and int(number) < ledger.SHARDS else None
+
+
+def _unreliable(what: str) -> str:
+    return f"{_UNRELIABLE}: {what}"
