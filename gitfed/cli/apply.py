@@ -87,8 +87,9 @@ def command(
         session = load.Session(
             options.Inputs(repo=inputs.repo, rev=_rev(reviewed, inputs), live=True, now=inputs.now), credentials
         )
-        past = session.decisions()
-        plan = session.plan(past=past)
+        fleet = session.fleet()
+        past = session.decisions(fleet)
+        plan = session.plan(fleet, past)
         if reviewed is not None:
             _check(reviewed, plan)
         if dry_run == "server":

@@ -278,8 +278,8 @@ def comment(sides: Sides, rows: list[matrix.Row], found: list[compare.Difference
 
 def _against_clusters(inputs: options.Inputs, credentials: options.Credentials, output: options.Output) -> int:
     session = load.Session(inputs, credentials)
-    past = session.decisions()
-    plan = session.plan(past=past)
+    fleet = session.fleet()
+    plan = session.plan(fleet, session.decisions(fleet))
     wrong = load.tell(plan.problems)
     differing = [
         change for change in plan.changes or () if change.action in (Action.CREATE, Action.UPDATE, Action.DELETE)

@@ -89,8 +89,8 @@ def command(
     unreachable.
     """
     session = load.Session(inputs, credentials)
-    past = session.decisions()
     fleet = session.fleet()
+    past = session.decisions(fleet)
     plan = session.plan(fleet, past)
     key = names.find(what, plan.bindings, namespace=namespace)
     if only and only not in plan.clusters:

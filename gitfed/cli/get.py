@@ -237,12 +237,16 @@ def _policies(session: load.Session, fleet: FleetSnapshot, plan: Plan, namespace
 def _works(session: load.Session, fleet: FleetSnapshot, plan: Plan, namespace: str, only: str) -> Listing:
     pending = {(change.cluster, change.key): change for change in plan.changes or ()}
     rows, items, called = [], [], []
-    for key, classes in plan.rendered.items():
-        live = fleet.live.objects.get(key, {}) if fleet.live else {}
-        placed = {cluster: rendered for rendered in classes for cluster in rendered.clusters}
-        for cluster in sorted(placed):
-            if (namespace and key.namespace != namespace) or (only and cluster != only):
+    everywhere = {
+        key: {name: rendered for rendered in classes for name in rendered.clusters}
+        for key, classes in plan.rendered.items()
+        if not namespace or key.namespace == namespace
+    }
+    for cluster in plan.clusters:
+        for key, placed in everywhere.items():
+            if cluster not in placed or (only and cluster != only):
                 continue
+            live = fleet.live.objects.get(key, {}) if fleet.live else {}
             seen, change = live.get(cluster), pending.get((cluster, key))
             if fleet.live is None:
                 state, health, message = "not observed", matrix.NONE, ""

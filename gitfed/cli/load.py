@@ -63,8 +63,10 @@ class Session:
         """Another revision, sharing what is the same."""
         return inputs.read(self.opened, commit).repo
 
-    def decisions(self) -> Decisions:
-        return inputs.decisions(self.opened, self.repo, self.given.decisions)
+    def decisions(self, fleet: FleetSnapshot | None = None) -> Decisions:
+        """What was decided before; where no state tells, what the inventories of `fleet` tell."""
+        past = inputs.decisions(self.opened, self.repo, self.given.decisions)
+        return inputs.without_state(past, fleet.live if fleet else None, self.repo)
 
     def fleet(self, *, live: bool | None = None) -> FleetSnapshot:
         """Facts, and with `--live` (or `live`) what is in the clusters."""
@@ -77,8 +79,9 @@ class Session:
         return FleetSnapshot(named.facts, named.clusters, seen.live)
 
     def plan(self, fleet: FleetSnapshot | None = None, past: Decisions | None = None) -> Plan:
-        past = self.decisions() if past is None else past
-        return inputs.plan(self.opened, self.repo, fleet or self.fleet(), past, self.given.now)
+        fleet = fleet or self.fleet()
+        past = self.decisions(fleet) if past is None else past
+        return inputs.plan(self.opened, self.repo, fleet, past, self.given.now)
 
     @property
     def now(self) -> datetime:

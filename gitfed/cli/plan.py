@@ -36,8 +36,9 @@ def command(inputs: options.Inputs, credentials: options.Credentials, output: op
     unreachable · 5 a gate holds something.
     """
     session = load.Session(inputs, credentials)
-    past = session.decisions()
-    result = session.plan(past=past)
+    fleet = session.fleet()
+    past = session.decisions(fleet)
+    result = session.plan(fleet, past)
     show(plan_text.view(result, past), output)
     if out is not None:
         planfile.write(out, result)

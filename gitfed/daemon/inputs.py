@@ -30,9 +30,9 @@ from gitfed.edges import state as state_edge
 from gitfed.errors import InputError, RevisionNotFound, SourceError
 from gitfed.interpret.native import Native
 from gitfed.interpret.registry import Interpreter
-from gitfed.model.base import Body, ClusterName, Commit
-from gitfed.model.decisions import Decision, Decisions
-from gitfed.model.fleet import ClusterFacts, FactsRef, FleetSnapshot
+from gitfed.model.base import Body, ClusterName, Commit, ObjectKey
+from gitfed.model.decisions import Decision, Decisions, Share
+from gitfed.model.fleet import ClusterFacts, FactsRef, FleetSnapshot, LiveState
 from gitfed.model.plan import Plan
 from gitfed.model.repo import RepoSnapshot
 from gitfed.source import bindings, facts
@@ -195,6 +195,28 @@ def decisions(opened: Opened, repo: RepoSnapshot, path: Path | None = None) -> D
     if known.applied_commit is None or not repo.commit:
         return known
     return replace(known, descends=opened.repository.is_ancestor(known.applied_commit, repo.commit))
+
+
+def without_state(past: Decisions, live: LiveState | None, repo: RepoSnapshot) -> Decisions:
+    """Decisions when there is no state branch: what the clusters' inventories say, as the daemon would rebuild them.
+
+    Without a look at the clusters there is nothing to go by, and nothing is known to have been decided. While an
+    inventory that may hold something cannot be read, the state stays unknown: the plan then moves nothing.
+    """
+    if past.known or live is None:
+        return replace(past, known=True)
+    shares: dict[ObjectKey, list[Share]] = {}
+    for key, copies in live.objects.items():
+        for name, seen in copies.items():
+            if seen.entry is not None:
+                shares.setdefault(key, []).append(Share(name, seen.entry.replicas))
+    if not shares and not any(cluster.repository_id for cluster in live.clusters.values()):
+        return replace(past, known=True)
+    if not all(cluster.inventory_read for cluster in live.clusters.values()):
+        return past
+    versions = {key: manifest.api_version for key, manifest in repo.manifests.items()}
+    found = {key: Decision(key, versions.get(key, ""), tuple(sorted(parts))) for key, parts in shares.items()}
+    return replace(past, bindings=found, known=True)
 
 
 def decisions_of_file(path: Path) -> Decisions:
