@@ -27,15 +27,28 @@ _LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
 class Deployments:
     def __init__(self, loop: Loop, owned: objects.Owned) -> None:
         self._loop, self._owned, self._client = loop, owned, loop.client()
-        loop.add(self, DEPLOYMENTS, SETS)
+        loop.add(self, DEPLOYMENTS, SETS, "pods")
 
     def keys(self, collection: str, record: Record) -> Iterable[str]:
         if collection == DEPLOYMENTS:
             yield record.key
             return
         owner = objects.controller_of(record.body)
-        if owner is not None and owner["kind"] == "Deployment":
+        if collection == "pods":
+            yield from self._waiting(record, owner)
+        elif owner is not None and owner["kind"] == "Deployment":
             yield f"{record.namespace}/{owner['name']}"
+
+    def _waiting(self, pod: Record, owner: Body | None) -> Iterable[str]:
+        """A strategy of Recreate waits for the last old pod to be gone, which no replica set tells."""
+        if owner is None or not objects.meta(pod.body).get("deletionTimestamp"):
+            return
+        held = self._loop.world.store.get(SETS, f"{pod.namespace}/{owner['name']}")
+        above = objects.controller_of(held.body) if held is not None else None
+        key = f"{pod.namespace}/{above['name']}" if above is not None else ""
+        body = self._read(key)
+        if body is not None and (objects.spec(body).get("strategy") or {}).get("type") == "Recreate":
+            yield key
 
     def reconcile(self, key: str) -> None:
         body = self._read(key)
@@ -171,6 +184,8 @@ class Deployments:
         total = sum(objects.spec(one).get("replicas", 0) for one in (fresh, *old))
         unavailable = objects.spec(fresh).get("replicas", 0) - objects.state(fresh).get("availableReplicas", 0)
         spare = total - least - unavailable
+        if spare <= 0:
+            return  # counted by what is asked for: an old set may not have followed the last step yet
         # First those that do not work anyway, then healthy ones as far as enough stay available.
         for one in old:
             broken = objects.spec(one)["replicas"] - objects.state(one).get("availableReplicas", 0)

@@ -130,7 +130,7 @@ class Scheduler:
 
     def _refuse(self, key: str, body: Body, known: int, reasons: Counter[str]) -> None:
         self._waiting[key] = None
-        told = ", ".join(f"{count} {why}" for why, count in sorted(reasons.items()))
+        told = ", ".join(sorted(f"{count} {why}" for why, count in reasons.items()))
         message = f"0/{known} nodes are available: {told}." if known else "no nodes available to schedule pods"
         if known:
             help_text = (

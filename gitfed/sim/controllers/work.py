@@ -22,6 +22,7 @@ Job = Callable[[], None]
 Schedule = Callable[[float, Job], None]
 """(seconds, job): does the job after that long."""
 
+_RETRY_SECONDS: Final = 5.0
 MANAGER: Final = "kube-controller-manager"
 
 
@@ -46,6 +47,8 @@ class Loop:
         self._queued: set[tuple[int, str]] = set()
         self._timers: set[asyncio.TimerHandle] = set()
         self._stopped = False
+        self._busy = False
+        self._put_by: list[tuple[Controller, str]] = []
         world.store.observers.append(self._observe)
 
     def add(self, controller: Controller, *collections: str) -> None:
@@ -77,7 +80,7 @@ class Loop:
         item = (id(controller), key)
         if item not in self._queued and not self._stopped:
             self._queued.add(item)
-            self.world.later(lambda: self._attend(controller, key))
+            self._later(controller, key)
 
     def after(self, seconds: float, job: Job) -> None:
         if seconds <= 0:
@@ -106,13 +109,28 @@ class Loop:
             self.enqueue(controller, key)
 
     def _attend(self, controller: Controller, key: str) -> None:
+        if self._busy:
+            # Where no event loop runs, the store's jobs are done inside the write that caused them; a controller must
+            # finish what it is at before anybody looks at the next thing.
+            self._put_by.append((controller, key))
+            return
         self._queued.discard((id(controller), key))
         if self._stopped:
             return
+        self._busy = True
         try:
             controller.reconcile(key)
         except status.ApiError as error:
             # 404, 409: the object went or changed meanwhile, and its change is shown to us. Anything else (a quota, a
-            # refused name, an injected fault) is tried again later, as a real controller does with its backoff.
+            # refused name) is tried again later, as a real controller does with its backoff.
             if error.code not in (404, 409):
-                self.enqueue(controller, key, 5.0)
+                self.enqueue(controller, key, _RETRY_SECONDS)
+        finally:
+            self._busy = False
+        waiting, self._put_by = self._put_by, []
+        for other, its_key in waiting:
+            self._later(other, its_key)
+        self.world.proceed()
+
+    def _later(self, controller: Controller, key: str) -> None:
+        self.world.later(lambda: self._attend(controller, key))
