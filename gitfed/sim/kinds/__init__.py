@@ -1,11 +1,12 @@
 """The built-in kinds: what a Kubernetes cluster knows before anybody adds to it.
 
-One module per kind or small family holds its defaults, its rules and the words of its refusals, and ends with one or more
-`Kind` values; this one puts them in the order of a real server's discovery. The server asks a kind through the hooks of
-`gitfed.sim.kind.Kind` and through nothing else, except for a few pure functions that belong to several kinds at once:
+One module per kind or small family holds its defaults, its rules and the words of its refusals, and ends with one
+or more `Kind` values; this one puts them in the order of a real server's discovery. The server asks a kind through
+the hooks of `gitfed.sim.kind.Kind` and through nothing else, except for a few pure functions that belong to several
+kinds at once:
 
 - `metadata`: names, labels, annotations, owners, finalizers of every object
-- `limit_ranges.apply`, `limit_ranges.complaints`, `quotas.charge`: what admission does with LimitRanges and ResourceQuotas
+- `limit_ranges.apply`, `limit_ranges.complaints`, `quotas.charge`: what admission does with both kinds
 - `pod_actions.bind`, `pod_actions.evict`: addresses of Pods that do something of their own
 
 Nothing here knows HTTP, the store or managedFields.
@@ -16,7 +17,7 @@ from __future__ import annotations
 import dataclasses
 
 from gitfed.sim import schema
-from gitfed.sim.kind import Kind
+from gitfed.sim.kind import Body, Kind
 from gitfed.sim.kinds import (
     autoscalers,
     configuration,
@@ -28,6 +29,7 @@ from gitfed.sim.kinds import (
     events,
     jobs,
     limit_ranges,
+    metadata,
     namespaces,
     networking,
     nodes,
@@ -39,11 +41,45 @@ from gitfed.sim.kinds import (
     statefulsets,
     storage,
 )
+from gitfed.sim.status import FieldError
 
 
 def builtin() -> list[Kind]:
-    """All built-in kinds but definitions of custom ones, with their schemas; groups in discovery's order, plurals sorted."""
-    return [dataclasses.replace(kind, schema=_schema(kind)) for kind in _ORDER]
+    """All built-in kinds but definitions, with their schemas; groups in discovery's order, plurals sorted."""
+    return [dataclasses.replace(_repeating(kind), schema=_schema(kind)) for kind in _ORDER]
+
+
+def _repeating(kind: Kind) -> Kind:
+    """Kinds that Kubernetes validates as a whole once more when they change look at their metadata once more, too."""
+    if kind.plural not in _WHOLE:
+        return kind
+
+    def validate_update(new: Body, old: Body) -> list[FieldError]:
+        again = metadata.validate(new, namespaced=kind.namespaced, name_rule=kind.name_rule)
+        return kind.validate_update(new, old) + again
+
+    return dataclasses.replace(kind, validate_update=validate_update)
+
+
+_WHOLE = frozenset(
+    {
+        "configmaps",
+        "secrets",
+        "pods",
+        "serviceaccounts",
+        "endpoints",
+        "persistentvolumes",
+        "persistentvolumeclaims",
+        "roles",
+        "clusterroles",
+        "rolebindings",
+        "clusterrolebindings",
+        "jobs",
+        "ingresses",
+        "ingressclasses",
+        "controllerrevisions",
+    }
+)
 
 
 def _schema(kind: Kind) -> schema.Schema | None:

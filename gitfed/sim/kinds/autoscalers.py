@@ -80,7 +80,7 @@ def _validate(body: Body) -> Errors:
         errors += fields.invalid("spec.maxReplicas", high, "must be greater than or equal to 1")
     if low is not None and high < low:
         errors += fields.invalid("spec.maxReplicas", high, "must be greater than or equal to `minReplicas`")
-    errors += _reference(fields.obj(spec, "scaleTargetRef"), "spec.scaleTargetRef")
+    errors += _reference(fields.obj(spec, "scaleTargetRef"), "spec.scaleTargetRef", grouped=True)
     metrics = fields.items(spec, "metrics")
     for at, metric in enumerate(metrics):
         errors += _metric(metric, f"spec.metrics[{at}]")
@@ -92,7 +92,7 @@ def _validate(body: Body) -> Errors:
     return errors
 
 
-def _reference(ref: Body, path: str) -> Errors:
+def _reference(ref: Body, path: str, *, grouped: bool = False) -> Errors:
     errors: Errors = []
     for key in ("kind", "name"):
         value = fields.text(ref, key)
@@ -103,6 +103,8 @@ def _reference(ref: Body, path: str) -> Errors:
     version = fields.text(ref, "apiVersion")
     if version.count("/") > 1:
         errors += fields.invalid(f"{path}.apiVersion", version, f"unexpected GroupVersion string: {version}")
+    elif grouped and "/" not in version:
+        errors += fields.invalid(f"{path}.apiVersion", version, "apiVersion must specify API group")
     return errors
 
 

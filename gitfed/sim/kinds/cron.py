@@ -1,4 +1,4 @@
-"""Whether a schedule in the five-field notation of cron can be read, in the words of the parser that Kubernetes uses."""
+"""Whether a schedule in the five-field notation of cron can be read, in the words of Kubernetes' parser."""
 
 from __future__ import annotations
 

@@ -73,7 +73,7 @@ def _validate_daemon(body: Body) -> Errors:
     spec = fields.obj(body, "spec")
     selector, labels = spec.get("selector"), fields.obj(spec, "template", "metadata").get("labels")
     errors = selectors.validate(selector, "spec.selector")
-    if not selectors.matches(selector, labels or {}):
+    if selectors.is_sound(selector) and not selectors.matches(selector, labels or {}):
         errors += fields.invalid("spec.template.metadata.labels", fields.sorted_map(labels), workloads.UNMATCHED)
     if selector is not None and selectors.is_empty(selector):
         errors += fields.invalid("spec.selector", {}, "empty selector is invalid for daemonset")

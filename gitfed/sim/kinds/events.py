@@ -1,4 +1,5 @@
-"""Events, which two groups show under different names of fields: the core group and events.k8s.io, stored as the former.
+"""Events, which two groups show under different names of fields: the core group and events.k8s.io, stored as the
+former.
 
 Kubernetes: ValidateEventCreate, conversion functions of events/v1.
 """

@@ -105,7 +105,7 @@ def _exit_codes(codes: Body, path: str, names: set[str]) -> Errors:
         text = "must be one of the container or initContainer names in the pod template"
         errors += fields.invalid(f"{path}.containerName", name, text)
     if not values:
-        errors += fields.invalid(f"{path}.values", None, "at least one value is required")
+        errors += fields.invalid(f"{path}.values", codes.get("values"), "at least one value is required")
     elif len(values) > 255:
         errors += fields.too_many(f"{path}.values", len(values), 255)
     for at, value in enumerate(values):
@@ -144,7 +144,11 @@ def success(spec: Body, path: str) -> Errors:
     if policy is None:
         return []
     if spec.get("completionMode") != "Indexed":
-        return fields.invalid(path, policy, _INDEXED_ONLY)
+        shown = [
+            {"SucceededIndexes": rule.get("succeededIndexes"), "SucceededCount": rule.get("succeededCount")}
+            for rule in fields.items(policy, "rules")
+        ]
+        return fields.invalid(path, {"Rules": shown or None}, _INDEXED_ONLY)
     rules = fields.items(policy, "rules")
     errors: Errors = []
     if not rules:
@@ -235,11 +239,11 @@ def status(new: Body, old: Body) -> Errors:
     if met != was_met:
         errors += [FieldError("Invalid value", path, f"cannot set {text}") for broken, text in missing if broken]
     ended = bool(met & {"Complete", "Failed"})
-    if ended and found.get("active"):
+    if ended and (found.get("active") or 0) > 0:
         errors += fields.invalid("status.active", found["active"], "active>0 is invalid for finished job")
     if ended and found.get("startTime") is None:
         errors += fields.required("status.startTime", "startTime is required for finished job")
-    if (found.get("ready") or 0) > (found.get("active") or 0):
+    if found.get("ready") is not None and found["ready"] > (found.get("active") or 0):
         errors += fields.invalid("status.ready", found["ready"], "cannot set more ready pods than active")
     for kind in ("Failed", "Complete", "FailureTarget"):
         if kind in was_met - met:
@@ -248,6 +252,9 @@ def status(new: Body, old: Body) -> Errors:
     for key in ("failed", "succeeded"):
         if (found.get(key) or 0) < (before.get(key) or 0):
             errors += fields.invalid(f"status.{key}", found.get(key) or 0, f"cannot decrease the {key} counter")
+    if "SuccessCriteriaMet" in was_met - met:
+        text = "cannot disable the SuccessCriteriaMet=True condition"
+        errors.append(FieldError("Invalid value", path, text))
     return errors
 
 

@@ -104,7 +104,8 @@ def _generated(body: Body, spec: Body) -> Errors:
         if key not in labels:
             errors += fields.required(f"spec.template.metadata.labels[{key}]", f"must be '{value}'")
         elif labels[key] != value:
-            errors += fields.invalid(f"spec.template.metadata.labels[{key}]", labels, f"must be '{value}'")
+            shown = fields.sorted_map(labels)
+            errors += fields.invalid(f"spec.template.metadata.labels[{key}]", shown, f"must be '{value}'")
     if not selectors.matches(spec["selector"], wanted):
         shown = workloads.shown_selector(spec["selector"])
         errors += fields.invalid("spec.selector", shown, "`selector` not auto-generated")
@@ -118,7 +119,7 @@ def _validate_whole(spec: Body) -> Errors:
         selectors.validate(selector, "spec.selector") if selector is not None else fields.required("spec.selector")
     )
     labels = fields.obj(spec, "template", "metadata").get("labels")
-    if not selectors.matches(selector, labels or {}):
+    if selectors.is_sound(selector) and not selectors.matches(selector, labels or {}):
         shown = fields.sorted_map(labels)
         errors += fields.invalid("spec.template.metadata.labels", shown, workloads.UNMATCHED)
     return errors

@@ -1,7 +1,7 @@
 """LimitRanges: what they may say, and what they do to Pods and claims.
 
-`apply` and `complaints` are what admission calls; they know nothing of the server. Kubernetes: ValidateLimitRange and the
-LimitRanger admission plugin.
+`apply` and `complaints` are what admission calls; they know nothing of the server. Kubernetes: ValidateLimitRange
+and the LimitRanger admission plugin.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from gitfed.sim.kind import Body, Kind
-from gitfed.sim.kinds import fields, formats, pod_defaults, resource_rules, resources, table
+from gitfed.sim.kinds import fields, formats, pod_defaults, preparation, resource_rules, resources, table
 from gitfed.sim.kinds.fields import Errors
 
 _TYPES: Final = ("Pod", "Container", "PersistentVolumeClaim")
@@ -33,6 +33,10 @@ def _default(body: Body) -> Body:
         return {**limit, **changed} if changed else limit
 
     return pod_defaults.within(body, "spec", lambda spec: pod_defaults.each(spec, "limits", one))
+
+
+def _stored(body: Body) -> Body:
+    return pod_defaults.within(body, "spec", lambda spec: preparation.stored_lists(spec, "limits"))
 
 
 def _validate(body: Body) -> Errors:
@@ -106,6 +110,8 @@ LIMIT_RANGE: Final = Kind(
     plural="limitranges",
     short_names=("limits",),
     default=_default,
+    prepare_create=lambda body, ctx: _stored(body),
+    prepare_update=lambda new, old, ctx: _stored(new),
     validate=_validate,
     columns=table.columns("Name", "Created At:date"),
     row=lambda body, now: [table.name(body), fields.text(fields.obj(body, "metadata"), "creationTimestamp")],

@@ -1,9 +1,10 @@
 """What every object's metadata must obey: names, labels, annotations, owners, finalizers.
 
-The pipeline runs these rules for every kind before the rules of the kind itself. Kubernetes checks metadata of an
-update twice, once for all kinds and once more with the kind, and tells each complaint as often; `validate_update` does so too.
+The pipeline runs these rules for every kind before the rules of the kind itself. Kubernetes looks at the metadata of an
+update several times, for all kinds and again with the kind, and tells each complaint as often; so does
+`validate_update`.
 
-Kubernetes: ValidateObjectMeta, ValidateObjectMetaUpdate.
+Kubernetes: ValidateObjectMeta, ValidateObjectMetaUpdate, validateCommonFields.
 """
 
 from __future__ import annotations
@@ -43,15 +44,15 @@ def validate(body: Body, *, namespaced: bool, name_rule: str = "dns-subdomain", 
 
 
 def validate_update(new: Body, old: Body, *, builtin: bool = True) -> Errors:
-    """Complaints about changed metadata; each is told twice, as the server does.
+    """Complaints about changed metadata; most are told three times, as the server does.
 
     The pipeline has already put back what a client may leave out (uid, creationTimestamp, resourceVersion).
     """
-    errors = _update(fields.obj(new, "metadata"), fields.obj(old, "metadata"))
-    if not errors and not builtin:
-        return []
-    again = errors + (_kube_finalizers(fields.obj(new, "metadata")) if builtin else [])
-    return errors + again
+    meta = fields.obj(new, "metadata")
+    changed = _update(meta, fields.obj(old, "metadata"))
+    return (
+        _common(meta, builtin=False, finalizers=True) + changed + changed + (_kube_finalizers(meta) if builtin else [])
+    )
 
 
 def _update(new: Body, old: Body) -> Errors:

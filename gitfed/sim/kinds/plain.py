@@ -1,5 +1,5 @@
-"""Kinds that are stored as they come: endpoints, webhooks, classes of devices and drivers, and the reviews, which are not
-stored at all.
+"""Kinds that are stored as they come: endpoints, webhooks, classes of devices and drivers, and the reviews, which are
+not stored at all.
 
 They have names, columns and, some of them, defaults; the rules that Kubernetes has for them are not repeated here.
 """

@@ -1,7 +1,7 @@
 """What is done to Pods by addresses of their own: binding to a node, eviction within disruption budgets.
 
-Pure: the server reads the Pod and the budgets, calls one of these, and stores what it gets back. Kubernetes: BindingREST,
-EvictionREST.
+Pure: the server reads the Pod and the budgets, calls one of these, and stores what it gets back. Kubernetes:
+BindingREST, EvictionREST.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def with_condition(body: Body, condition: Body, now: datetime | str) -> Body:
 
 
 def bind(pod: Body, binding: Body, now: datetime | str) -> Body:
-    """The Pod on its node. Raises `ApiError`: 400 for another name, 500 for another target, 409 for a Pod that has one."""
+    """The Pod on its node. Raises `ApiError`: 400 for another name, 500 for another target, 409 where it cannot be."""
     name = table.name(pod)
     if table.name(binding) not in ("", name):
         raise status.bad_request("name in URL does not match name in Binding object")

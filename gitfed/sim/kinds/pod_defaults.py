@@ -160,7 +160,7 @@ def _value_from(source: Body) -> Body:
 
 def _probe(probe: Body) -> Body:
     probe = within(probe, "httpGet", _http_get)
-    probe = within(probe, "grpc", lambda grpc: grpc if "service" in grpc else {**grpc, "service": ""})
+    probe = within(probe, "grpc", lambda grpc: grpc if grpc.get("service") is not None else {**grpc, "service": ""})
     missing = {
         key: value
         for key, value in (
@@ -191,7 +191,7 @@ def _volume(volume: Body) -> Body:
         volume = within(volume, key, lambda source: fill(source, defaultMode=0o644))
     volume = within(volume, "downwardAPI", _downward)
     volume = within(volume, "projected", _projected)
-    volume = within(volume, "hostPath", lambda source: source if "type" in source else {**source, "type": ""})
+    volume = within(volume, "hostPath", _host_path)
     volume = within(volume, "iscsi", lambda source: fill(source, iscsiInterface="default"))
     volume = within(volume, "rbd", lambda source: fill(source, pool="rbd", user="admin", keyring="/etc/ceph/keyring"))
     volume = within(
@@ -202,6 +202,10 @@ def _volume(volume: Body) -> Body:
     volume = within(volume, "scaleIO", lambda source: fill(source, storageMode="ThinProvisioned", fsType="xfs"))
     volume = within(volume, "ephemeral", lambda source: within(source, "volumeClaimTemplate", claim_template))
     return within(volume, "image", _image)
+
+
+def _host_path(source: Body) -> Body:
+    return source if source.get("type") is not None else {**source, "type": ""}
 
 
 def _image(source: Body) -> Body:

@@ -60,7 +60,7 @@ def pod(context: Body | None, spec: Body, path: str) -> Errors:
     errors += _seccomp(context.get("seccompProfile"), f"{path}.seccompProfile")
     errors += _app_armor(context.get("appArmorProfile"), f"{path}.appArmorProfile")
     errors += _choice(context, path, "supplementalGroupsPolicy", "Merge", "Strict")
-    return errors + _choice(context, path, "seLinuxChangePolicy", "MountOption", "Recursive")
+    return errors + _choice(context, path, "seLinuxChangePolicy", "Recursive")
 
 
 def _ids(context: Body, path: str, *keys: str) -> Errors:

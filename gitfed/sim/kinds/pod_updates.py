@@ -1,10 +1,12 @@
-"""What may change in a Pod once it exists: by an update, of its status, by the ephemeralcontainers and resize addresses.
+"""What may change in a Pod once it exists: by an update, of its status, by the ephemeralcontainers and resize
+addresses.
 
 Kubernetes: ValidatePodUpdate, ValidatePodStatusUpdate, ValidatePodEphemeralContainersUpdate, ValidatePodResize.
 """
 
 from __future__ import annotations
 
+from ipaddress import ip_address
 from typing import Final
 
 from gitfed.sim.kinds import fields, formats, pod_scheduling, pod_spec, qos
@@ -147,13 +149,11 @@ def _restarts(pod: Body, new: Body, old: Body, key: str) -> Errors:
 
 
 def _addresses(found: Body) -> Errors:
-    errors: Errors = []
-    seen: set[str] = set()
-    for at, one in enumerate(fields.items(found, "podIPs")):
-        address = fields.text(one, "ip")
-        errors += pod_spec.ip(address, f"status.podIPs[{at}]")
-        errors += fields.duplicate(f"status.podIPs[{at}]", {"IP": address}) if address in seen else []
-        seen.add(address)
+    addresses = [fields.text(one, "ip") for one in fields.items(found, "podIPs")]
+    errors = fields.joined(pod_spec.ip(address, f"status.podIPs[{at}]") for at, address in enumerate(addresses))
+    if not errors and len(addresses) > len({ip_address(address).version for address in addresses}):
+        shown = [{"IP": address} for address in addresses]
+        errors += fields.invalid("status.podIPs", shown, "may specify no more than one IP for each IP family")
     return errors
 
 

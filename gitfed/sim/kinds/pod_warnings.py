@@ -41,8 +41,8 @@ def name_in_pods(body: Body) -> list[str]:
         return []
     shown = "[" + " ".join(complaints) + "]"
     return [
-        "metadata.name: this is used in Pod names and hostnames, which can result in surprising behavior; a DNS label is"
-        f" recommended: {shown}"
+        "metadata.name: this is used in Pod names and hostnames, which can result in surprising behavior; a DNS label"
+        f" is recommended: {shown}"
     ]
 
 

@@ -51,6 +51,7 @@ def _admit(body: Body, old: Body | None, ctx: Context) -> Body:
         missing = [key for key in ("priority", "preemptionPolicy") if spec.get(key) is None]
         spec = fields.carry(spec, fields.obj(old, "spec"), *missing) if missing else spec
     spec = _with_tolerations(spec)
+    spec = _with_runtime(body, spec, ctx) if old is None and spec.get("runtimeClassName") else spec
     return body if spec is body.get("spec") else {**body, "spec": spec}
 
 
@@ -106,6 +107,24 @@ def _with_tolerations(spec: Body) -> Body:
         if not any(one.get("key") in (None, "", key) and one.get("effect") in (None, "", "NoExecute") for one in given)
     ]
     return {**spec, "tolerations": [*given, *added]} if added else spec
+
+
+def _with_runtime(body: Body, spec: Body, ctx: Context) -> Body:
+    """What the class of runtime costs and where it runs. Kubernetes: the RuntimeClass admission plugin."""
+    name = spec["runtimeClassName"]
+    found = ctx.lookup.get("runtimeclasses.node.k8s.io", "", name)
+    if found is None:
+        raise status.forbidden("", "pods", table.name(body), f'pod rejected: RuntimeClass "{name}" not found')
+    overhead = fields.obj(found, "overhead", "podFixed")
+    if spec.get("overhead") and spec["overhead"] != overhead:
+        text = "pod rejected: Pod's Overhead doesn't match RuntimeClass's defined Overhead"
+        raise status.forbidden("", "pods", table.name(body), text)
+    spec = {**spec, "overhead": overhead} if overhead else spec
+    scheduling = fields.obj(found, "scheduling")
+    if chosen := fields.obj(scheduling, "nodeSelector"):
+        spec = {**spec, "nodeSelector": {**chosen, **fields.obj(spec, "nodeSelector")}}
+    more = [one for one in fields.items(scheduling, "tolerations") if one not in fields.items(spec, "tolerations")]
+    return {**spec, "tolerations": [*fields.items(spec, "tolerations"), *more]} if more else spec
 
 
 def _create(body: Body, ctx: Context) -> Body:
@@ -198,6 +217,14 @@ def _is_int32(text: str) -> bool:
     return digits.isdecimal() and (digits == "0" or digits[0] != "0") and -(2**31) <= int(text) < 2**31
 
 
+def _validate_ephemeral(new: Body, old: Body) -> Errors:
+    return _validate(new) + pod_updates.ephemeral(new, old)
+
+
+def _validate_resize(new: Body, old: Body) -> Errors:
+    return _validate(new) + pod_updates.resize(new, old)
+
+
 def _validate_create(body: Body) -> Errors:
     spec = fields.obj(body, "spec")
     errors: Errors = []
@@ -250,13 +277,13 @@ POD: Final = Kind(
     subresources=(
         Subresource(name="attach", verbs=("create", "get"), kind="PodAttachOptions"),
         Subresource(name="binding", verbs=("create",), kind="Binding"),
-        Subresource(name="ephemeralcontainers", verbs=GET_UPDATE, prepare=_ephemeral, validate=pod_updates.ephemeral),
+        Subresource(name="ephemeralcontainers", verbs=GET_UPDATE, prepare=_ephemeral, validate=_validate_ephemeral),
         Subresource(name="eviction", verbs=("create",), kind="Eviction", group="policy", version="v1"),
         Subresource(name="exec", verbs=("create", "get"), kind="PodExecOptions"),
         Subresource(name="log", verbs=("get",)),
         Subresource(name="portforward", verbs=("create", "get"), kind="PodPortForwardOptions"),
         Subresource(name="proxy", verbs=("create", "delete", "get", "patch", "update"), kind="PodProxyOptions"),
-        Subresource(name="resize", verbs=GET_UPDATE, prepare=_resize, validate=pod_updates.resize),
+        Subresource(name="resize", verbs=GET_UPDATE, prepare=_resize, validate=_validate_resize),
         Subresource(name="status"),
     ),
     has_generation=True,

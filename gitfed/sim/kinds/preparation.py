@@ -1,8 +1,8 @@
 """The usual preparation of a write: what a client may not set is put back.
 
-Almost every kind with a status obeys the same three rules: a creation starts with an empty status, an update of the main
-address keeps the stored status, an update of the status keeps everything else. `keeping` builds the hooks of a `Kind` for
-them; kinds with rules of their own call the parts.
+Almost every kind with a status obeys the same three rules: a creation starts with an empty status, an update of the
+main address keeps the stored status, an update of the status keeps everything else. `keeping` builds the hooks of a
+`Kind` for them; kinds with rules of their own call the parts.
 """
 
 from __future__ import annotations
@@ -71,6 +71,6 @@ def keeping(empty: Body | None, *, labels_too: bool = False, generation: bool = 
 
 
 def stored_lists(body: Body, *keys: str) -> Body:
-    """Lists that are always written are stored as null when they are empty: the server's storage knows no empty list."""
+    """Lists that are always written are stored as null when empty: the server's storage knows no empty list."""
     empty = {key: None for key in keys if body.get(key) == []}
     return {**body, **empty} if empty else body

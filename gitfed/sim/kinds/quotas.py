@@ -1,7 +1,7 @@
 """ResourceQuotas: what they may say, what an object uses, and whether a creation fits.
 
-`charge` is what admission calls before it stores a creation: it answers the quotas with what they then count, or raises.
-Only what a quota's *status* lists is limited: it is the side that the quota controller vouches for.
+`charge` is what admission calls before it stores a creation: it answers the quotas with what they then count, or
+raises. Only what a quota's *status* lists is limited: it is the side that the quota controller vouches for.
 
 Kubernetes: ValidateResourceQuota, the ResourceQuota admission plugin, pkg/quota/v1/evaluator/core.
 """

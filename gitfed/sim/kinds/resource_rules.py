@@ -54,6 +54,19 @@ def container_resource(name: str, path: str) -> Errors:
     return errors
 
 
+def _pages(name: str, value: str, path: str) -> Errors:
+    """Huge pages come whole."""
+    if not is_huge_page(name):
+        return []
+    try:
+        size = resources.value(name.removeprefix("hugepages-"))
+    except ValueError:
+        return []
+    if size > 0 and resources.value(value) > 0 and not resources.value(value) % size:
+        return []
+    return fields.invalid(path, value, f"{value} is not positive integer multiple of {name}")
+
+
 def amount(name: str, value: str, path: str) -> Errors:
     """Complaints about an amount: never negative, and whole for what cannot be divided."""
     number = resources.value(value)
@@ -76,7 +89,7 @@ def requirements(found: Body, path: str, *, claims: frozenset[str] = frozenset()
     limits, requests = fields.obj(found, "limits"), fields.obj(found, "requests")
     for name, value in sorted(limits.items()):
         errors += container_resource(name, f"{path}.limits[{name}]")
-        errors += amount(name, value, f"{path}.limits[{name}]")
+        errors += amount(name, value, f"{path}.limits[{name}]") + _pages(name, value, f"{path}.limits[{name}]")
     for name, value in sorted(requests.items()):
         errors += container_resource(name, f"{path}.requests[{name}]")
         errors += amount(name, value, f"{path}.requests[{name}]")
@@ -90,6 +103,7 @@ def requirements(found: Body, path: str, *, claims: frozenset[str] = frozenset()
             errors += fields.invalid(
                 f"{path}.requests", value, f"must be less than or equal to {name} limit of {limit}"
             )
+        errors += _pages(name, value, f"{path}.requests[{name}]")
     names = {*limits, *requests}
     if any(map(is_huge_page, names)) and not names & {"cpu", "memory"}:
         errors += fields.forbidden(path, "HugePages require cpu or memory")

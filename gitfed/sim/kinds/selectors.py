@@ -41,6 +41,11 @@ def _term(term: Body, path: str) -> Errors:
     return errors
 
 
+def is_sound(selector: Body | None) -> bool:
+    """Whether it can be matched against anything at all."""
+    return not validate(selector, "")
+
+
 def is_empty(selector: Body | None) -> bool:
     """Whether the selector says nothing (and so, where it counts, matches everything)."""
     return not fields.obj(selector, "matchLabels") and not fields.items(selector, "matchExpressions")

@@ -1,8 +1,8 @@
 """Addresses and ports of Services: which families, which address, which node ports.
 
-The server settles them before it prepares and validates the object, and after it has noted who owns which field; so they
-belong to nobody. What is taken is read from the stored Services, there is no second ledger that could disagree.
-Dynamic choices leave the lower part of each range to people who choose for themselves.
+The server settles them before it prepares and validates the object, and after it has noted who owns which field; so
+they belong to nobody. What is taken is read from the stored Services, there is no second ledger that could
+disagree. Dynamic choices leave the lower part of each range to people who choose for themselves.
 
 Kubernetes: registry/core/service/storage (allocateCreate, allocateUpdate), SetDefaults of IP families.
 """
@@ -278,7 +278,8 @@ def _reserve_port(number: int, taken: set[int], path: str) -> Errors:
 
 
 def _free_port(taken: set[int]) -> int:
-    for number in [*range(_FIRST_DYNAMIC_PORT, PORTS.stop), *range(PORTS.start, _FIRST_DYNAMIC_PORT)]:
+    number: int
+    for number in (*PORTS[_FIRST_DYNAMIC_PORT - PORTS.start :], *PORTS):
         if number not in taken:
             return number
     raise status.internal("failed to allocate a nodePort: range is full")

@@ -67,6 +67,8 @@ def selector(spec: Body, kind: str) -> Errors:
 
 def template(spec: Body) -> Errors:
     """Complaints about the template: that it is not selected, and its own."""
+    if not selectors.is_sound(spec.get("selector")):
+        return fields.invalid("spec.selector", shown_selector(spec["selector"]), "invalid label selector")
     errors = template_mismatch(spec, "spec")
     return errors + pod_spec.validate_template(fields.obj(spec, "template"), "spec.template")
 
