@@ -103,9 +103,7 @@ def _roles() -> list[Body]:
         ),
         _role(
             "system:discovery",
-            _paths(
-                "/api", "/api/*", "/apis", "/apis/*", *health[:1], *health[1:3], "/openapi", "/openapi/*", *health[3:]
-            ),
+            _paths(*sorted(("/api", "/api/*", "/apis", "/apis/*", "/openapi", "/openapi/*", *health))),
         ),
         _role("system:public-info-viewer", _paths(*health)),
         _role("view", *reading),

@@ -8,11 +8,11 @@ from gitfed.sim import bootstrap, crd, kinds
 from gitfed.sim.client import Client
 from gitfed.sim.definitions import Definitions
 from gitfed.sim.gc import GarbageCollector
-from gitfed.sim.kind import Clock
+from gitfed.sim.kind import Clock, Kind
 from gitfed.sim.namespaces import NamespaceController
 from gitfed.sim.registry import Registry
 from gitfed.sim.server.api import Api
-from gitfed.sim.server.http import HttpServer
+from gitfed.sim.server.http import Gate, HttpServer
 from gitfed.sim.server.request import User
 from gitfed.sim.server.world import SystemClock, World
 
@@ -38,7 +38,7 @@ class Cluster:
     ) -> None:
         self.name = name
         self._token = token
-        registry = Registry([*kinds.builtin(), crd.definition_kind()])
+        registry = Registry(_all_kinds())
         admin = User("admin", "admin", ("system:masters",))
         self.world = World(registry, clock or SystemClock(), tokens={token: admin}, seed=seed)
         self._definitions = Definitions(self.world)
@@ -47,6 +47,8 @@ class Cluster:
         if controllers:
             self._collector = GarbageCollector(self.world)
             self._namespaces = NamespaceController(self.world)
+        self.gate: Gate | None = None
+        """Set before ``start``: sees every connection's requests first (faults)."""
         self._http: HttpServer | None = None
         self._url = ""
 
@@ -66,7 +68,7 @@ class Cluster:
     async def start(self, port: int = 0) -> str:
         """The base address, ``http://127.0.0.1:PORT``. A cluster that was stopped may be started again and remembers
         everything."""
-        self._http = HttpServer(self.handler)
+        self._http = HttpServer(self.handler, self.gate)
         self._url = f"http://127.0.0.1:{await self._http.start(port)}"
         return self._url
 
@@ -91,3 +93,10 @@ class Cluster:
             "contexts": [{"name": self.name, "context": {"cluster": self.name, "user": self.name}}],
             "current-context": self.name,
         }
+
+
+def _all_kinds() -> list[Kind]:
+    """In the order of discovery, where definitions stand before scheduling."""
+    builtin = kinds.builtin()
+    place = next((index for index, kind in enumerate(builtin) if kind.group == "scheduling.k8s.io"), len(builtin))
+    return [*builtin[:place], crd.definition_kind(), *builtin[place:]]

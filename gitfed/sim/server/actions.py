@@ -7,6 +7,7 @@ from datetime import timedelta
 from typing import Any, Final
 
 from gitfed.sim import managed, schema, status
+from gitfed.sim.client import Client
 from gitfed.sim.kind import Kind, Subresource
 from gitfed.sim.kinds import pod_actions
 from gitfed.sim.server import decode, delete, options, write
@@ -59,14 +60,14 @@ def _pod(call: Call) -> Body:
     return record.body
 
 
-def _save(call: Call, resource: str, body: Body) -> None:
+def _save(call: Call, pod: Body) -> None:
     if not call.options.dry_run:
-        meta = body["metadata"]
-        call.world.store.put(resource, f"{meta['namespace']}/{meta['name']}", body)
+        meta = pod["metadata"]
+        call.world.store.put("pods", f"{meta['namespace']}/{meta['name']}", pod)
 
 
 def _bind(call: Call, binding: Body) -> Outcome:
-    _save(call, "pods", pod_actions.bind(_pod(call), binding, call.world.now()))
+    _save(call, pod_actions.bind(_pod(call), binding, call.world.now()))
     return Outcome(_DONE, None, True)
 
 
@@ -79,17 +80,44 @@ def _evict(call: Call, eviction: Body) -> Outcome:
     if wanted.dry_run or call.options.dry_run:
         return Outcome(_DONE, None, True)
     if charged is not None:
-        _save(call, "poddisruptionbudgets.policy", charged)
+        Client(call.world, "kube-apiserver").update("poddisruptionbudgets.policy", charged, subresource="status")
     if evicted is not pod:
-        _save(call, "pods", evicted)
+        _save(call, evicted)
     delete.delete(call.world, call.kind, call.namespace, call.name, wanted, call.user, call.warnings)
     return Outcome(_DONE, None, True)
 
 
+def _check_bound(call: Call, ref: Body | None) -> None:
+    """What a token is bound to has to exist (404), and to be that very object (409)."""
+    if ref is None:
+        return
+    resource = {"Pod": "pods", "Secret": "secrets", "Node": "nodes"}.get(ref.get("kind") or "")
+    name = ref.get("name") or ""
+    if resource is None:
+        said = f"{ref.get('apiVersion') or ''}, Kind={ref.get('kind') or ''}"
+        raise status.bad_request(f"cannot bind token to object of type {said}")
+    found = call.world.lookup.get(resource, "" if resource == "nodes" else call.namespace, name)
+    if found is None:
+        raise status.not_found("", resource, name)
+    uid = ref.get("uid") or ""
+    if uid and uid != found["metadata"]["uid"]:
+        why = (
+            f"the UID in the bound object reference ({uid}) does not match the UID in record. "
+            "The object might have been deleted and then recreated"
+        )
+        raise status.conflict("", resource, name, why)
+
+
 def _token(call: Call, wanted: Body, authenticator: Authenticator) -> Outcome:
     account = _pod(call)
+    wanted = write.with_namespace(call, wanted)
+    name = wanted["metadata"].get("name") or ""
+    if name and name != call.name:
+        errors = [status.invalid_value("metadata.name", name, "must match the service account name if specified")]
+        raise status.invalid(_TOKEN.group, _TOKEN.kind, call.name, errors)
     spec = wanted.get("spec") or {}
     seconds = spec.get("expirationSeconds") or 3600
+    wanted = {**wanted, "spec": {**spec, "expirationSeconds": seconds}}
     complaint = ""
     if seconds < _SHORTEST:
         complaint = "may not specify a duration less than 10 minutes"
@@ -98,6 +126,7 @@ def _token(call: Call, wanted: Body, authenticator: Authenticator) -> Outcome:
     if complaint:
         errors = [status.invalid_value("spec.expirationSeconds", seconds, complaint)]
         raise status.invalid(_TOKEN.group, _TOKEN.kind, "", errors)
+    _check_bound(call, spec.get("boundObjectRef"))
     audiences = spec.get("audiences") or [ISSUER]
     now = call.world.clock.now()
     assert _TOKEN.schema is not None

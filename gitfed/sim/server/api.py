@@ -41,6 +41,7 @@ from gitfed.sim.store import Record
 Body = dict[str, Any]
 
 BODY_LIMIT: Final = 3 * 1024 * 1024
+_LOST: Final = Response(404, b"404 page not found\n", TEXT)
 _OPTIONS: Final = {"create": "CreateOptions", "update": "UpdateOptions", "patch": "PatchOptions"}
 
 
@@ -75,6 +76,8 @@ class Api:
         handler = _Handler(self, req, address, kind)
         try:
             return handler.answer()
+        except _NoSuchPath:
+            return _LOST
         except read.NotReached:
             raise
         except status.ApiError as error:
@@ -87,7 +90,7 @@ class Api:
         """404: as an object where the group is the server's own, as plain text otherwise."""
         if address.group in self.world.registry.builtin_groups:
             raise status.path_not_found()
-        return Response(404, b"404 page not found\n", TEXT)
+        return _LOST
 
 
 def refusal(error: status.ApiError, yaml: bool = False) -> Response:
@@ -104,14 +107,18 @@ def _attributes(req: Request, address: Address | None) -> Attributes:
         verb = {"HEAD": "get"}.get(req.method, req.method.lower())
         return Attributes(verb, path=req.path)
     name = address.name
-    if not name and address.verb in ("list", "watch", "deletecollection"):
+    if not name and address.verb in ("list", "watch"):
         # A list of the one object named by a field selector may be allowed by that name.
-        selector = req.first("fieldSelector")
-        if selector.startswith("metadata.name=") and "," not in selector:
-            name = selector.partition("=")[2].removeprefix("=")
+        for term in req.first("fieldSelector").split(","):
+            if term.startswith("metadata.name="):
+                name = term.partition("=")[2].removeprefix("=")
     return Attributes(
         address.verb, address.group, address.version, address.resource, address.subresource, address.namespace, name
     )
+
+
+class _NoSuchPath(Exception):
+    """An address that the router of custom kinds does not have: 404 in plain text."""
 
 
 class _Handler:
@@ -145,12 +152,14 @@ class _Handler:
         if not address.subresource:
             return None
         found = kind.subresource(address.subresource)
+        if found is None and kind.custom:
+            raise status.not_found(kind.group, kind.plural, address.name)
         if found is None:
-            self._lost()
+            raise status.path_not_found()
         return found
 
     def _lost(self) -> None:
-        raise status.path_not_found()
+        raise _NoSuchPath if self._kind.custom else status.path_not_found()
 
     def _check_method(self, subresource: Subresource | None) -> None:
         """404 where the address cannot be, 405 for a verb it does not know."""

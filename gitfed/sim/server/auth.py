@@ -36,17 +36,22 @@ class Authenticator:
         scheme, _, token = str(req.headers.get("Authorization", "")).partition(" ")
         if scheme.lower() != "bearer" or not token.strip():
             return ANONYMOUS
-        found = self.whose(token.strip())
+        found, _ = self.whose(token.strip(), [ISSUER])
         if found is None:
             raise status.unauthorized()
         return found
 
-    def whose(self, token: str) -> User | None:
+    def whose(self, token: str, audiences: list[str]) -> tuple[User | None, list[str]]:
+        """The user, and which of ``audiences`` the token is for; nobody if it is for none of them."""
         static = self._world.tokens.get(token)
+        claims = self.signer.claims(token) if static is None else None
+        meant = [ISSUER] if static is not None else claims["aud"] if claims is not None else []
+        heard = [audience for audience in audiences if audience in meant]
+        if not heard:
+            return None, []
         if static is not None:
-            return replace(static, groups=(*static.groups, AUTHENTICATED))
-        claims = self.signer.claims(token)
-        return self._account(claims) if claims is not None else None
+            return replace(static, groups=(*static.groups, AUTHENTICATED)), heard
+        return (self._account(claims) if claims is not None else None), heard
 
     def _account(self, claims: Body) -> User | None:
         """The service account of a token, while it exists and the token has not run out."""

@@ -52,14 +52,15 @@ class Call:
         kind, registry = self.kind, self.world.registry
 
         def converted(body: Body, api_version: str) -> tuple[Body, Schema] | None:
+            source = registry.named(str(body.get("apiVersion")), kind.kind)
             target = registry.named(api_version, kind.kind)
-            if target is None or target.storage_key != kind.storage_key:
+            if source is None or target is None or target.storage_key != source.storage_key:
                 return None
-            if target is kind:
-                return body, self.schema()
+            if target is source:
+                return body, target.schema or schema.OPEN
             if kind.custom:
                 return {**body, "apiVersion": api_version}, target.schema or schema.OPEN
-            return target.from_storage(kind.to_storage(body)), target.schema or schema.OPEN
+            return target.from_storage(source.to_storage(body)), target.schema or schema.OPEN
 
         return converted
 

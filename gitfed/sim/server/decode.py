@@ -43,9 +43,6 @@ _RETIRED: Final = frozenset(
     }
 )
 """Versions the server still knows by name but no longer serves: told apart from those it never heard of."""
-_GO_STRUCT: Final = (
-    'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }'
-)
 
 
 def media(content_type: str) -> str:
@@ -86,7 +83,7 @@ def _parse(kind: Kind, data: bytes, media_type: str) -> Body:
     if value is None:
         return {}
     if not isinstance(value, dict):
-        text = f"json: cannot unmarshal {gojson.type_name(value)} into Go value of type {_GO_STRUCT}"
+        text = f"json: cannot unmarshal {gojson.type_name(value)} into Go value of type {gojson.TYPE_META}"
         raise status.bad_request(f"{unread}; json parse error: {text} ({_summary(data)})")
     return value
 

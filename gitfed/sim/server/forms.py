@@ -235,8 +235,13 @@ def table(
         "apiVersion": f"{META}/{form.version}",
         "metadata": metadata,
         "columnDefinitions": definitions if headed else None,
-        "rows": [_row(body, kind, form, now) for body in bodies],
+        # Kinds without columns of their own write no rows as null.
+        "rows": [_row(body, kind, form, now) for body in bodies] or (None if _is_plain(kind) else []),
     }
+
+
+def _is_plain(kind: Kind) -> bool:
+    return [column.name for column in columns(kind)] == [column.name for column in _PLAIN_COLUMNS]
 
 
 def _row(body: Body, kind: Kind, form: Form, now: datetime) -> Body:

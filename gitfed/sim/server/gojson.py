@@ -17,6 +17,10 @@ from gitfed.sim import status
 _HEX: Final = frozenset("0123456789abcdefABCDEF")
 _DIGITS: Final = frozenset("0123456789")
 _SPACE: Final = " \t\r\n"
+TYPE_META: Final = (
+    'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }'
+)
+"""What Go first reads a body as, to learn its kind."""
 
 
 class JsonError(ValueError):

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import gzip
+from collections.abc import Awaitable, Callable
 from typing import Final
 
 from aiohttp import web
@@ -20,12 +21,16 @@ from gitfed.sim.server.request import Request, Response
 
 _COMPRESS_FROM: Final = 128 * 1024
 
+Gate = Callable[[web.BaseRequest], Awaitable[bool]]
+"""Awaited before a request is looked at. ``False``: it has cut the connection, whatever is answered is lost."""
+
 
 class HttpServer:
     """Serves one cluster on 127.0.0.1."""
 
-    def __init__(self, api: pipeline.Api) -> None:
+    def __init__(self, api: pipeline.Api, gate: Gate | None = None) -> None:
         self._api = api
+        self._gate = gate
         self._runner: web.ServerRunner | None = None
         self._streams: set[asyncio.Task[object]] = set()
 
@@ -47,6 +52,8 @@ class HttpServer:
             self._runner = None
 
     async def _handle(self, raw: web.BaseRequest) -> web.StreamResponse:
+        if self._gate is not None and not await self._gate(raw):
+            return web.Response(status=503)
         headers = CIMultiDict(raw.headers)
         body = await _body(raw)
         query: dict[str, list[str]] = {}

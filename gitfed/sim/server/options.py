@@ -11,8 +11,10 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from gitfed.sim import status
-from gitfed.sim.server import gojson, request
+from gitfed.sim.server import forms, gojson, request, strict
 from gitfed.sim.server.request import Request
+from gitfed.text import yaml
+from gitfed.text.build import YamlError
 
 Body = dict[str, Any]
 
@@ -173,18 +175,26 @@ _DELETE_SCHEME: Final = "k8s.io/apimachinery/pkg/apis/meta/internalversion/schem
 
 def deleting(req: Request) -> DeleteOptions:
     """From the body if there is one, and then from nothing else; from the query otherwise."""
-    return from_body(_delete_body(req.body)) if req.body else _from_query(req)
+    return from_body(_delete_body(req)) if req.body else _from_query(req)
 
 
-def _delete_body(data: bytes) -> Body:
+def _delete_body(req: Request) -> Body:
+    media = req.content_type() or forms.MEDIA[0]
+    if media not in forms.MEDIA[:2]:
+        raise status.unsupported_media_type(forms.MEDIA)
     try:
-        body = gojson.loads(data)
+        if media == forms.MEDIA[1]:
+            body = yaml.load_one_lenient(req.body.decode("utf-8", "replace"))
+        else:
+            body = gojson.loads(req.body)
+    except YamlError as error:
+        raise status.bad_request(strict.yaml_complaint(error)) from None
     except gojson.JsonError as error:
         raise status.bad_request(f"couldn't get version/kind; json parse error: {error}") from None
     if body is None:
         return {}
     if not isinstance(body, dict):
-        why = f"json: cannot unmarshal {gojson.type_name(body)} into Go value"
+        why = f"json: cannot unmarshal {gojson.type_name(body)} into Go value of type {gojson.TYPE_META}"
         raise status.bad_request(f"couldn't get version/kind; json parse error: {why}")
     kind, api_version = body.get("kind") or "DeleteOptions", body.get("apiVersion") or "v1"
     if kind != "DeleteOptions":
@@ -211,16 +221,16 @@ def from_body(body: Mapping[str, Any]) -> DeleteOptions:
     """Of a DeleteOptions body; 400 for wrong types, 422 for values that make no sense."""
     orphan, policy = body.get("orphanDependents"), body.get("propagationPolicy")
     grace, dry_run = body.get("gracePeriodSeconds"), body.get("dryRun") or []
-    for name, value, types in (
-        ("gracePeriodSeconds", grace, int),
-        ("propagationPolicy", policy, str),
-        ("orphanDependents", orphan, bool),
-        ("dryRun", dry_run, list),
-        ("preconditions", body.get("preconditions"), dict),
+    for name, value, types, go_type in (
+        ("gracePeriodSeconds", grace, int, "int64"),
+        ("propagationPolicy", policy, str, "v1.DeletionPropagation"),
+        ("orphanDependents", orphan, bool, "bool"),
+        ("dryRun", dry_run, list, "[]string"),
+        ("preconditions", body.get("preconditions"), dict, "v1.Preconditions"),
     ):
         if value is not None and (not isinstance(value, types) or (types is int and isinstance(value, bool))):
-            text = f"json: cannot unmarshal {gojson.type_name(value)} into Go struct field DeleteOptions.{name} of type"
-            raise status.bad_request(f'DeleteOptions in version "v1" cannot be handled as a DeleteOptions: {text}')
+            where = f"Go struct field DeleteOptions.{name} of type {go_type}"
+            raise status.bad_request(f"json: cannot unmarshal {gojson.type_name(value)} into {where}")
     errors: list[status.FieldError] = []
     if orphan is not None and policy is not None:
         text = "orphanDependents and deletionPropagation cannot be both set"

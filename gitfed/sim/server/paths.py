@@ -33,7 +33,7 @@ VERSION: Final = {
 _CHECKS: Final = {
     "healthz": ("ping", "log", "etcd"),
     "livez": ("ping", "log", "etcd"),
-    "readyz": ("ping", "log", "etcd", "informer-sync", "shutdown"),
+    "readyz": ("ping", "log", "informer-sync", "shutdown"),
 }
 _NOT_FOUND: Final = Response(404, b"404 page not found\n", TEXT)
 
@@ -42,6 +42,7 @@ class Paths:
     def __init__(self, world: World) -> None:
         self._world = world
         self._aggregated = discovery.Aggregated(world.registry)
+        self._documents: dict[str, tuple[int, bytes]] = {}
 
     def answer(self, req: Request) -> Response:
         """405 for anything but GET; 404 as plain text for what does not exist."""
@@ -65,7 +66,7 @@ class Paths:
             case ["metrics"]:
                 return Response(200, self._metrics(), TEXT)
             case ["openapi", *rest]:
-                return _openapi(self._world.registry, rest)
+                return self._openapi(rest)
             case ["api" | "apis" as root]:
                 return self._root(req, root)
             case ["api", "v1"]:
@@ -99,6 +100,24 @@ class Paths:
             return _json(discovery.legacy_versions(str(req.headers.get("Host", ""))))
         return _json(discovery.group_list(self._world.registry))
 
+    def _openapi(self, rest: list[str]) -> Response:
+        """The root of version 3 and its documents, each made once for as long as the kinds stay."""
+        registry = self._world.registry
+        if rest == ["v3"]:
+            paths = {
+                path: {"serverRelativeURL": f"/openapi/v3/{path}?hash={_tag(path, registry)}"}
+                for path in _documents(registry)
+            }
+            return Response(200, orjson.dumps({"paths": paths}), TEXT)
+        path = "/".join(rest[1:])
+        if not rest or rest[0] != "v3" or path not in _documents(registry):
+            return _NOT_FOUND
+        known = self._documents.get(path)
+        if known is None or known[0] != registry.generation:
+            known = self._documents[path] = (registry.generation, orjson.dumps(_document(registry, rest[1:])))
+        headers = [("Etag", f'"{_tag(path, registry)}"'), ("Vary", "Accept")]
+        return Response(200, known[1], headers=headers)
+
     def _known(self) -> list[str]:
         paths = {"/api", "/api/v1", "/apis", "/apis/", "/healthz", "/livez", "/readyz", "/metrics", "/version"}
         paths |= {"/openapi/v2", "/openapi/v3", "/openapi/v3/"}
@@ -129,26 +148,13 @@ def _health(req: Request, root: str, check: list[str]) -> Response:
         return Response(200, b"ok", TEXT)
     excluded = set(req.query.get("exclude", []))
     lines = [f"[+]{name} excluded: ok" if name in excluded else f"[+]{name} ok" for name in checks]
+    unknown = [status.quote(name) for name in sorted(excluded) if name not in checks]
+    if unknown:
+        lines.append(f"warn: some health checks cannot be excluded: no matches for {', '.join(unknown)}")
     return Response(200, ("\n".join([*lines, f"{root} check passed"]) + "\n").encode(), TEXT)
 
 
 # OpenAPI ------------------------------------------------------------------------------------------------------------
-
-
-def _openapi(registry: Registry, rest: list[str]) -> Response:
-    if rest == ["v3"]:
-        paths = {
-            path: {"serverRelativeURL": f"/openapi/v3/{path}?hash={_tag(path, registry)}"}
-            for path in _documents(registry)
-        }
-        return Response(200, orjson.dumps({"paths": paths}), TEXT)
-    if rest and rest[0] == "v3":
-        path = "/".join(rest[1:])
-        if path not in _documents(registry):
-            return _NOT_FOUND
-        headers = [("Etag", f'"{_tag(path, registry)}"'), ("Vary", "Accept")]
-        return Response(200, orjson.dumps(_document(registry, rest[1:])), headers=headers)
-    return _NOT_FOUND
 
 
 def _documents(registry: Registry) -> list[str]:
@@ -157,11 +163,12 @@ def _documents(registry: Registry) -> list[str]:
         for name, versions in registry.groups().items()
         for version in versions
     ]
-    return [".well-known/openid-configuration", "api", "apis", "openid/v1/jwks", "version", *found]
+    groups = [f"apis/{name}" for name in registry.groups() if name]
+    return ["api", "apis", "version", *groups, *found]
 
 
 def _tag(path: str, registry: Registry) -> str:
-    return hashlib.sha256(f"{path}:{registry.generation}".encode()).hexdigest().upper()
+    return hashlib.sha512(f"{path}:{registry.generation}".encode()).hexdigest().upper()
 
 
 def _document(registry: Registry, parts: list[str]) -> Body:

@@ -3,10 +3,10 @@ this."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 from gitfed.sim import managed, status
-from gitfed.sim.server import decode, rbac
+from gitfed.sim.server import decode, rbac, write
 from gitfed.sim.server.auth import Authenticator
 from gitfed.sim.server.call import Call, Outcome
 from gitfed.sim.server.rbac import Attributes
@@ -21,7 +21,7 @@ def answer(call: Call, data: bytes, media_type: str, authenticator: Authenticato
     kind = call.kind
     body = decode.sent(call, data, media_type)
     if kind.namespaced:
-        _check_namespace(call, body)
+        body = write.with_namespace(call, body)
     match kind.kind:
         case "SelfSubjectReview":
             meta = {**body["metadata"], "creationTimestamp": call.world.now()}
@@ -29,24 +29,28 @@ def answer(call: Call, data: bytes, media_type: str, authenticator: Authenticato
         case "TokenReview":
             told = _token_status(body, authenticator)
         case "SelfSubjectRulesReview":
-            told = _rules_status(call, body)
+            return Outcome({**body, "spec": {}, "status": _rules_status(call, body)}, None, True)
         case "SelfSubjectAccessReview":
             told = _access_status(call, body, call.user)
         case _:
             told = _access_status(call, body, _subject(body))
     body = managed.update(None, body, call.writer(), call.schema(), reset=call.reset())
+    _check_metadata(call, body)
     return Outcome({**body, "status": told}, None, True)
 
 
-def _check_namespace(call: Call, body: Body) -> None:
-    said = body["metadata"].get("namespace") or ""
-    if said and said != call.namespace:
-        text = "the namespace of the provided object does not match the namespace sent on the request"
-        raise status.bad_request(text)
-    asked = ((body.get("spec") or {}).get("resourceAttributes") or {}).get("namespace") or ""
-    if asked != call.namespace:
-        text = f"spec.resourceAttributes.namespace must match namespace: {call.namespace}"
-        raise status.bad_request(text)
+_META_ORDER: Final = ("name", "generateName", "namespace", "labels", "annotations", "ownerReferences", "finalizers")
+
+
+def _check_metadata(call: Call, body: Body) -> None:
+    """Access reviews have no metadata of their own, but for the namespace of a local one."""
+    meta = body["metadata"]
+    allowed = {"managedFields", "namespace"} if call.kind.namespaced else {"managedFields"}
+    if call.kind.kind == "TokenReview" or not set(meta) - allowed:
+        return
+    shown = {key: meta[key] for key in (*_META_ORDER, "managedFields") if key in meta}
+    text = "must be empty except for namespace" if call.kind.namespaced else "must be empty"
+    raise status.invalid(call.kind.group, "", "", [status.invalid_value("metadata", shown, text)])
 
 
 def _user_info(user: User) -> Body:
@@ -64,10 +68,11 @@ def _token_status(body: Body, authenticator: Authenticator) -> Body:
     spec = body.get("spec") or {}
     if not spec.get("token"):
         raise status.bad_request("token is required for TokenReview in authentication")
-    found = authenticator.whose(spec["token"])
+    audiences = spec.get("audiences") or [ISSUER]
+    found, heard = authenticator.whose(spec["token"], audiences)
     if found is None:
         return {"user": {}, "error": "invalid bearer token"}
-    return {"authenticated": True, "user": _user_info(found), "audiences": spec.get("audiences") or [ISSUER]}
+    return {"authenticated": True, "user": _user_info(found), "audiences": heard}
 
 
 def _subject(body: Body) -> User:
@@ -79,14 +84,14 @@ def _subject(body: Body) -> User:
 def _access_status(call: Call, body: Body, user: User) -> Body:
     spec = body.get("spec") or {}
     resource, path = spec.get("resourceAttributes"), spec.get("nonResourceAttributes")
-    errors: list[status.FieldError] = []
+    errors = _local_errors(call, resource, path) if call.kind.namespaced else []
     if (resource is None) is (path is None):
         text = "cannot be specified in combination with resourceAttributes"
         if resource is None:
             text = "exactly one of nonResourceAttributes or resourceAttributes must be specified"
             errors.append(status.invalid_value("spec.resourceAttributes", None, text))
         else:
-            errors.append(status.invalid_value("spec.nonResourceAttributes", path, text))
+            errors.append(status.invalid_value("spec.nonResourceAttributes", _go_path(path), text))
     if not call.kind.kind.startswith("Self") and not user.name and not user.groups:
         text = "at least one of user or group must be specified"
         errors.append(status.invalid_value("spec.user", spec.get("user") or "", text))
@@ -94,6 +99,24 @@ def _access_status(call: Call, body: Body, user: User) -> Body:
         raise status.invalid(call.kind.group, "", "", errors)
     verdict = rbac.decide(call.world, user, _attributes(resource, path))
     return {"allowed": verdict.allowed, **({"reason": verdict.reason} if verdict.reason else {})}
+
+
+def _local_errors(call: Call, resource: Body | None, path: Body | None) -> list[status.FieldError]:
+    errors: list[status.FieldError] = []
+    if resource is not None and (resource.get("namespace") or "") != call.namespace:
+        said = resource.get("namespace") or ""
+        text = "must match metadata.namespace"
+        errors.append(status.invalid_value("spec.resourceAttributes.namespace", said, text))
+    if path is not None:
+        text = "disallowed on this kind of request"
+        errors.append(status.invalid_value("spec.nonResourceAttributes", _go_path(path), text))
+    return errors
+
+
+def _go_path(path: Body | None) -> Body:
+    """Attributes of a path as the server's own type prints them."""
+    found = path or {}
+    return {"Path": found.get("path") or "", "Verb": found.get("verb") or ""}
 
 
 def _attributes(resource: Body | None, path: Body | None) -> Attributes:

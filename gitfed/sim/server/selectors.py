@@ -288,6 +288,10 @@ def _reader(label: str, kind: Kind) -> Callable[[Body], str]:
     reader = kind.field_labels.get(label)
     if reader is not None:
         return reader
+    if (kind.group, kind.kind) == ("batch", "Job"):
+        raise status.bad_request(f"field label {status.quote(label)} not supported for Job")
+    if kind.group == "resource.k8s.io" and kind.field_labels:
+        raise status.bad_request(f"field label not supported for {kind.api_version}, Kind={kind.kind}: {label}")
     if kind.field_labels or kind.custom:
         raise status.bad_request(f"field label not supported: {label}")
     text = f'{status.quote(label)} is not a known field selector: only "metadata.name", "metadata.namespace"'

@@ -138,7 +138,8 @@ class Watch:
     def _first_bookmark(self, now: float, end: float) -> float:
         if not self._options.bookmarks:
             return float("inf")
-        return max(now + 0.5, min(now + _BOOKMARK_EVERY, end - _BOOKMARK_BEFORE_END))
+        first = min(now + _BOOKMARK_EVERY, end - _BOOKMARK_BEFORE_END)
+        return first if first > now else float("inf")
 
     def _expired(self) -> bytes:
         text = f"too old resource version: {self._options.resource_version} ({self._gone})"
@@ -170,11 +171,14 @@ class Watch:
         body: Body = {"kind": kind.kind, "apiVersion": kind.api_version}
         if kind.schema is not None and not kind.custom:
             body.update(kind.schema.empty())
+            if kind.group == "apps" and kind.scale is not None:
+                # A number that is always there inside the server, though not in its API.
+                body["spec"] = {"replicas": 0, **body["spec"]}
         body["metadata"] = metadata
         if form.shape == "PartialObjectMetadata":
             body = forms.partial(body, form.version)
         elif form.shape == "Table":
-            body = forms.table([], kind, form, self._world.clock.now(), metadata, headed=self._headed)
+            body = forms.table([body], kind, form, self._world.clock.now(), metadata, headed=self._headed)
         return b'{"type":"BOOKMARK","object":' + orjson.dumps(body) + b"}\n"
 
 

@@ -371,7 +371,9 @@ def refuse_invalid(call: Call, body: Body, errors: list[status.FieldError]) -> N
         complaint = status.invalid_value("kind", body["kind"], f"must be {kind.kind}")
         raise status.invalid(kind.group, body["kind"], body["metadata"].get("name", ""), [complaint])
     if errors:
-        raise status.invalid(kind.group, kind.kind, body["metadata"].get("name", ""), errors)
+        # The group is that of the stored object, which may have a face in another one (events).
+        group = kind.storage_version.rpartition("/")[0] if kind.storage_version else kind.group
+        raise status.invalid(group, kind.kind, body["metadata"].get("name", ""), errors)
 
 
 # patches ------------------------------------------------------------------------------------------------------------
