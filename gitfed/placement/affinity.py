@@ -14,7 +14,7 @@ from gitfed.placement.cluster import Candidate
 from gitfed.placement.match import compiled
 
 if TYPE_CHECKING:
-    from gitfed.model.declared.policy import AffinityTerm, ClusterAffinity, Placement
+    from gitfed.model.declared.policy import AffinityTerm, ClusterAffinity, OverflowAffinity, Placement
 
 Predicate: TypeAlias = Callable[[Candidate], bool]
 
@@ -24,6 +24,15 @@ class Term(NamedTuple):
 
     name: str
     matches: Predicate
+    overflow: tuple[Predicate, ...] = ()
+    """Where replicas go that find no room, in order."""
+
+    def tier(self, candidate: Candidate) -> int | None:
+        """0: in the group itself, n: in its n-th overflow; None: in none."""
+        for index, matches in enumerate((self.matches, *self.overflow)):
+            if matches(candidate):
+                return index
+        return None
 
 
 def everywhere(candidate: Candidate) -> bool:
@@ -31,7 +40,7 @@ def everywhere(candidate: Candidate) -> bool:
     return True
 
 
-def compile(wanted: ClusterAffinity | AffinityTerm | None) -> Predicate:  # noqa: A001
+def compile(wanted: ClusterAffinity | AffinityTerm | OverflowAffinity | None) -> Predicate:  # noqa: A001
     if wanted is None:
         return everywhere
     excluded = frozenset(wanted.exclude or ())
@@ -55,7 +64,10 @@ def compile(wanted: ClusterAffinity | AffinityTerm | None) -> Predicate:  # noqa
 def terms(placement: Placement) -> list[Term]:
     """The groups to try, in order. Never empty."""
     if placement.cluster_affinities:
-        return [Term(term.affinity_name, compile(term)) for term in placement.cluster_affinities]
+        return [
+            Term(term.affinity_name, compile(term), tuple(compile(item) for item in term.overflow_affinities))
+            for term in placement.cluster_affinities
+        ]
     return [Term("", compile(placement.cluster_affinity))]
 
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gitfed.model.fleet import ApiEnablements, ClusterFacts, Reach
+from gitfed.placement.estimate import Capacity
 
 if TYPE_CHECKING:
     from gitfed.model.declared.cluster import Cluster
@@ -41,8 +42,9 @@ class Candidate:
     apis: ApiEnablements | None = None
     """None: assumed to serve every kind."""
     reach: Reach = Reach.READY
+    capacity: Capacity | None = None
+    """None: not known."""
     facts: ClusterFacts | None = None
-    """For the steps that look at capacity."""
 
 
 def candidate(declared: Cluster | None, facts: ClusterFacts) -> Candidate:
@@ -53,6 +55,10 @@ def candidate(declared: Cluster | None, facts: ClusterFacts) -> Candidate:
         provider, region = declared.spec.provider or "", declared.spec.region or ""
         zones = tuple(declared.spec.zones or ())
         taints = [Taint(taint.key, taint.value or "", taint.effect) for taint in declared.spec.taints or ()]
+        grades = {
+            model.grade: {entry.name: entry.min for entry in model.ranges}
+            for model in declared.spec.resource_models or ()
+        }
     else:
         body = facts.declared or {}
         spec, metadata = body.get("spec") or {}, body.get("metadata") or {}
@@ -60,6 +66,10 @@ def candidate(declared: Cluster | None, facts: ClusterFacts) -> Candidate:
         provider, region = spec.get("provider") or "", spec.get("region") or ""
         zones = tuple(spec.get("zones") or ([spec["zone"]] if spec.get("zone") else ()))
         taints = [Taint(item["key"], item.get("value") or "", item["effect"]) for item in spec.get("taints") or ()]
+        grades = {
+            model["grade"]: {entry["name"]: entry.get("min", "0") for entry in model.get("ranges") or ()}
+            for model in spec.get("resourceModels") or ()
+        }
     return Candidate(
         name=name,
         labels=labels,
@@ -69,6 +79,7 @@ def candidate(declared: Cluster | None, facts: ClusterFacts) -> Candidate:
         taints=_with_reach(taints, facts.reach),
         apis=facts.apis,
         reach=facts.reach,
+        capacity=None if facts.resource_summary is None else Capacity(facts.resource_summary, grades),
         facts=facts,
     )
 

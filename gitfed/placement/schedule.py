@@ -4,26 +4,35 @@
 for every cluster that it does not choose. Whether a template is due for scheduling at all is `due`'s question; what
 is done about copies in clusters that are no longer chosen is decided after this package.
 
-Steps that are still to come have their place: `select` (spread constraints) between filter and assign, an estimate of
-room before it, and the dynamic half of `assign`. Until then a placement that needs them is refused as a whole.
+A decision that fails leaves the previous shares where they are, with the reason in the condition. What is not known is
+no number: a division by room waits until the room of every cluster in question is known.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from enum import Enum
 from typing import TYPE_CHECKING
 
+from gitfed.model.base import Body
 from gitfed.model.decisions import Rejection, ScheduledCondition, Share
-from gitfed.placement import affinity, divide, filters, weights
+from gitfed.placement import affinity, divide, dynamic, estimate, filters, spread, weights
 from gitfed.placement.cluster import Candidate
-from gitfed.placement.strategy import Strategy, of, unsupported
+from gitfed.placement.option import Option, Unplaceable, in_order
+from gitfed.placement.strategy import Strategy, of, spreads, unsupported
 
 if TYPE_CHECKING:
     from gitfed.model.declared.policy import Placement
 
 SUCCESS = ScheduledCondition(True, "Success", "Binding has been scheduled successfully.")
-NOBODY = "no clusters available to schedule"
+NOT_SELECTED = "not selected by spreadConstraints"
+
+
+class NotAsked(Enum):
+    """In the place of requirements that nobody asked for: then replicas cannot be divided by room."""
+
+    NOT_ASKED = "not asked"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,6 +49,8 @@ class Request:
     replicas: int = 0
     is_workload: bool = False
     """replicas > 0, or the pod template asks for resources or nodes."""
+    requirements: Body | NotAsked | None = NotAsked.NOT_ASKED
+    """What one replica needs (Karmada's ReplicaRequirements); None: nothing but a pod slot."""
     previous: tuple[Share, ...] = ()
     evicting: frozenset[str] = frozenset()
     observed_affinity: str = ""
@@ -67,22 +78,31 @@ def schedule(request: Request, candidates: Sequence[Candidate]) -> Result:
     """Decides. The order of `candidates` does not matter."""
     candidates = sorted(candidates, key=lambda candidate: candidate.name)
     if sentences := unsupported(request.placement):
-        return _kept(request, candidates, "; ".join(sentences))
+        return _kept(request, candidates, "SchedulerError", "; ".join(sentences))
 
     named = bool(request.placement.cluster_affinities)
     first_failure: Result | None = None
     passed_over: dict[str, str] = {}
     for term in _terms_to_try(request):
         fitting, reasons = filters.split(_demand(request, term), candidates)
-        reasons = _best_reasons(reasons, passed_over)
-        if fitting:
-            shares, unchosen = _assign(request, fitting)
-            return Result(shares, SUCCESS, _rejections({**reasons, **unchosen}), term.name if named else "")
-        passed_over = reasons
-        if first_failure is None:
+        reasons = passed_over = _best_reasons(reasons, passed_over)
+        if not fitting:
             condition = ScheduledCondition(False, "NoClusterFit", filters.fit_message(reasons, len(candidates)))
-            observed = request.observed_affinity if named else ""
-            first_failure = Result(None, condition, _rejections(reasons), observed)
+            failure = Result(None, condition, _rejections(reasons), request.observed_affinity if named else "")
+            first_failure = first_failure or failure
+            continue
+        try:
+            options = _options(request, term, fitting)
+            selected = _select(request, options)
+            shares, unchosen = _assign(request, selected, overflows=bool(term.overflow))
+        except Unplaceable as error:
+            first_failure = first_failure or _kept(request, candidates, error.reason, error.message, reasons)
+            passed_over = {**reasons, **dict.fromkeys((candidate.name for candidate in fitting), error.message)}
+            continue
+        names = {option.name for option in selected}
+        left_out = {option.name: NOT_SELECTED for option in options if option.name not in names}
+        rejections = _rejections({**reasons, **left_out, **unchosen})
+        return Result(shares, SUCCESS, rejections, term.name if named else "")
     assert first_failure is not None, "there is always a group to try"
     return first_failure
 
@@ -97,15 +117,61 @@ def _terms_to_try(request: Request) -> list[affinity.Term]:
 
 
 def _demand(request: Request, term: affinity.Term) -> filters.Demand:
+    overflows = request.is_workload and term.overflow
     return filters.Demand(
         api_version=request.api_version,
         kind=request.kind,
-        affinity=term.matches,
+        affinity=(lambda candidate: term.tier(candidate) is not None) if overflows else term.matches,
         tolerations=request.placement.cluster_tolerations or (),
         spread=request.placement.spread_constraints or (),
         present=frozenset(share.cluster for share in request.previous),
         evicting=request.evicting,
     )
+
+
+def _options(request: Request, term: affinity.Term, fitting: Sequence[Candidate]) -> list[Option]:
+    """Score and estimate (§3, §5). Raises Unplaceable when room decides and is not known."""
+    present = {share.cluster: share.replicas or 0 for share in request.previous}
+    by_room = request.is_workload and of(request.placement) in (Strategy.DYNAMIC, Strategy.AGGREGATED)
+    if by_room:
+        _require_known(request, fitting)
+    counts = request.is_workload and (by_room or spreads(request.placement))
+    return [
+        Option(
+            candidate,
+            (term.tier(candidate) or 0) if request.is_workload else 0,
+            100 if candidate.name in present else 0,
+            _room(request, candidate) if counts else 0,
+            present.get(candidate.name, 0),
+        )
+        for candidate in fitting
+    ]
+
+
+def _require_known(request: Request, fitting: Sequence[Candidate]) -> None:
+    """Unknown is not zero: a guess would move replicas away from a cluster that only was not looked at."""
+    if request.requirements is NotAsked.NOT_ASKED:
+        raise Unplaceable("SchedulerError", "what one replica needs is not known")
+    rooms = {candidate.name: estimate.room(candidate.capacity, request.requirements) for candidate in fitting}
+    if unknown := [name for name, room in rooms.items() if room is None]:
+        raise Unplaceable("SchedulerError", f"the room in {', '.join(unknown)} is not known")
+
+
+def _room(request: Request, candidate: Candidate) -> int:
+    """Where it is not known, and does not decide, there is enough."""
+    if request.requirements is NotAsked.NOT_ASKED:
+        return request.replicas
+    room = estimate.room(candidate.capacity, request.requirements)
+    return request.replicas if room is None else room
+
+
+def _select(request: Request, options: Sequence[Option]) -> list[Option]:
+    if not spreads(request.placement):
+        return in_order(options)
+    strategy = of(request.placement)
+    duplicated = strategy is Strategy.DUPLICATED or not request.is_workload
+    wanted = spread.demand(request.placement.spread_constraints, request.replicas, duplicated=duplicated)
+    return spread.select(options, wanted)
 
 
 def _best_reasons(reasons: Mapping[str, str], earlier: Mapping[str, str]) -> dict[str, str]:
@@ -115,38 +181,67 @@ def _best_reasons(reasons: Mapping[str, str], earlier: Mapping[str, str]) -> dic
     }
 
 
-def _assign(request: Request, fitting: Sequence[Candidate]) -> tuple[tuple[Share, ...], dict[str, str]]:
-    """(shares by cluster, why the fitting clusters without a share have none). §4"""
+def _assign(
+    request: Request, selected: Sequence[Option], *, overflows: bool
+) -> tuple[tuple[Share, ...], dict[str, str]]:
+    """(shares by cluster, why the selected clusters without a share have none). §4"""
+    names = sorted(option.name for option in selected)
     if not request.is_workload:
-        return tuple(Share(candidate.name) for candidate in fitting), {}
-    if of(request.placement) is Strategy.DUPLICATED:
-        given = {candidate.name: request.replicas for candidate in fitting}
-        empty = {candidate.name: "the workload has no replicas" for candidate in fitting}
-    else:
-        weight = weights.static(request.placement, fitting)
-        given = divide.by_weight(request.replicas, weight, request.uid)
-        empty = {
-            candidate.name: f"no replica fell to it (weight {weight[candidate.name]})"
-            if candidate.name in weight
-            else "it has no weight in staticWeightList"
-            for candidate in fitting
-        }
-    shares = [
-        Share(candidate.name, given.get(candidate.name, 0))
-        for candidate in fitting
-        if given.get(candidate.name, 0) > 0 or request.empty_propagation
-    ]
+        return tuple(Share(name) for name in names), {}
+    given, why_not = _divide(request, selected, overflows=overflows)
+    shares = [Share(name, given.get(name, 0)) for name in names if given.get(name, 0) > 0 or request.empty_propagation]
     chosen = {share.cluster for share in shares}
-    return tuple(shares), {name: reason for name, reason in empty.items() if name not in chosen}
+    return tuple(shares), {name: reason for name, reason in why_not.items() if name not in chosen}
 
 
-def _kept(request: Request, candidates: Sequence[Candidate], text: str) -> Result:
+def _divide(
+    request: Request, selected: Sequence[Option], *, overflows: bool
+) -> tuple[Mapping[str, int], Mapping[str, str]]:
+    """(replicas by cluster, the reason that each cluster has if it gets none)"""
+    placement, names = request.placement, [option.name for option in selected]
+    match of(placement):
+        case Strategy.DUPLICATED:
+            return dict.fromkeys(names, request.replicas), dict.fromkeys(names, "the workload has no replicas")
+        case Strategy.STATIC:
+            weight = weights.static(placement, [option.candidate for option in selected])
+            return divide.by_weight(request.replicas, weight, request.uid), {
+                name: f"no replica fell to it (weight {weight[name]})"
+                if name in weight
+                else "it has no weight in staticWeightList"
+                for name in names
+            }
+        case strategy:
+            divided = dynamic.by_tier if overflows else dynamic.by_room
+            try:
+                given = divided(
+                    selected,
+                    request.replicas,
+                    aggregated=strategy is Strategy.AGGREGATED,
+                    fresh=request.fresh,
+                    uid=request.uid,
+                )
+            except Unplaceable as error:
+                raise Unplaceable(error.reason, f"failed to assign replicas: {error.message}") from error
+            return given, {option.name: f"no replica fell to it (room for {option.available})" for option in selected}
+
+
+def _kept(
+    request: Request,
+    candidates: Sequence[Candidate],
+    reason: str,
+    text: str,
+    reasons: Mapping[str, str] | None = None,
+) -> Result:
+    """The decision failed: the previous shares stay."""
     previous = tuple(sorted(request.previous))
     present = {share.cluster for share in previous}
-    rejections = {candidate.name: text for candidate in candidates if candidate.name not in present}
-    return Result(
-        previous, ScheduledCondition(False, "SchedulerError", text), _rejections(rejections), request.observed_affinity
-    )
+    rejections = {
+        candidate.name: (reasons or {}).get(candidate.name, text)
+        for candidate in candidates
+        if candidate.name not in present
+    }
+    observed = request.observed_affinity if request.placement.cluster_affinities else ""
+    return Result(previous, ScheduledCondition(False, reason, text), _rejections(rejections), observed)
 
 
 def _rejections(reasons: Mapping[str, str]) -> tuple[Rejection, ...]:

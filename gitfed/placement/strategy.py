@@ -34,9 +34,10 @@ def of(placement: Placement) -> Strategy:
 def spreads(placement: Placement) -> bool:
     """Whether spread constraints choose among the fitting clusters (Karmada: scheduling §3).
 
-    Static weights switch them off, unless the preference is there and empty.
+    Constraints by zone or provider only filter, those by label do nothing. Static weights switch constraints off,
+    unless the preference is there and empty.
     """
-    if not placement.spread_constraints:
+    if not any(item.spread_by_field in ("cluster", "region") for item in placement.spread_constraints):
         return False
     if of(placement) is not Strategy.STATIC or placement.replica_scheduling is None:
         return True
@@ -46,18 +47,4 @@ def spreads(placement: Placement) -> bool:
 
 def unsupported(placement: Placement) -> list[str]:
     """What this placement asks for that is not there yet, one sentence each. Empty: it can be scheduled."""
-    sentences = []
-    if spreads(placement):
-        sentences.append("choosing clusters by spreadConstraints is not supported yet")
-    match of(placement):
-        case Strategy.DYNAMIC:
-            sentences.append("dividing replicas by dynamicWeight is not supported yet")
-        case Strategy.AGGREGATED:
-            sentences.append("dividing replicas by preference Aggregated is not supported yet")
-        case _:
-            pass
-    if any(term.overflow_affinities for term in placement.cluster_affinities or ()):
-        sentences.append("overflowAffinities are not supported yet")
-    if placement.workload_affinity is not None:
-        sentences.append("workloadAffinity is not supported yet")
-    return sentences
+    return ["workloadAffinity is not supported yet"] if placement.workload_affinity is not None else []

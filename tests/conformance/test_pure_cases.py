@@ -47,16 +47,7 @@ def test_every_recorded_case_is_reproduced(name: str, module: ModuleType, count:
 def test_every_scheduling_case_that_is_supported_is_reproduced() -> None:
     supported = [case for case in cases("scheduling") if scheduling.is_supported(case)]
     assert {case["id"]: differences for case in supported if (differences := scheduling.run(case))} == {}
-    assert (len(supported), sum(1 for _ in cases("scheduling"))) == (176, 600)
-
-
-def test_a_scheduling_case_that_is_not_supported_moves_nothing() -> None:
-    for case in cases("scheduling"):
-        if scheduling.is_supported(case):
-            continue
-        result = scheduling.decide(case)
-        assert result.condition.reason == "SchedulerError"
-        assert result.shares == tuple(sorted(scheduling.request(case).previous))
+    assert (len(supported), sum(1 for _ in cases("scheduling"))) == (600, 600)
 
 
 SAME_REASON = {
@@ -92,3 +83,9 @@ def test_odd_cases_differ_only_for_the_reasons_that_are_written_down(name: str, 
     reasons = {case["id"]: case["quirk"] for case in cases(name)}
     differing = {reasons[identity] for identity in failing(name, module)}
     assert differing <= SAME_REASON
+
+
+def test_odd_scheduling_cases_differ_only_where_that_is_written_down() -> None:
+    on_purpose = ("max-omitted", "spread-by-label", "terminating", "list-order", "unstable-order")
+    tags = {case["id"]: case["tags"][0] for case in cases("scheduling-quirks")}
+    assert {tags[identity] for identity in failing("scheduling-quirks", scheduling)} <= set(on_purpose)

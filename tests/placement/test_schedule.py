@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from gitfed.model.decisions import Rejection, Share
 from gitfed.placement import schedule, strategy
 from gitfed.placement.cluster import Candidate, Taint
+from gitfed.placement.estimate import Capacity
 from tests.placement.make import clusters, placement, serving
 
 DIVIDED = {"replicaSchedulingType": "Divided", "replicaDivisionPreference": "Weighted"}
@@ -27,6 +28,8 @@ def request(*, replicas: int = 0, requirements: bool = False, **members: Any) ->
         for name in ("previous", "evicting", "observed_affinity", "uid", "fresh", "empty_propagation")
         if name in members
     }
+    if "requirements_of_one" in members:
+        given["requirements"] = members.pop("requirements_of_one")
     return schedule.Request(
         placement=placement(**members),
         api_version="apps/v1",
@@ -159,51 +162,99 @@ def test_a_cluster_passed_over_in_its_own_group_keeps_that_reason() -> None:
     assert result.rejections == (Rejection("a", "cluster(s) did not have the API resource"),)
 
 
-@pytest.mark.parametrize(
-    ("members", "sentences"),
-    [
-        ({}, []),
-        ({"replicaScheduling": DIVIDED}, []),
-        ({"replicaScheduling": {**DIVIDED, "weightPreference": {}}}, []),
-        ({"replicaScheduling": DIVIDED, "spreadConstraints": [{"maxGroups": 1}]}, []),
-        (
-            {"spreadConstraints": [{"maxGroups": 1}]},
-            ["choosing clusters by spreadConstraints is not supported yet"],
-        ),
-        (
-            {"replicaScheduling": {**DIVIDED, "weightPreference": {}}, "spreadConstraints": [{"maxGroups": 1}]},
-            ["choosing clusters by spreadConstraints is not supported yet"],
-        ),
-        (
-            {"replicaScheduling": {**DIVIDED, "weightPreference": {"dynamicWeight": "AvailableReplicas"}}},
-            ["dividing replicas by dynamicWeight is not supported yet"],
-        ),
-        (
-            {"replicaScheduling": {"replicaDivisionPreference": "Aggregated"}},
-            ["dividing replicas by preference Aggregated is not supported yet"],
-        ),
-        (
-            {"workloadAffinity": {"affinity": {"groupByLabelKey": "team"}}},
-            ["workloadAffinity is not supported yet"],
-        ),
-    ],
-)
-def test_what_cannot_be_carried_out_is_said(members: dict[str, Any], sentences: list[str]) -> None:
-    assert strategy.unsupported(placement(**members)) == sentences
-
-
-def test_a_placement_that_cannot_be_carried_out_moves_nothing() -> None:
+def test_what_cannot_be_carried_out_is_said_and_moves_nothing() -> None:
     wanted = request(
         replicas=9,
-        replicaScheduling={"replicaDivisionPreference": "Aggregated"},
+        workloadAffinity={"affinity": {"groupByLabelKey": "team"}},
         previous=(Share("b", 4),),
         observed_affinity="g1",
+        clusterAffinities=GROUPS,
     )
+    assert strategy.unsupported(wanted.placement) == ["workloadAffinity is not supported yet"]
     result = schedule.schedule(wanted, clusters("a", "b"))
     assert result.shares == (Share("b", 4),)
     assert (result.condition.status, result.condition.reason) == (False, "SchedulerError")
-    assert result.rejections == (Rejection("a", "dividing replicas by preference Aggregated is not supported yet"),)
+    assert result.rejections == (Rejection("a", "workloadAffinity is not supported yet"),)
     assert result.affinity_name == "g1"
+
+
+DYNAMIC = {**DIVIDED, "weightPreference": {"dynamicWeight": "AvailableReplicas"}}
+
+
+def roomy(**rooms: int) -> list[Candidate]:
+    """Clusters with so many free pod slots."""
+    return [
+        Candidate(name, capacity=Capacity({"allocatable": {"pods": str(count)}}, {})) for name, count in rooms.items()
+    ]
+
+
+def test_replicas_follow_the_room() -> None:
+    wanted = request(replicas=12, replicaScheduling=DYNAMIC, requirements_of_one=None)
+    assert shares(schedule.schedule(wanted, roomy(a=6, b=12, c=18))) == {"a": 2, "b": 4, "c": 6}
+
+
+def test_room_that_is_not_known_is_not_guessed() -> None:
+    wanted = request(replicas=12, replicaScheduling=DYNAMIC, previous=(Share("a", 3),), requirements_of_one=None)
+    result = schedule.schedule(wanted, [*roomy(a=6), Candidate("b")])
+    assert result.shares == (Share("a", 3),)
+    assert result.condition.message == "the room in b is not known"
+    unasked = request(replicas=12, replicaScheduling=DYNAMIC, previous=(Share("a", 3),))
+    assert schedule.schedule(unasked, roomy(a=6)).condition.message == "what one replica needs is not known"
+
+
+def test_too_little_room_moves_nothing_and_says_how_much_there_is() -> None:
+    wanted = request(replicas=40, replicaScheduling=DYNAMIC, previous=(Share("a", 6),), requirements_of_one=None)
+    result = schedule.schedule(wanted, roomy(a=4, b=10, c=9))
+    assert result.shares == (Share("a", 6),)
+    assert result.condition.reason == "Unschedulable"
+    assert result.condition.message == (
+        "failed to assign replicas: failed to scale up: Clusters available replicas 23 are not enough to schedule."
+    )
+
+
+def test_the_next_group_is_tried_when_the_room_of_the_first_is_too_small() -> None:
+    wanted = request(replicas=6, replicaScheduling=DYNAMIC, clusterAffinities=GROUPS, requirements_of_one=None)
+    result = schedule.schedule(wanted, roomy(a=3, b=10, c=10))
+    assert (shares(result), result.affinity_name) == ({"b": 6}, "g2")
+    assert result.rejections[0].reason.startswith("failed to assign replicas")
+
+
+def test_constraints_choose_among_the_clusters_that_fit() -> None:
+    spread = [{"spreadByField": "cluster", "maxGroups": 2}]
+    wanted = request(replicas=5, spreadConstraints=spread, requirements_of_one=None)
+    result = schedule.schedule(wanted, roomy(a=10, b=20, c=30))
+    assert shares(result) == {"b": 5, "c": 5}
+    assert result.rejections == (Rejection("a", "not selected by spreadConstraints"),)
+
+
+OVERFLOW = [
+    {
+        "affinityName": "idc",
+        "clusterNames": ["idc1", "idc2"],
+        "overflowAffinities": [
+            {"affinityName": "p1", "clusterNames": ["pub1"]},
+            {"affinityName": "p2", "clusterNames": ["pub2"]},
+        ],
+    }
+]
+
+
+@pytest.mark.parametrize(
+    ("preference", "replicas", "expected"),
+    [
+        ("Aggregated", 8, {"idc1": 5, "idc2": 3}),
+        ("Aggregated", 15, {"idc1": 6, "idc2": 4, "pub1": 5}),
+        ("Aggregated", 30, {"idc1": 6, "idc2": 4, "pub1": 8, "pub2": 12}),
+        ("Weighted", 5, {"idc1": 3, "idc2": 2}),
+        ("Weighted", 25, {"idc1": 6, "idc2": 4, "pub1": 8, "pub2": 7}),
+    ],
+)
+def test_what_finds_no_room_overflows(preference: str, replicas: int, expected: dict[str, int]) -> None:
+    scheduling = {**DYNAMIC, "replicaDivisionPreference": preference}
+    wanted = request(
+        replicas=replicas, replicaScheduling=scheduling, clusterAffinities=OVERFLOW, requirements_of_one=None
+    )
+    assert shares(schedule.schedule(wanted, roomy(idc1=6, idc2=4, pub1=8, pub2=50))) == expected
 
 
 FLEET = [

@@ -1,0 +1,140 @@
+"""Choosing among the clusters that fit, so that a workload is spread as its policy says (Karmada: scheduling §3).
+
+A constraint by region chooses groups of regions, then clusters in them; without one the best clusters are taken and
+exchanged for roomier ones until the replicas fit. Constraints by zone and provider only ask for the property, which is
+a filter's business. A constraint without `maxGroups` has no upper limit here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+from gitfed.placement.option import Option, Unplaceable, in_order
+
+if TYPE_CHECKING:
+    from gitfed.model.declared.policy import SpreadConstraint
+
+_UNLIMITED = 2**31
+
+
+class Limits(NamedTuple):
+    least: int
+    most: int
+
+
+@dataclass(frozen=True, slots=True)
+class Demand:
+    cluster: Limits
+    region: Limits | None
+    replicas: int
+    duplicated: bool
+    """Every chosen cluster gets all replicas: room is a matter of each, not of the sum."""
+
+
+def demand(constraints: Sequence[SpreadConstraint], replicas: int, *, duplicated: bool) -> Demand:
+    by_field = {item.spread_by_field: _limits(item) for item in constraints if item.spread_by_field}
+    return Demand(by_field.get("cluster", Limits(0, _UNLIMITED)), by_field.get("region"), replicas, duplicated)
+
+
+def select(options: Sequence[Option], wanted: Demand) -> list[Option]:
+    """The clusters to use. Raises Unplaceable when the constraints cannot be met."""
+    ordered = in_order(options)
+    return _by_cluster(ordered, wanted) if wanted.region is None else _by_region(ordered, wanted, wanted.region)
+
+
+def _limits(constraint: SpreadConstraint) -> Limits:
+    return Limits(constraint.min_groups or 0, constraint.max_groups or _UNLIMITED)
+
+
+def _by_cluster(ordered: Sequence[Option], wanted: Demand) -> list[Option]:
+    if len(ordered) < wanted.cluster.least:
+        raise _failure("the number of feasible clusters is less than spreadConstraint.MinGroups")
+    count = min(len(ordered), wanted.cluster.most)
+    chosen, rest = list(ordered[:count]), list(ordered[count:])
+    if wanted.duplicated:
+        return chosen
+    for index in range(count - 1, -1, -1):
+        if sum(option.available for option in chosen) >= wanted.replicas:
+            break
+        roomier = max(rest, key=lambda option: option.available, default=None)
+        if roomier is not None and roomier.available > chosen[index].available:
+            rest[rest.index(roomier)], chosen[index] = chosen[index], roomier
+    if sum(option.available for option in chosen) < wanted.replicas:
+        raise _failure(f"no enough resource when selecting {count} clusters")
+    return chosen
+
+
+class _Region(NamedTuple):
+    name: str
+    options: tuple[Option, ...]
+    score: int
+
+
+def _by_region(ordered: Sequence[Option], wanted: Demand, limits: Limits) -> list[Option]:
+    members: dict[str, list[Option]] = {}
+    for option in ordered:
+        if option.candidate.region:
+            members.setdefault(option.candidate.region, []).append(option)
+    if len(members) < limits.least:
+        raise _failure("the number of feasible region is less than spreadConstraint.MinGroups")
+    regions = [_Region(name, tuple(group), _score(group, wanted, limits)) for name, group in members.items()]
+    regions.sort(key=lambda region: (len(region.options), -region.score, region.name))
+    paths = [sorted(path, key=lambda region: (-region.score, region.name)) for path in _paths(regions, wanted, limits)]
+    if not paths:
+        raise _failure("the number of clusters is less than the cluster spreadConstraint.MinGroups")
+    best = _best(paths)
+    heads = [region.options[0] for region in best]
+    others = in_order(option for region in best for option in region.options[1:])
+    count = min(len(heads) + len(others), wanted.cluster.most)
+    return heads + others[: max(0, count - len(heads))]
+
+
+def _score(group: Sequence[Option], wanted: Demand, limits: Limits) -> int:
+    """How well a region can take its part. Whole numbers, as in the reference."""
+    if wanted.duplicated:
+        able = [option.score for option in group if option.available >= wanted.replicas]
+        return 1000 * len(able) + sum(able) // len(able) if able else 0
+    target = -(-wanted.replicas // max(1, limits.least))
+    least = max(wanted.cluster.least, limits.least)
+    held = scores = used = 0
+    for option in group:
+        held, scores, used = held + option.available, scores + option.score, used + 1
+        if used >= least and held >= target:
+            break
+    if held < target:
+        return 1000 * held + scores // len(group)
+    return 1000 * target + scores // used
+
+
+def _paths(regions: Sequence[_Region], wanted: Demand, limits: Limits) -> Iterator[list[_Region]]:
+    """Groups of regions with enough clusters, depth first. A group that has enough is not enlarged."""
+
+    def walk(start: int, path: list[_Region], count: int) -> Iterator[list[_Region]]:
+        if len(path) >= limits.least and path and count >= wanted.cluster.least:
+            yield list(path)
+            return
+        if len(path) == limits.most:
+            return
+        for index in range(start, len(regions)):
+            yield from walk(index + 1, [*path, regions[index]], count + len(regions[index].options))
+
+    return walk(0, [], 0)
+
+
+def _best(paths: Sequence[list[_Region]]) -> list[_Region]:
+    """The highest total score, then the most clusters, then the first found; a shorter beginning of it is as good."""
+    ranked = sorted(
+        paths,
+        key=lambda path: (-sum(region.score for region in path), -sum(len(region.options) for region in path)),
+    )
+    best = ranked[0]
+    for path in ranked[1:]:
+        if len(path) < len(best) and best[: len(path)] == path:
+            best = path
+    return best
+
+
+def _failure(message: str) -> Unplaceable:
+    return Unplaceable("SchedulerError", f"failed to select clusters: {message}")
