@@ -22,6 +22,7 @@ from gitfed.placement import divide, due, match, schedule, strategy
 from gitfed.placement.cluster import Candidate
 from gitfed.placement.identity import binding_id
 from gitfed.render import namespaces
+from gitfed.text import canonical
 
 if TYPE_CHECKING:
     from gitfed.model.declared.federation import Federation
@@ -45,6 +46,8 @@ class _Question(NamedTuple):
     observed: str
     descending: bool
     fresh: bool
+    requirements: str
+    """Digest of what one replica needs, where room decides; else "": then it does not matter."""
 
 
 @dataclass(slots=True)
@@ -133,9 +136,14 @@ def _bind_by(
     previous = decision.shares if decision else ()
     evicting = frozenset(task.from_cluster for task in decision.evictions) if decision else frozenset()
     fresh = bool(decision and due.rescheduled(decision.reschedule_triggered, decision.last_scheduled))
+    by_room = strategy.spreads(placement) or strategy.of(placement) in (
+        strategy.Strategy.DYNAMIC,
+        strategy.Strategy.AGGREGATED,
+    )
     question = _Question(
         id(placement), manifest.api_version, manifest.key.kind, replicas, is_workload, previous, evicting,
         decision.affinity_name if decision else "", divide.names_descend(uid), fresh,
+        canonical.digest(requirements) if is_workload and by_room else "",
     )  # fmt: skip
     result = binder.schedules.answers.get(question)
     if result is None:
@@ -146,6 +154,7 @@ def _bind_by(
                 kind=manifest.key.kind,
                 replicas=replicas,
                 is_workload=is_workload,
+                requirements=requirements,
                 previous=previous,
                 evicting=evicting,
                 observed_affinity=question.observed,
