@@ -83,7 +83,7 @@ def _merge_items(node: Node, live: list[Any], config: list[Any]) -> list[Any]:
 
 
 def remove(node: Node, value: Any, fields: FieldSet) -> Any:
-    """``value`` without the members of ``fields``: null where nothing is left, itself if nothing was there."""
+    """``value`` without the members of ``fields``; itself if nothing was there. What loses all parts stays, empty."""
     if not fields or not value:
         return value
     shape = typed.shape_of(node, value)
@@ -92,7 +92,7 @@ def remove(node: Node, value: Any, fields: FieldSet) -> Any:
     return _remove_members(node, value, fields) if shape == MAP else _remove_items(node, value, fields)
 
 
-def _remove_members(node: Node, value: dict[str, Any], fields: FieldSet) -> dict[str, Any] | None:
+def _remove_members(node: Node, value: dict[str, Any], fields: FieldSet) -> dict[str, Any]:
     out: dict[str, Any] | None = None
     for step, below in fields.items():
         key = step[2:]
@@ -104,12 +104,12 @@ def _remove_members(node: Node, value: dict[str, Any], fields: FieldSet) -> dict
         elif (left := remove(typed.member_node(node, key), value[key], below)) is not value[key]:
             out = dict(value) if out is None else out
             out[key] = left
-    return value if out is None else out or None
+    return value if out is None else out
 
 
-def _remove_items(node: Node, value: list[Any], fields: FieldSet) -> list[Any] | None:
+def _remove_items(node: Node, value: list[Any], fields: FieldSet) -> list[Any]:
     kept: list[Any] = []
-    inner, changed = node.value or node, False
+    inner, changed = node.value or typed.UNTYPED, False
     for step, item in zip(typed.indexed(node, value)[0], value, strict=True):
         below = fields.get(step)
         if below is not None and fieldset.is_member(below):
@@ -118,4 +118,27 @@ def _remove_items(node: Node, value: list[Any], fields: FieldSet) -> list[Any] |
         left = item if below is None else remove(inner, item, below)
         changed = changed or left is not item
         kept.append(left)
-    return (kept or None) if changed else value
+    return kept if changed else value
+
+
+def vanished(node: Node, before: Any, after: Any, fields: FieldSet) -> FieldSet:
+    """Members of ``fields`` that a removal left without a trace: ``after`` is ``before`` without some parts, and an
+    empty keyed list, or a struct of nothing but such lists, names no field any more."""
+    out: FieldSet = {}
+    if typed.shape_of(node, after) == MAP:
+        for step, below in fields.items():
+            key = step[2:]
+            if step == HERE or key not in after or after[key] is before[key]:
+                continue
+            child = typed.member_node(node, key)
+            if fieldset.is_member(below) and not typed.names_anything(child, after[key]):
+                out[step] = fieldset.EMPTY
+            elif inner := vanished(child, before[key], after[key], below):
+                out[step] = inner
+        return out
+    inner_node = node.value or typed.UNTYPED
+    items = typed.indexed(node, before)[1]
+    for step, item in zip(typed.indexed(node, after)[0], after, strict=True):
+        if step in fields and (inner := vanished(inner_node, items[step][0], item, fields[step])):
+            out[step] = inner
+    return out

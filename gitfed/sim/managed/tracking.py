@@ -144,8 +144,10 @@ def _prune(face: Face, merged: Body, managed: Managed, last: Entry) -> Body:
     if not fieldset.difference(last.fields, owned):
         return merged
     before, now = typed.with_parents(face.node, last.fields), typed.with_parents(face.node, owned)
-    result: Body = merge.remove(face.node, merged, fieldset.difference(before, now)) or {}
-    return result
+    result: Body = merge.remove(face.node, merged, fieldset.difference(before, now))
+    # Who once made a list still owns it, but an empty list that was named last time goes all the same.
+    gone = merge.vanished(face.node, merged, result, before) if result is not merged else EMPTY
+    return merge.remove(face.node, result, gone) if gone else result
 
 
 def _prune_across(face: Face, merged: Body, managed: Managed, last: Entry) -> Body:

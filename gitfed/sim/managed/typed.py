@@ -130,6 +130,17 @@ def _named(node: Node, value: Any) -> FieldSet | None:
     return out
 
 
+def names_anything(node: Node, value: Any) -> bool:
+    """Whether a member with this value names a field at all: an empty list does not, an empty map does."""
+    shape = shape_of(node, value)
+    if is_leaf(node, shape) or not value:
+        return shape != LIST or is_leaf(node, shape) or value is None
+    if shape == LIST:
+        return True
+    fields = node.fields
+    return any(key not in fields or names_anything(member_node(node, key), inner) for key, inner in value.items())
+
+
 def with_parents(node: Node, fields: FieldSet) -> FieldSet:
     """``fields`` with every declared field above a member a member too: removing the last of a struct's contents
     removes the struct."""

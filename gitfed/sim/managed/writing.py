@@ -86,7 +86,7 @@ def update(
     empty list, or one empty entry, forgets all owners; others replace the stored ones if they are understood. ``reset``
     are fields that this address can never own. Never raises: owners that cannot be followed are dropped.
     """
-    managed = _fitted(_owners(old, new, writer), writer.api_version, schema)
+    managed = _fitted(_owners(old, new, writer, schema), writer.api_version, schema)
     if old is not None and not managed:
         return entries.bare(new)
     face = Face(writer.api_version, schema, fieldset.from_paths(reset), convert)
@@ -98,11 +98,15 @@ def update(
     return entries.put(new, managed)
 
 
-def _owners(old: Body | None, new: Body, writer: Writer) -> Managed:
-    """Whose ownership a write starts from: what the request says if it is understood, else what is stored."""
+def _owners(old: Body | None, new: Body, writer: Writer, schema: Schema) -> Managed:
+    """Whose ownership a write starts from: what the request says if it is understood, else what is stored.
+
+    An empty list forgets all owners of a built-in object, but says nothing for a custom one (Kubernetes: untyped
+    objects do not tell it from none).
+    """
     stored = entries.stored_list(old)
     sent = entries.stored_list(new)
-    if writer.subresource or sent is None or sent is stored:
+    if writer.subresource or sent is None or sent is stored or (not sent and schema.custom):
         return entries.read(stored)
     if not sent or (len(sent) == 1 and not any(sent[0].values())):
         return {}

@@ -205,9 +205,11 @@ def test_what_differs_merged_in_and_what_is_gone_removed_gives_the_new_body(firs
     assert compare.compare(WIDGET, merged, new).is_empty()
 
 
-@given(SPECS, SPECS, SPECS)
-def test_pruning_in_one_version_is_pruning_across_versions(first: Body, second: Body, other: Body) -> None:
-    body = apply(apply(None, first, "one", 1), other, "two", 2)
+@given(SPECS, SPECS, SPECS, SPECS)
+def test_pruning_in_one_version_is_pruning_across_versions(made: Body, first: Body, second: Body, other: Body) -> None:
+    body = managed.update(None, widget(made), writer("maker", 0, VERSION), WIDGET)
+    body["metadata"]["uid"] = "u"
+    body = apply(apply(body, first, "one", 1), other, "two", 2)
     owners = entries.read(entries.stored_list(body))
     who = entries.identity("one", entries.APPLY, VERSION, "")
     last = owners[who] if who in owners else entries.Entry({}, VERSION)
