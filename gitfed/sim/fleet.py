@@ -58,7 +58,10 @@ class Member:
         body = self.api.create("nodes", nodes.new(name, number, labels=labels))
         now = self.cluster.world.now()
         status = nodes.status(name, number, now, cpu=spec.cpu, memory=spec.memory, pods=spec.pods)
-        self.cluster.client("kubelet").update("nodes", {**body, "status": status}, subresource="status")
+        kubelet = self.cluster.client("kubelet")
+        kubelet.update("nodes", {**body, "status": status}, subresource="status")
+        # New nodes are marked as not ready; without controllers nobody else would take the mark away.
+        kubelet.patch("nodes", "", name, {"spec": {"taints": None}})
 
     @property
     def name(self) -> str:
