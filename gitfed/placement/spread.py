@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from gitfed.model.declared.policy import SpreadConstraint
 
 _UNLIMITED = 2**31
+_MOST_STEPS = 300_000
+"""Of the search for groups of regions: ten of twenty regions are within it. Beyond, a plan would not come to an end."""
 
 
 class Limits(NamedTuple):
@@ -110,8 +112,13 @@ def _score(group: Sequence[Option], wanted: Demand, limits: Limits) -> int:
 
 def _paths(regions: Sequence[_Region], wanted: Demand, limits: Limits) -> Iterator[list[_Region]]:
     """Groups of regions with enough clusters, depth first. A group that has enough is not enlarged."""
+    steps = 0
 
     def walk(start: int, path: list[_Region], count: int) -> Iterator[list[_Region]]:
+        nonlocal steps
+        steps += 1
+        if steps > _MOST_STEPS:
+            raise _failure(f"{len(regions)} regions give too many groups to compare: set a smaller minGroups")
         if len(path) >= limits.least and path and count >= wanted.cluster.least:
             yield list(path)
             return

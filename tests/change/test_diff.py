@@ -264,6 +264,54 @@ def test_what_is_retained_is_ignored() -> None:
     assert diff.ignored_pointers(service, service) == (("spec", "clusterIP"),)
 
 
+def test_a_set_has_no_order_and_loses_only_what_is_ours() -> None:
+    desired = changed(DEPLOYMENT, "/metadata/finalizers", ["a", "b"])
+    live = changed(LIVE, "/metadata/finalizers", ["theirs", "b", "a"])
+    recorded = {"f:metadata": {"f:finalizers": {'v:"a"': {}, 'v:"b"': {}}}}
+    assert diff.diff(desired, live, owned=recorded) == ()
+    fewer = changed(desired, "/metadata/finalizers", ["a"])
+    assert pointers(diff.diff(fewer, live, owned=recorded)) == ["/metadata/finalizers"]
+    more = changed(desired, "/metadata/finalizers", ["a", "b", "c"])
+    assert pointers(diff.diff(more, live, owned=None)) == ["/metadata/finalizers"]
+
+
+def test_a_list_whose_keys_repeat_is_compared_by_position() -> None:
+    twice = [{"name": "A", "value": "1"}, {"name": "A", "value": "2"}]
+    desired = changed(DEPLOYMENT, f"{APP}/env", twice)
+    assert diff.diff(desired, changed(LIVE, f"{APP}/env", twice), owned=None) == ()
+    assert pointers(diff.diff(desired, changed(LIVE, f"{APP}/env", twice[::-1]), owned=None)) == [
+        f"{APP}/env/0/value",
+        f"{APP}/env/1/value",
+    ]
+
+
+def test_ignored_fields_may_be_missing_or_left_over() -> None:
+    ignore = (("spec", "paused"), ("metadata", "labels", "old"))
+    assert diff.diff(changed(DEPLOYMENT, "/spec/paused", True), LIVE, owned=OURS, ignore=ignore) == ()
+    assert diff.diff(DEPLOYMENT, changed(LIVE, "/metadata/labels/old", "x"), owned=OURS, ignore=ignore) == ()
+
+
+def test_text_that_is_no_quantity_is_compared_as_text() -> None:
+    desired = changed(DEPLOYMENT, f"{APP}/resources/limits/memory", "much")
+    assert pointers(diff.diff(desired, LIVE, owned=None)) == [f"{APP}/resources/limits/memory"]
+
+
+def test_what_a_cluster_fills_into_a_pod_and_a_token_is_ignored() -> None:
+    pod = {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "spec": {"nodeName": "n", "containers": [{"name": "a", "volumeMounts": []}]},
+    }
+    assert diff.ignored_pointers(pod, pod) == (("spec", "nodeName"), ("spec", "containers", "0", "volumeMounts"))
+    token = secret(type="kubernetes.io/service-account-token", data={"token": "x"})
+    assert diff.ignored_pointers(token, token) == (("data",),)
+    assert diff.ignored_pointers(secret(data={"a": "x"}), token) == ()
+
+
+def test_base64_that_cannot_be_read_is_compared_as_it_is() -> None:
+    assert diff.diff(secret(data={"a": "?"}), secret(data={"a": "?"}), owned=None) == ()
+
+
 def encoded(text: str) -> str:
     return base64.b64encode(text.encode()).decode()
 

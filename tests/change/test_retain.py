@@ -117,3 +117,23 @@ def test_a_rule_of_its_own_is_asked() -> None:
 def test_a_rule_that_fails_stops_the_write() -> None:
     with pytest.raises(retain.RetainError, match="the script failed"):
         retain.for_apply(widget(1), widget(9), Interpreter([Custom(fails=True)]))
+
+
+def test_only_an_object_with_fields_of_the_cluster_must_be_read_before_it_is_written() -> None:
+    assert retain.reads_live(deployment())
+    assert not retain.reads_live(deployment(labels={}))
+    account = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "a"}}
+    assert retain.reads_live({**account, "imagePullSecrets": [{"name": "x"}]})
+    assert not retain.reads_live(account)
+
+
+def test_a_field_inside_a_value_that_somebody_owns_as_a_whole_is_theirs() -> None:
+    annotated = deployment(3, {}, annotations={"gitfed.io/ignore-differences": "/spec/selector/app"})
+    desired = {**annotated, "spec": {"selector": {"app": "web"}}}
+    live = {
+        **desired,
+        "metadata": {**desired["metadata"], "managedFields": [manager("other", {"f:spec": {"f:selector": {}}})]},
+    }
+    sent = retain.for_apply(desired, live)
+    assert sent is not None
+    assert sent["spec"] == {"selector": {}}

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from gitfed.model.declared.cluster import Cluster
 from gitfed.model.fleet import ClusterFacts, Reach
 from gitfed.placement.cluster import Taint, candidate
+from gitfed.placement.estimate import Capacity
 
 DOCUMENT = {
     "metadata": {"name": "m1", "labels": {"env": "prod"}},
@@ -53,3 +55,32 @@ def test_a_taint_set_for_eviction_stays() -> None:
     assert candidate(None, ClusterFacts("m1", declared=document)).taints == (
         Taint("cluster.karmada.io/not-ready", "", "NoExecute"),
     )
+
+
+def test_a_declared_cluster_is_described_by_its_declaration() -> None:
+    declared = Cluster.read(
+        {
+            "apiVersion": "cluster.karmada.io/v1alpha1",
+            "kind": "Cluster",
+            "metadata": {"name": "m1", "labels": {"env": "prod"}},
+            "spec": {
+                "syncMode": "Push",
+                "provider": "acme",
+                "region": "eu",
+                "zones": ["z1", "z2"],
+                "taints": [{"key": "gpu", "effect": "NoSchedule"}],
+                "resourceModels": [
+                    {"grade": 0, "ranges": [{"name": "cpu", "min": "0", "max": "2"}]},
+                    {"grade": 1, "ranges": [{"name": "cpu", "min": "2", "max": "9223372036854775807"}]},
+                ],
+            },
+        }
+    )
+    seen = candidate(declared, ClusterFacts("m1", resource_summary={"allocatable": {}}, declared=DOCUMENT))
+    assert (seen.provider, seen.region, seen.zones) == ("acme", "eu", ("z1", "z2"))
+    assert seen.taints == (Taint("gpu", "", "NoSchedule"),)
+    assert seen.capacity == Capacity({"allocatable": {}}, {0: {"cpu": "0"}, 1: {"cpu": "2"}})
+
+
+def test_a_cluster_that_reports_no_resources_has_unknown_room() -> None:
+    assert candidate(None, ClusterFacts("m1")).capacity is None

@@ -114,6 +114,12 @@ def test_constraints_that_cannot_be_met_are_said(text: str, constraints: Any, re
     assert (caught.value.reason, caught.value.message) == ("SchedulerError", f"failed to select clusters: {message}")
 
 
+def test_a_search_without_end_is_refused() -> None:
+    many = fleet(" ".join(f"R{index}:c{index}=9" for index in range(40)))
+    with pytest.raises(Unplaceable, match="40 regions give too many groups to compare"):
+        chosen(many, by("region", 20, 30), by("cluster", 20, 30), replicas=5)
+
+
 REGIONS = fleet("A:a1=10,a2=15 B:b1=30,b2=20 C:c1=25 D:d1=1,d2=2,d3=3", "b2=4 c1=1")
 
 
