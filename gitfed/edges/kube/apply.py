@@ -228,7 +228,9 @@ async def _delete(target: Target, change: Change, resource: Resource) -> ApplyRe
         answer = await target.session.request(
             "DELETE", resource.path(change.key.namespace, change.key.name), body=options, timeout=60.0
         )
-    except errors.ObjectNotFound:
+    except errors.ObjectNotFound as error:
+        if not translate.is_gone(error):
+            raise
         _tell(target, change.key, live.uid, None)
         return ApplyResult(change.cluster, change.key, "deleted", "was gone already", Health.NOT_FOUND)
     except errors.ObjectConflict as error:
@@ -257,7 +259,9 @@ async def _replace(target: Target, change: Change, resource: Resource, body: Bod
     for pause in target.gone_after:
         try:
             left = await _read(target, change, resource)
-        except errors.ObjectNotFound:
+        except errors.ObjectNotFound as error:
+            if not translate.is_gone(error):
+                raise
             break
         if change.live is None or left["metadata"]["uid"] != change.live.uid:
             return _failed(change, "another object has its name now", retry=True)

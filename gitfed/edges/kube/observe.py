@@ -30,8 +30,10 @@ from gitfed.edges.kube.sightings import Assessment as Assessment
 from gitfed.model.base import Body, ClusterName, Kind, ObjectKey
 from gitfed.model.fleet import ClusterLive, LiveObject
 
-_UNSERVED = 60.0
-"""Seconds until a kind that the cluster does not serve is looked for again; `wake` cuts it short."""
+_UNSERVED = (0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 60.0)
+"""Seconds until a kind that the cluster does not serve is looked for again. An event of a definition cuts it short and
+begins anew: a server says "established" a moment before it serves."""
+_SERVING = (Kind("apiextensions.k8s.io", "CustomResourceDefinition"), Kind("apiregistration.k8s.io", "APIService"))
 _NOT_YET = "not read yet"
 _UNWANTED = "-"
 
@@ -60,6 +62,8 @@ class Observer:
         self._sightings = Sightings(session.cluster, owned, assess, changed)
         self._wanted: dict[Kind, str | None] = {}
         self._wants = asyncio.Event()
+        self._dropped: set[Kind] = set()
+        """No longer wanted at some time since `run` last looked: to be followed anew if it is wanted again."""
         self._wake = reflect.Wake()
         self._unread: dict[Kind, str] = {}
         self._settled = asyncio.Event()
@@ -109,6 +113,7 @@ class Observer:
         for kind in set(self._wanted) - set(chosen):
             self._unread.pop(kind, None)
             self._sightings.forget(kind)
+            self._dropped.add(kind)
         self._wanted = chosen
         self._wants.set()
         self._note_settled()
@@ -151,9 +156,10 @@ class Observer:
                 while True:
                     self._wants.clear()
                     for kind, (version, task) in list(following.items()):
-                        if self._wanted.get(kind, _UNWANTED) != version:
+                        if kind in self._dropped or self._wanted.get(kind, _UNWANTED) != version:
                             task.cancel()
                             del following[kind]
+                    self._dropped.clear()
                     for kind, wanted in self._wanted.items():
                         if kind not in following:
                             following[kind] = (wanted, group.create_task(self._follow(kind, wanted)))
@@ -170,29 +176,43 @@ class Observer:
             except errors.ObjectNotFound as error:
                 # No server lacks ConfigMaps: something else answers at this address.
                 _log.warning("cannot follow the inventory", extra={"cluster": self.cluster, "error": str(error)})
-                await self._wake.pause(_UNSERVED)
+                await self._wake.pause(_UNSERVED[-1])
 
     async def _follow(self, kind: Kind, api_version: str | None) -> None:
         failures = 0
         while True:
             try:
                 resource = await self._discovery.resource(kind, api_version)
-                failures = 0
                 followed = _Followed(self, kind, resource)
                 selector = f"{FEDERATION}={self._inventory.federation}"
-                await reflect.follow(
-                    self._session, resource.path(), selector, followed, wake=self._wake, backoff=self._backoff
-                )
-            except (errors.KindUnknown, errors.ObjectNotFound):
+                try:
+                    await reflect.follow(
+                        self._session, resource.path(), selector, followed, wake=self._wake, backoff=self._backoff
+                    )
+                except errors.ObjectNotFound as error:
+                    failures = 0 if followed.was_listed else failures
+                    await self._still_served(kind, api_version, error)
+            except errors.KindUnknown:
                 # Discovery is complete and says so: there are no objects of a kind that is not served.
                 for live in self._sightings.of_kind(kind):
                     self._sightings.remove(live.key)
                 self._read(kind)
-                await self._wake.pause(_UNSERVED)
+                failures += 1
+                if await self._wake.pause(reflect.delay(_UNSERVED, failures)):
+                    failures = 0
             except errors.ClusterError as error:
                 failures += 1
                 self._not_read(kind, translate.said(error))
                 await self._wake.pause(reflect.delay(self._backoff, failures))
+
+    async def _still_served(self, kind: Kind, api_version: str | None, error: errors.ObjectNotFound) -> None:
+        """A path that was served is 404. Only discovery can tell a deleted definition from a proxy that lost its way.
+
+        Returns when discovery does not know the kind any more; raises ClusterFailed when it does.
+        """
+        await self._discovery.refresh()
+        if self._discovery.known(kind, api_version) is not None:
+            raise errors.ClusterFailed(error.message, cluster=self.cluster, status=404) from error
 
     def _read(self, kind: Kind) -> None:
         if self._unread.pop(kind, None) is not None:
@@ -278,24 +298,32 @@ class Observer:
         body: Body | None
         try:
             body = await self._session.json("GET", resource.path(key.namespace, key.name))
-        except errors.ObjectNotFound:
+        except errors.ObjectNotFound as error:
+            if not translate.is_gone(error):
+                raise
             body = None
         self._sightings.looked(key, body, moment, keep_body=keep_body)
         return self._sightings.seen(key)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Followed:
     """One kind's `reflect.Follower`."""
 
     observer: Observer
     kind: Kind
     resource: Resource
+    was_listed: bool = False
 
     def listed(self, items: list[Body], version: str) -> None:
+        self.was_listed = True
         self.observer._listed(self.kind, self.resource, {self._key(body): body for body in items})
 
     def event(self, kind: str, body: Body) -> None:
+        if self.kind not in self.observer._wanted:
+            return  # it was dropped a moment ago; `run` is about to end this
+        if self.kind in _SERVING:
+            self.observer.wake()  # kinds that were not served may be now
         key = self._key(body)
         if kind == "DELETED":
             self.observer._deleted(key, self.resource, body)

@@ -63,12 +63,14 @@ class Wake:
         self._event.set()
         self._event = asyncio.Event()
 
-    async def pause(self, seconds: float) -> None:
+    async def pause(self, seconds: float) -> bool:
+        """Wait so long at most; whether it was cut short."""
         try:
             async with asyncio.timeout(seconds):
                 await self._event.wait()
         except TimeoutError:
-            pass
+            return False
+        return True
 
 
 async def follow(

@@ -96,6 +96,11 @@ def said(error: errors.GitfedError) -> str:
     return error.message.removeprefix(f"cluster {cluster}: ") if cluster else error.message
 
 
+def is_gone(error: errors.ObjectNotFound) -> bool:
+    """Whether an API server said that the object is not there. A proxy that lost its way answers 404 as well."""
+    return error.reason == "NotFound"
+
+
 def shorten(text: str) -> str:
     """Both ends stay: what it is about, and (after the quoted value) what is wrong with it."""
     text = text.strip()

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from gitfed.edges.kube import apply, observe
+from gitfed.edges.kube import apply, observe, translate
 from gitfed.edges.kube.discovery import Discovery
 from gitfed.edges.kube.inventory import Inventory
 from gitfed.edges.kube.session import Answer, Session
@@ -299,6 +299,76 @@ async def test_a_kind_that_is_not_served_has_no_objects_and_is_not_unread(place:
     async with seeing(place, nope) as seen:
         assert seen.observer.live().unread == frozenset()
         assert dict(seen.observer.objects()) == {}
+
+
+async def test_a_crash_between_any_two_steps_leaves_the_object_ours(place: Place) -> None:
+    body = labelled(place, "a", {"k": "rendered"})
+    key = key_of(body)
+    async with seeing(place) as before:  # the entry is written, then nothing more
+        await before.inventory.raise_term(1)
+        await before.inventory.record([entry(key)])
+    async with seeing(place) as seen:
+        live = seen.observer.get(key)
+        assert live is not None
+        assert (live.uid, live.entry) == ("", entry(key))
+        # Now the object as well, and not its uid.
+        target = dataclasses.replace(place.target(), federation=seen.inventory.federation)
+        made = await apply.carry_out(target, create(body))
+    async with seeing(place) as seen:
+        live = seen.observer.get(key)
+        assert live is not None
+        assert (live.uid, live.ours) == (made.details["uid"], True)
+
+
+async def test_a_404_that_discovery_does_not_confirm_removes_nothing(place: Place) -> None:
+    body = labelled(place, "a", {"k": "rendered"})
+    await own(place, body)
+
+    class LosesItsWay(Requests):
+        lost = False
+
+        async def request(self, method: str, path: str, **options: Any) -> Answer:
+            if self.lost and path == "/api/v1/configmaps":
+                raise translate.failure("m1", 404, b"default backend - 404")
+            return await super().request(method, path, **options)
+
+    async with cable(place.session.connection.server) as between:
+        session = LosesItsWay("m1", dataclasses.replace(place.session.connection, server=between.url))
+        async with seeing(place, session=session) as seen:
+            seen.observer.want([SECRET])
+            session.lost = True
+            seen.observer.want([SECRET, CONFIG_MAP])
+            await seen.until(lambda: "default backend - 404" in seen.observer.live().error)
+            assert seen.observer.live().unread == {CONFIG_MAP}
+            session.lost = False
+            seen.observer.wake()
+            await seen.until(lambda: not seen.observer.live().unread)
+            assert seen.observer.objects()[key_of(body)].ours
+
+
+async def test_a_kind_is_followed_as_soon_as_its_definition_is_served(place: Place) -> None:
+    group = f"{place.namespace}.example.com"
+    federation = f"{FEDERATION}-{place.namespace}"
+    definition = {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": f"widgets.{group}", "labels": {"gitfed.io/federation": federation}},
+        "spec": {
+            "group": group,
+            "scope": "Namespaced",
+            "names": {"plural": "widgets", "singular": "widget", "kind": "Widget", "listKind": "WidgetList"},
+            "versions": [
+                {"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": {"type": "object"}}}
+            ],
+        },
+    }
+    widget = {**labelled(place, "w", {}), "apiVersion": f"{group}/v1", "kind": "Widget"}
+    del widget["data"]
+    async with seeing(place, Kind("apiextensions.k8s.io", "CustomResourceDefinition"), Kind(group, "Widget")) as seen:
+        target = dataclasses.replace(place.target(), federation=federation)
+        assert (await apply.carry_out(target, create(definition))).outcome == "created"
+        assert (await apply.carry_out(target, create(widget))).outcome == "created"
+        await seen.until(lambda: key_of(widget) in seen.observer.objects())
 
 
 async def test_looking_at_one_object_brings_its_body(place: Place) -> None:
