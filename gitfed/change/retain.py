@@ -48,6 +48,13 @@ def for_apply(desired: Body, observed: Body, interpreter: Interpreter | None = N
     return None if merged is desired else merged
 
 
+def reads_live(desired: Body) -> bool:
+    """Whether what is to be sent depends on the object as it is: then it must be read before it is written."""
+    if desired.get("kind") == "ServiceAccount" and desired.get("imagePullSecrets"):
+        return True
+    return bool(diff.ignored_pointers(desired, desired))
+
+
 def _pull_secrets(body: Body, observed: Body) -> Body:
     """A ServiceAccount's `imagePullSecrets` are one value for the server: to keep those of others, send them too."""
     if body.get("kind") != "ServiceAccount" or not body.get("imagePullSecrets"):

@@ -6,6 +6,7 @@ By kind alone, whatever the group: a Job of another group has the same generated
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
+
 from gitfed.model.base import Body
 
 _METADATA = frozenset(

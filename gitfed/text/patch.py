@@ -33,9 +33,7 @@ class Operation:
 
 def read(operations: Iterable[Mapping[str, Any]]) -> tuple[Operation, ...]:
     """Operations from their JSON form."""
-    return tuple(
-        Operation(item["op"], item["path"], item.get("value"), item.get("from", "")) for item in operations
-    )
+    return tuple(Operation(item["op"], item["path"], item.get("value"), item.get("from", "")) for item in operations)
 
 
 def apply(document: Any, operations: Iterable[Operation], *, negative: bool = False) -> Any:
