@@ -63,13 +63,12 @@ def _data_source(source: Body | None, path: str) -> Errors:
 
 
 def _two_sources(spec: Body, path: str) -> Errors:
+    # The server quotes the path of the field where the value belongs, and paths print as empty objects.
     source, reference = spec.get("dataSource"), spec.get("dataSourceRef")
     if source is None or reference is None:
         return []
     if reference.get("namespace"):
-        return fields.invalid(
-            path, f"{path}.dataSource", "may not be specified when dataSourceRef.namespace is specified"
-        )
+        return fields.invalid(path, {}, "may not be specified when dataSourceRef.namespace is specified")
     if any(source.get(key) != reference.get(key) for key in ("apiGroup", "kind", "name")):
-        return fields.invalid(path, f"{path}.dataSource", "must match dataSourceRef")
+        return fields.invalid(path, {}, "must match dataSourceRef")
     return []

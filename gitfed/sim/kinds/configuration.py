@@ -59,6 +59,7 @@ CONFIG_MAP: Final = Kind(
     kind="ConfigMap",
     plural="configmaps",
     short_names=("cm",),
+    default=lambda body: _no_nulls(_no_nulls(body, "data"), "binaryData"),
     validate=_validate_config_map,
     validate_update=lambda new, old: _immutable(new, old, "data", "binaryData"),
     update_first=True,
@@ -67,8 +68,16 @@ CONFIG_MAP: Final = Kind(
 )
 
 
+def _no_nulls(body: Body, key: str) -> Body:
+    """Bytes that are null are no bytes."""
+    data = fields.obj(body, key)
+    if None not in data.values():
+        return body
+    return {**body, key: {name: "" if value is None else value for name, value in data.items()}}
+
+
 def _default_secret(body: Body) -> Body:
-    plain = body.get("stringData")
+    body, plain = _no_nulls(body, "data"), body.get("stringData")
     if plain:
         encoded = {key: base64.b64encode((value or "").encode()).decode() for key, value in plain.items()}
         body = {**body, "data": {**fields.obj(body, "data"), **encoded}}

@@ -29,10 +29,10 @@ def _syntax(text: str, at: int) -> str:
     literal = _LITERALS.get(text[at])
     if literal:
         for offset, wanted in enumerate(literal[1:], 1):
-            if at + offset >= len(text):
-                return "unexpected end of JSON input"
-            if text[at + offset] != wanted:
-                got = _shown(text[at + offset])
+            # Go's scanner reads one space beyond the end.
+            met = text[at + offset : at + offset + 1] or " "
+            if met != wanted:
+                got = _shown(met)
                 return f"invalid character {got} in literal {literal} (expecting {_shown(wanted)})"
     before = text[:at].rstrip()[-1:]
     where = {

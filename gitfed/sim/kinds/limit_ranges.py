@@ -159,21 +159,27 @@ def _filled(container: Body, requests: Body, limits: Body, prefix: str, notes: l
 
 
 def complaints(resource: str, body: Body, ranges: Iterable[Body]) -> list[str]:
-    """Why the ranges do not admit a Pod (`pods`) or claim (`persistentvolumeclaims`); texts of a 403."""
-    found: list[str] = []
+    """Why the first range that refuses a Pod (`pods`) or claim (`persistentvolumeclaims`) does; texts of a 403."""
     for one in ranges:
-        for limit in fields.items(one, "spec", "limits"):
-            kind = limit.get("type")
-            if resource == "pods" and kind == "Container":
-                spec = fields.obj(body, "spec")
-                for container in (*fields.items(spec, "containers"), *fields.items(spec, "initContainers")):
-                    found += _bounds(limit, "Container", fields.obj(container, "resources"))
-            elif resource == "pods" and kind == "Pod":
-                spec = fields.obj(body, "spec")
-                total = {side: resources.of_pod_in_all(spec, side) for side in ("requests", "limits")}
-                found += _bounds(limit, "Pod", total)
-            elif resource == "persistentvolumeclaims" and kind == "PersistentVolumeClaim":
-                found += _claim_bounds(limit, fields.obj(body, "spec", "resources"))
+        if found := _complaints(resource, body, one):
+            return list(dict.fromkeys(found))
+    return []
+
+
+def _complaints(resource: str, body: Body, one: Body) -> list[str]:
+    found: list[str] = []
+    for limit in fields.items(one, "spec", "limits"):
+        kind = limit.get("type")
+        if resource == "pods" and kind == "Container":
+            spec = fields.obj(body, "spec")
+            for container in (*fields.items(spec, "containers"), *fields.items(spec, "initContainers")):
+                found += _bounds(limit, "Container", fields.obj(container, "resources"))
+        elif resource == "pods" and kind == "Pod":
+            spec = fields.obj(body, "spec")
+            total = {side: resources.of_pod_in_all(spec, side) for side in ("requests", "limits")}
+            found += _bounds(limit, "Pod", total)
+        elif resource == "persistentvolumeclaims" and kind == "PersistentVolumeClaim":
+            found += _claim_bounds(limit, fields.obj(body, "spec", "resources"))
     return found
 
 

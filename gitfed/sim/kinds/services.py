@@ -27,6 +27,7 @@ from gitfed.sim.kinds.service_addresses import has_node_ports, is_headless, need
 
 _TYPES: Final = ("ClusterIP", "ExternalName", "LoadBalancer", "NodePort")
 _LB_ONLY: Final = "may only be used when `type` is 'LoadBalancer'"
+_HINTS: Final = "service.kubernetes.io/topology-aware-hints"
 _SOURCE_RANGES: Final = "service.beta.kubernetes.io/load-balancer-source-ranges"
 
 
@@ -334,14 +335,54 @@ def _fixed_families(spec: Body, before: Body) -> Errors:
 
 def _warnings(body: Body, old: Body | None) -> list[str]:
     spec = fields.obj(body, "spec")
-    if not is_headless(spec):
-        return []
-    found = [
-        f"spec.{key} is ignored for headless services" for key in ("loadBalancerIP", "externalIPs") if spec.get(key)
-    ]
-    if spec.get("sessionAffinity") != "None":
-        found.append("spec.SessionAffinity is ignored for headless services")
+    found: list[str] = []
+    if _HINTS in fields.obj(body, "metadata", "annotations"):
+        found.append(f"annotation {_HINTS} is deprecated, please use service.kubernetes.io/topology-mode instead")
+    external, headless = spec.get("type") == "ExternalName", spec.get("type") == "ClusterIP" and is_headless(spec)
+    if headless:
+        ignored = [key for key in ("loadBalancerIP", "externalIPs") if spec.get(key)]
+        ignored += [] if spec.get("sessionAffinity") == "None" else ["SessionAffinity"]
+        found += [f"spec.{key} is ignored for headless services" for key in ignored]
+    elif spec.get("externalIPs") and not external:
+        found.append("spec.externalIPs is deprecated and may no longer be implemented in some clusters")
+    if external and spec.get("externalIPs"):
+        found.append('spec.externalIPs is ignored when spec.type is "ExternalName"')
+    if not external and spec.get("externalName"):
+        found.append('spec.externalName is ignored when spec.type is not "ExternalName"')
+    if spec.get("trafficDistribution") == "PreferClose":
+        found.append('spec.trafficDistribution: "PreferClose" is deprecated; use "PreferSameZone"')
     return found
+
+
+def _validate_status(new: Body, old: Body) -> Errors:
+    """Kubernetes: ValidateLoadBalancerStatus."""
+    path = "status.loadBalancer.ingress"
+    given = fields.items(new, "status", "loadBalancer", "ingress")
+    if given and fields.obj(new, "spec").get("type") != "LoadBalancer":
+        return fields.forbidden(path, "may only be used when `spec.type` is 'LoadBalancer'")
+    known = {one.get("ip") for one in fields.items(old, "status", "loadBalancer", "ingress")}
+    errors: Errors = []
+    for at, one in enumerate(given):
+        address, mode = fields.text(one, "ip"), one.get("ipMode")
+        errors += pod_spec.ip(address, f"{path}[{at}].ip") if address and address not in known else []
+        if mode is None:
+            text = "must be specified when `ip` is set"
+            errors += fields.required(f"{path}[{at}].ipMode", text) if address else []
+        elif not address:
+            errors += fields.forbidden(f"{path}[{at}].ipMode", "may not be specified when `ip` is not set")
+        elif mode not in ("Proxy", "VIP"):
+            errors += fields.unsupported(f"{path}[{at}].ipMode", mode, "Proxy", "VIP")
+        errors += _host(fields.text(one, "hostname"), f"{path}[{at}].hostname")
+    return errors
+
+
+def _host(name: str, path: str) -> Errors:
+    if not name:
+        return []
+    errors = fields.invalid(path, name, *formats.dns_subdomain(name))
+    if not pod_spec.ip(name, path):
+        errors += fields.invalid(path, name, "must be a DNS name, not an IP address")
+    return errors
 
 
 def _external(body: Body) -> str:
@@ -398,6 +439,7 @@ SERVICE: Final = Kind(
     validate=_validate,
     validate_update=_validate_update,
     update_first=True,
+    validate_status=_validate_status,
     warnings=_warnings,
     delete_returns_object=True,
     field_labels={

@@ -9,6 +9,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any, Final
 
+from gitfed.sim import status
 from gitfed.sim.kind import Body, Context, Kind, Subresource
 from gitfed.sim.kinds import (
     claims,
@@ -60,8 +61,33 @@ def _default_claim_status(found: Body) -> Body:
     return found
 
 
+def _class_of(claim: Body) -> str:
+    old_name = fields.obj(claim, "metadata", "annotations").get(_OLD_CLASS)
+    return str(old_name or fields.text(fields.obj(claim, "spec"), "storageClassName"))
+
+
+def _may_grow(body: Body, old: Body, ctx: Context) -> None:
+    """Refuses to enlarge what nothing could enlarge. Kubernetes: the PersistentVolumeClaimResize plugin."""
+    size, was = (fields.obj(one, "spec", "resources", "requests").get("storage", "0") for one in (body, old))
+    if resources.value(size) <= resources.value(was):
+        return
+    name = table.name(body)
+    if fields.obj(old, "status").get("phase") != "Bound":
+        text = "Only bound persistent volume claims can be expanded"
+        raise status.forbidden("", "persistentvolumeclaims", name, text)
+    group = _class_of(body)
+    found = ctx.lookup.get("storageclasses.storage.k8s.io", "", group) if group == _class_of(old) else None
+    if not group or found is None or not found.get("allowVolumeExpansion"):
+        text = (
+            "only dynamically provisioned pvc can be resized and the storageclass that provisions the pvc must support"
+            " resize"
+        )
+        raise status.forbidden("", "persistentvolumeclaims", name, text)
+
+
 def _admit_claim(body: Body, old: Body | None, ctx: Context) -> Body:
     if old is not None:
+        _may_grow(body, old, ctx)
         return body
     body = _held(body, "kubernetes.io/pvc-protection")
     spec = fields.obj(body, "spec")
@@ -257,8 +283,8 @@ def _validate_volume(body: Body) -> Errors:
         errors += [] if mode in choices else fields.unsupported("spec.accessModes", mode, *choices)
     capacity = fields.obj(spec, "capacity")
     errors += [] if capacity else fields.required("spec.capacity")
-    if capacity and set(capacity) != {"storage"}:
-        errors += fields.unsupported("spec.capacity", dict(sorted(capacity.items())), "storage")
+    if set(capacity) != {"storage"}:
+        errors += fields.unsupported("spec.capacity", dict(sorted(capacity.items())) or None, "storage")
     for name, value in sorted(capacity.items()):
         errors += resource_rules.amount(name, value, f"spec.capacity[{name}]")
         if resources.value(value) <= 0:
