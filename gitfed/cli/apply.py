@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 import getpass
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import click
 
-from gitfed.cli import exits, load, options, plain, plan_json, plan_text, planfile, structured, table, words
+from gitfed.cli import exits, load, names, options, plain, plan_json, plan_text, planfile, structured, table, words
 from gitfed.cli.plan import codes
 from gitfed.cli.plan import show as show_plan
 from gitfed.errors import InputError, UsageError
@@ -84,9 +85,7 @@ def command(
     if inputs.worktree:
         raise UsageError("only commits are applied", hint="--worktree is for plan and diff")
     if reviewed is not None or dry_run is not None:
-        session = load.Session(
-            options.Inputs(repo=inputs.repo, rev=_rev(reviewed, inputs), live=True, now=inputs.now), credentials
-        )
+        session = load.Session(replace(inputs, live=True), credentials)
         fleet = session.fleet()
         past = session.decisions(fleet)
         plan = session.plan(fleet, past)
@@ -97,17 +96,7 @@ def command(
         if dry_run == "client":
             show_plan(plan_text.view(plan, past), output)
             return exits.first([load.tell(plan.problems), *codes(plan)])
-        confirm = confirm or plan.digest
     return _carry_out(inputs, credentials, data_dir, wait=wait, timeout=timeout, confirm=confirm, output=output)
-
-
-def _rev(reviewed: Path | None, inputs: options.Inputs) -> str:
-    if reviewed is None:
-        return inputs.rev
-    saved = planfile.read(reviewed)
-    if inputs.rev:
-        raise UsageError("the plan file names its commit", hint="leave out --rev")
-    return saved.commit
 
 
 def _check(reviewed: Path, plan: Plan) -> None:
@@ -130,8 +119,6 @@ def _carry_out(
     confirm: str,
     output: options.Output,
 ) -> int:
-    from dataclasses import replace
-
     from gitfed.daemon import wiring
 
     load.log_plainly()
@@ -148,7 +135,9 @@ def _carry_out(
     finally:
         progress.end()
     if output.format == "text":
-        _print(done, progress, output)
+        _print(done, progress, output, wait=wait)
+        if confirm and done.plan.digest != confirm:
+            load.note(f"--confirm {confirm[:12]} names another plan than this one, {done.plan.digest[:12]}")
     else:
         structured.echo(_document(done, progress), output.format)
     load.tell(problem for problem in done.plan.problems if problem.severity is Severity.ERROR)
@@ -194,19 +183,22 @@ class Progress:
             click.echo("\r" + " " * self._width + "\r", nl=False, err=True)
 
 
-def _print(done: Any, progress: Progress, output: options.Output) -> None:
+def _print(done: Any, progress: Progress, output: options.Output, *, wait: bool) -> None:
     if not output.quiet and progress.outcomes:
-        names = sorted({name for counts in progress.outcomes.values() for name in counts})
-        rows = [["CLUSTER", *names]]
-        rows += [[name, *(str(counts[one]) for one in names)] for name, counts in sorted(progress.outcomes.items())]
+        outcomes = sorted({name for counts in progress.outcomes.values() for name in counts})
+        rows = [["CLUSTER", *outcomes]]
+        rows += [[name, *(str(counts[one]) for one in outcomes)] for name, counts in sorted(progress.outcomes.items())]
         for line in table.lines(rows):
             click.echo(line)
     for line in plan_text.gates([gate for gate in done.plan.gates if gate.held], output.paint):
         click.echo(line, color=True)
         click.echo(f"To let it through: gitfed apply --confirm {done.plan.digest}", err=True)
-    for title, found in (("failed", done.failures), ("unreachable", done.unreachable), ("not healthy", done.unhealthy)):
+    unhealthy = done.unhealthy if wait else ()
+    for title, found in (("failed", done.failures), ("unreachable", done.unreachable), ("not healthy", unhealthy)):
         for text in found:
             click.echo(f"{title}: {plain.clean(text)}", err=True)
+    if done.unhealthy and not wait:
+        load.note(f"{words.count(len(done.unhealthy), 'object')} not healthy yet: gitfed get works --live")
     count = sum(number for counts in progress.outcomes.values() for number in counts.values())
     what = "Applied" if done.settled else "Not finished in time:"
     click.echo(f"{what} {words.commit(done.plan.commit)}: {words.count(count, 'write')}.")
@@ -225,15 +217,23 @@ def _document(done: Any, progress: Progress) -> dict[str, Any]:
 
 
 def _on_servers(session: load.Session, plan: Plan, output: options.Output) -> int:
-    from gitfed.daemon import wiring
+    from gitfed.cli import server_check
 
-    check = getattr(wiring, "check_on_servers", None)
-    if check is None:
-        raise UsageError("--dry-run=server is not available in this version", hint="--dry-run=client")
-    results = asyncio.run(check(session.repo, plan, load.wiring_options(session.given, session.credentials)))
-    rows = [["CLUSTER", "OBJECT", "OUTCOME", "MESSAGE"]]
-    rows += [[result.cluster, str(result.key), result.outcome, result.message] for result in results]
-    for line in table.lines(rows):
-        click.echo(line)
-    failed = any(result.outcome == "failed" for result in results)
-    return exits.first([load.code(plan.problems), *codes(plan), exits.UNHEALTHY if failed else exits.OK])
+    settings = load.wiring_options(session.given, session.credentials)
+    results = asyncio.run(server_check.run(session.repo, plan, settings))
+    if output.format == "text":
+        rows = [["CLUSTER", "OBJECT", "OUTCOME", "MESSAGE"]]
+        rows += [[result.cluster, names.shown(result.key), result.outcome, result.message] for result in results]
+        for line in table.lines(rows) if results and not output.quiet else ():
+            click.echo(line)
+        failed = sum(1 for result in results if result.outcome == "failed")
+        click.echo(f"Checked {words.count(len(results), 'change')}, {failed} refused; nothing was written.")
+    else:
+        outcomes = [
+            {"cluster": result.cluster, "object": str(result.key), "outcome": result.outcome, "message": result.message}
+            for result in results
+        ]
+        structured.echo({"schema": "gitfed.io/checked/v1", "digest": plan.digest, "results": outcomes}, output.format)
+    load.tell(problem for problem in plan.problems if problem.severity is Severity.ERROR)
+    failing = exits.UNHEALTHY if any(result.outcome == "failed" for result in results) else exits.OK
+    return exits.first([load.code(plan.problems), *codes(plan), failing])

@@ -82,7 +82,7 @@ class _Demo:
     paint: plain.Paint
     quiet: bool = False
     files: dict[str, bytes] = field(default_factory=dict)
-    clusters: Mapping[str, Any] = field(default_factory=dict)
+    fleet: Any = None
     failed: list[str] = field(default_factory=list)
     checked: int = 0
     head: Commit | None = None
@@ -93,6 +93,7 @@ class _Demo:
         """The whole demonstration; the exit code."""
         from gitfed.daemon import inputs, logs, wiring
         from gitfed.hub import serve
+        from gitfed.sim.fleet import ClusterSpec, Fleet
 
         log = (self.place / "daemon.log").open("w", encoding="utf-8")
         logs.set_up("text", "info", log)
@@ -100,9 +101,12 @@ class _Demo:
         bare = self.place / "fleet.git"
         self.repository = git.Repository.create(bare)
         self.push(self.files, "A fleet")
-        names = sorted(inputs.read(inputs.open_repository(str(bare))).repo.clusters)
-        fleet = await simulated.start(names)
-        self.clusters = {cluster.name: cluster for cluster in fleet}
+        declared = inputs.read(inputs.open_repository(str(bare))).repo.clusters
+        names = sorted(declared)
+        fleet = self.fleet = Fleet(
+            ClusterSpec(name=name, region=declared[name].spec.region, zones=declared[name].spec.zones) for name in names
+        )
+        await fleet.start()
         kubeconfig = self.place / "kubeconfig"
         simulated.write_kubeconfig(kubeconfig, fleet)
         ready: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
@@ -127,7 +131,7 @@ class _Demo:
         finally:
             daemon.cancel()
             await asyncio.gather(daemon, return_exceptions=True)
-            await simulated.stop(fleet)
+            await fleet.stop()
             log.close()
         return exits.UNHEALTHY if self.failed else exits.OK
 
@@ -135,6 +139,7 @@ class _Demo:
         await self.first_rollout()
         await self.a_push()
         await self.a_hand()
+        await self.an_absence()
         await self.a_slip()
 
     async def first_rollout(self) -> None:
@@ -170,10 +175,23 @@ class _Demo:
     async def a_hand(self) -> None:
         self.say("Somebody scales web by hand, in one cluster", head=True)
         name, wanted = max(self.replicas("web").items(), key=lambda item: item[1])
-        self.clusters[name].client("somebody").patch("deployments.apps", "shop", "web", {"spec": {"replicas": 1}})
+        self.fleet[name].cluster.client("somebody").patch("deployments.apps", "shop", "web", {"spec": {"replicas": 1}})
         self.say(f"{name}: {wanted} → 1")
         repaired = await self.until(lambda: self.replicas("web").get(name) == wanted)
         self.check(f"the daemon sets it back to {wanted}", repaired, str(self.replicas("web")))
+
+    async def an_absence(self) -> None:
+        away = max(self.replicas("web"))
+        self.say(f"{away} stops answering, and somebody pushes", head=True)
+        await self.fleet[away].faults.down()
+        text = self.files[_WEB].decode()
+        self.push({_WEB: re.sub(r"(?m)^( *image: \S+:)\S+$", r"\g<1>2.1.0", text, count=1).encode()}, "2.1.0")
+        others = [name for name in self.replicas("web") if name != away]
+        rolled = await self.until(lambda: all(self.image(name).endswith(":2.1.0") for name in others))
+        self.check(f"{words.some(others)} get it at once", rolled)
+        self.check(f"{away} keeps what it has", not self.image(away).endswith(":2.1.0"))
+        await self.fleet[away].faults.up()
+        self.check(f"{away} is back, and catches up", await self.until(lambda: self.image(away).endswith(":2.1.0")))
 
     async def a_slip(self) -> None:
         self.say("Somebody pushes a file that is no YAML", head=True)
@@ -223,20 +241,25 @@ class _Demo:
         from gitfed.model.base import key_of
 
         key = key_of(body)
-        kind = self.clusters[cluster].world.registry.named(body["apiVersion"], key.kind)
+        kind = self.fleet[cluster].cluster.world.registry.named(body["apiVersion"], key.kind)
         if kind is None:
             return None
         resource = f"{kind.plural}.{kind.group}" if kind.group else kind.plural
-        return self.clusters[cluster].api.find(resource, key.namespace, key.name)
+        return self.fleet[cluster].api.find(resource, key.namespace, key.name)
 
     def replicas(self, name: str) -> dict[str, int]:
         """Replicas of a Deployment of the shop by cluster, as the clusters have it."""
         found = {}
-        for cluster in sorted(self.clusters):
-            body = self.clusters[cluster].api.find("deployments.apps", "shop", name)
+        for member in self.fleet:
+            body = member.api.find("deployments.apps", "shop", name)
             if body is not None:
-                found[cluster] = int(body["spec"]["replicas"])
+                found[member.name] = int(body["spec"]["replicas"])
         return found
+
+    def image(self, cluster: str) -> str:
+        """What web runs in one cluster."""
+        body = self.fleet[cluster].api.get("deployments.apps", "shop", "web")
+        return str(body["spec"]["template"]["spec"]["containers"][0]["image"])
 
     def check(self, sentence: str, passed: bool, details: str = "") -> None:
         self.checked += 1

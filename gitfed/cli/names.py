@@ -131,3 +131,8 @@ def offered(key: ObjectKey) -> tuple[str, ...]:
     return tuple(
         f"{word}/{where}" for word in (key.kind.lower(), *_KINDS.get((key.group, key.kind), ("", ""))[1].split())
     )
+
+
+def short_forms() -> dict[tuple[str, str], str]:
+    """Kinds that are shown by another word than their own, for the reference page."""
+    return {known: shown for known, (shown, _) in _KINDS.items() if shown != known[1]}

@@ -6,13 +6,17 @@ import asyncio
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import click
 
 from gitfed.cli import lasting, load, options, words
 from gitfed.edges import files
 from gitfed.errors import UsageError
+from gitfed.text import quantity, yaml
+
+if TYPE_CHECKING:
+    from gitfed.sim.fleet import ClusterSpec, Fleet
 
 _NAME = re.compile(r"[a-z0-9]([-a-z0-9]{0,46}[a-z0-9])?")
 
@@ -50,6 +54,19 @@ def command() -> None:
     help="Write a kubeconfig there: one context per cluster, the first is current.",
 )
 @options.option(
+    "--nodes",
+    shared=False,
+    type=click.IntRange(0, 1000),
+    default=3,
+    show_default=True,
+    metavar="N",
+    help="Nodes of each cluster.",
+)
+@options.option("--cpu", shared=False, default="4", show_default=True, metavar="QUANTITY", help="CPU of each node.")
+@options.option(
+    "--memory", shared=False, default="8Gi", show_default=True, metavar="QUANTITY", help="Memory of each node."
+)
+@options.option(
     "--port",
     shared=False,
     type=click.IntRange(0, 65535),
@@ -58,12 +75,14 @@ def command() -> None:
     help="Port of the first cluster, the others follow.  [default: free ones]",
 )
 @options.option("-q", "--quiet", is_flag=True, help="Say nothing.")
-def up(clusters: int, named: tuple[str, ...], target: Path, port: int, quiet: bool) -> int:
+def up(
+    clusters: int, named: tuple[str, ...], target: Path, nodes: int, cpu: str, memory: str, port: int, quiet: bool
+) -> int:
     """Start clusters and keep them until interrupted. They listen on this machine alone and forget everything.
 
     \b
     gitfed sim up --clusters 4 --kubeconfig fleet.conf
-    kubectl --kubeconfig fleet.conf --context member2 get namespaces
+    kubectl --kubeconfig fleet.conf --context member2 get nodes
 
     \b
     Exit codes: 0 stopped by SIGTERM · 2 bad usage · 130 interrupted.
@@ -74,55 +93,35 @@ def up(clusters: int, named: tuple[str, ...], target: Path, port: int, quiet: bo
             raise UsageError(
                 f"{name!r} cannot be the name of a cluster", hint="lower-case letters, digits, dashes; once"
             )
-    return lasting.run(lambda: _serve(names, target, port, quiet=quiet))
+    for amount in (cpu, memory):
+        try:
+            quantity.parse(amount)
+        except quantity.QuantityError as error:
+            raise UsageError(f"{amount!r} is not an amount of CPU or memory", hint="such as 500m, 4, 8Gi") from error
+    # Imported here: the clusters are large, and the help of this command needs none of them.
+    from gitfed.sim.fleet import ClusterSpec
+
+    specs = [
+        ClusterSpec(name=name, nodes=nodes, cpu=cpu, memory=memory, port=port + number if port else 0)
+        for number, name in enumerate(names)
+    ]
+    return lasting.run(lambda: _serve(specs, target, quiet=quiet))
 
 
-async def _serve(names: Sequence[str], target: Path, port: int, *, quiet: bool) -> int:
-    fleet = await start(names, port)
-    try:
+async def _serve(specs: Sequence[ClusterSpec], target: Path, *, quiet: bool) -> int:
+    from gitfed.sim.fleet import Fleet
+
+    async with Fleet(specs) as fleet:
         write_kubeconfig(target, fleet)
         if not quiet:
-            click.echo(f"{words.count(len(fleet), 'cluster')} ready: {words.some(list(names))}; kubeconfig: {target}")
+            names = words.some([spec.name for spec in specs])
+            click.echo(f"{words.count(len(specs), 'cluster')} ready: {names}; kubeconfig: {target}")
             load.note("Control-C stops them")
         await asyncio.Event().wait()
-    finally:
-        await stop(fleet)
     return 0
 
 
-async def start(names: Sequence[str], port: int = 0) -> list[Any]:
-    """Started clusters with controllers; all or none."""
-    from gitfed.sim.cluster import Cluster
-
-    fleet = [Cluster(name, controllers=True) for name in names]
-    started = []
-    try:
-        for number, cluster in enumerate(fleet):
-            await cluster.start(port + number if port else 0)
-            started.append(cluster)
-    except OSError:
-        await stop(started)
-        raise
-    return fleet
-
-
-async def stop(fleet: Sequence[Any]) -> None:
-    for cluster in fleet:
-        await cluster.stop()
-
-
-def kubeconfig(fleet: Sequence[Any]) -> dict[str, Any]:
-    """One configuration for all; the first context is current."""
-    parts = [cluster.kubeconfig() for cluster in fleet]
-    merged: dict[str, Any] = {"apiVersion": "v1", "kind": "Config", "preferences": {}}
-    for member in ("clusters", "users", "contexts"):
-        merged[member] = [item for part in parts for item in part[member]]
-    return {**merged, "current-context": parts[0]["current-context"]}
-
-
-def write_kubeconfig(target: Path, fleet: Sequence[Any]) -> None:
+def write_kubeconfig(target: Path, fleet: Fleet) -> None:
     """Readable by its owner alone, as every kubeconfig should be."""
-    from gitfed.text import yaml
-
     target.parent.mkdir(parents=True, exist_ok=True)
-    files.write_atomically(target, yaml.dump(kubeconfig(fleet)).encode())
+    files.write_atomically(target, yaml.dump(fleet.kubeconfig()).encode())

@@ -1,0 +1,73 @@
+"""`apply --dry-run=server`: every change of a plan goes to its API server, which does everything but storing it.
+
+Admission, schemas and rights are those of the real cluster, so what is refused here would be refused then. A dry run
+leaves nothing behind, so what needs a namespace or a definition of the same plan cannot be checked; that is said.
+"""
+
+from __future__ import annotations
+
+import asyncio
+
+from gitfed.change import redact
+from gitfed.daemon import wiring
+from gitfed.edges.kube import apply, discovery
+from gitfed.errors import ClusterError
+from gitfed.model.base import Kind
+from gitfed.model.fleet import ApplyResult
+from gitfed.model.plan import Action, Change, Plan
+from gitfed.model.repo import RepoSnapshot
+
+_AT_ONCE = 8
+_ACTS = (Action.CREATE, Action.UPDATE, Action.DELETE)
+
+
+async def run(repo: RepoSnapshot, plan: Plan, settings: wiring.Options) -> list[ApplyResult]:
+    """In the plan's order. A cluster that cannot be reached fails its own changes and nobody else's."""
+    lists: dict[str, list[Change]] = {}
+    for change in plan.changes or ():
+        if change.action in _ACTS:
+            lists.setdefault(change.cluster, []).append(change)
+    open_session = wiring.open_sessions(settings)
+
+    async def check(name: str, changes: list[Change]) -> list[ApplyResult]:
+        try:
+            session = open_session(repo.clusters[name])
+        except ClusterError as error:
+            return [ApplyResult(name, change.key, "failed", str(error)) for change in changes]
+        async with session:
+            target = apply.Target(
+                session, discovery.Discovery(session), plan.federation, redact=redact.text_of, dry_run=True
+            )
+            gate = asyncio.Semaphore(_AT_ONCE)
+            missing = _made_here(changes)
+            return list(await asyncio.gather(*(one(target, gate, change, missing) for change in changes)))
+
+    async def one(
+        target: apply.Target, gate: asyncio.Semaphore, change: Change, missing: frozenset[str | Kind]
+    ) -> ApplyResult:
+        if needed := missing & {change.key.namespace, Kind(change.key.group, change.key.kind)}:
+            what = "definition" if any(isinstance(item, Kind) for item in needed) else "namespace"
+            reason = f"cannot be checked: its {what} is made by the same plan"
+            return ApplyResult(change.cluster, change.key, "skipped", reason)
+        async with gate:
+            try:
+                return await apply.carry_out(target, change)
+            except ClusterError as error:
+                return ApplyResult(change.cluster, change.key, "failed", str(error))
+
+    found = await asyncio.gather(*(check(name, changes) for name, changes in sorted(lists.items())))
+    return [result for results in found for result in results]
+
+
+def _made_here(changes: list[Change]) -> frozenset[str | Kind]:
+    """Names of namespaces, and kinds, that these changes bring into being."""
+    made: set[str | Kind] = set()
+    for change in changes:
+        if change.action is not Action.CREATE or change.rendered is None:
+            continue
+        if (change.key.group, change.key.kind) == ("", "Namespace"):
+            made.add(change.key.name)
+        elif change.key.kind == "CustomResourceDefinition":
+            spec = change.rendered.body.get("spec") or {}
+            made.add(Kind(spec.get("group", ""), (spec.get("names") or {}).get("kind", "")))
+    return frozenset(made)

@@ -1,0 +1,140 @@
+"""Commands that touch clusters, against embedded ones in a process of their own."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.cli.world import FILES, Result, commit, deployment, git, gitfed, program, repository
+
+pytestmark = pytest.mark.e2e
+
+
+@pytest.fixture
+def clusters(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """`gitfed sim up` with the clusters of `world.FILES`; KUBECONFIG names them."""
+    kubeconfig = tmp_path / "kubeconfig"
+    names = [part for name in ("eu-1", "eu-2", "us-1") for part in ("--name", name)]
+    gitfed_program = str(Path(sys.executable).with_name("gitfed"))
+    process = subprocess.Popen(
+        [gitfed_program, "sim", "up", *names, "--nodes", "1", "--kubeconfig", str(kubeconfig)],
+        stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+    )  # fmt: skip
+    assert process.stdout is not None
+    try:
+        ready = process.stdout.readline()
+        assert ready == f"3 clusters ready: eu-1 eu-2 us-1; kubeconfig: {kubeconfig}\n"
+        assert kubeconfig.stat().st_mode & 0o077 == 0
+        monkeypatch.setenv("KUBECONFIG", str(kubeconfig))
+        monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+        yield kubeconfig
+    finally:
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(30) == 0
+        process.stdout.close()
+
+
+@pytest.fixture
+def bare(tmp_path: Path, clusters: Path) -> Path:
+    """What a forge would hold; `work` is its checkout."""
+    repository(tmp_path / "work")
+    git(tmp_path, "clone", "-q", "--bare", str(tmp_path / "work"), str(tmp_path / "fleet.git"))
+    git(tmp_path / "work", "remote", "add", "origin", str(tmp_path / "fleet.git"))
+    return tmp_path / "fleet.git"
+
+
+def push(bare: Path, files: dict[str, str | None]) -> None:
+    commit(bare.parent / "work", files)
+    git(bare.parent / "work", "push", "-q", "origin", "HEAD:main")
+
+
+def look(bare: Path, *arguments: str) -> Result:
+    return gitfed(*arguments, "--repo", bare)
+
+
+def test_plan_apply_look_and_repair(bare: Path, tmp_path: Path) -> None:
+    planned = look(bare, "plan", "--live", "-o", "json", "--out", str(tmp_path / "plan.json"))
+    assert planned.code == 0
+    totals = json.loads(planned.out)["totals"]
+    assert (totals["create"], totals["clusters"]) == (11, 3)
+    assert json.loads(planned.out)["observed"] is True
+
+    checked = look(bare, "apply", "--dry-run=server", "-o", "json")
+    assert checked.code == 0
+    outcomes = {(item["cluster"], item["object"]): item["outcome"] for item in json.loads(checked.out)["results"]}
+    assert outcomes["eu-1", "Namespace/shop"] == "created"
+    assert outcomes["eu-1", "Deployment.apps/shop/web"] == "skipped"
+    assert look(bare, "get", "works", "--live", "-o", "json").out.count("NotFound") == 11
+
+    applied = look(bare, "apply", str(tmp_path / "plan.json"), "--wait", "--timeout", "60s")
+    assert (applied.code, applied.out.splitlines()[-1][-11:]) == (0, " 11 writes.")
+
+    again = look(bare, "diff", "--live")
+    assert (again.code, again.out) == (0, "")
+    assert again.err.startswith("No differences between ")
+    assert "Nothing to do: 4 objects in 3 clusters are as they should be.\n" in look(bare, "plan", "--live").out
+    works = json.loads(look(bare, "get", "works", "--live", "-o", "json").out)["items"]
+    assert {item["health"] for item in works} == {"Current"}
+
+    refused = look(bare, "apply", str(tmp_path / "plan.json"))
+    assert refused.code == 3
+    assert "change eu-1 Deployment.apps/shop/web: create → nothing\n" in refused.err
+
+    push(bare, {"apps/web.yaml": deployment(9)})
+    changed = look(bare, "diff", "--live")
+    assert changed.code == 1
+    assert "    - /spec/replicas: 4\n    + /spec/replicas: 6\n" in changed.out
+    assert look(bare, "apply", "-o", "json").code == 0
+
+    push(bare, {"policies/web.yaml": None})
+    orphans = look(bare, "get", "orphans", "-o", "json")
+    assert [(item["cluster"], item["name"]) for item in json.loads(orphans.out)["items"]] == [
+        ("eu-1", "web"),
+        ("us-1", "web"),
+    ]
+
+
+def test_a_gate_leaves_with_5_and_a_digest_lets_it_through(bare: Path) -> None:
+    many = {
+        f"apps/c{n}.yaml": f"apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: c{n}, namespace: shop}}\n"
+        for n in range(9)
+    }
+    settings = {"gitfed.yaml": FILES["gitfed.yaml"] + "spec: {guards: {maxDeletions: 3, maxDeletionPercent: 100}}\n"}
+    push(bare, {**many, **settings})
+    assert look(bare, "apply").code == 0
+    push(bare, dict.fromkeys(many))
+    plan = look(bare, "plan", "--live", "-o", "json")
+    assert plan.code == 5
+    digest = json.loads(plan.out)["digest"]
+    held = look(bare, "apply")
+    assert held.code == 5
+    assert "deletions" in held.out
+    assert digest in held.err
+    wrong = look(bare, "apply", "--confirm", "0" * 64)
+    assert wrong.code == 5
+    assert look(bare, "apply", "--confirm", digest).code == 0
+    assert not [line for line in look(bare, "diff", "--live", "-o", "name").out.splitlines() if "/c" in line]
+
+
+def test_a_cluster_that_is_away_leaves_with_4_and_is_named(bare: Path) -> None:
+    push(bare, {"clusters/ap-1.yaml": FILES["clusters/eu-1.yaml"].replace("eu-1", "ap-1")})
+    plan = look(bare, "plan", "--live")
+    assert plan.code == 4
+    assert "Cluster ap-1 could not be read" in plan.out
+    applied = look(bare, "apply", "--timeout", "20s")
+    assert applied.code == 4
+    assert "unreachable: ap-1" in applied.err
+
+
+def test_the_demo_keeps_its_word(tmp_path: Path) -> None:
+    result = program("demo", "--once", "--dir", str(tmp_path / "demo"), cwd=tmp_path)
+    assert result.code == 0, result.out
+    assert "✗" not in result.out
+    assert "checks passed" in result.out
+    assert "error:" not in result.err
