@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import gzip
+import io
 import json
 from collections.abc import Callable
 from typing import Any, Final
@@ -73,11 +74,12 @@ def _headers(wanted: dict[str, Any]) -> dict[str, str]:
 
 async def _request(session: aiohttp.ClientSession, base_url: str, step: dict[str, Any], table: Table) -> list[str]:
     wanted = filled(step["request"], table)
-    data = wanted["text"].encode() if "text" in wanted else None
+    sent = wanted["text"].encode() if "text" in wanted else None
     if "body" in wanted:
-        data = json.dumps(wanted["body"], ensure_ascii=False).encode()
+        sent = json.dumps(wanted["body"], ensure_ascii=False).encode()
     deadline = asyncio.get_running_loop().time() + _RETRY_SECONDS
     while True:
+        data = io.BytesIO(sent) if sent is not None else None
         async with session.request(
             wanted["method"],
             _url(base_url, wanted),
