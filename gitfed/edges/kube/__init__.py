@@ -10,6 +10,7 @@
     inventory     what we own in a cluster, and whose cluster it is; its ConfigMaps are `shards`, their text `ledger`
     apply         one Change → ApplyResult; the only module that writes users' objects
     adopt         managed fields of earlier writers → ours
+    served        waiting until a kind is served
     refusals      what the refusal of one object says to a person
 
 The client library costs most of a second to import. It supplies TLS, kubeconfig and proxies (`credentials`, `session`)

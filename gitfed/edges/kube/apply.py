@@ -32,7 +32,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from gitfed import errors
-from gitfed.edges.kube import adopt, refusals, session, translate
+from gitfed.edges.kube import adopt, refusals, served, session, translate
 from gitfed.edges.kube.discovery import Discovery, Resource
 from gitfed.edges.kube.session import Session
 from gitfed.model.base import Body, Kind, ObjectKey
@@ -45,9 +45,6 @@ CONFLICT_RESOLUTION = "work.karmada.io/conflict-resolution"
 REPLACE = "gitfed.io/replace"
 
 _NEVER_STORED = "1"
-_DEFINITION = Kind("apiextensions.k8s.io", "CustomResourceDefinition")
-_SERVED_AFTER = (0.05, 0.1, 0.2, 0.4, 0.8, 1.5, 3.0, 4.0)
-"""Seconds between looks whether a new definition is established, or an object's kind served."""
 _GONE_AFTER = (0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 2.0, 4.0, 5.0, 5.0, 10.0)
 """Seconds between looks whether a replaced object is gone: a Deployment's takes no time, a finalizer's may."""
 
@@ -67,7 +64,7 @@ class Target:
     observed: Observed | None = None
     dry_run: bool = False
     """The server does everything but storing it."""
-    served_after: tuple[float, ...] = field(default=_SERVED_AFTER)
+    served_after: tuple[float, ...] = field(default=served.AFTER)
     gone_after: tuple[float, ...] = field(default=_GONE_AFTER)
 
 
@@ -92,7 +89,9 @@ async def carry_out(target: Target, change: Change) -> ApplyResult:
 async def _act(target: Target, change: Change) -> ApplyResult:
     if change.action in (Action.KEEP, Action.SKIP):
         return ApplyResult(change.cluster, change.key, "skipped", change.reason)
-    resource = target.discovery.known(_kind(change), change.api_version) or await _served(target, change)
+    # Its definition may have been created just before. A deletion has no need to wait for that.
+    waits = () if change.action is Action.DELETE or target.dry_run else target.served_after
+    resource = await served.resource(target.discovery, _kind(change), change.api_version, waits)
     if change.action is Action.DELETE:
         return await _delete(target, change, resource)
     body = _body(change)
@@ -118,8 +117,9 @@ async def _create(target: Target, change: Change, resource: Resource, body: Body
         if error.causes:
             raise
         return await _exists(target, change, resource, body)
-    if _kind(change) == _DEFINITION and not target.dry_run:
-        await _established(target, resource, change)
+    if _kind(change) == served.DEFINITION and not target.dry_run:
+        path = resource.path(name=change.key.name)
+        await served.established(target.session, target.discovery, path, target.served_after)
     return _done(target, change, "created", stored)
 
 
@@ -181,7 +181,7 @@ async def _update(target: Target, change: Change, resource: Resource, body: Body
         stored = await _apply(target, change, resource, _with_metadata(body, uid=live.uid))
     except errors.ObjectNotFound as error:
         return _failed(change, translate.said(error), retry=True)
-    if _kind(change) == _DEFINITION and not target.dry_run:
+    if _kind(change) == served.DEFINITION and not target.dry_run:
         await target.discovery.refresh()  # its versions may have changed
     unchanged = stored["metadata"].get("resourceVersion") == live.resource_version
     if target.dry_run:
@@ -272,33 +272,6 @@ async def _replace(target: Target, change: Change, resource: Resource, body: Bod
     if created.outcome != "created":
         return created
     return ApplyResult(created.cluster, created.key, "configured", "deleted and created again", details=created.details)
-
-
-async def _served(target: Target, change: Change) -> Resource:
-    """The kind's path. Its definition may have been created just before: look a few times, but not for long."""
-    for pause in target.served_after:
-        try:
-            return await target.discovery.resource(_kind(change), change.api_version)
-        except errors.KindUnknown:
-            if change.action is Action.DELETE or target.dry_run:
-                raise
-            await asyncio.sleep(pause)
-    return await target.discovery.resource(_kind(change), change.api_version)
-
-
-async def _established(target: Target, resource: Resource, change: Change) -> None:
-    """Wait until a new definition's kind is served: whoever writes its objects next must not meet a 404."""
-    for pause in target.served_after:
-        definition = await _read(target, change, resource)
-        conditions = (definition.get("status") or {}).get("conditions") or ()
-        if any(one.get("type") == "Established" and one.get("status") == "True" for one in conditions):
-            spec = definition["spec"]
-            kind = Kind(spec["group"], spec["names"]["kind"])
-            await target.discovery.refresh()
-            if target.discovery.known(kind) is not None:
-                return
-        await asyncio.sleep(pause)
-    # Not an error of the definition's own change: its objects will say that their kind is not served.
 
 
 def _kind(change: Change) -> Kind:

@@ -26,7 +26,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 from gitfed import errors
 from gitfed.edges.kube import kubeconfig, tokens
@@ -215,28 +215,42 @@ def _from_context(cluster: str, merged: kubeconfig.Kubeconfig, context: str, sou
 
 
 def _check_server(cluster: str, where: str, server: str) -> str:
-    parts = urlsplit(server)
+    parts = _split(cluster, where, server)
     if parts.scheme not in ("https", "http"):
         raise errors.CredentialsError(
             f"cluster {cluster}: {where}: server {server!r} is refused", cluster=cluster, hint="only https and http"
         )
     if not parts.hostname or parts.username or parts.password or parts.query or parts.fragment:
-        # Not quoted: it may hold a password.
-        raise errors.CredentialsError(
-            f"cluster {cluster}: {where}: the server's address must be scheme://host:port[/path] and nothing else",
-            cluster=cluster,
-        )
+        raise _odd_address(cluster, where)
     return server.rstrip("/")
 
 
 def _check_proxy(cluster: str, where: str, proxy: str) -> str:
-    if proxy and urlsplit(proxy).scheme not in ("http", "https"):
+    scheme = _split(cluster, where, proxy).scheme
+    if proxy and scheme not in ("http", "https"):
         raise errors.CredentialsError(
-            f"cluster {cluster}: {where}: proxy scheme {urlsplit(proxy).scheme!r} is not supported",
+            f"cluster {cluster}: {where}: proxy scheme {scheme!r} is not supported",
             cluster=cluster,
             hint="use an http or https proxy",
         )
     return proxy
+
+
+def _split(cluster: str, where: str, address: str) -> SplitResult:
+    try:
+        parts = urlsplit(address)
+        _ = parts.port  # out of range, or no number
+    except ValueError as error:
+        raise _odd_address(cluster, where) from error
+    return parts
+
+
+def _odd_address(cluster: str, where: str) -> errors.CredentialsError:
+    # The address is not quoted: it may hold a password.
+    return errors.CredentialsError(
+        f"cluster {cluster}: {where}: the server's address must be scheme://host:port[/path] and nothing else",
+        cluster=cluster,
+    )
 
 
 def _check_user(cluster: str, where: str, user: Mapping[str, Any], allow_exec: bool) -> bool:

@@ -153,6 +153,9 @@ def test_programs_are_not_run(tmp_path: Path, user: dict[str, Any], said: str) -
             "the server's address must be scheme://host:port[/path] and nothing else",
         ),
         ("https://host?x=1", "the server's address must be scheme://host:port[/path] and nothing else"),
+        ("https://host:99999", "the server's address must be scheme://host:port[/path] and nothing else"),
+        ("https://host:x", "the server's address must be scheme://host:port[/path] and nothing else"),
+        ("https://[::1", "the server's address must be scheme://host:port[/path] and nothing else"),
         ("https:///path", "the server's address must be scheme://host:port[/path] and nothing else"),
     ],
 )

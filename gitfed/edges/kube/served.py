@@ -1,0 +1,44 @@
+"""Waiting for a kind to be served: a definition and its objects are often written within one roll-out.
+
+An API server accepts a CustomResourceDefinition, establishes it a moment later, and serves its kind another moment
+after that. Whoever writes an object in between meets a 404.
+"""
+
+from __future__ import annotations
+
+import asyncio
+
+from gitfed import errors
+from gitfed.edges.kube.discovery import Discovery, Resource
+from gitfed.edges.kube.session import Session
+from gitfed.model.base import Kind
+
+DEFINITION = Kind("apiextensions.k8s.io", "CustomResourceDefinition")
+AFTER = (0.05, 0.1, 0.2, 0.4, 0.8, 1.5, 3.0, 4.0)
+"""Seconds between looks."""
+
+
+async def resource(discovery: Discovery, kind: Kind, api_version: str, waits: tuple[float, ...] = AFTER) -> Resource:
+    """The kind's path; looks again after each of `waits`. Raises KindUnknown, and what discovery raises."""
+    found = discovery.known(kind, api_version)
+    if found is not None:
+        return found
+    for pause in waits:
+        try:
+            return await discovery.resource(kind, api_version)
+        except errors.KindUnknown:
+            await asyncio.sleep(pause)
+    return await discovery.resource(kind, api_version)
+
+
+async def established(session: Session, discovery: Discovery, path: str, waits: tuple[float, ...] = AFTER) -> None:
+    """Return when the definition at `path` serves its kind, or after `waits`: then its objects will say so."""
+    for pause in waits:
+        definition = await session.json("GET", path)
+        conditions = (definition.get("status") or {}).get("conditions") or ()
+        if any(one.get("type") == "Established" and one.get("status") == "True" for one in conditions):
+            spec = definition["spec"]
+            await discovery.refresh()
+            if discovery.known(Kind(spec["group"], spec["names"]["kind"])) is not None:
+                return
+        await asyncio.sleep(pause)
