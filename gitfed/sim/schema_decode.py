@@ -168,7 +168,8 @@ class _Walk:
             if new is None:
                 new = self.value(inner, item, (path, _Key(key)), owner)
             if new is None or new is _DROP:
-                new = zero(inner)
+                # Null bytes are stored, and read again, as none.
+                new = "" if inner.scalar == "bytes" else zero(inner)
             if new is not item:
                 if out is None:
                     out = dict(value)

@@ -11,6 +11,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Final
 
+import orjson
+
 from gitfed.sim import status
 from gitfed.sim.managed import fieldset
 from gitfed.sim.managed.fieldset import FieldSet
@@ -101,10 +103,11 @@ def described(who: Identity) -> str:
     return f"{text} using {api_version}" if operation == UPDATE else text
 
 
-def order(who: Identity) -> tuple[str, str, str, str]:
-    """Kubernetes sorts managers by their identity's JSON, where a name ends with a quote."""
+def order(who: Identity) -> str:
+    """Kubernetes sorts managers by the JSON of their identity."""
     manager, operation, api_version, subresource = who
-    return f'{manager}"', operation, api_version, subresource
+    fields = {"manager": manager, "operation": operation, "apiVersion": api_version, "subresource": subresource}
+    return orjson.dumps({key: value for key, value in fields.items() if value}).decode()
 
 
 def stored_list(body: Body | None) -> list[Body] | None:

@@ -1,16 +1,19 @@
 """JSON patch (RFC 6902) as the API server understands it.
 
-Two habits differ from the RFC (Kubernetes: recorded answers of a real server): ``replace`` of a member that is missing
-adds it, and which operation failed is never told.
+Some habits differ from the RFC (Kubernetes: answers of a real server): ``replace`` of a member that is missing adds it,
+``copy`` of one that is missing copies null, the whole document can be replaced and tested but nothing else, indices may
+count from the end, and which operation failed is never told.
 """
 
 from __future__ import annotations
 
+import re
 from typing import Any, Final
 
 from gitfed.sim.patch.error import PatchError
 
 _OPERATIONS: Final = frozenset({"add", "remove", "replace", "move", "copy", "test"})
+_FIELDS: Final = ("op", "path", "from", "value")
 _MISSING: Final = object()
 
 
@@ -20,37 +23,64 @@ def json_patch(body: Any, ops: Any) -> Any:
     if not isinstance(ops, list):
         raise _unreadable(ops, "[]handlers.jsonPatchOp")
     for op in ops:
-        if not isinstance(op, dict):
+        if op is not None and not isinstance(op, dict):
             raise _unreadable(op, "handlers.jsonPatchOp")
+        for key in ("op", "path", "from"):
+            value = (op or {}).get(key)
+            if value is not None and not isinstance(value, str):
+                what = f"struct field jsonPatchOp.{key} of type string"
+                raise PatchError(
+                    "bad_request", f"error decoding patch: json: cannot unmarshal {_json_type(value)} into Go {what}"
+                )
     for op in ops:
-        body = _carry_out(body, op)
+        body = _carry_out(body, op or {})
     return body
+
+
+def unknown_fields(ops: list[Any]) -> list[str]:
+    """What strict validation complains of in the operations themselves: ``json patch unknown field "[0].foo"``."""
+    return [
+        f'json patch unknown field "[{index}].{key}"'
+        for index, op in enumerate(ops)
+        if isinstance(op, dict)
+        for key in op
+        if key not in _FIELDS
+    ]
 
 
 def _carry_out(body: Any, op: dict[str, Any]) -> Any:
     name = op.get("op")
     if name not in _OPERATIONS:
         raise _refusal(f"unknown operation {name!r}")
+    if name == "move":
+        source = _tokens(op, "from")
+        value = _existing(body, source)
+        return _add(_remove(body, source), _tokens(op, "path"), value)
+    if name == "copy":
+        value = _get(body, _tokens(op, "from"))
+        return _add(body, _tokens(op, "path"), None if value is _MISSING else value)
+    if op.get("path") == "":
+        return _whole(body, op)
     path = _tokens(op, "path")
-    match name:
-        case "add":
-            return _add(body, path, op.get("value"))
-        case "remove":
-            return _remove(body, path)
-        case "replace":
-            return _replace(body, path, op.get("value"))
-        case "test":
-            if not _equal(_get(body, path), op.get("value")):
-                raise _refusal("testing a value failed")
-            return body
-        case "copy":
-            return _add(body, path, _existing(body, _tokens(op, "from")))
-        case _:
-            source = _tokens(op, "from")
-            value = _existing(body, source)
-            if path[: len(source)] == source and len(path) > len(source):
-                raise _refusal("a value cannot be moved into itself")
-            return _add(_remove(body, source), path, value)
+    if name == "add":
+        return _add(body, path, op.get("value"))
+    if name == "remove":
+        return _remove(body, path)
+    if name == "replace":
+        return _replace(body, path, op.get("value"))
+    if not _equal(_get(body, path), op.get("value")):
+        raise _refusal("testing a value failed")
+    return body
+
+
+def _whole(body: Any, op: dict[str, Any]) -> Any:
+    """An operation on the whole document."""
+    value = op.get("value")
+    if op["op"] == "replace" and isinstance(value, dict | list):
+        return value
+    if op["op"] == "test" and _equal(body, value):
+        return body
+    raise _refusal("the whole document can only be replaced or tested")
 
 
 def _refusal(why: str) -> PatchError:
@@ -73,26 +103,23 @@ def _json_type(value: Any) -> str:
 
 
 def _tokens(op: dict[str, Any], key: str) -> list[str]:
-    """A JSON pointer's reference tokens (RFC 6901 §4: ~1 before ~0)."""
-    pointer = op.get(key)
-    if not isinstance(pointer, str):
+    """A JSON pointer's reference tokens (RFC 6901 §4: ~1 before ~0). Text before the first slash is not looked at."""
+    tokens = (op.get(key) or "").split("/")[1:]
+    if not tokens:
         raise _refusal(f"an operation lacks its {key}")
-    if pointer == "":
-        return []
-    if not pointer.startswith("/"):
-        raise _refusal(f"{pointer!r} is no pointer")
-    return [token.replace("~1", "/").replace("~0", "~") for token in pointer[1:].split("/")]
+    return [token.replace("~1", "/").replace("~0", "~") for token in tokens]
+
+
+_INDEX: Final = re.compile(r"[+-]?[0-9]+")
 
 
 def _index(items: list[Any], token: str, *, inserting: bool = False) -> int:
     """Position a token names; negative ones count from the end, ``-`` is the end of the list (only to add)."""
     if token == "-" and inserting:
         return len(items)
-    try:
-        index = int(token)
-    except ValueError:
-        raise _refusal(f"{token!r} is no index") from None
-    limit = len(items) + inserting
+    if not _INDEX.fullmatch(token):
+        raise _refusal(f"{token!r} is no index")
+    index, limit = int(token), len(items) + inserting
     if index < 0:
         index += limit
     if not 0 <= index < limit:
@@ -114,7 +141,7 @@ def _get(body: Any, path: list[str]) -> Any:
         body = _child(body, token)
         if not isinstance(body, dict | list):
             raise _refusal("the path does not exist")
-    return _child(body, path[-1]) if path else body
+    return _child(body, path[-1])
 
 
 def _existing(body: Any, path: list[str]) -> Any:
@@ -143,9 +170,6 @@ def _edit(body: Any, path: list[str], change: Any) -> Any:
 
 
 def _add(body: Any, path: list[str], value: Any) -> Any:
-    if not path:
-        return value
-
     def change(parent: Any, token: str) -> None:
         if isinstance(parent, list):
             parent.insert(_index(parent, token, inserting=True), value)
@@ -156,9 +180,6 @@ def _add(body: Any, path: list[str], value: Any) -> Any:
 
 
 def _replace(body: Any, path: list[str], value: Any) -> Any:
-    if not path:
-        return value
-
     def change(parent: Any, token: str) -> None:
         if isinstance(parent, list):
             parent[_index(parent, token)] = value
@@ -169,9 +190,6 @@ def _replace(body: Any, path: list[str], value: Any) -> Any:
 
 
 def _remove(body: Any, path: list[str]) -> Any:
-    if not path:
-        raise _refusal("the whole document cannot be removed")
-
     def change(parent: Any, token: str) -> None:
         if isinstance(parent, list):
             del parent[_index(parent, token)]
@@ -184,13 +202,11 @@ def _remove(body: Any, path: list[str]) -> Any:
 
 
 def _equal(left: Any, right: Any) -> bool:
-    """JSON equality: ``1`` is not ``true``. A test for null also holds for what is missing."""
+    """Equality of what is written: ``1`` is neither ``true`` nor ``1.0``. Null also equals what is missing."""
     if left is _MISSING:
         return right is None
     if isinstance(left, dict) and isinstance(right, dict):
         return left.keys() == right.keys() and all(_equal(left[key], right[key]) for key in left)
     if isinstance(left, list) and isinstance(right, list):
         return len(left) == len(right) and all(map(_equal, left, right))
-    if isinstance(left, bool) or isinstance(right, bool):
-        return left is right
-    return bool(left == right)
+    return type(left) is type(right) and bool(left == right)

@@ -102,17 +102,13 @@ _GONE: Final = object()
 
 
 def _without_directives(value: Any) -> Any:
-    """A part of the patch that has nothing to merge with: directives and nulls go, and what says ``delete``."""
+    """A part of the patch that has nothing to merge with: nulls go, and maps that say what to do with a map. Other
+    directives stay, as fields that are unknown (Kubernetes)."""
     if isinstance(value, dict):
-        if value.get(_DIRECTIVE) == "delete":
+        if _DIRECTIVE in value:
             return _GONE
-        out: Body = {}
-        for key, inner in value.items():
-            if inner is None or key in (_DIRECTIVE, _RETAIN) or key.startswith((_DELETE, _ORDER)):
-                continue
-            if (cleaned := _without_directives(inner)) is not _GONE:
-                out[key] = cleaned
-        return _GONE if not out and set(value) == {_DIRECTIVE} else out
+        cleaned = {key: _without_directives(inner) for key, inner in value.items() if inner is not None}
+        return {key: inner for key, inner in cleaned.items() if inner is not _GONE}
     if isinstance(value, list):
         return [cleaned for item in value if (cleaned := _without_directives(item)) is not _GONE]
     return value
@@ -181,7 +177,7 @@ def _merge_items(original: list[Any], items: list[Any], key: str, node: Node | N
                 merged[index] = _merge_map(ours, item, node)
                 break
         else:
-            merged.append(_without_directives(item))
+            merged.append(item)
     return merged
 
 

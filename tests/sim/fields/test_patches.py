@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gitfed.sim.patch import PatchError, json_patch, merge_patch
+from gitfed.sim.patch import PatchError, json_patch, merge_patch, unknown_fields
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers(0, 3) | st.sampled_from(["a", "b"]),
@@ -23,7 +23,12 @@ JSON = st.recursive(
         ({"a": [1, 3]}, {"op": "add", "path": "/a/1", "value": 2}, {"a": [1, 2, 3]}),
         ({"a": [1]}, {"op": "add", "path": "/a/-", "value": 2}, {"a": [1, 2]}),
         ({"a": [1]}, {"op": "add", "path": "/a/1", "value": 2}, {"a": [1, 2]}),
-        ({"a": 1}, {"op": "add", "path": "", "value": 2}, 2),
+        ({"a": 1}, {"op": "replace", "path": "", "value": {"b": 2}}, {"b": 2}),
+        ({"a": 1}, {"op": "test", "path": "", "value": {"a": 1}}, {"a": 1}),
+        ({"a": [1, 2]}, {"op": "remove", "path": "/a/-1"}, {"a": [1]}),
+        ({"a": 1}, {"op": "copy", "from": "/none", "path": "/b"}, {"a": 1, "b": None}),
+        ({"a": 1}, {"op": "test", "path": "/none", "value": None}, {"a": 1}),
+        ({"a": 1}, {"op": "add", "path": "/b"}, {"a": 1, "b": None}),
         ({"a": 1, "b": 2}, {"op": "remove", "path": "/a"}, {"b": 2}),
         ({"a": [1, 2]}, {"op": "remove", "path": "/a/0"}, {"a": [2]}),
         ({"a": 1}, {"op": "replace", "path": "/a", "value": None}, {"a": None}),
@@ -57,7 +62,13 @@ def test_each_operation(body: Any, op: dict[str, Any], result: Any) -> None:
         {"op": "add", "path": "/list/x", "value": 1},
         {"op": "add", "path": "/a/b", "value": 1},
         {"op": "replace", "path": "/none/deeper", "value": 1},
-        {"op": "copy", "from": "/none", "path": "/b"},
+        {"op": "copy", "from": "/none/deeper", "path": "/b"},
+        {"op": "move", "from": "/none", "path": "/b"},
+        {"op": "test", "path": "/a", "value": 1.0},
+        {"op": "add", "path": "", "value": {}},
+        {"op": "replace", "path": "", "value": 1},
+        {"op": "add", "path": "/list/ 0", "value": 1},
+        {"op": "add", "path": "/list/-3", "value": 1},
         {"op": "move", "from": "/map", "path": "/map/inner"},
         {"op": "move", "path": "/b"},
         {"op": "jump", "path": "/a"},
@@ -80,6 +91,7 @@ def test_an_operation_that_fails_refuses_the_whole_patch(op: dict[str, Any]) -> 
         ({"op": "add"}, "object into Go value of type []handlers.jsonPatchOp"),
         ("x", "string into Go value of type []handlers.jsonPatchOp"),
         ([1], "number into Go value of type handlers.jsonPatchOp"),
+        ([{"op": 5}], "number into Go struct field jsonPatchOp.op of type string"),
     ],
 )
 def test_a_body_that_is_no_list_of_operations_is_a_bad_request(patch: Any, message: str) -> None:
@@ -89,7 +101,12 @@ def test_a_body_that_is_no_list_of_operations_is_a_bad_request(patch: Any, messa
     assert caught.value.message == f"error decoding patch: json: cannot unmarshal {message}"
 
 
-@given(JSON, JSON)
+def test_unknown_fields_of_operations_are_told() -> None:
+    ops = [{"op": "add", "path": "/a", "value": 1}, {"op": "remove", "path": "/a", "why": "x"}]
+    assert unknown_fields(ops) == ['json patch unknown field "[1].why"']
+
+
+@given(JSON, JSON.filter(lambda value: isinstance(value, dict | list)))
 def test_replacing_the_whole_gives_the_new(body: Any, value: Any) -> None:
     assert json_patch(body, [{"op": "replace", "path": "", "value": value}]) == value
 

@@ -109,12 +109,19 @@ def test_the_order_can_be_told() -> None:
     assert merged(patch)["metadata"]["finalizers"] == ["e", "c", "a", "b"]
 
 
-def test_directives_do_not_stay_in_what_is_new() -> None:
-    volume = {"name": "v", "emptyDir": {"$retainKeys": ["medium"], "medium": "Memory"}}
+def test_maps_with_directives_do_not_become_new_items() -> None:
+    result = merged(pod_spec({"volumes": [{"name": "x", "$patch": "delete"}, {"name": "y"}]}))
+    assert result["spec"]["template"]["spec"]["volumes"] == [{"name": "y"}]
+    assert "affinity" not in merged(pod_spec({"affinity": {"$patch": "replace", "x": 1}}))["spec"]["template"]["spec"]
+
+
+def test_other_directives_stay_in_what_is_new() -> None:
+    volume = {"name": "v", "emptyDir": {"$retainKeys": ["medium"], "medium": "Memory", "sizeLimit": None}}
+    kept = {"name": "v", "emptyDir": {"$retainKeys": ["medium"], "medium": "Memory"}}
     result = merged(pod_spec({"volumes": [volume], "$setElementOrder/volumes": [{"name": "v"}]}))
-    assert result["spec"]["template"]["spec"]["volumes"] == [{"name": "v", "emptyDir": {"medium": "Memory"}}]
-    result = merged(pod_spec({"volumes": [{"name": "x", "$patch": "delete"}]}))
-    assert result["spec"]["template"]["spec"]["volumes"] == []
+    assert result["spec"]["template"]["spec"]["volumes"] == [kept]
+    new = {"name": "new", "ports": [{"$patch": "replace"}]}
+    assert containers({"containers": [new]})[0] == new
 
 
 def test_a_budgets_selector_is_replaced() -> None:
