@@ -133,6 +133,9 @@ def meant(name: str, known: Sequence[str] | dict[str, str]) -> str:
 def main(arguments: Sequence[str] | None = None) -> None:
     """The console script. Always ends the process by SystemExit with a code of `exits`."""
     sys.excepthook = _defect
+    # A process may be started without streams (`>&-`): then nobody reads, and nothing else changes.
+    sys.stdout = sys.stdout or open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
+    sys.stderr = sys.stderr or open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
     sys.exit(run(arguments))
 
 

@@ -146,9 +146,9 @@ _FACTS = (
 )  # fmt: skip
 _LIVE = (option("--live", is_flag=True, help="Read the clusters: their facts, and what is in them."),)
 _CREDENTIALS = (
-    option("--kubeconfig", type=Files(dir_okay=False), metavar="FILE",
+    option("--kubeconfig", type=Files(exists=True, dir_okay=False), metavar="FILE",
            help="kubeconfig with one context per cluster.  [default: KUBECONFIG]"),
-    option("--credentials-dir", type=Files(file_okay=False), metavar="DIR",
+    option("--credentials-dir", type=Files(exists=True, file_okay=False), metavar="DIR",
            help="Folder of mounted Secrets: NAMESPACE/NAME/token, …/caBundle."),
     option("--allow-exec-credentials", is_flag=True,
            help="Let a kubeconfig start programs (exec, auth-provider) on this machine."),
