@@ -1,0 +1,154 @@
+"""Writes docs/reference/settings.md: every field of Federation with its type, its default and what it does.
+
+    python tools/settings_reference.py          write the page
+    python tools/settings_reference.py --check  exit with 1 if it is not up to date
+
+Names, types and defaults come from the model, so they cannot go stale. What a field *does* is a sentence here; a field
+without one, or a sentence without a field, is an error.
+"""
+
+from __future__ import annotations
+
+import sys
+import types
+import typing
+from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
+
+from pydantic import BaseModel
+
+from gitfed.model.declared.federation import FEATURE_GATES, FederationSpec
+
+PAGE = Path(__file__).parents[1] / "docs" / "reference" / "settings.md"
+
+NOT_YET = "*Accepted, not acted on yet.* "
+MEANING = {
+    "sources.include": "Globs of the files that are read. `**` matches any depth.",
+    "sources.exclude": "Globs of files that are left out, even if `include` matches.",
+    "sync.interval": "Pause between two polls of a remote repository, ±10 %. A local repository is watched.",
+    "sync.prune": "Delete objects whose template is gone. With `false` they are kept and reported.",
+    "sync.selfHeal": "Put back what somebody else changed. With `false` the plan shows it as skipped.",
+    "sync.onInvalidFile": "`hold`: the objects of a file with errors stay at its last good version. "
+    "`reject`: the whole commit waits.",
+    "sync.healthTimeout": NOT_YET + "`gitfed apply --wait --timeout` bounds the wait of one apply.",
+    "guards.maxDeletions": "More deletions than this in one plan are held.",
+    "guards.maxDeletionPercent": "The same, in percent of what is owned. Ignored below 8 objects.",
+    "guards.maxMovedReplicasPercent": "Moving more than this share of all replicas is held. Ignored below 8 replicas.",
+    "guards.maxClustersTouched": "A plan that touches more clusters than this is held. Unset: no limit.",
+    "guards.approvers": NOT_YET + "Keys whose signed commit trailers approve a gate.",
+    "failover.enabled": NOT_YET + "Whether work leaves clusters that fail.",
+    "failover.evictionTimeout": NOT_YET + "How long a cluster may be away before it is tainted.",
+    "failover.notReadyTolerationSeconds": NOT_YET + "Toleration that is added to policies without one.",
+    "failover.unreachableTolerationSeconds": NOT_YET + "Toleration that is added to policies without one.",
+    "failover.gracefulEvictionTimeout": NOT_YET + "How long an old copy waits for its replacement.",
+    "failover.maxUnreachablePercent": NOT_YET + "Above this share of clusters lost at once, nothing is evicted.",
+    "failover.startWithoutConfirmation": NOT_YET + "Whether a new copy may start when the deletion of the old one "
+    "cannot be confirmed.",
+    "namespaces.autoPropagate": "A Namespace in the repository goes to every cluster.",
+    "namespaces.skip": "Patterns of namespaces whose objects are never propagated. They match the whole name.",
+    "scheduling.emptyWorkloadPropagation": "Send a divided workload of zero replicas to every cluster that fits.",
+    "scheduling.descheduleInterval": NOT_YET + "Pause between two looks for replicas that found no node.",
+    "scheduling.unschedulableThreshold": NOT_YET + "How long a pod may wait for a node before it counts.",
+    "state.branch": "Branch of the decisions. Read at start.",
+    "state.factsBranch": "Branch of recorded facts. It is read when it exists. *Writing it is not there yet.*",
+    "state.url": "Repository that the state branch is pushed to. Unset: the source. Read at start.",
+    "state.push": "Push the state branch. With `false` it stays in the daemon's clone. Read at start.",
+    "render.branch": NOT_YET + "Branch with one folder of rendered manifests per cluster.",
+    "featureGates": NOT_YET + "Karmada's feature gates by name. An unknown name is an error.",
+}
+_HEAD = """\
+# Settings
+
+One `Federation` per repository holds the settings. It usually stands in `gitfed.yaml`, but any file will do. Only
+`metadata.name` is required: at most 40 lowercase letters, digits and dashes. The name is the value of the ownership
+label and a part of the inventory's name, so choose it once.
+
+```yaml
+apiVersion: gitfed.io/v1alpha1
+kind: Federation
+metadata:
+  name: acme
+spec:
+  sync:
+    interval: 30s
+```
+
+`gitfed config view --origin` prints every setting that is in force, with the file and line it comes from. Durations
+are Kubernetes' (`90s`, `10m`, `1h30m`). An unknown field is an error with a suggestion. *This page is made from the
+model by `tools/settings_reference.py`.*
+"""
+
+
+def fields(model: type[BaseModel] = FederationSpec, prefix: str = "") -> Iterator[tuple[str, str, str]]:
+    """(path below spec, type, default) of every leaf."""
+    for name, field in model.model_fields.items():
+        path = prefix + (field.alias or name)
+        inner = field.annotation
+        if isinstance(inner, type) and issubclass(inner, BaseModel):
+            yield from fields(inner, f"{path}.")
+        else:
+            yield path, _type(inner), _text(field.get_default(call_default_factory=True))
+
+
+def _type(annotation: object) -> str:
+    origin, arguments = typing.get_origin(annotation), typing.get_args(annotation)
+    if origin is typing.Annotated:
+        return _type(arguments[0])
+    if origin in (typing.Union, types.UnionType):
+        return _type(next(one for one in arguments if one is not type(None)))
+    if origin is typing.Literal:
+        return " or ".join(f"`{one}`" for one in arguments)
+    if origin is tuple:
+        return f"list of {_type(arguments[0])}"
+    if origin is dict:
+        return "map"
+    names: dict[object, str] = {bool: "true or false", int: "number", str: "text", timedelta: "duration"}
+    return names.get(annotation, str(annotation))
+
+
+def _text(value: object) -> str:
+    if value is None:
+        return "unset"
+    if isinstance(value, bool):
+        return f"`{str(value).lower()}`"
+    if isinstance(value, timedelta):
+        minutes, seconds = divmod(int(value.total_seconds()), 60)
+        return f"`{minutes}m`" if minutes and not seconds else f"`{int(value.total_seconds())}s`"
+    if isinstance(value, tuple):
+        return " ".join(f"`{one}`" for one in value) or "none"
+    if isinstance(value, dict):
+        return "none" if not value else str(value)
+    return f"`{value}`"
+
+
+def page() -> str:
+    """The whole page. Raises SystemExit when fields and sentences do not fit together."""
+    found = list(fields())
+    names = {path for path, _, _ in found}
+    if names != MEANING.keys():
+        raise SystemExit(f"fields and sentences differ: {sorted(names ^ MEANING.keys())}")
+    lines = [_HEAD]
+    section = ""
+    for path, kind, default in found:
+        first = path.partition(".")[0]
+        if first != section:
+            section = first
+            lines += [f"\n## `spec.{section}`\n", "| Field | Type | Default | What it does |", "|---|---|---|---|"]
+        lines.append(f"| `{path}` | {kind} | {default} | {MEANING[path]} |")
+    on = " ".join(f"`{name}`" for name, default in FEATURE_GATES.items() if default)
+    off = " ".join(f"`{name}`" for name, default in FEATURE_GATES.items() if not default)
+    lines += ["", f"Known gates, on by default: {on}.", "", f"Off by default: {off}."]
+    return "\n".join(lines) + "\n"
+
+
+def main(arguments: list[str]) -> int:
+    text = page()
+    if "--check" in arguments:
+        return 0 if PAGE.read_text(encoding="utf-8") == text else 1
+    PAGE.write_text(text, encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
