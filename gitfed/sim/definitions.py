@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from gitfed.sim import crd
+from gitfed.sim import crd, managed, schema
 from gitfed.sim.server import delete
 from gitfed.sim.server.options import DeleteOptions
 from gitfed.sim.server.request import User
@@ -52,9 +52,16 @@ class Definitions:
         settled = crd.settle(body, self._others(name), self._world.now())
         if settled is not None:
             # The write is observed, and the definition looked at again, until nothing changes.
-            self._world.store.put(DEFINITIONS, name, settled)
+            self._world.store.put(DEFINITIONS, name, self._owned(body, settled))
             return
         self._serve(name, body)
+
+    def _owned(self, body: Body, settled: Body) -> Body:
+        """The status belongs to the server that wrote it."""
+        kind = self._world.registry.stored(DEFINITIONS)
+        assert kind is not None
+        writer = managed.Writer("kube-apiserver", kind.api_version, self._world.clock.now(), "status", kind.kind)
+        return managed.update(body, settled, writer, kind.schema or schema.OPEN)
 
     def _record(self, name: str) -> Record | None:
         return self._world.store.get(DEFINITIONS, name)
@@ -70,6 +77,10 @@ class Definitions:
         if before == mark:
             return
         self._served[name] = mark
+        if before is None:
+            # Nothing can be watched from before there was such a kind.
+            collection = self._world.store.collection(name)
+            collection.oldest = max(collection.oldest, self._world.store.version)
         self._world.registry.set_custom(name, crd.custom_kinds(body))
         if before is not None and before[:2] != mark[:2]:
             # Watches were opened under the old schema; their clients come back under the new one.

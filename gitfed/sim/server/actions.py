@@ -13,8 +13,9 @@ from gitfed.sim.kinds import pod_actions
 from gitfed.sim.server import decode, delete, options, write
 from gitfed.sim.server.auth import Authenticator
 from gitfed.sim.server.call import Call, Outcome
+from gitfed.sim.server.request import TEXT, Response
 from gitfed.sim.server.tokens import ISSUER
-from gitfed.sim.server.world import timestamp
+from gitfed.sim.server.world import World, timestamp
 
 Body = dict[str, Any]
 
@@ -36,12 +37,39 @@ def perform(
 ) -> Outcome:
     match subresource.name:
         case "binding":
-            return _bind(call, decode.sent(call, data, media_type, _BINDING))
+            return _bind(call, _named(call, decode.sent(call, data, media_type, _BINDING)))
         case "eviction":
-            return _evict(call, decode.sent(call, data, media_type, _EVICTION))
+            return _evict(call, _named(call, decode.sent(call, data, media_type, _EVICTION)))
         case "token":
             return _token(call, decode.sent(call, data, media_type, _TOKEN), authenticator)
-    raise status.method_not_allowed()
+    raise _no_machine(subresource.name)
+
+
+def _named(call: Call, body: Body) -> Body:
+    """What is done to a Pod has to name it."""
+    if (body["metadata"].get("name") or "") != call.name:
+        raise status.bad_request(f"name in URL does not match name in {body['kind']} object")
+    return body
+
+
+CONNECTIONS: Final = frozenset({"log", "exec", "attach", "portforward", "proxy"})
+
+
+def connect(world: World, pod: Body, name: str) -> Response:
+    """What a kubelet would answer. There is none: a Pod on a known node has empty logs, the rest cannot be had."""
+    node = (pod.get("spec") or {}).get("nodeName")
+    if pod["kind"] == "Pod":
+        if not node:
+            raise status.bad_request(f"pod {pod['metadata']['name']} does not have a host assigned")
+        if world.lookup.get("nodes", "", node) is None:
+            raise status.not_found("", "pods", node)
+        if name == "log":
+            return Response(200, b"", TEXT)
+    raise _no_machine(name)
+
+
+def _no_machine(name: str) -> status.ApiError:
+    return status.ApiError(501, "NotImplemented", f"{name} needs a machine, and this cluster has none")
 
 
 def bind_by_body(call: Call, data: bytes, media_type: str) -> Outcome:

@@ -163,9 +163,12 @@ class _Handler:
 
     def _check_method(self, subresource: Subresource | None) -> None:
         """404 where the address cannot be, 405 for a verb it does not know."""
+        address, kind = self._address, self._kind
+        if kind.custom:
+            self._check_custom_method(subresource)
+            return
         if self._req.method == "HEAD":
             raise status.method_not_allowed()
-        address, kind = self._address, self._kind
         own = kind.plural == "namespaces" and not kind.group and address.namespace == address.name
         if not kind.namespaced and address.namespace and not own:
             self._lost()
@@ -186,6 +189,22 @@ class _Handler:
         if verb not in kind.verbs:
             raise status.method_not_allowed()
 
+    def _check_custom_method(self, subresource: Subresource | None) -> None:
+        """Addresses of custom kinds have another router, which words things differently and minds less."""
+        address, kind = self._address, self._kind
+        if bool(address.namespace) is not kind.namespaced and address.verb not in ("list", "watch"):
+            raise _NoSuchPath
+        if address.namespace and not kind.namespaced:
+            raise _NoSuchPath
+        if subresource is not None:
+            if address.verb not in subresource.verbs:
+                raise status.method_not_allowed()
+        elif not address.name and address.verb in ("update", "patch"):
+            raise status.bad_request("name must be provided")
+        elif not address.verb:
+            text = f' is not supported on resources of kind "{kind.resource}"'
+            raise status.ApiError(405, "MethodNotAllowed", text, {"group": kind.group, "kind": kind.plural})
+
     def _form(self, *, listing: bool = False) -> Form:
         req = self._req
         return forms.negotiate(
@@ -202,9 +221,12 @@ class _Handler:
         form = self._form()
         address = self._address
         record = read.get(self._world, self._kind, address.namespace, address.name, self._req.first("resourceVersion"))
+        body = forms.view(record, self._kind)
         if subresource is not None and subresource.name == "scale":
-            return self._body(200, scale.face(self._kind, forms.view(record, self._kind)), form)
-        return self._object(200, forms.view(record, self._kind), record, form)
+            return self._object(200, scale.face(self._kind, body), None, form, scale.KIND)
+        if subresource is not None and subresource.name in actions.CONNECTIONS:
+            return actions.connect(self._world, body, subresource.name)
+        return self._object(200, body, record, form)
 
     def _list(self) -> Response:
         form = self._form(listing=True)
@@ -270,12 +292,15 @@ class _Handler:
         call = self._call(wanted, req.user)
         outcome = self._carry_out(call, subresource, media, content_type)
         code = 201 if outcome.created else 200
-        return self._object(code, outcome.body, outcome.record, form)
+        own = scale.KIND if subresource is not None and subresource.name == "scale" else None
+        return self._object(code, outcome.body, outcome.record, form, own)
 
     def _call(self, wanted: options.WriteOptions, user: User) -> Call:
         address = self._address
         namespace = address.namespace if self._kind.namespaced else ""
-        return Call(self._world, user, self._kind, namespace, address.name, address.subresource, wanted, self._warnings)
+        # A custom object may be created at an address with a name, which then means nothing.
+        name = "" if address.verb == "create" and self._kind.custom else address.name
+        return Call(self._world, user, self._kind, namespace, name, address.subresource, wanted, self._warnings)
 
     def _check_patch_type(self, content_type: str) -> None:
         if self._kind.custom:
@@ -309,12 +334,13 @@ class _Handler:
 
     # answers
 
-    def _object(self, code: int, body: Body, record: Record | None, form: Form) -> Response:
+    def _object(self, code: int, body: Body, record: Record | None, form: Form, own: Kind | None = None) -> Response:
+        """``own``: the kind of what a subresource answers, where that is not the object itself."""
         if record is not None and form == forms.PLAIN:
             return self._response(code, forms.encoded(record, self._kind), form)
         if record is not None and form.shape == "PartialObjectMetadata" and not form.yaml and not form.pretty:
             return self._response(code, forms.encoded_partial(record, form.version), form)
-        shaped = forms.shaped(body, self._kind, form, self._world.clock.now())
+        shaped = forms.shaped(body, own or self._kind, form, self._world.clock.now())
         return self._body(code, shaped, form)
 
     def _body(self, code: int, body: Body, form: Form) -> Response:

@@ -140,14 +140,12 @@ def mismatch(call: Call, kind: Kind, said_kind: str, said_version: str) -> str |
 
 
 def _typed_custom(kind: Kind, value: Body, data: bytes) -> Body:
-    text = data.decode("utf-8", "replace")
-    for name, title in (("kind", "Kind"), ("apiVersion", "apiVersion")):
-        if not value.get(name):
-            missing = f"Object '{title}' is missing in '{text}'"
-            wrapped = f"the object provided is unrecognized (must be of type {kind.kind}): {missing} ({_summary(data)})"
-            raise status.bad_request(wrapped)
-    if value["apiVersion"] != kind.api_version:
-        said, expected = value["apiVersion"], kind.api_version
+    if not value.get("kind"):
+        missing = f"Object 'Kind' is missing in '{data.decode('utf-8', 'replace')}'"
+        text = f"the object provided is unrecognized (must be of type {kind.kind}): {missing} ({_summary(data)})"
+        raise status.bad_request(text)
+    if value.get("apiVersion") != kind.api_version:
+        said, expected = value.get("apiVersion") or "", kind.api_version
         text = f"the API version in the data ({said}) does not match the expected API version ({expected})"
         raise status.bad_request(text)
     return value

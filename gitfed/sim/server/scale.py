@@ -6,22 +6,32 @@ the object's own with ``subresource: scale``. What the Scale does not show canno
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Any, Final
 
 from gitfed.sim import managed, schema, status
-from gitfed.sim.kind import Kind, Scale
+from gitfed.sim.kind import Column, Kind, Scale
+from gitfed.sim.kinds import table
 from gitfed.sim.server import decode, forms, options, write
 from gitfed.sim.server.call import Call, Outcome
 from gitfed.sim.store import Record
 
 Body = dict[str, Any]
 
-_KIND: Final = Kind(
+
+def _row(body: Body, now: datetime) -> list[Any]:
+    counts = (body["spec"].get("replicas") or 0, body["status"]["replicas"])
+    return [body["metadata"]["name"], *counts, table.created(body, now)]
+
+
+KIND: Final = Kind(
     group="autoscaling",
     version="v1",
     kind="Scale",
     plural="scales",
     schema=schema.for_kind("autoscaling", "v1", "Scale"),
+    columns=(Column("Name"), Column("Desired", "integer"), Column("Available", "integer"), Column("Age")),
+    row=_row,
 )
 
 
@@ -81,17 +91,17 @@ def _selector_text(selector: Any, scale: Scale) -> str:
 
 def replace(call: Call, data: bytes, media_type: str) -> Outcome:
     record, live = _live(call)
-    new = decode.sent(call, data, media_type, _KIND)
+    new = decode.sent(call, data, media_type, KIND)
     new = write.with_namespace(call, new)
     write.check_name(call, new)
+    write.check_uid(call, new, record)
     return _store(call, record, live, new, update=True)
 
 
 def patched(call: Call, data: bytes, content_type: str) -> Outcome:
     record, live = _live(call)
     old = _owned_face(call.kind, live)
-    result = write.apply_patch(_KIND, old, write.patch_value(data, content_type), content_type)
-    new = decode.finished(call, _KIND, result, [])
+    new = write.patch_result(call, KIND, old, data, content_type)
     new = write.with_namespace(call, new)
     write.check_name(call, new)
     return _store(call, record, live, new, update=True)
@@ -102,14 +112,14 @@ def applied(call: Call, data: bytes) -> Outcome:
     config = write.parse_config(call, data)
     if call.kind.custom:
         # The API server cannot do this either (Kubernetes: a Scale has no place among a definition's versions).
-        where = f"{call.namespace}/{call.name}; {_KIND.api_version}, Kind={_KIND.kind}"
-        why = f"request to convert CR to an invalid group/version: {_KIND.api_version}"
+        where = f"{call.namespace}/{call.name}; {KIND.api_version}, Kind={KIND.kind}"
+        why = f"request to convert CR to an invalid group/version: {KIND.api_version}"
         raise status.untyped(f"failed to convert new object ({where}) to proper version: {why}")
     old = _owned_face(call.kind, live)
-    assert _KIND.schema is not None
-    writer = managed.Writer(call.options.manager, _KIND.api_version, call.world.clock.now(), "scale", "Scale")
-    new = managed.apply(old, config, writer, _KIND.schema, force=call.options.force)
-    new = write.with_namespace(call, _KIND.schema.convert(new))
+    assert KIND.schema is not None
+    writer = managed.Writer(call.options.manager, KIND.api_version, call.world.clock.now(), "scale", "Scale")
+    new = managed.apply(old, config, writer, KIND.schema, force=call.options.force)
+    new = write.with_namespace(call, KIND.schema.convert(new))
     write.check_name(call, new)
     return _store(call, record, live, new, update=False)
 
@@ -132,9 +142,9 @@ def _store(call: Call, record: Record, live: Body, new: Body, *, update: bool) -
     kind, scale = call.kind, _scale(call.kind)
     old = _owned_face(kind, live)
     if update:
-        assert _KIND.schema is not None
-        writer = managed.Writer(call.options.manager, _KIND.api_version, call.world.clock.now(), "scale", "Scale")
-        new = managed.update(old, new, writer, _KIND.schema)
+        assert KIND.schema is not None
+        writer = managed.Writer(call.options.manager, KIND.api_version, call.world.clock.now(), "scale", "Scale")
+        new = managed.update(old, new, writer, KIND.schema)
     _check(call, new, record)
     replicas = (new.get("spec") or {}).get("replicas") or 0
     body = _put(live, scale.replicas, replicas)

@@ -178,7 +178,8 @@ class Watch:
         if form.shape == "PartialObjectMetadata":
             body = forms.partial(body, form.version)
         elif form.shape == "Table":
-            body = forms.table([body], kind, form, self._world.clock.now(), metadata, headed=self._headed)
+            version = {"resourceVersion": metadata["resourceVersion"]}
+            body = forms.table([body], kind, form, self._world.clock.now(), version, headed=self._headed)
         return b'{"type":"BOOKMARK","object":' + orjson.dumps(body) + b"}\n"
 
 

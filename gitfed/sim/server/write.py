@@ -59,7 +59,7 @@ def replace(call: Call, data: bytes, media_type: str) -> Outcome:
         if not call.kind.allow_create_on_update or call.subresource:
             raise missing(call)
         return finish_create(call, _owned(call, None, _without(body, "resourceVersion")))
-    _check_uid(call, body, record)
+    check_uid(call, body, record)
     live = forms.view(record, call.kind)
     return finish_update(call, record, live, _owned(call, live, _deduplicated(call, body)))
 
@@ -70,7 +70,7 @@ def patched(call: Call, data: bytes, content_type: str) -> Outcome:
     if record is None:
         raise missing(call)
     live = forms.view(record, call.kind)
-    body = _patch_result(call, live, data, content_type)
+    body = patch_result(call, call.kind, live, data, content_type)
     body = with_namespace(call, body)
     check_name(call, body)
     return finish_update(call, record, live, _owned(call, live, _deduplicated(call, body)))
@@ -163,7 +163,8 @@ def finish_update(call: Call, record: Record, live: Body, body: Body) -> Outcome
         body = sub.prepare(body, live, ctx)
     else:
         body = kind.prepare_update(body, live, ctx)
-    body = _with_generation(kind, body, live)
+    if call.subresource != "status":
+        body = _with_generation(kind, body, live)
     refuse_invalid(call, body, _update_errors(call, body, live))
     call.warnings.extend(kind.warnings(body, live))
     if kind.allocate is not None and not call.subresource:
@@ -332,7 +333,7 @@ def _named(call: Call, body: Body) -> Body:
     return {**body, "metadata": {**meta, "name": name}}
 
 
-def _check_uid(call: Call, body: Body, record: Record) -> None:
+def check_uid(call: Call, body: Body, record: Record) -> None:
     said, live = body["metadata"].get("uid"), record.body["metadata"]["uid"]
     if said and said != live:
         kind = call.kind
@@ -367,9 +368,16 @@ def _deduplicated(call: Call, body: Body) -> Body:
 
 def refuse_invalid(call: Call, body: Body, errors: list[status.FieldError]) -> None:
     kind = call.kind
-    if kind.custom and body["kind"] != kind.kind:
-        complaint = status.invalid_value("kind", body["kind"], f"must be {kind.kind}")
-        raise status.invalid(kind.group, body["kind"], body["metadata"].get("name", ""), [complaint])
+    if kind.custom:
+        # What a custom object calls itself is a matter of validation, and a refusal calls it so too.
+        said = {"apiVersion": kind.api_version, "kind": kind.kind}
+        wrong = [
+            status.invalid_value(key, body.get(key), f"must be {wanted}")
+            for key, wanted in said.items()
+            if body.get(key) != wanted
+        ]
+        if wrong:
+            raise status.invalid(kind.group, body["kind"], body["metadata"].get("name", ""), wrong)
     if errors:
         # The group is that of the stored object, which may have a face in another one (events).
         group = kind.storage_version.rpartition("/")[0] if kind.storage_version else kind.group
@@ -429,9 +437,8 @@ def patch_value(data: bytes, content_type: str) -> Any:
     return value
 
 
-def _patch_result(call: Call, live: Body, data: bytes, content_type: str) -> Body:
-    """The patched object, decoded and defaulted."""
-    kind = call.kind
+def patch_result(call: Call, kind: Kind, live: Body, data: bytes, content_type: str) -> Body:
+    """The patched object, decoded and defaulted. ``kind``: the call's, or a subresource's own."""
     value = patch_value(data, content_type)
     body = apply_patch(kind, live, value, content_type)
     repeated = schema_decode.duplicate_fields(data) if content_type != JSON_PATCH else []
@@ -444,9 +451,6 @@ def _patch_result(call: Call, live: Body, data: bytes, content_type: str) -> Bod
     if not kind.custom and said != (kind.kind, kind.api_version):
         complaint = decode.mismatch(call, kind, str(said[0]), str(said[1])) or "unknown conversion"
         raise _bad_result(value, body, content_type, complaint)
-    if kind.custom and said[1] != kind.api_version:
-        text = f"the API version in the data ({said[1]}) does not match the expected API version ({kind.api_version})"
-        raise status.bad_request(text)
     body, wrong, unknown = decode.read(kind, body)
     if wrong:
         raise _bad_result(value, body, content_type, wrong[0])
