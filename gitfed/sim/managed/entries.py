@@ -72,7 +72,12 @@ def decode(sent: Any) -> Managed:
 def encode(managed: Managed) -> list[Body]:
     """The list to store: appliers first, then by time, manager, version and subresource; those without a time come
     before all others."""
-    encoded = [_entry(who, entry) for who, entry in managed.items()]
+    return encode_all(managed.items())
+
+
+def encode_all(owners: Iterable[tuple[Identity, Entry]]) -> list[Body]:
+    """``encode`` of owners of whom some may have the same identity."""
+    encoded = [_entry(who, entry) for who, entry in owners]
     encoded.sort(key=_place)
     return encoded
 

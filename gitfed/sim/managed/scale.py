@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from gitfed.sim.managed import entries, fieldset
-from gitfed.sim.managed.entries import Entry, Managed
+from gitfed.sim.managed.entries import Entry, Identity, Managed
 
 Body = dict[str, Any]
 
@@ -33,23 +33,27 @@ def scale_fields(parent: Sequence[Body] | None, api_version: str, path: Sequence
 def parent_fields(
     parent: Sequence[Body] | None, scale: Sequence[Body] | None, api_version: str, path: Sequence[str]
 ) -> list[Body]:
-    """managedFields of the object after a write to its Scale. Entries of versions other than ``api_version`` go."""
+    """managedFields of the object after a write to its Scale. Entries of versions other than ``api_version`` go.
+
+    An updater of the object is not recognised in the Scale, whose entries are of another version: what it keeps there
+    comes back as a second entry of the same name (Kubernetes does the same, and forgets one of them at the next write).
+    """
     before, there = entries.read(parent), entries.read(scale)
     replicas = fieldset.from_paths([path])
-    managed: Managed = {}
+    kept: list[tuple[Identity, Entry]] = []
     for who, entry in before.items():
         if entry.api_version != api_version:
             continue
         if not fieldset.has(entry.fields, path):
-            managed[who] = entry
+            kept.append((who, entry))
         elif who in there:
-            managed[who] = entry
+            kept.append((who, entry))
             del there[who]
         elif left := fieldset.difference(entry.fields, replicas):
-            managed[who] = Entry(left, entry.api_version, entry.time)
+            kept.append((who, Entry(left, entry.api_version, entry.time)))
     for who, entry in there.items():
         if fieldset.has(entry.fields, REPLICAS):
             manager, operation, _, subresource = who
             back = entries.identity(manager, operation, api_version, subresource)
-            managed[back] = Entry(replicas, api_version, before[who].time if who in before else "")
-    return entries.encode(managed)
+            kept.append((back, Entry(replicas, api_version, before[who].time if who in before else "")))
+    return entries.encode_all(kept)

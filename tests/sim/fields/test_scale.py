@@ -52,3 +52,13 @@ def test_the_field_may_be_anywhere_in_the_object() -> None:
     assert managed.parent_fields(parent, [], "example.com/v1", ("spec", "size", "n")) == [
         entry("one", "Update", {"f:spec": {"f:size": {}}}, 1, api_version="example.com/v1")
     ]
+
+
+def test_an_updater_that_keeps_replicas_has_two_entries() -> None:
+    fields = {"f:spec": {"f:replicas": {}, "f:paused": {}}}
+    parent = [entry("ctl", "Update", fields, 1, api_version="apps/v1")]
+    entries = managed.scale_fields(parent, "apps/v1", PATH)
+    assert managed.parent_fields(parent, entries, "apps/v1", PATH) == [
+        entry("ctl", "Update", {"f:spec": {"f:replicas": {}}}, None, api_version="apps/v1"),
+        entry("ctl", "Update", {"f:spec": {"f:paused": {}}}, 1, api_version="apps/v1"),
+    ]
