@@ -5,11 +5,22 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any, Final
 
-from gitfed.sim.kind import Body, Kind, Subresource
-from gitfed.sim.kinds import fields, formats, pod_defaults, table
+from gitfed.sim import status
+from gitfed.sim.kind import Body, Context, Kind, Subresource
+from gitfed.sim.kinds import (
+    fields,
+    formats,
+    metadata,
+    pod_defaults,
+    pod_scheduling,
+    resource_rules,
+    resources,
+    table,
+)
 from gitfed.sim.kinds.fields import Errors
 
 _HIGHEST: Final = 1000000000
+_MOUNTABLE: Final = "kubernetes.io/enforce-mountable-secrets"
 _SYSTEM: Final = {"system-node-critical": 2000001000, "system-cluster-critical": 2000000000}
 
 
@@ -17,15 +28,12 @@ def _validate_lease(body: Body) -> Errors:
     spec = fields.obj(body, "spec")
     errors = fields.positive("spec.leaseDurationSeconds", spec.get("leaseDurationSeconds"))
     errors += fields.non_negative("spec.leaseTransitions", spec.get("leaseTransitions"))
-    strategy = spec.get("strategy")
-    if strategy is not None:
-        if "/" in strategy:
-            errors += fields.invalid("spec.strategy.strategy", strategy, *formats.qualified_name(strategy))
-        elif strategy != "OldestEmulationVersion":
-            errors += fields.unsupported("spec.strategy.strategy", strategy, "OldestEmulationVersion")
-    if spec.get("preferredHolder") and not strategy:
-        errors += fields.forbidden("spec.preferredHolder", "may only be specified if `strategy` is defined")
     return errors
+
+
+def _uncoordinated(body: Body) -> Body:
+    """Coordinated elections are a gate that is shut: what belongs to them is not stored."""
+    return pod_defaults.within(body, "spec", lambda spec: fields.without(spec, "strategy", "preferredHolder"))
 
 
 LEASE: Final = Kind(
@@ -35,6 +43,8 @@ LEASE: Final = Kind(
     plural="leases",
     allow_create_on_update=True,
     allow_unconditional_update=False,
+    prepare_create=lambda body, ctx: _uncoordinated(body),
+    prepare_update=lambda new, old, ctx: _uncoordinated(new),
     validate=_validate_lease,
     columns=table.columns("Name", "Holder", "Age"),
     row=lambda body, now: [
@@ -79,6 +89,16 @@ def _validate_priority_update(new: Body, old: Body) -> Errors:
     return errors + fields.unchanged("preemptionPolicy", new.get("preemptionPolicy"), old.get("preemptionPolicy"))
 
 
+def _one_default(body: Body, old: Body | None, ctx: Context) -> Body:
+    if not body.get("globalDefault"):
+        return body
+    for one in ctx.lookup.list("priorityclasses.scheduling.k8s.io"):
+        if one.get("globalDefault") and table.name(one) != table.name(body):
+            text = f"PriorityClass {table.name(one)} is already marked as default. Only one default can exist"
+            raise status.forbidden("scheduling.k8s.io", "priorityclasses", table.name(body), text)
+    return body
+
+
 def _priority_row(body: Body, now: datetime) -> list[Any]:
     return [
         table.name(body),
@@ -99,11 +119,21 @@ PRIORITY_CLASS: Final = Kind(
     has_generation=True,
     generation_moves=lambda new, old: False,
     default=lambda body: pod_defaults.fill(body, preemptionPolicy="PreemptLowerPriority"),
+    admit=_one_default,
     validate=_validate_priority,
     validate_update=_validate_priority_update,
-    columns=table.columns("Name", "Value:integer", "Global-Default:boolean", "Age", "PreemptionPolicy*"),
+    columns=table.columns("Name", "Value:integer", "Global-Default:boolean", "Age", "PreemptionPolicy"),
     row=_priority_row,
 )
+
+
+def _account_warnings(body: Body, old: Body | None) -> list[str]:
+    if _MOUNTABLE not in fields.obj(body, "metadata", "annotations"):
+        return []
+    if old is not None and _MOUNTABLE in fields.obj(old, "metadata", "annotations"):
+        return []
+    why = "deprecated in v1.32+; prefer separate namespaces to isolate access to mounted secrets"
+    return [f"metadata.annotations[{_MOUNTABLE}]: {why}"]
 
 
 SERVICE_ACCOUNT: Final = Kind(
@@ -115,6 +145,7 @@ SERVICE_ACCOUNT: Final = Kind(
     subresources=(
         Subresource(name="token", verbs=("create",), kind="TokenRequest", group="authentication.k8s.io", version="v1"),
     ),
+    warnings=_account_warnings,
     delete_returns_object=True,
     columns=table.columns("Name", "Age"),
     row=lambda body, now: [table.name(body), table.created(body, now)],
@@ -123,7 +154,31 @@ SERVICE_ACCOUNT: Final = Kind(
 
 def _validate_runtime(body: Body) -> Errors:
     handler = fields.text(body, "handler")
-    return fields.invalid("handler", handler, *formats.dns_label(handler))
+    errors = fields.invalid("handler", handler, *formats.dns_label(handler)) if handler else fields.required("handler")
+    cost = fields.obj(body, "overhead").get("podFixed")
+    errors += resource_rules.requirements({"limits": cost}, "overhead") if cost else []
+    scheduling = fields.obj(body, "scheduling")
+    errors += metadata.labels(fields.obj(scheduling, "nodeSelector"), "scheduling.nodeSelector")
+    tolerations = fields.items(scheduling, "tolerations")
+    errors += pod_scheduling.tolerations(tolerations, "scheduling.tolerations")
+    seen: list[Body] = []
+    for at, one in enumerate(tolerations):
+        key = {name: fields.text(one, name) for name in ("key", "operator", "value", "effect")}
+        if key in seen:
+            shown = {name.capitalize(): value for name, value in key.items()}
+            shown["TolerationSeconds"] = one.get("tolerationSeconds")
+            errors += fields.duplicate(f"scheduling.tolerations[{at}]", shown)
+        seen.append(key)
+    return errors
+
+
+def _default_runtime(body: Body) -> Body:
+    def cost(found: Body) -> Body:
+        amounts = found.get("podFixed")
+        rounded = resources.rounded(amounts) if amounts else amounts
+        return found if rounded is amounts else {**found, "podFixed": rounded}
+
+    return pod_defaults.within(body, "overhead", cost)
 
 
 RUNTIME_CLASS: Final = Kind(
@@ -132,6 +187,7 @@ RUNTIME_CLASS: Final = Kind(
     kind="RuntimeClass",
     plural="runtimeclasses",
     namespaced=False,
+    default=_default_runtime,
     validate=_validate_runtime,
     validate_update=lambda new, old: fields.unchanged("handler", new.get("handler"), old.get("handler")),
     columns=table.columns("Name", "Handler", "Age"),

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any, Final
 
 from gitfed.sim.kind import Body, Kind, Subresource
-from gitfed.sim.kinds import counts, fields, preparation, selectors, table, workloads
+from gitfed.sim.kinds import conditions, counts, fields, preparation, selectors, table, workloads
 from gitfed.sim.kinds.fields import Errors
 
 _EVICTION: Final = ("AlwaysAllow", "IfHealthyBudget")
@@ -36,7 +36,8 @@ def _validate(body: Body) -> Errors:
 
 def _validate_status(new: Body, old: Body) -> Errors:
     found = fields.obj(new, "status")
-    return fields.joined(fields.non_negative(f"status.{key}", found.get(key)) for key in _COUNTS)
+    errors = conditions.validate(fields.items(found, "conditions"), "status.conditions")
+    return errors + fields.joined(fields.non_negative(f"status.{key}", found.get(key)) for key in _COUNTS)
 
 
 def _row(body: Body, now: datetime) -> list[Any]:

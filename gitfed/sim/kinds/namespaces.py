@@ -39,15 +39,20 @@ def _finalize(new: Body, old: Body, ctx: Context) -> Body:
 
 
 def _validate(body: Body) -> Errors:
-    errors: Errors = []
-    for at, name in enumerate(fields.items(body, "spec", "finalizers")):
-        path = f"spec.finalizers[{at}]"
-        found = fields.invalid(path, name, *formats.qualified_name(name))
-        if not found and "/" not in name and name not in ("kubernetes", "orphan", "foregroundDeletion"):
-            text = "name is neither a standard finalizer name nor is it fully qualified"
-            found = fields.invalid(path, name, text)
-        errors += found
-    return errors
+    return fields.joined(_finalizer(name, "spec.finalizers") for name in fields.items(body, "spec", "finalizers"))
+
+
+def _validate_finalize(new: Body, old: Body) -> Errors:
+    held = enumerate(fields.items(new, "spec", "finalizers"))
+    return fields.joined(_finalizer(name, f"spec.finalizers[{at}]") for at, name in held)
+
+
+def _finalizer(name: str, path: str) -> Errors:
+    found = fields.invalid(path, name, *formats.qualified_name(name))
+    if not found and "/" not in name and name not in ("kubernetes", "orphan", "foregroundDeletion"):
+        text = "name is neither a standard finalizer name nor is it fully qualified"
+        found = fields.invalid(path, name, text)
+    return found
 
 
 def _validate_status(new: Body, old: Body) -> Errors:
@@ -55,9 +60,9 @@ def _validate_status(new: Body, old: Body) -> Errors:
     deleted = fields.obj(new, "metadata").get("deletionTimestamp")
     if deleted and phase != "Terminating":
         text = "may only be 'Terminating' if `deletionTimestamp` is not empty"
-        return fields.invalid("status.phase", phase, text)
+        return fields.invalid("status.Phase", phase, text)
     if not deleted and phase != "Active":
-        return fields.invalid("status.phase", phase, "may only be 'Active' if `deletionTimestamp` is empty")
+        return fields.invalid("status.Phase", phase, "may only be 'Active' if `deletionTimestamp` is empty")
     return []
 
 
@@ -70,7 +75,7 @@ NAMESPACE: Final = Kind(
     namespaced=False,
     verbs=tuple(verb for verb in READ_WRITE if verb != "deletecollection"),
     subresources=(
-        Subresource(name="finalize", verbs=("update",), prepare=_finalize),
+        Subresource(name="finalize", verbs=("update",), prepare=_finalize, validate=_validate_finalize),
         Subresource(name="status"),
     ),
     name_rule="dns-label",

@@ -29,7 +29,7 @@ def _default(body: Body) -> Body:
     if spec:
         # One range of addresses and a list of them are two views of one field.
         one, many = spec.get("podCIDR"), spec.get("podCIDRs")
-        if one and not many:
+        if one and (not many or many[0] != one):
             body = {**body, "spec": {**spec, "podCIDRs": [one]}}
         elif many and not one:
             body = {**body, "spec": {**spec, "podCIDR": many[0]}}
@@ -85,6 +85,11 @@ def _amounts(body: Body) -> Errors:
     )
 
 
+def _unconfigured(body: Body) -> Body:
+    """Nodes are no longer configured through the API: the field is read and dropped."""
+    return pod_defaults.within(body, "spec", lambda spec: fields.without(spec, "configSource"))
+
+
 def _validate(body: Body) -> Errors:
     return _taints(body) + _amounts(body)
 
@@ -92,7 +97,8 @@ def _validate(body: Body) -> Errors:
 def _validate_create(body: Body) -> Errors:
     ranges = fields.items(body, "spec", "podCIDRs")
     errors = fields.joined(cidr(value, f"spec.podCIDRs[{at}]") for at, value in enumerate(ranges))
-    if len(ranges) > 2:
+    families = [":" in value for value in ranges]
+    if len(set(families)) < len(families):
         text = "may specify no more than one CIDR for each IP family"
         errors += fields.invalid("spec.podCIDRs", ranges, text)
     return errors
@@ -173,7 +179,8 @@ NODE: Final = Kind(
     reset_fields={"": (("status",),), "status": (("spec",),)},
     default=_default,
     admit=_admit,
-    prepare_update=lambda new, old, ctx: preparation.old_status(new, old),
+    prepare_create=lambda body, ctx: _unconfigured(body),
+    prepare_update=lambda new, old, ctx: _unconfigured(preparation.old_status(new, old)),
     prepare_status=preparation.only_status,
     validate=_validate,
     validate_create=_validate_create,

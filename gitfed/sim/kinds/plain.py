@@ -1,4 +1,4 @@
-"""Kinds that are stored as they come: endpoints, webhooks, classes of devices and drivers, and the reviews, which are
+"""Kinds that are stored as they come: webhooks, classes of devices and drivers, and the reviews, which are
 not stored at all.
 
 They have names, columns and, some of them, defaults; the rules that Kubernetes has for them are not repeated here.
@@ -20,11 +20,6 @@ _NAME_AGE: Final = table.columns("Name", "Age")
 
 def _name_age(body: Body, now: datetime) -> list[Any]:
     return [table.name(body), table.created(body, now)]
-
-
-def _some(values: list[str], limit: int = 3) -> str:
-    more = f" + {len(values) - limit} more..." if len(values) > limit else ""
-    return ",".join(values[:limit]) + more if values else table.NONE
 
 
 def _create(body: Body, ctx: Context) -> Body:
@@ -49,71 +44,6 @@ COMPONENT_STATUS: Final = Kind(
     namespaced=False,
     verbs=("get", "list"),
     deprecated="v1 ComponentStatus is deprecated in v1.19+",
-)
-
-
-def _default_endpoints(body: Body) -> Body:
-    def subset(one: Body) -> Body:
-        return pod_defaults.each(one, "ports", lambda port: pod_defaults.fill(port, protocol="TCP"))
-
-    return pod_defaults.each(body, "subsets", subset)
-
-
-def _endpoints_row(body: Body, now: datetime) -> list[Any]:
-    found: list[str] = []
-    for subset in fields.items(body, "subsets"):
-        ports = fields.items(subset, "ports")
-        for address in fields.items(subset, "addresses"):
-            ip = fields.text(address, "ip")
-            found += [f"{ip}:{port.get('port')}" for port in ports] or [ip]
-    return [table.name(body), _some(found), table.created(body, now)]
-
-
-ENDPOINTS: Final = Kind(
-    group="",
-    version="v1",
-    kind="Endpoints",
-    plural="endpoints",
-    short_names=("ep",),
-    list_kind="EndpointsList",
-    allow_create_on_update=True,
-    deprecated="v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice",
-    default=_default_endpoints,
-    columns=table.columns("Name", "Endpoints", "Age"),
-    row=_endpoints_row,
-)
-
-
-def _default_slice(body: Body) -> Body:
-    return pod_defaults.each(body, "ports", lambda port: {"name": "", "protocol": "TCP", **port})
-
-
-def _slice_row(body: Body, now: datetime) -> list[Any]:
-    ports = [str(port.get("port") or port.get("name") or "*") for port in fields.items(body, "ports")]
-    addresses = [one for endpoint in fields.items(body, "endpoints") for one in fields.items(endpoint, "addresses")]
-    return [
-        table.name(body),
-        fields.text(body, "addressType"),
-        _some(ports) if ports else "<unset>",
-        _some(addresses) if addresses else "<unset>",
-        table.created(body, now),
-    ]
-
-
-ENDPOINT_SLICE: Final = Kind(
-    group="discovery.k8s.io",
-    version="v1",
-    kind="EndpointSlice",
-    plural="endpointslices",
-    has_generation=True,
-    generation_moves=lambda new, old: any(
-        new.get(key) != old.get(key) for key in ("addressType", "endpoints", "ports")
-    ),
-    default=_default_slice,
-    prepare_create=lambda body, ctx: preparation.stored_lists(body, "endpoints", "ports"),
-    prepare_update=lambda new, old, ctx: preparation.stored_lists(new, "endpoints", "ports"),
-    columns=table.columns("Name", "AddressType", "Ports", "Endpoints", "Age"),
-    row=_slice_row,
 )
 
 

@@ -43,7 +43,10 @@ def _validate_cluster_role(body: Body) -> Errors:
     found = fields.items(aggregation, "clusterRoleSelectors")
     if not found:
         errors += fields.required(path, "at least one clusterRoleSelector required if aggregationRule is non-nil")
-    return errors + fields.joined(selectors.validate(one, f"{path}[{at}]") for at, one in enumerate(found))
+    for at, one in enumerate(found):
+        bad = selectors.validate(one, f"{path}[{at}]")
+        errors += bad + (fields.invalid(f"{path}[{at}]", None, "invalid label selector.") if bad else [])
+    return errors
 
 
 def _create(body: Body, ctx: Context) -> Body:

@@ -116,7 +116,7 @@ def _validate(body: Body) -> Errors:
     errors += _affinity(spec)
     errors += service_addresses.address_errors(spec)
     for at, address in enumerate(fields.items(spec, "externalIPs")):
-        errors += pod_spec.ip(address, f"spec.externalIPs[{at}]") or _outside(address, f"spec.externalIPs[{at}]")
+        errors += pod_spec.ip(address, f"spec.externalIPs[{at}]") or outside(address, f"spec.externalIPs[{at}]")
     errors += fields.one_of("spec.type", kind, *_TYPES)
     errors += _repeated_ports(ports, kind)
     errors += _source_ranges(body, spec, kind)
@@ -171,7 +171,7 @@ def _affinity(spec: Body) -> Errors:
     return errors
 
 
-def _outside(address: str, path: str) -> Errors:
+def outside(address: str, path: str) -> Errors:
     """An address that others can reach. Kubernetes: ValidateEndpointIP."""
     found = ipaddress.ip_address(address)
     rules = (

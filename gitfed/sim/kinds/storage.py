@@ -382,6 +382,8 @@ def _validate_class(body: Body) -> Errors:
     errors = [] if provisioner else fields.required("provisioner")
     if provisioner:
         errors += fields.invalid("provisioner", provisioner.lower(), *formats.qualified_name(provisioner.lower()))
+    if "" in (body.get("parameters") or {}):
+        errors += fields.invalid("parameters", "", "field can not be empty.")
     policy = body.get("reclaimPolicy")
     if policy and policy not in ("Delete", "Retain"):
         errors += fields.unsupported("reclaimPolicy", policy, "Delete", "Retain")
@@ -390,17 +392,32 @@ def _validate_class(body: Body) -> Errors:
         errors += fields.required("volumeBindingMode")
     elif mode not in ("Immediate", "WaitForFirstConsumer"):
         errors += fields.unsupported("volumeBindingMode", mode, "Immediate", "WaitForFirstConsumer")
+    return errors + _topologies(fields.items(body, "allowedTopologies"))
+
+
+def _topologies(terms: list[Body]) -> Errors:
+    errors: Errors = []
+    before: list[dict[str, set[str]]] = []
+    for at, term in enumerate(terms):
+        path, found = f"allowedTopologies[{at}].matchLabelExpressions", dict[str, set[str]]()
+        for number, one in enumerate(fields.items(term, "matchLabelExpressions")):
+            here, key, values = f"{path}[{number}]", fields.text(one, "key"), fields.items(one, "values")
+            errors += [] if values else fields.required(f"{here}.values")
+            for place, value in enumerate(values):
+                errors += fields.duplicate(f"{here}.values[{place}]", value) if value in values[:place] else []
+            errors += fields.invalid(f"{here}.key", key, *formats.qualified_name(key))
+            errors += fields.duplicate(f"{here}.key", key) if key in found else []
+            found[key] = set(values)
+        errors += fields.duplicate(path, "") if found in before else []
+        before.append(found)
     return errors
 
 
 def _validate_class_update(new: Body, old: Body) -> Errors:
-    errors: Errors = []
-    if (new.get("parameters") or {}) != (old.get("parameters") or {}):
-        errors += fields.forbidden("parameters", "updates to parameters are forbidden.")
-    for key in ("provisioner", "reclaimPolicy"):
-        if new.get(key) != old.get(key):
-            errors += fields.forbidden(key, f"updates to {key} are forbidden.")
-    return errors + fields.unchanged("volumeBindingMode", new.get("volumeBindingMode"), old.get("volumeBindingMode"))
+    errors = fields.unchanged("parameters", new.get("parameters") or None, old.get("parameters") or None)
+    for key in ("provisioner", "reclaimPolicy", "volumeBindingMode"):
+        errors += fields.unchanged(key, new.get(key), old.get(key))
+    return errors
 
 
 def _class_row(body: Body, now: datetime) -> list[Any]:
