@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
 EVERYWHERE = PolicyRef("Namespace", "", "auto-propagation")
 """What stands in place of a policy for a Namespace that goes everywhere by itself (Karmada: policies §2.7)."""
+IMPLIED = PolicyRef("Namespace", "", "implied")
+"""The same for a Namespace that no file declares: it goes where its content goes."""
 _STANDS = "the decision stands: a divided workload moves only when its placement or replicas change"
 
 
@@ -121,6 +123,17 @@ def bind(manifest: Manifest, decision: Decision | None, binder: Binder) -> Bound
             )
         )  # fmt: skip
     return _bind_by(found.policy, found.losers, manifest, decision, binder)
+
+
+def implied(manifest: Manifest, clusters: tuple[str, ...]) -> Bound:
+    """A Namespace that no file declares, in the clusters that get something inside it."""
+    shares = tuple(Share(name) for name in clusters)
+    return Bound(
+        Binding(
+            binding_id(manifest.key), manifest.key, manifest.api_version, manifest.origin, IMPLIED, shares, None, None,
+            why="where its content goes",
+        )
+    )  # fmt: skip
 
 
 def _bind_by(
@@ -233,7 +246,16 @@ def _settle(
             rejections = tuple(known.get(name) or Rejection(name, _STANDS) for name in sorted(names - kept))
             return decision.shares, decision.condition, rejections, "", ()
     if result.shares is not None:
-        return result.shares, result.condition, result.rejections, "", ()
+        if result.condition.status:
+            return result.shares, result.condition, result.rejections, "", ()
+        stay = ", ".join(share.cluster for share in result.shares)
+        problem = Problem(
+            manifest.origin,
+            f"{manifest.key}: {result.condition.message}",
+            hint=f"its copies stay in {stay}" if stay else f"it runs nowhere yet; placed by {match.ref(policy)}",
+            severity=Severity.WARNING,
+        )
+        return result.shares, result.condition, result.rejections, "not decided: nothing moves", (problem,)
     existing = decision.shares if decision else ()
     message = f"{manifest.key}: {result.condition.message}"
     if not existing:

@@ -31,6 +31,7 @@ from gitfed.render import namespaces, override
 from gitfed.text import canonical
 
 _NOTHING: Mapping[ClusterName, LiveObject] = {}
+_FIRST = order.Position(0, 0)
 
 
 @dataclass(slots=True)
@@ -47,7 +48,7 @@ class _Item:
     rendered: tuple[RenderedManifest, ...] = ()
     failed: Mapping[ClusterName, str] = field(default_factory=dict)
     render_problems: tuple[Problem, ...] = ()
-    wave: order.Position = order.Position(0, 0)
+    wave: order.Position = _FIRST
     live: Mapping[ClusterName, LiveObject] | None = None
     live_clusters: object = None
     drift_known: bool = False
@@ -69,7 +70,7 @@ class Memo:
     settings: object = None
     interpreter: object = None
     live_clusters: Mapping[ClusterName, ClusterLive] = field(default_factory=dict)
-    implied: dict[str, Manifest] = field(default_factory=dict)
+    implied: dict[str, tuple[Manifest, tuple[ClusterName, ...]]] = field(default_factory=dict)
     recomputed: int = 0
     """Templates whose binding, rendering or changes the last build had to compute: what a test asserts on."""
 
@@ -91,7 +92,7 @@ def build(
     memo = Memo() if memo is None else memo
     world = _prepare(memo, repo, fleet, decisions, interpreter, now)
     items = [_item(memo, world, repo.manifests[key]) for key in sorted(repo.manifests)]
-    items += [_item(memo, world, manifest) for manifest in _implied_namespaces(memo, world, items)]
+    items += [_item(memo, world, manifest, where) for manifest, where in _implied_namespaces(memo, world, items)]
     items.sort(key=lambda item: item.manifest.key)
     _forget(memo, {item.manifest.key for item in items})
 
@@ -181,7 +182,7 @@ def _prepare(
 def _candidates(repo: RepoSnapshot, fleet: FleetSnapshot) -> tuple[Candidate, ...]:
     """Declared clusters with what was observed of them; and those that only a facts file declares.
 
-    Facts that no filter reads are dropped, so that a change of capacity alone recomputes nothing.
+    Facts that neither filter nor estimate reads (conditions, times) are dropped: their change recomputes nothing.
     """
     found = []
     for name in sorted(repo.clusters.keys() | fleet.clusters.keys()):
@@ -192,8 +193,11 @@ def _candidates(repo: RepoSnapshot, fleet: FleetSnapshot) -> tuple[Candidate, ..
     return tuple(found)
 
 
-def _item(memo: Memo, world: _World, manifest: Manifest) -> _Item:
-    """One template through place, render and compare, each step only if something it reads is another object now."""
+def _item(memo: Memo, world: _World, manifest: Manifest, where: tuple[ClusterName, ...] | None = None) -> _Item:
+    """One template through place, render and compare, each step only if something it reads is another object now.
+
+    `where` is given for what is not placed but needed there.
+    """
     known = memo.items.get(manifest.key)
     decision = world.decisions.bindings.get(manifest.key)
     fresh = (
@@ -204,7 +208,7 @@ def _item(memo: Memo, world: _World, manifest: Manifest) -> _Item:
         or known.decision is not decision
     )
     if fresh:
-        placed = bind.bind(manifest, decision, world.binder)
+        placed = bind.bind(manifest, decision, world.binder) if where is None else bind.implied(manifest, where)
         item = _Item(
             manifest=manifest,
             policies=world.policies,
@@ -294,23 +298,28 @@ def _changes(world: _World, item: _Item, live: Mapping[ClusterName, LiveObject])
             yield change
 
 
-def _implied_namespaces(memo: Memo, world: _World, items: Sequence[_Item]) -> list[Manifest]:
-    """Namespaces that objects need but no file declares. The same Manifest object again while nothing changed."""
-    needed: dict[str, Origin] = {}
+def _implied_namespaces(
+    memo: Memo, world: _World, items: Sequence[_Item]
+) -> list[tuple[Manifest, tuple[ClusterName, ...]]]:
+    """Namespaces that objects need but no file declares, and where. The same objects again while nothing changed."""
+    origins: dict[str, Origin] = {}
+    targets: dict[str, set[ClusterName]] = {}
     for item in items:
         space = item.manifest.key.namespace
-        if space and item.binding.shares and space not in needed:
-            needed[space] = item.manifest.origin
+        if space and item.binding.shares:
+            origins.setdefault(space, item.manifest.origin)
+            targets.setdefault(space, set()).update(share.cluster for share in item.binding.shares)
     found = []
-    for space in sorted(needed):
+    for space in sorted(origins):
         if ObjectKey("", "Namespace", "", space) in world.repo.manifests or namespaces.is_reserved(
             space, world.repo.settings
         ):
             continue
-        implied = memo.implied.get(space)
-        if implied is None or implied.origin != needed[space]:
-            implied = memo.implied[space] = namespaces.implied(space, needed[space])
-        found.append(implied)
+        where = tuple(sorted(targets[space]))
+        known = memo.implied.get(space)
+        if known is None or known[0].origin != origins[space] or known[1] != where:
+            known = memo.implied[space] = (namespaces.implied(space, origins[space]), where)
+        found.append(known)
     return found
 
 

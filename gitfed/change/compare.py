@@ -131,6 +131,8 @@ def unwanted(
     )  # fmt: skip
     if held_back:
         return _change(context, cluster, Action.KEEP, held_back, None, live=live)
+    if _is_namespace(context.manifest.key):
+        return _change(context, cluster, Action.KEEP, _NAMESPACES_STAY, None, live=live)
     newcomers = [share.cluster for share in context.binding.shares]
     waiting = [name for name in newcomers if not _healthy(copies.get(name), context.manifest)]
     if waiting:
@@ -155,13 +157,20 @@ def leaver(
     if not _removable(live):
         return None
     reason = _kept_because(live, state, prune=prune, complete=complete, preserve=preserve, template=None)
-    if not reason and key.kind == "Namespace" and not key.group:
-        reason = "namespaces are never deleted with their file: others may have put something in"
+    if not reason and _is_namespace(key):
+        reason = _NAMESPACES_STAY
     action = Action.KEEP if reason else Action.DELETE
     return Change(
         cluster=cluster, key=key, api_version=api_version or _api_version(live), action=action,
         reason=reason or "removed from the repository", live=live,
     )  # fmt: skip
+
+
+_NAMESPACES_STAY = "namespaces are never deleted on their own: others may have put something in"
+
+
+def _is_namespace(key: ObjectKey) -> bool:
+    return key.kind == "Namespace" and not key.group
 
 
 def _removable(live: LiveObject) -> bool:
@@ -193,7 +202,7 @@ def _foreign(context: Context, rendered: RenderedManifest, cluster: ClusterName,
         return _change(
             context, cluster, Action.UPDATE, "adopted", rendered, live=live, differences=differences, adopt=True
         )
-    if rendered.key.kind == "Namespace" and not rendered.key.group:
+    if _is_namespace(rendered.key):
         return None  # Used as it is: a namespace made by somebody else serves as well.
     return _change(
         context, cluster, Action.SKIP,

@@ -47,6 +47,8 @@ from gitfed.model.repo import RepoSnapshot
 
 log = logging.getLogger("gitfed.cycle")
 
+_BUSY = 1.0
+"""Seconds between two cycles while a roll-out is under way and nobody pushes."""
 _FIRST_LOOK = 15.0
 """Seconds that the first cycle waits for every cluster's first look, well or badly."""
 _LARGE = 1000
@@ -162,29 +164,30 @@ class Engine:
             while True:
                 self._wake.clear()
                 report = await self.turn()
-                pause = max(_CALM, 3 * report.took if report else 0.2)
-                if not self._look_at_source:
-                    await self._sleep(pause, whole=True)
+                if report is not None:
+                    await self._calm(max(_CALM, 3 * report.took))
                 await self._sleep(poll())
                 if not self._wake.is_set():
                     self._look_at_source = True
         finally:
             await self.close()
 
-    async def _sleep(self, seconds: float, *, whole: bool = False) -> None:
-        """Until woken; `whole`: only a push wakes, so that swarms of events make one cycle."""
-        end = asyncio.get_running_loop().time() + seconds
-        while (left := end - asyncio.get_running_loop().time()) > 0:
-            if self._look_at_source or (self._wake.is_set() and not whole):
-                return
-            try:
-                async with asyncio.timeout(min(left, 0.02) if whole else left):
-                    if whole:
-                        await asyncio.sleep(left)
-                    else:
-                        await self._wake.wait()
-            except TimeoutError:
-                pass
+    async def _calm(self, seconds: float) -> None:
+        """Let swarms of events become one cycle: while clusters are busy with this plan, theirs tell us little."""
+        end = time.monotonic() + seconds
+        latest = time.monotonic() + _BUSY
+        while not self._look_at_source and time.monotonic() < (latest if self._busy() else end):
+            await asyncio.sleep(0.02)
+
+    def _busy(self) -> bool:
+        return any(member.worker is not None and member.worker.flying for member in self.members.values())
+
+    async def _sleep(self, seconds: float) -> None:
+        try:
+            async with asyncio.timeout(seconds):
+                await self._wake.wait()
+        except TimeoutError:
+            pass
 
     async def turn(self) -> CycleReport | None:
         """One cycle. None when there is nothing to plan from: no commit could be read yet."""

@@ -53,6 +53,10 @@ class Queue:
     def flying(self) -> int:
         return len(self._flying)
 
+    def startable(self, now: float) -> bool:
+        """Whether any change that is not under way waits for nothing but a free place."""
+        return any(self._not_before(key) <= now for key in self._places)
+
     def waiting(self) -> Iterable[Change]:
         """Changes that are not under way, in no particular order."""
         return [self._changes[key] for key in self._places if key in self._changes]

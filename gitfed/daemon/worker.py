@@ -24,8 +24,9 @@ log = logging.getLogger("gitfed.worker")
 
 PAUSES = (0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 30.0)
 """Seconds that a cluster which does not answer is left alone, by number of failures in a row."""
-_FLUSH = 0.3
-"""Seconds after which uids are written down at the latest while changes keep coming."""
+_FLUSH = 5.0
+"""Seconds after which uids are written down at the latest while changes keep coming. Until then the entry without a
+uid and the object's label prove together that it is ours."""
 
 
 class Inventory(Protocol):
@@ -67,6 +68,7 @@ class Worker:
         self._forget: set[ObjectKey] = set()
         self._written: dict[ObjectKey, tuple[str, str]] = {}
         self._flushed_at = 0.0
+        self._intend = False
         self.stopped: str = ""
         """Why this cluster gets no write at all (it belongs to another repository, or to a newer leader)."""
 
@@ -78,6 +80,7 @@ class Worker:
     ) -> None:  # fmt: skip
         """The present list of changes. `entries` are inventory entries to correct, `forget` those to remove."""
         self._queue.replace((change for change in changes if not self._stale(change)), urgent)
+        self._intend = True
         known = self._inventory.entries
         for entry in entries:
             if known.get(entry.key) != entry:
@@ -114,6 +117,11 @@ class Worker:
     def idle(self) -> bool:
         """Nothing to do and nothing under way. What failed and waits to be tried again counts as something to do."""
         return not self._queue and not self._queue.flying and not self._uids and not self._forget
+
+    @property
+    def _active(self) -> bool:
+        """Whether changes are under way or can start now."""
+        return bool(self._queue.flying) or self._queue.startable(asyncio.get_running_loop().time())
 
     @property
     def pending(self) -> int:
@@ -170,8 +178,8 @@ class Worker:
         if not started or self._queue.flying >= self._concurrency:
             deadline = self._queue.next_time()
             wait = None if deadline is None else max(0.0, deadline - loop.time())
-            if self._uids or self._forget:
-                wait = _FLUSH if wait is None else min(wait, _FLUSH)
+            if (self._uids or self._forget) and not self._active:
+                wait = 0.0
             await self._sleep(wait)
 
     async def _sleep(self, seconds: float | None) -> None:
@@ -183,6 +191,8 @@ class Worker:
 
     async def _write_intentions(self) -> None:
         """Entries for everything that will be made, in one write for each shard, before the first of them is made."""
+        if not self._intend:
+            return
         known = self._inventory.entries
         missing = [
             InventoryEntry(change.key, "", change.rendered.binding, change.rendered.replicas)
@@ -191,12 +201,17 @@ class Worker:
             and (change.action is Action.CREATE or change.adopt)
             and change.key not in known
         ]
+        self._intend = False
         if missing:
-            await self._inventory.record(add=missing)
+            try:
+                await self._inventory.record(add=missing)
+            except errors.GitfedError:
+                self._intend = True
+                raise
 
     async def _write_down(self, now: float) -> None:
         """What became of it: uids of new objects, removal of entries whose object is gone."""
-        if not (self._uids or self._forget) or (self._queue.flying and now - self._flushed_at < _FLUSH):
+        if not (self._uids or self._forget) or (self._active and now - self._flushed_at < _FLUSH):
             return
         self._flushed_at = now
         uids, self._uids = self._uids, {}

@@ -9,6 +9,7 @@ Nothing volatile is stamped: no commit, no time. An unchanged object stays byte-
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -71,7 +72,7 @@ def render(
                 failed.update(dict.fromkeys(result.clusters, reason))
                 problems.append(_problem(overrides, result.error, manifest, result.clusters))
                 continue
-            final = prune.prune(stamp(result.body, federation, binding.id))
+            final = prune.prune(stamp(_one_secret(result.body), federation, binding.id))
             digest = Digest(canonical.digest(final))
             known = found.get(digest)
             found[digest] = RenderedManifest(
@@ -92,6 +93,19 @@ def stamp(body: Body, federation: str, binding: BindingId) -> Body:
     metadata = body["metadata"]
     labels = {**(metadata.get("labels") or {}), FEDERATION_LABEL: federation, BINDING_LABEL: binding}
     return {**body, "metadata": {**metadata, "labels": labels}}
+
+
+def _one_secret(body: Body) -> Body:
+    """A Secret's `stringData` as `data`, as the server would store it.
+
+    Server-side apply would record `stringData` as ours and `data` as nobody's: a key that leaves the file would stay.
+    """
+    texts = body.get("stringData")
+    if body.get("kind") != "Secret" or body.get("apiVersion") != "v1" or not isinstance(texts, dict):
+        return body
+    encoded = {name: base64.b64encode(text.encode()).decode() for name, text in texts.items() if isinstance(text, str)}
+    rest = {name: value for name, value in body.items() if name != "stringData"}
+    return {**rest, "data": {**(body.get("data") or {}), **encoded}}
 
 
 def _by_share(manifest: Manifest, binding: Binding) -> list[tuple[int | None, int | None, tuple[ClusterName, ...]]]:

@@ -54,7 +54,11 @@ def to_document(decision: Decision) -> Body:
             annotations[_CLUSTER_POLICY_NAME] = decision.policy.name
     if annotations:
         metadata["annotations"] = annotations
-    resource: dict[str, Any] = {"apiVersion": decision.api_version, "kind": decision.key.kind, "name": decision.key.name}
+    resource: dict[str, Any] = {
+        "apiVersion": decision.api_version,
+        "kind": decision.key.kind,
+        "name": decision.key.name,
+    }
     if decision.key.namespace:
         resource["namespace"] = decision.key.namespace
     spec: dict[str, Any] = {
@@ -135,7 +139,9 @@ def from_document(document: Body) -> Decision:
     metadata = _mapping(document.get("metadata") or {}, "metadata")
     annotations = _mapping(metadata.get("annotations") or {}, "metadata.annotations")
     status = _mapping(document.get("status") or {}, "status")
-    key = ObjectKey(group_of(resource["apiVersion"]), resource["kind"], resource.get("namespace") or "", resource["name"])
+    key = ObjectKey(
+        group_of(resource["apiVersion"]), resource["kind"], resource.get("namespace") or "", resource["name"]
+    )
     placement = None
     if applied := annotations.get(APPLIED_PLACEMENT):
         try:
