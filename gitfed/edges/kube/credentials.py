@@ -209,7 +209,7 @@ def _from_context(cluster: str, merged: kubeconfig.Kubeconfig, context: str, sou
         configure,
         # Without a program or a file the same token would come again.
         partial(kubeconfig.load, entry, runs_program=runs) if runs or entry.token_file else None,
-        headers=kubeconfig.act_as(entry.user),
+        headers=kubeconfig.act_as(entry),
         warnings=_warnings(cluster, server, insecure, f"insecure-skip-tls-verify in {where}"),
     )
 

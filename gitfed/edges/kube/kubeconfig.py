@@ -148,19 +148,25 @@ def _parse(cluster: str, path: Path) -> dict[str, Any]:
     return content
 
 
-def act_as(user: Mapping[str, Any]) -> dict[str, str]:
-    """Impersonation headers of a user entry. Left out, gitfed would act with more rights than the file grants."""
-    headers = {}
-    if user.get("as"):
-        headers["Impersonate-User"] = str(user["as"])
-    if user.get("as-uid"):
-        headers["Impersonate-Uid"] = str(user["as-uid"])
+def act_as(entry: Entry) -> dict[str, str]:
+    """Impersonation headers of a user entry. Left out, gitfed would act with more rights than the file grants.
+
+    Raises CredentialsError for what cannot be said in single headers: several groups, extra attributes.
+    """
+    user = entry.user
     groups = user.get("as-groups") or []
-    if len(groups) == 1:
-        headers["Impersonate-Group"] = str(groups[0])
-    elif groups:
-        raise errors.CredentialsError("impersonating several groups is not supported (as-groups)")
-    return headers
+    if len(groups) > 1 or user.get("as-user-extra"):
+        raise errors.CredentialsError(
+            f"cluster {entry.for_cluster}: context {entry.name} of {entry.file}: acting as a user with several groups "
+            "or extra attributes is not supported",
+            cluster=entry.for_cluster,
+        )
+    told = {
+        "Impersonate-User": user.get("as"),
+        "Impersonate-Uid": user.get("as-uid"),
+        "Impersonate-Group": groups[0] if groups else None,
+    }
+    return {name: str(value) for name, value in told.items() if value}
 
 
 async def load(entry: Entry, configuration: Any, *, runs_program: bool) -> None:

@@ -108,12 +108,15 @@ class Observer:
     def want(self, kinds: Iterable[Kind], versions: Mapping[Kind, str] | None = None) -> None:
         """Follow exactly these kinds, each in the apiVersion given for it or in the one the cluster prefers."""
         chosen = {kind: (versions or {}).get(kind) for kind in kinds}
-        for kind in set(chosen) - set(self._wanted):
-            self._unread[kind] = _NOT_YET
-        for kind in set(self._wanted) - set(chosen):
-            self._unread.pop(kind, None)
-            self._sightings.forget(kind)
-            self._dropped.add(kind)
+        for kind, version in self._wanted.items():
+            if chosen.get(kind, _UNWANTED) != version:
+                # In another version the same object has another body.
+                self._unread.pop(kind, None)
+                self._sightings.forget(kind)
+                self._dropped.add(kind)
+        for kind in chosen:
+            if kind not in self._wanted or kind in self._dropped:
+                self._unread[kind] = _NOT_YET
         self._wanted = chosen
         self._wants.set()
         self._note_settled()

@@ -308,6 +308,14 @@ async def test_whom_to_act_as_is_sent(tmp_path: Path) -> None:
         assert headers["Impersonate-Group"] == "dev"
 
 
+@pytest.mark.parametrize("more", [{"as-groups": ["dev", "ops"]}, {"as-user-extra": {"scope": ["x"]}}])
+def test_acting_as_somebody_is_refused_rather_than_told_in_part(tmp_path: Path, more: dict[str, Any]) -> None:
+    path = kubeconfig(tmp_path / "k", user={"token": "t", "as": "alice", **more})
+    assert refusal(cluster("m1"), sources(path)) == (
+        f"cluster m1: context m1 of {path}: acting as a user with several groups or extra attributes is not supported"
+    )
+
+
 async def test_a_program_that_is_allowed_gives_the_token(tmp_path: Path) -> None:
     program = tmp_path / "login"
     program.write_text(

@@ -294,6 +294,27 @@ async def test_kinds_that_are_no_longer_wanted_are_forgotten_and_new_ones_are_re
         assert [key.name for key in seen.observer.objects()] == ["s"]
 
 
+async def test_a_kind_is_seen_in_the_version_that_was_asked_for(place: Place) -> None:
+    scaler = {
+        **labelled(place, "h", {}),
+        "apiVersion": "autoscaling/v2",
+        "kind": "HorizontalPodAutoscaler",
+        "spec": {"maxReplicas": 3, "scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"}},
+    }
+    del scaler["data"]
+    key = key_of(await place.post(scaler))
+    kind = Kind("autoscaling", "HorizontalPodAutoscaler")
+    async with seeing(place, kind) as seen:
+        for version in ("autoscaling/v1", "autoscaling/v2"):
+            seen.observer.want([kind], {kind: version})
+            await seen.until(lambda: _api_version(seen, key) == version)  # noqa: B023
+
+
+def _api_version(seen: Seen, key: ObjectKey) -> str:
+    live = seen.observer.get(key)
+    return live.body["apiVersion"] if live and live.body else ""
+
+
 async def test_a_kind_that_is_not_served_has_no_objects_and_is_not_unread(place: Place) -> None:
     nope = Kind("nope.example.com", "Nope")
     async with seeing(place, nope) as seen:
