@@ -15,7 +15,7 @@ import orjson
 from gitfed.sim import status
 from gitfed.sim.kind import Kind
 from gitfed.sim.server import delete as deleting
-from gitfed.sim.server import forms, options, read, scale, write
+from gitfed.sim.server import forms, options, patching, read, scale, write
 from gitfed.sim.server.call import Call
 from gitfed.sim.server.options import DeleteOptions, ListOptions, WriteOptions
 from gitfed.sim.server.request import User
@@ -25,9 +25,9 @@ from gitfed.sim.server.world import World
 Body = dict[str, Any]
 
 _PATCH_TYPES: Final = {
-    "json": write.JSON_PATCH,
-    "merge": write.MERGE_PATCH,
-    "strategic": write.STRATEGIC_PATCH,
+    "json": patching.JSON_PATCH,
+    "merge": patching.MERGE_PATCH,
+    "strategic": patching.STRATEGIC_PATCH,
     "apply": options.APPLY,
 }
 
@@ -92,7 +92,7 @@ class Client:
         if subresource == "scale":
             change = scale.applied(call, data) if type == "apply" else scale.patched(call, data, content_type)
         else:
-            change = write.applied(call, data) if type == "apply" else write.patched(call, data, content_type)
+            change = patching.applied(call, data) if type == "apply" else patching.patched(call, data, content_type)
         return self._done(change.body)
 
     def delete(

@@ -22,6 +22,7 @@ from gitfed.sim.server import (
     delete,
     forms,
     options,
+    patching,
     paths,
     rbac,
     read,
@@ -304,9 +305,9 @@ class _Handler:
 
     def _check_patch_type(self, content_type: str) -> None:
         if self._kind.custom:
-            if content_type not in write.CUSTOM_PATCHES:
-                raise status.unsupported_media_type(write.CUSTOM_PATCHES)
-        elif content_type not in write.PATCHES:
+            if content_type not in patching.CUSTOM_PATCHES:
+                raise status.unsupported_media_type(patching.CUSTOM_PATCHES)
+        elif content_type not in patching.PATCHES:
             raise status.ApiError(415, "UnsupportedMediaType", "415: Unsupported Media Type", {})
 
     def _carry_out(self, call: Call, subresource: Subresource | None, media: str, content_type: str) -> Outcome:
@@ -325,7 +326,11 @@ class _Handler:
             return write.create(call, data, media)
         if verb == "update":
             return write.replace(call, data, media)
-        return write.applied(call, data) if content_type == options.APPLY else write.patched(call, data, content_type)
+        return (
+            patching.applied(call, data)
+            if content_type == options.APPLY
+            else patching.patched(call, data, content_type)
+        )
 
     def _without_store(self, call: Call, data: bytes, media: str) -> Outcome:
         if self._kind.group:

@@ -12,7 +12,7 @@ from typing import Any, Final
 from gitfed.sim import managed, schema, status
 from gitfed.sim.kind import Column, Kind, Scale
 from gitfed.sim.kinds import table
-from gitfed.sim.server import decode, forms, options, write
+from gitfed.sim.server import decode, forms, options, patching, write
 from gitfed.sim.server.call import Call, Outcome
 from gitfed.sim.store import Record
 
@@ -101,7 +101,7 @@ def replace(call: Call, data: bytes, media_type: str) -> Outcome:
 def patched(call: Call, data: bytes, content_type: str) -> Outcome:
     record, live = _live(call)
     old = _owned_face(call.kind, live)
-    new = write.patch_result(call, KIND, old, data, content_type)
+    new = patching.patch_result(call, KIND, old, data, content_type)
     new = write.with_namespace(call, new)
     write.check_name(call, new)
     return _store(call, record, live, new, update=True)
@@ -109,7 +109,7 @@ def patched(call: Call, data: bytes, content_type: str) -> Outcome:
 
 def applied(call: Call, data: bytes) -> Outcome:
     record, live = _live(call)
-    config = write.parse_config(call, data)
+    config = patching.parse_config(call, data)
     if call.kind.custom:
         # The API server cannot do this either (Kubernetes: a Scale has no place among a definition's versions).
         where = f"{call.namespace}/{call.name}; {KIND.api_version}, Kind={KIND.kind}"

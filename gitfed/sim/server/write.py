@@ -13,16 +13,13 @@ from typing import Any, Final
 
 import orjson
 
-from gitfed.sim import admission, managed, patch, schema, schema_decode, status
+from gitfed.sim import admission, managed, status
 from gitfed.sim.kind import Kind
 from gitfed.sim.kinds import metadata as rules
-from gitfed.sim.server import decode, forms, gojson, options, rbac, strict
+from gitfed.sim.server import decode, forms, options, rbac
 from gitfed.sim.server.call import Call, Outcome
-from gitfed.sim.server.strict import yaml_complaint
 from gitfed.sim.server.world import key_of
 from gitfed.sim.store import Record
-from gitfed.text import yaml
-from gitfed.text.build import YamlError
 
 Body = dict[str, Any]
 
@@ -30,17 +27,11 @@ STORAGE_PREFIX: Final = "/rec"
 """What keys in messages of the storage begin with."""
 _PREFIX_LIMIT: Final = 58
 """Of a generated name: 63 characters less the five added (Kubernetes: maxGeneratedNameLength)."""
-_NAME_MISSING: Final = "was undeterminable: name must be provided"
+NAME_MISSING: Final = "was undeterminable: name must be provided"
 _WRONG_NAMESPACE: Final = "the namespace of the provided object does not match the namespace sent on the request"
 
-JSON_PATCH: Final = "application/json-patch+json"
-MERGE_PATCH: Final = "application/merge-patch+json"
-STRATEGIC_PATCH: Final = "application/strategic-merge-patch+json"
-PATCHES: Final = (JSON_PATCH, MERGE_PATCH, STRATEGIC_PATCH, options.APPLY)
-CUSTOM_PATCHES: Final = (JSON_PATCH, MERGE_PATCH, options.APPLY)
 
-
-# the four ways to write ---------------------------------------------------------------------------------------------
+# by whole bodies ---------------------------------------------------------------------------------------------
 
 
 def create(call: Call, data: bytes, media_type: str) -> Outcome:
@@ -48,7 +39,7 @@ def create(call: Call, data: bytes, media_type: str) -> Outcome:
     body = with_namespace(call, body)
     _check_given_name(call, body)
     body = _without_system_fields(_named(call, body))
-    return finish_create(call, _owned(call, None, _deduplicated(call, body)))
+    return finish_create(call, owned(call, None, deduplicated(call, body)))
 
 
 def replace(call: Call, data: bytes, media_type: str) -> Outcome:
@@ -58,46 +49,10 @@ def replace(call: Call, data: bytes, media_type: str) -> Outcome:
     if record is None:
         if not call.kind.allow_create_on_update or call.subresource:
             raise missing(call)
-        return finish_create(call, _owned(call, None, _without(body, "resourceVersion")))
+        return finish_create(call, owned(call, None, without(body, "resourceVersion")))
     check_uid(call, body, record)
     live = forms.view(record, call.kind)
-    return finish_update(call, record, live, _owned(call, live, _deduplicated(call, body)))
-
-
-def patched(call: Call, data: bytes, content_type: str) -> Outcome:
-    """Any patch but apply."""
-    record = call.world.record(call.kind, call.namespace, call.name)
-    if record is None:
-        raise missing(call)
-    live = forms.view(record, call.kind)
-    body = patch_result(call, call.kind, live, data, content_type)
-    body = with_namespace(call, body)
-    check_name(call, body)
-    return finish_update(call, record, live, _owned(call, live, _deduplicated(call, body)))
-
-
-def applied(call: Call, data: bytes) -> Outcome:
-    """Server-side apply."""
-    config = parse_config(call, data)
-    record = call.world.record(call.kind, call.namespace, call.name)
-    live = forms.view(record, call.kind) if record else None
-    if record is None and call.subresource:
-        raise missing(call)
-    force, reset, convert = call.options.force, call.reset(), call.convert()
-    merged = managed.apply(live, config, call.writer(), call.schema(), force=force, reset=reset, convert=convert)
-    body, wrong, _ = decode.read(call.kind, merged)
-    if wrong:
-        raise status.untyped(wrong[0])
-    body = with_namespace(call, call.kind.default(body))
-    check_name(call, body)
-    body = _deduplicated(call, body)
-    if record is None or live is None:
-        uid = body["metadata"].get("uid")
-        if uid:
-            text = f"uid mismatch: the provided object specified uid {uid}, and no existing object was found"
-            raise status.conflict(call.kind.group, call.kind.plural, call.name, text)
-        return finish_create(call, _without(body, "resourceVersion"))
-    return finish_update(call, record, live, body)
+    return finish_update(call, record, live, owned(call, live, deduplicated(call, body)))
 
 
 # what all creations have in common ----------------------------------------------------------------------------------
@@ -276,7 +231,7 @@ def same(one: Body, other: Body) -> bool:
     )
 
 
-def _owned(call: Call, live: Body | None, body: Body) -> Body:
+def owned(call: Call, live: Body | None, body: Body) -> Body:
     return managed.update(live, body, call.writer(), call.schema(), reset=call.reset(), convert=call.convert())
 
 
@@ -285,10 +240,10 @@ _SYSTEM_FIELDS: Final = ("uid", "creationTimestamp", "deletionTimestamp", "delet
 
 def _without_system_fields(body: Body) -> Body:
     """A creation may bring what only the server sets; nobody comes to own it."""
-    return _without(body, *_SYSTEM_FIELDS)
+    return without(body, *_SYSTEM_FIELDS)
 
 
-def _without(body: Body, *keys: str) -> Body:
+def without(body: Body, *keys: str) -> Body:
     if not any(key in body["metadata"] for key in keys):
         return body
     return {**body, "metadata": {k: v for k, v in body["metadata"].items() if k not in keys}}
@@ -311,7 +266,7 @@ def with_namespace(call: Call, body: Body) -> Body:
 def check_name(call: Call, body: Body) -> None:
     said = body["metadata"].get("name") or ""
     if not said:
-        raise status.bad_request(f"the name of the object ({call.name} based on URL) {_NAME_MISSING}")
+        raise status.bad_request(f"the name of the object ({call.name} based on URL) {NAME_MISSING}")
     if said != call.name:
         text = f"the name of the object ({said}) does not match the name on the URL ({call.name})"
         raise status.bad_request(text)
@@ -346,7 +301,7 @@ def check_uid(call: Call, body: Body, record: Record) -> None:
         raise status.conflict(kind.group, kind.plural, call.name, text)
 
 
-def _deduplicated(call: Call, body: Body) -> Body:
+def deduplicated(call: Call, body: Body) -> Body:
     """Each owner once, by uid, with a warning."""
     owners = body["metadata"].get("ownerReferences")
     if not owners or len(owners) < 2:
@@ -382,120 +337,3 @@ def refuse_invalid(call: Call, body: Body, errors: list[status.FieldError]) -> N
         # The group is that of the stored object, which may have a face in another one (events).
         group = kind.storage_version.rpartition("/")[0] if kind.storage_version else kind.group
         raise status.invalid(group, kind.kind, body["metadata"].get("name", ""), errors)
-
-
-# patches ------------------------------------------------------------------------------------------------------------
-
-
-def parse_config(call: Call, data: bytes) -> Body:
-    """The configuration of an apply: YAML, of which JSON is the usual case. Keys given twice are warned of or
-    refused."""
-    try:
-        value = gojson.loads(data)
-    except gojson.JsonError:
-        value = _yaml_config(call, data)
-    if value is None:
-        return {}
-    if not isinstance(value, dict):
-        text = f"json: cannot unmarshal {gojson.type_name(value)} into Go value of type map[string]interface {{}}"
-        raise status.bad_request(f"error decoding YAML: error unmarshaling JSON: while decoding JSON: {text}")
-    return value
-
-
-def _yaml_config(call: Call, data: bytes) -> Any:
-    text = data.decode("utf-8", "replace")
-    try:
-        value = yaml.load_one_lenient(text)
-    except YamlError as error:
-        why = f"error converting YAML to JSON: {yaml_complaint(error)}"
-        raise status.bad_request(f"error decoding YAML: {why}") from None
-    repeated = strict.yaml_duplicates(data)
-    if repeated and call.options.validation == "Strict":
-        listed = "\n  ".join(repeated)
-        why = f"error converting YAML to JSON: yaml: unmarshal errors:\n  {listed}"
-        raise status.bad_request(f"error strict decoding YAML: {why}")
-    if repeated and call.options.validation == "Warn":
-        call.warnings.extend(repeated)
-    return value
-
-
-def patch_value(data: bytes, content_type: str) -> Any:
-    """The patch itself; 400 if it is no JSON of the right sort."""
-    prefix = "" if content_type == STRATEGIC_PATCH else "error decoding patch: "
-    try:
-        value = gojson.loads(data)
-    except gojson.JsonError as error:
-        raise status.bad_request(f"{prefix}{error}") from None
-    if value is None:
-        # Go reads null as nothing: no operations, no changes. Only a merge patch minds.
-        if content_type == MERGE_PATCH:
-            raise status.bad_request("Invalid JSON Patch")
-        return [] if content_type == JSON_PATCH else {}
-    if content_type != JSON_PATCH and not isinstance(value, dict):
-        text = f"json: cannot unmarshal {gojson.type_name(value)} into Go value of type map[string]interface {{}}"
-        raise status.bad_request(f"{prefix}{text}")
-    return value
-
-
-def patch_result(call: Call, kind: Kind, live: Body, data: bytes, content_type: str) -> Body:
-    """The patched object, decoded and defaulted. ``kind``: the call's, or a subresource's own."""
-    value = patch_value(data, content_type)
-    body = apply_patch(kind, live, value, content_type)
-    repeated = schema_decode.duplicate_fields(data) if content_type != JSON_PATCH else []
-    said = (body.get("kind"), body.get("apiVersion"))
-    if not kind.custom and not any(said):
-        # Decoded as no kind in particular, such a body has no fields that anybody knows.
-        if call.options.validation == "Warn":
-            call.warnings.extend(f"unknown field {status.quote(key)}" for key in sorted(body) if body[key] is not None)
-        raise status.bad_request(f"the name of the object ({call.name} based on URL) {_NAME_MISSING}")
-    if not kind.custom and said != (kind.kind, kind.api_version):
-        complaint = decode.mismatch(call, kind, str(said[0]), str(said[1])) or "unknown conversion"
-        raise _bad_result(value, body, content_type, complaint)
-    body, wrong, unknown = decode.read(kind, body)
-    if wrong:
-        raise _bad_result(value, body, content_type, wrong[0])
-    complaints = unknown + repeated
-    if complaints and call.options.validation == "Strict":
-        raise _bad_result(value, body, content_type, f"strict decoding error: {', '.join(complaints)}")
-    if complaints and call.options.validation == "Warn":
-        call.warnings.extend(complaints)
-    return kind.default(body)
-
-
-def apply_patch(kind: Kind, live: Body, value: Any, content_type: str) -> Body:
-    """``live`` with the patch carried out, not yet decoded."""
-    try:
-        if content_type == JSON_PATCH:
-            result: Any = patch.json_patch(live, value)
-        elif content_type == MERGE_PATCH:
-            result = patch.merge_patch(live, value)
-        else:
-            node = kind.schema or schema.OPEN
-            result = patch.strategic_merge(live, value, node)
-            misfit = patch.misfit(node, result)
-            if misfit:
-                raise _bad_result(value, result, content_type, misfit)
-    except patch.PatchError as error:
-        raise _patch_refusal(error, value) from None
-    if not isinstance(result, dict):
-        raise _bad_result(
-            value, result, content_type, f"json: cannot unmarshal {gojson.type_name(result)} into Go value"
-        )
-    return result
-
-
-def _patch_refusal(error: patch.PatchError, value: Any) -> status.ApiError:
-    if error.kind == "bad_request":
-        return status.bad_request(error.message)
-    if error.kind == "internal":
-        return status.untyped(error.message)
-    if error.kind == "invalid":
-        return _bad_result(value, None, STRATEGIC_PATCH, error.message)
-    return status.ApiError(422, "Invalid", "the server rejected our request due to an error in our request", {})
-
-
-def _bad_result(value: Any, result: Any, content_type: str, why: str) -> status.ApiError:
-    """422 about the field ``patch``: its value is the whole result, or of a strategic patch the patch itself, as Go
-    prints it."""
-    shown = patch.go_map(value) if content_type == STRATEGIC_PATCH else orjson.dumps(result).decode()
-    return status.invalid("", "", "", [status.invalid_value("patch", shown, why)])
