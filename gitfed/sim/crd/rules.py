@@ -16,7 +16,7 @@ from typing import Any, Final
 
 from gitfed.sim import status
 from gitfed.sim.crd import cel, paths, ratchet
-from gitfed.sim.crd.cel import check, values
+from gitfed.sim.crd.cel import types, values
 from gitfed.sim.status import FieldError
 
 Schema = Mapping[str, Any]
@@ -97,41 +97,41 @@ def with_meta(schema: Schema) -> Schema:
     }
 
 
-def type_of(schema: Schema, *, root: bool = False) -> check.CelType | None:
+def type_of(schema: Schema, *, root: bool = False) -> types.CelType | None:
     """``None``: rules cannot speak of such a value (unknown fields, untyped)."""
     if schema.get("x-kubernetes-int-or-string"):
-        return check.DYN
+        return types.DYN
     if root or schema.get("x-kubernetes-embedded-resource"):
         schema = with_meta(schema)
     kind = schema.get("type")
     if kind == "array":
         items = schema.get("items")
         inner = type_of(items) if isinstance(items, Mapping) else None
-        return check.list_of(inner) if inner is not None else None
+        return types.list_of(inner) if inner is not None else None
     if kind == "object":
         return _object_type(schema)
     if kind == "string":
         special = {
-            "byte": check.BYTES,
-            "duration": check.DURATION,
-            "date": check.TIMESTAMP,
-            "date-time": check.TIMESTAMP,
+            "byte": types.BYTES,
+            "duration": types.DURATION,
+            "date": types.TIMESTAMP,
+            "date-time": types.TIMESTAMP,
         }
-        return special.get(schema.get("format") or "", check.STRING)
-    return {"boolean": check.BOOL, "number": check.DOUBLE, "integer": check.INT}.get(str(kind))
+        return special.get(schema.get("format") or "", types.STRING)
+    return {"boolean": types.BOOL, "number": types.DOUBLE, "integer": types.INT}.get(str(kind))
 
 
-def _object_type(schema: Schema) -> check.CelType | None:
+def _object_type(schema: Schema) -> types.CelType | None:
     rest = schema.get("additionalProperties")
     if isinstance(rest, Mapping):
         inner = type_of(rest)
-        return check.map_of(inner) if inner is not None else None
+        return types.map_of(inner) if inner is not None else None
     fields = {}
     for name, inner_schema in (schema.get("properties") or {}).items():
         inner, said = type_of(inner_schema), escape(name)
         if inner is not None and said is not None:
             fields[said] = inner
-    return check.object_of("object", fields)
+    return types.object_of("object", fields)
 
 
 def converter(schema: Schema, *, root: bool = False) -> Convert:
@@ -222,34 +222,34 @@ def read(schema: Schema, *, root: bool = True) -> Node | None:
     return _read(schema, schema, root=root)
 
 
-def _read(schema: Schema, types: Schema, *, root: bool = False) -> Node | None:
+def _read(schema: Schema, typed: Schema, *, root: bool = False) -> Node | None:
     compiled = []
     for rule in schema.get("x-kubernetes-validations") or ():
         try:
-            compiled.append(compile_rule(rule, types, root=root))
+            compiled.append(compile_rule(rule, typed, root=root))
         except cel.CompileError:
             continue
-    inner_types = types.get("properties") or {}
+    inner_types = typed.get("properties") or {}
     properties = {}
     for name, inner in (schema.get("properties") or {}).items():
         node = _read(inner, inner_types.get(name, {}))
         if node is not None:
             properties[name] = node
-    rest, rest_types = schema.get("additionalProperties"), types.get("additionalProperties")
+    rest, rest_types = schema.get("additionalProperties"), typed.get("additionalProperties")
     additional = _read(rest, rest_types) if isinstance(rest, Mapping) and isinstance(rest_types, Mapping) else None
-    items, item_types = schema.get("items"), types.get("items")
+    items, item_types = schema.get("items"), typed.get("items")
     of_items = _read(items, item_types) if isinstance(items, Mapping) and isinstance(item_types, Mapping) else None
     all_of = tuple(
-        node for branch in schema.get("allOf") or () if (node := _read(branch, types, root=root)) is not None
+        node for branch in schema.get("allOf") or () if (node := _read(branch, typed, root=root)) is not None
     )
     if not compiled and not properties and additional is None and of_items is None and not all_of:
         return None
-    keys = tuple(types.get("x-kubernetes-list-map-keys") or ()) if types.get("x-kubernetes-list-type") == "map" else ()
+    keys = tuple(typed.get("x-kubernetes-list-map-keys") or ()) if typed.get("x-kubernetes-list-type") == "map" else ()
     fields = (item_types.get("properties") or {}) if isinstance(item_types, Mapping) else {}
     return Node(
-        kind=str(types.get("type") or ("object" if root else "")),
+        kind=str(typed.get("type") or ("object" if root else "")),
         rules=tuple(compiled),
-        convert=converter(types, root=root),
+        convert=converter(typed, root=root),
         properties=properties,
         additional=additional,
         items=of_items,
@@ -259,12 +259,12 @@ def _read(schema: Schema, types: Schema, *, root: bool = False) -> Node | None:
     )
 
 
-def compile_rule(rule: Mapping[str, Any], types: Schema, *, root: bool = False) -> Compiled:
+def compile_rule(rule: Mapping[str, Any], typed: Schema, *, root: bool = False) -> Compiled:
     """Raises ``cel.CompileError``."""
-    own = type_of(types, root=root)
+    own = type_of(typed, root=root)
     if own is None:
         raise cel.CompileError("failed to convert to declType for CEL validation rules")
-    old = check.optional_of(own) if rule.get("optionalOldSelf") else own
+    old = types.optional_of(own) if rule.get("optionalOldSelf") else own
     program = cel.compile_rule(rule.get("rule") or "", {"self": own, "oldSelf": old})
     message = rule.get("messageExpression")
     return Compiled(

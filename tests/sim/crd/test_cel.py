@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gitfed.sim.crd import cel
-from gitfed.sim.crd.cel import check, values
+from gitfed.sim.crd.cel import types, values
 
 
 def run(text: str, **variables: Any) -> Any:
-    return cel.compile_rule(text, dict.fromkeys(variables, check.DYN)).run(variables)
+    return cel.compile_rule(text, dict.fromkeys(variables, types.DYN)).run(variables)
 
 
 RESULTS = {
@@ -82,7 +82,7 @@ def test_an_evaluation_fails_with_the_text_of_cel(text: str, variables: dict[str
     assert str(caught.value) == wanted
 
 
-SELF = check.object_of("object", {"a": check.INT, "s": check.STRING, "l": check.list_of(check.STRING)})
+SELF = types.object_of("object", {"a": types.INT, "s": types.STRING, "l": types.list_of(types.STRING)})
 
 REPORTS = {
     "a field that the schema lacks": ("self.b > 1", "ERROR: <input>:1:5: undefined field 'b'\n | self.b > 1\n | ....^"),

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from gitfed.sim.crd.cel import check, evaluate, syntax
-from gitfed.sim.crd.cel.check import CelType
+from gitfed.sim.crd.cel.types import CelType
 from gitfed.sim.crd.cel.values import CelError
 
 __all__ = ["CelError", "CelType", "CompileError", "Program", "compile_rule"]
@@ -41,7 +41,8 @@ def compile_rule(text: str, variables: Mapping[str, CelType]) -> Program:
     try:
         node = syntax.parse(text)
     except syntax.SyntaxProblem as problem:
-        raise CompileError(_report(text, problem.position, problem.text)) from problem
+        told = [*problem.before, problem]
+        raise CompileError("\n".join(_report(text, one.position, one.text) for one in told)) from problem
     result, problems = check.check(node, variables)
     if problems:
         problems.sort(key=lambda one: one.at)

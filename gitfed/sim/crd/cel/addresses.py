@@ -1,4 +1,4 @@
-"""Times, quantities, URLs and addresses: the types that CEL and Kubernetes add to those of JSON."""
+"""Times, quantities, versions, URLs and addresses: the types that CEL and Kubernetes add to those of JSON."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 from gitfed.sim.crd.cel import values
 from gitfed.sim.crd.cel.operators import no_overload
-from gitfed.sim.crd.cel.values import CelError, Cidr, Duration, Ip, Quantity, Timestamp, Url
+from gitfed.sim.crd.cel.values import CelError, Cidr, Duration, Ip, Quantity, Semver, Timestamp, Url
 
 
 def in_zone(value: Any, zone: str) -> datetime:
@@ -63,6 +63,21 @@ def _need_int(value: Any) -> int:
     if type(value) is not int:
         raise no_overload()
     return int(value)
+
+
+def to_semver(value: Any, loosely: bool = False) -> Semver:
+    """``loosely`` allows a leading v, missing parts and leading zeros."""
+    if not isinstance(value, str):
+        raise no_overload()
+    text = value
+    if loosely:
+        numbers, mark, rest = text.removeprefix("v").partition("-")
+        parts = [part.lstrip("0") or "0" for part in numbers.split(".")]
+        text = ".".join([*parts, *["0"] * (3 - len(parts))]) + mark + rest
+    found = values.parse_semver(text)
+    if found is None:
+        raise CelError("No Major.Minor.Patch elements found")
+    return found
 
 
 def to_url(value: Any) -> Url:
@@ -123,10 +138,10 @@ def contains_cidr(cidr: Cidr, other: Any) -> bool:
     return outer.version == inner.version and outer.prefixlen <= inner.prefixlen and inner.network_address in outer
 
 
-def parses(convert: Callable[[Any], Any]) -> Callable[[Any], bool]:
-    def run(value: Any) -> bool:
+def parses(convert: Callable[..., Any]) -> Callable[..., bool]:
+    def run(value: Any, *more: Any) -> bool:
         try:
-            convert(value)
+            convert(value, *more)
         except CelError as problem:
             if str(problem) == "no such overload":
                 raise

@@ -9,54 +9,29 @@ decides.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any, Final
 
-from gitfed.sim.crd.cel import evaluate, functions, values
+from gitfed.sim.crd import regex
+from gitfed.sim.crd.cel import declarations, evaluate, values
 from gitfed.sim.crd.cel.syntax import Call, ListOf, Literal, MapOf, Member, Name, Node
-
-
-@dataclass(frozen=True, slots=True)
-class CelType:
-    """``name`` as messages print it; ``params`` of lists, maps and optionals; ``fields`` of objects."""
-
-    name: str
-    params: tuple[CelType, ...] = ()
-    fields: Mapping[str, CelType] = field(default_factory=dict, hash=False, compare=False)
-
-    def __str__(self) -> str:
-        return f"{self.name}({', '.join(map(str, self.params))})" if self.params else self.name
-
-
-DYN: Final = CelType("dyn")
-BOOL: Final = CelType("bool")
-INT: Final = CelType("int")
-UINT: Final = CelType("uint")
-DOUBLE: Final = CelType("double")
-STRING: Final = CelType("string")
-BYTES: Final = CelType("bytes")
-NULL: Final = CelType("null")
-TIMESTAMP: Final = CelType("timestamp")
-DURATION: Final = CelType("duration")
-QUANTITY: Final = CelType("kubernetes.Quantity")
-TYPE: Final = CelType("type")
-
-
-def list_of(item: CelType) -> CelType:
-    return CelType("list", (item,))
-
-
-def map_of(value: CelType) -> CelType:
-    return CelType("map", (STRING, value))
-
-
-def object_of(name: str, fields: Mapping[str, CelType]) -> CelType:
-    return CelType(name, (), fields)
-
-
-def optional_of(inner: CelType) -> CelType:
-    return CelType("optional_type", (inner,))
+from gitfed.sim.crd.cel.types import (
+    BOOL,
+    BYTES,
+    DOUBLE,
+    DURATION,
+    DYN,
+    INT,
+    NULL,
+    STRING,
+    TIMESTAMP,
+    TYPE,
+    UINT,
+    CelType,
+    list_of,
+    optional_of,
+)
 
 
 @dataclass(slots=True)
@@ -65,112 +40,6 @@ class Problem:
     text: str
 
 
-_RESULT: Final[dict[str, CelType]] = {
-    **dict.fromkeys(
-        [
-            "size",
-            "int",
-            "compareTo",
-            "sign",
-            "asInteger",
-            "indexOf",
-            "lastIndexOf",
-            "getFullYear",
-            "getMonth",
-            "getDate",
-            "getDayOfMonth",
-            "getDayOfWeek",
-            "getDayOfYear",
-            "getHours",
-            "getMinutes",
-            "getSeconds",
-            "getMilliseconds",
-            "family",
-            "prefixLength",
-        ],
-        INT,
-    ),
-    **dict.fromkeys(
-        [
-            "contains",
-            "startsWith",
-            "endsWith",
-            "matches",
-            "isSorted",
-            "isInteger",
-            "isGreaterThan",
-            "isLessThan",
-            "isQuantity",
-            "isURL",
-            "isIP",
-            "isCIDR",
-            "ip.isCanonical",
-            "bool",
-            "isUnspecified",
-            "isLoopback",
-            "isLinkLocalMulticast",
-            "isLinkLocalUnicast",
-            "isGlobalUnicast",
-            "containsIP",
-            "containsCIDR",
-            "hasValue",
-            "sets.contains",
-            "sets.equivalent",
-            "sets.intersects",
-        ],
-        BOOL,
-    ),
-    **dict.fromkeys(
-        [
-            "string",
-            "charAt",
-            "join",
-            "lowerAscii",
-            "upperAscii",
-            "replace",
-            "substring",
-            "trim",
-            "format",
-            "find",
-            "getScheme",
-            "getHost",
-            "getHostname",
-            "getPort",
-            "getEscapedPath",
-            "strings.quote",
-        ],
-        STRING,
-    ),
-    **dict.fromkeys(["split", "findAll"], list_of(STRING)),
-    **dict.fromkeys(["quantity", "add", "sub"], QUANTITY),
-    "double": DOUBLE,
-    "asApproximateFloat": DOUBLE,
-    "uint": UINT,
-    "bytes": BYTES,
-    "timestamp": TIMESTAMP,
-    "duration": DURATION,
-    "type": TYPE,
-    "lists.range": list_of(INT),
-    "getQuery": map_of(list_of(STRING)),
-}
-_TEXT_METHODS: Final = frozenset(
-    [
-        "contains",
-        "startsWith",
-        "endsWith",
-        "matches",
-        "charAt",
-        "lowerAscii",
-        "upperAscii",
-        "replace",
-        "split",
-        "substring",
-        "trim",
-        "find",
-        "findAll",
-    ]
-)
-_SAME_TYPE: Final = frozenset({"distinct", "slice", "sort", "reverse", "masked"})
 _ARITHMETIC: Final = {
     "_+_": {INT, UINT, DOUBLE, STRING, BYTES, DURATION},
     "_-_": {INT, UINT, DOUBLE, DURATION},
@@ -185,6 +54,8 @@ _NUMBERS: Final = {INT, UINT, DOUBLE}
 def check(node: Node, variables: Mapping[str, CelType]) -> tuple[CelType, list[Problem]]:
     checker = _Checker()
     found = checker.type_of(node, dict(variables))
+    if not checker.problems:
+        checker.check_literals()
     return found, checker.problems
 
 
@@ -210,6 +81,9 @@ def children(node: Node) -> tuple[Node, ...]:
 class _Checker:
     def __init__(self) -> None:
         self.problems: list[Problem] = []
+        self.literals: list[tuple[str, Call]] = []
+        self.mixed = False
+        """Inside the arguments of ``format``, the one place where a literal list may hold different types."""
 
     def complain(self, at: int, text: str) -> CelType:
         self.problems.append(Problem(at, text))
@@ -227,13 +101,30 @@ class _Checker:
         if isinstance(node, Member):
             return self.member(node, scope)
         if isinstance(node, ListOf):
-            items = [self.type_of(item, scope) for item in node.items]
-            return list_of(items[0] if items and all(item == items[0] for item in items) else DYN)
+            return list_of(self.uniform(node.items, scope, node.optional))
         if isinstance(node, MapOf):
-            found = [(self.type_of(key, scope), self.type_of(value, scope)) for key, value, _ in node.entries]
-            same = bool(found) and all(pair == found[0] for pair in found)
-            return CelType("map", found[0] if same else (DYN, DYN))
+            keys = self.uniform(tuple(key for key, _, _ in node.entries), scope)
+            optional = frozenset(at for at, entry in enumerate(node.entries) if entry[2])
+            return CelType("map", (keys, self.uniform(tuple(value for _, value, _ in node.entries), scope, optional)))
         return self.call(node, scope)
+
+    def uniform(
+        self, nodes: tuple[Node, ...], scope: dict[str, CelType], optional: frozenset[int] = frozenset()
+    ) -> CelType:
+        """The one type of the items of a literal list, or of a map's keys or values: Kubernetes wants them all
+        alike."""
+        first: CelType | None = None
+        for at, one in enumerate(nodes):
+            found = self.type_of(one, scope)
+            if at in optional and found.name == "optional_type":
+                found = found.params[0]
+            if first is None or first.name == "dyn":
+                first = found
+            elif not _same(first, found):
+                if self.mixed:
+                    return DYN
+                self.complain(one.at, f"expected type '{first}' but found '{found}'")
+        return first if first is not None else DYN
 
     def member(self, node: Member, scope: dict[str, CelType]) -> CelType:
         if evaluate.qualified(node) in evaluate._QUALIFIED:
@@ -258,46 +149,53 @@ class _Checker:
     def call(self, node: Call, scope: dict[str, CelType]) -> CelType:
         name = node.function
         if name == "has" and node.target is None:
-            if len(node.args) != 1 or not isinstance(node.args[0], Member):
-                return self.complain(node.at, "invalid argument to has() macro")
-            self.type_of(node.args[0], scope)
-            return BOOL
+            return self.has(node, scope)
         if node.target is not None and name in evaluate.MACROS and len(node.args) >= 2:
             return self.macro(node, scope)
-        space = evaluate.qualified(node.target) if node.target is not None else ""
-        if space and space.split(".")[0] not in scope and f"{space}.{name}" in functions.GLOBAL:
-            for arg in node.args:
-                self.type_of(arg, scope)
-            return _RESULT.get(f"{space}.{name}", DYN)
-        target = self.type_of(node.target, scope) if node.target is not None else None
+        before, self.mixed = self.mixed, self.mixed or (name == "format" and node.target is not None)
         args = [self.type_of(arg, scope) for arg in node.args]
-        known = functions.METHODS if node.target is not None else functions.GLOBAL
+        self.mixed = before
         if name.startswith(("_", "@", "!", "-")):
             return self.operator(node, args)
-        if name not in known:
+        space = evaluate.qualified(node.target) if node.target is not None else ""
+        whole = f"{space}.{name}" if space and space.split(".")[0] not in scope else ""
+        if whole in declarations.functions():
+            return self.chosen(node, whole, declarations.functions()[whole], args)
+        known = declarations.functions() if node.target is None else declarations.methods()
+        if node.target is not None:
+            args.insert(0, self.type_of(node.target, scope))
+        if name not in declarations.functions() and name not in declarations.methods():
             return self.complain(node.at, f"undeclared reference to '{name}' (in container '')")
-        if target is not None:
-            return self.method(node, target, args)
-        if name == "size" and len(args) == 1 and args[0].name not in ("dyn", "string", "bytes", "list", "map"):
-            return self.mismatch(node, args)
-        return args[0] if name == "dyn" and not args else _RESULT.get(name, DYN)
+        return self.chosen(node, name, known.get(name, []), args)
 
-    def method(self, node: Call, target: CelType, args: list[CelType]) -> CelType:
-        name = node.function
-        if name in _TEXT_METHODS and target.name not in ("string", "dyn"):
-            shown = ", ".join(map(str, args))
-            return self.complain(node.at, f"found no matching overload for '{name}' applied to '{target}.({shown})'")
-        if name in _SAME_TYPE:
-            return target
-        if name in ("sum", "min", "max") and target.name == "list":
-            return target.params[0]
-        if name in ("orValue", "value") and target.name == "optional_type":
-            return target.params[0]
-        if name == "or":
-            return target
-        if name in ("first", "last") and target.name == "list":
-            return optional_of(target.params[0])
-        return _RESULT.get(name, DYN)
+    def has(self, node: Call, scope: dict[str, CelType]) -> CelType:
+        if len(node.args) != 1 or not isinstance(node.args[0], Member):
+            return self.complain(node.args[0].at if node.args else node.at, "invalid argument to has() macro")
+        tested = node.args[0]
+        # The macro stands in for the selection it tests, and so does its place in messages.
+        self.type_of(Member(node.at, tested.of, tested.field, tested.optional), scope)
+        return BOOL
+
+    def chosen(self, node: Call, name: str, overloads: list[declarations.Overload], args: list[CelType]) -> CelType:
+        found = declarations.resolve(overloads, args)
+        if found is not None:
+            self.literals.append((name, node))
+            return found
+        if node.target is not None and name == node.function:
+            shown = f"{args[0]}.({', '.join(map(str, args[1:]))})"
+        else:
+            shown = f"({', '.join(map(str, args))})"
+        return self.complain(node.at, f"found no matching overload for '{name}' applied to '{shown}'")
+
+    def check_literals(self) -> None:
+        """Patterns, times and lengths written in the rule must be some; asked only of a rule that is right
+        otherwise."""
+        for name, node in self.literals:
+            if name not in _LITERALS or not node.args:
+                continue
+            arg = node.args[-1]
+            if isinstance(arg, Literal) and not _LITERALS[name](arg.value):
+                self.complain(arg.at, f"invalid {name} argument")
 
     def mismatch(self, node: Call, args: list[CelType]) -> CelType:
         return self.complain(
@@ -307,10 +205,15 @@ class _Checker:
     def operator(self, node: Call, args: list[CelType]) -> CelType:
         name = node.function
         loose = any(arg.name == "dyn" for arg in args)
-        if name in ("_&&_", "_||_", "!_"):
+        if name in ("_&&_", "_||_"):
+            for arg, found in zip(node.args, args, strict=True):
+                if found.name not in ("bool", "dyn"):
+                    self.complain(arg.at, f"expected type 'bool' but found '{found}'")
+            return BOOL
+        if name == "!_":
             return BOOL if all(arg.name in ("bool", "dyn") for arg in args) else self.mismatch(node, args)
         if name == "_?_:_":
-            if args[0].name not in ("bool", "dyn"):
+            if args[0].name not in ("bool", "dyn") or not _same(args[1], args[2]):
                 return self.mismatch(node, args)
             return args[1] if args[1] == args[2] else DYN
         if name in ("_==_", "_!=_"):
@@ -388,14 +291,33 @@ class _Checker:
         bodies = [self.type_of(arg, inner) for arg in node.args[2 if two else 1 :]]
         if name in ("all", "exists", "exists_one", "existsOne", "filter"):
             if bodies[0].name not in ("bool", "dyn"):
+                if name == "filter":
+                    shown = f"({bodies[0]}, {list_of(first)}, {list_of(first)})"
+                else:
+                    shown = f"(bool, {bodies[0]})"
                 operator = {"all": "_&&_", "exists": "_||_"}.get(name, "_?_:_")
-                return self.complain(
-                    node.at, f"found no matching overload for '{operator}' applied to '(bool, {bodies[0]})'"
-                )
+                return self.complain(node.at, f"found no matching overload for '{operator}' applied to '{shown}'")
             return list_of(first) if name == "filter" else BOOL
+        if name == "sortBy":
+            return over
         if name in ("map", "transformList"):
             return list_of(bodies[-1])
         return CelType("map", (inner[node.args[0].name], bodies[-1])) if name == "transformMap" else DYN
+
+
+def _is_pattern(text: str) -> bool:
+    try:
+        regex.compile_pattern(text)
+    except regex.RegexError:
+        return False
+    return True
+
+
+_LITERALS: Final[dict[str, Callable[[Any], bool]]] = {
+    "matches": _is_pattern,
+    "timestamp": lambda value: isinstance(value, int) or values.parse_time(value) is not None,
+    "duration": lambda value: isinstance(value, str) and values.parse_duration(value) is not None,
+}
 
 
 def _is_object(kind: CelType) -> bool:

@@ -54,6 +54,7 @@ MACROS: Final = frozenset(
         "transformMap",
         "transformMapEntry",
         "optMap",
+        "sortBy",
         "optFlatMap",
     }
 )
@@ -290,6 +291,10 @@ def _macro(node: Call) -> Step:
             if test is None or _true(test(scope)):
                 yield scope, bound
 
+    if name == "sortBy":
+        return lambda env: [
+            bound[0] for _, bound in sorted(((last(scope), bound) for scope, bound in scopes(env)), key=_first)
+        ]
     if name == "transformMap":
         return lambda env: {bound[0]: last(scope) for scope, bound in kept(env)}
     if name == "transformMapEntry":
@@ -305,6 +310,10 @@ def _macro(node: Call) -> Step:
 
         return merge
     return lambda env: [last(scope) for scope, _ in kept(env)]
+
+
+def _first(pair: tuple[Any, Any]) -> Any:
+    return pair[0]
 
 
 def _quantified(scopes: Callable[[Env], Iterator[tuple[Env, tuple[Any, ...]]]], body: Step, *, decides: bool) -> Step:

@@ -82,6 +82,9 @@ GLOBAL: Final[dict[str, values.Function]] = {
     "type": lambda value: values.Type(values.type_name(value)),
     "matches": matches,
     "quantity": addresses.to_quantity,
+    "sign": lambda value: (value.amount > 0) - (value.amount < 0),
+    "semver": addresses.to_semver,
+    "isSemver": addresses.parses(addresses.to_semver),
     "isQuantity": addresses.parses(addresses.to_quantity),
     "url": addresses.to_url,
     "isURL": addresses.parses(addresses.to_url),
@@ -145,7 +148,9 @@ METHODS: Final[dict[str, values.Function]] = {
     "getMinutes": addresses.time_part(lambda at: at.minute, lambda ns: int(ns / 60_000_000_000)),
     "getSeconds": addresses.time_part(lambda at: at.second, lambda ns: int(ns / 1_000_000_000)),
     "getMilliseconds": addresses.time_part(lambda at: at.microsecond // 1000, lambda ns: int(ns / 1_000_000)),
-    "sign": lambda value: (value.amount > 0) - (value.amount < 0),
+    "major": lambda value: value.major,
+    "minor": lambda value: value.minor,
+    "patch": lambda value: value.patch,
     "isInteger": lambda value: bool(
         value.amount == int(value.amount) and values.MIN_INT <= value.amount <= values.MAX_INT
     ),

@@ -15,12 +15,14 @@ from gitfed.sim.crd.cel import values
 
 
 class SyntaxProblem(ValueError):
-    """The expression does not parse. ``position`` counts characters from 0."""
+    """The expression does not parse. ``position`` counts characters from 0; ``before`` holds complaints about
+    characters that are no words at all, which the parser passes over."""
 
-    def __init__(self, position: int, text: str) -> None:
+    def __init__(self, position: int, text: str, before: tuple[SyntaxProblem, ...] = ()) -> None:
         super().__init__(text)
         self.position = position
         self.text = text
+        self.before = before
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,23 +131,34 @@ class _Token:
 
 def parse(text: str) -> Node:
     """Raises ``SyntaxProblem``."""
-    parser = _Parser(_tokens(text), len(text))
-    node = parser.expression()
-    if parser.kind != "end":
-        raise SyntaxProblem(parser.at, f"Syntax error: mismatched input '{parser.text}' expecting <EOF>")
+    tokens, strange = _tokens(text)
+    parser = _Parser(tokens, len(text))
+    try:
+        node = parser.expression()
+        if parser.kind != "end":
+            raise SyntaxProblem(parser.at, f"Syntax error: mismatched input '{parser.text}' expecting <EOF>")
+    except SyntaxProblem as problem:
+        raise SyntaxProblem(problem.position, problem.text, strange) from None
+    if strange:
+        raise SyntaxProblem(strange[-1].position, strange[-1].text, strange[:-1])
     return node
 
 
-def _tokens(text: str) -> list[_Token]:
-    tokens, at = [], 0
+def _tokens(text: str) -> tuple[list[_Token], tuple[SyntaxProblem, ...]]:
+    """The words, and complaints about what is none: a text that does not end, a character CEL does not use."""
+    tokens, strange, at = [], [], 0
     while at < len(text):
         found = _TOKEN.match(text, at)
         if found is None:
-            raise SyntaxProblem(at, f"Syntax error: token recognition error at: '{text[at]}'")
+            line = text[at:].split("\n")[0]
+            skipped = line if text[at] in "\"'" else text[at]
+            strange.append(SyntaxProblem(at, f"Syntax error: token recognition error at: '{skipped}'"))
+            at += len(skipped)
+            continue
         if found.lastgroup != "space":
             tokens.append(_Token(at, found.lastgroup or "", found[0]))
         at = found.end()
-    return tokens
+    return tokens, tuple(strange)
 
 
 class _Parser:
@@ -175,7 +188,7 @@ class _Parser:
     def need(self, text: str) -> int:
         at = self.at
         if not self.take(text):
-            raise SyntaxProblem(at, f"Syntax error: mismatched input '{self.text}' expecting '{text}'")
+            raise SyntaxProblem(at, f"Syntax error: {_missed(text, self.text)}")
         return at
 
     def expression(self) -> Node:
@@ -250,10 +263,9 @@ class _Parser:
     def arguments(self, closing: str) -> tuple[Node, ...]:
         items: list[Node] = []
         while not self.take(closing):
-            if items:
-                self.need(",")
-                if self.take(closing):
-                    break
+            if items and not self.take(","):
+                self.need(closing)
+                break
             items.append(self.expression())
         return tuple(items)
 
@@ -281,7 +293,17 @@ class _Parser:
             return self.list_of(at)
         if self.take("{"):
             return self.map_of(at)
-        raise SyntaxProblem(at, f"Syntax error: mismatched input '{token.text}' expecting {_EXPECTED}")
+        following = self.tokens[min(self.index + 1, len(self.tokens) - 1)]
+        begins = following.kind in ("int", "float", "string", "name") or following.text in (
+            "(",
+            "[",
+            "{",
+            "-",
+            "!",
+            ".",
+        )
+        what = "extraneous" if begins and token.kind != "end" else "mismatched"
+        raise SyntaxProblem(at, f"Syntax error: {what} input '{token.text}' expecting {_EXPECTED}")
 
     def named(self, at: int) -> Node:
         text = self.text
@@ -297,12 +319,17 @@ class _Parser:
             return Call(opened, text, self.arguments(")"))
         return Name(at, text)
 
+    def separated(self, closing: str) -> None:
+        at = self.at
+        if not self.take(","):
+            raise SyntaxProblem(at, f"Syntax error: mismatched input '{self.text}' expecting {{'{closing}', ','}}")
+
     def list_of(self, at: int) -> Node:
         items: list[Node] = []
         optional: set[int] = set()
         while not self.take("]"):
             if items:
-                self.need(",")
+                self.separated("]")
                 if self.take("]"):
                     break
             if self.take("?"):
@@ -314,7 +341,7 @@ class _Parser:
         entries: list[tuple[Node, Node, bool]] = []
         while not self.take("}"):
             if entries:
-                self.need(",")
+                self.separated("}")
                 if self.take("}"):
                     break
             optional = self.take("?")
@@ -322,6 +349,13 @@ class _Parser:
             self.need(":")
             entries.append((key, self.expression(), optional))
         return MapOf(at, tuple(entries))
+
+
+def _missed(wanted: str, found: str) -> str:
+    """At the end of the text a closing bracket is missing; elsewhere something else stands in its place."""
+    if found == "<EOF>" and wanted in (")", "]", "}"):
+        return f"missing '{wanted}' at '<EOF>'"
+    return f"mismatched input '{found}' expecting '{wanted}'"
 
 
 _EXPECTED: Final = (

@@ -76,6 +76,17 @@ class Cidr:
     interface: ipaddress.IPv4Interface | ipaddress.IPv6Interface
 
 
+@dataclass(frozen=True, slots=True, order=True)
+class Semver:
+    """``before`` is what precedes the release of the same numbers (``rc.1``), in a form that sorts; empty parts
+    last."""
+
+    major: int
+    minor: int
+    patch: int
+    before: tuple[tuple[int, int, str], ...] = ()
+
+
 class SetList(list[Any]):
     """A list whose order does not matter (x-kubernetes-list-type: set): equality and ``+`` know that."""
 
@@ -115,6 +126,7 @@ _NAMES: Final[dict[type, str]] = {
     Url: "kubernetes.URL",
     Ip: "net.IP",
     Cidr: "net.CIDR",
+    Semver: "kubernetes.Semver",
 }
 
 
@@ -198,6 +210,24 @@ def parse_quantity(text: str) -> Quantity | None:
     elif found[3]:
         amount *= Decimal(10) ** int(found[3])
     return Quantity(amount)
+
+
+_SEMVER: Final = re.compile(
+    r"(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(?:-([0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*))?(?:\+[0-9A-Za-z.-]+)?\Z"
+)
+
+
+def parse_semver(text: str) -> Semver | None:
+    found = _SEMVER.match(text)
+    if found is None:
+        return None
+    # A release follows all its candidates; numbers are lower than words.
+    parts = (
+        [(0, int(part), "") if part.isdigit() else (1, 0, part) for part in found[4].split(".")]
+        if found[4]
+        else [(2, 0, "")]
+    )
+    return Semver(int(found[1]), int(found[2]), int(found[3]), tuple(parts))
 
 
 _TIME: Final = re.compile(r"(\d{4})-(\d\d)-(\d\d)[T](\d\d):(\d\d):(\d\d)(?:\.(\d+))?(Z|[+-]\d\d:\d\d)\Z")
