@@ -41,6 +41,11 @@ class ApiEnablements:
 
 @dataclass(frozen=True, slots=True)
 class NodeFacts:
+    """A node, or a class of nodes that are alike in all of this: then `count` says how many, and amounts are of one.
+
+    `pods` of `allocatable` and `requested` are pod slots and pods; `requested` counts pods that have not ended.
+    """
+
     name: str
     allocatable: Mapping[str, str]
     requested: Mapping[str, str]
@@ -48,6 +53,7 @@ class NodeFacts:
     taints: tuple[Body, ...] = ()
     unschedulable: bool = False
     ready: bool = True
+    count: int = 1
 
 
 @dataclass(frozen=True, slots=True)
