@@ -126,9 +126,20 @@ def encoded_item(record: Record, kind: Kind) -> bytes:
     key = (kind, "item")
     found: bytes | None = record.views.get(key)
     if found is None:
-        body = view(record, kind)
-        found = record.views[key] = orjson.dumps({k: body[k] for k in body if k not in ("kind", "apiVersion")})
+        found = record.views[key] = _nameless(record, kind)
     return found
+
+
+def _nameless(record: Record, kind: Kind) -> bytes:
+    """Without kind and apiVersion. Where these come first, as they do, what is encoded already is cut rather than
+    made again."""
+    whole = encoded(record, kind)
+    name, version = orjson.dumps(kind.kind), orjson.dumps(kind.api_version)
+    for lead in (b'{"kind":%b,"apiVersion":%b,' % (name, version), b'{"apiVersion":%b,"kind":%b,' % (version, name)):
+        if whole.startswith(lead):
+            return b"{" + whole[len(lead) :]
+    body = view(record, kind)
+    return orjson.dumps({key: body[key] for key in body if key not in ("kind", "apiVersion")})
 
 
 def partial(body: Body, version: str = "v1") -> Body:
