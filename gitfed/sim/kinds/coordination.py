@@ -119,7 +119,7 @@ PRIORITY_CLASS: Final = Kind(
     has_generation=True,
     generation_moves=lambda new, old: False,
     default=lambda body: pod_defaults.fill(body, preemptionPolicy="PreemptLowerPriority"),
-    admit=_one_default,
+    allocate=_one_default,
     validate=_validate_priority,
     validate_update=_validate_priority_update,
     columns=table.columns("Name", "Value:integer", "Global-Default:boolean", "Age", "PreemptionPolicy"),

@@ -66,11 +66,12 @@ def _class_of(claim: Body) -> str:
     return str(old_name or fields.text(fields.obj(claim, "spec"), "storageClassName"))
 
 
-def _may_grow(body: Body, old: Body, ctx: Context) -> None:
+def _may_grow(body: Body, old: Body | None, ctx: Context) -> Body:
     """Refuses to enlarge what nothing could enlarge. Kubernetes: the PersistentVolumeClaimResize plugin."""
+    old = old or body
     size, was = (fields.obj(one, "spec", "resources", "requests").get("storage", "0") for one in (body, old))
     if resources.value(size) <= resources.value(was):
-        return
+        return body
     name = table.name(body)
     if fields.obj(old, "status").get("phase") != "Bound":
         text = "Only bound persistent volume claims can be expanded"
@@ -83,11 +84,11 @@ def _may_grow(body: Body, old: Body, ctx: Context) -> None:
             " resize"
         )
         raise status.forbidden("", "persistentvolumeclaims", name, text)
+    return body
 
 
 def _admit_claim(body: Body, old: Body | None, ctx: Context) -> Body:
     if old is not None:
-        _may_grow(body, old, ctx)
         return body
     body = _held(body, "kubernetes.io/pvc-protection")
     spec = fields.obj(body, "spec")
@@ -218,6 +219,7 @@ CLAIM: Final = Kind(
     prepare_status=preparation.only_status,
     validate=_validate_claim,
     validate_update=_validate_claim_update,
+    allocate=_may_grow,
     delete_returns_object=True,
     columns=table.columns(
         "Name",
