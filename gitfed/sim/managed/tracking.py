@@ -15,6 +15,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from gitfed.sim import schema_decode
 from gitfed.sim.managed import checking, compare, entries, fieldset, merge, typed
 from gitfed.sim.managed.entries import Entry, Identity, Managed
 from gitfed.sim.managed.fieldset import EMPTY, FieldSet
@@ -48,13 +49,21 @@ class Face:
     convert: Convert
 
     def other(self, body: Body, api_version: str) -> tuple[Body, Node] | None:
-        """``body`` in another version. Raises ``NotConvertible`` if it does not fit there: owners of an older version
-        cannot be told of a field it does not have. The body is held to the other type as it is: pruned to that type
-        first, it would always fit (Kubernetes does not prune here either)."""
-        if api_version == self.api_version:
+        """``body`` in another version; ``None`` if that is not served. Raises ``NotConvertible`` if it does not fit
+        there: owners of an older version cannot be told of a field it does not have.
+
+        Built-in objects are written whole, so that a field that is always written is there in the other version even
+        if a removal took it away. Custom ones are held to the other type as they are: pruned to it first, they would
+        always fit (Kubernetes does neither).
+        """
+        if api_version == self.api_version == body.get("apiVersion", api_version):
             return body, self.node
         found = self.convert(body, api_version)
-        if found is not None and found[1].custom and checking.complaints(found[1], body, duplicates=True):
+        if found is None:
+            return None
+        if not found[1].custom:
+            return schema_decode.decode(found[1], found[0])[0], found[1]
+        if checking.complaints(found[1], body, duplicates=True):
             raise NotConvertible(api_version)
         return found
 
@@ -172,7 +181,7 @@ def _prune_across(face: Face, merged: Body, managed: Managed, last: Entry) -> Bo
         return merged
     if last.api_version == face.api_version:
         return result
-    back = face.convert(result, face.api_version)
+    back = face.other(result, face.api_version)
     return back[0] if back else merged
 
 
@@ -184,7 +193,7 @@ def _with_owned(face: Face, whole: Body, pruned: Body, at: tuple[str, Node], ver
             owned = fieldset.union(owned, entry.fields)
     node, before, after = at[1], whole, pruned
     if version != at[0]:
-        first, second = face.convert(whole, version), face.convert(pruned, version)
+        first, second = face.other(whole, version), face.other(pruned, version)
         if first is None or second is None:
             return pruned
         node, before, after = first[1], first[0], second[0]
@@ -194,7 +203,7 @@ def _with_owned(face: Face, whole: Body, pruned: Body, at: tuple[str, Node], ver
     result: Body = merge.remove(node, before, going) or {}
     if version == at[0]:
         return result
-    back = face.convert(result, at[0])
+    back = face.other(result, at[0])
     return back[0] if back else pruned
 
 
