@@ -16,7 +16,8 @@ from gitfed.sim import schema as schemas
 from gitfed.sim import status
 from gitfed.sim.crd import columns, definition, embedded, listtype, ratchet, rules, shape, validate
 from gitfed.sim.kind import READ_WRITE, Context, Kind, Scale, Subresource
-from gitfed.sim.kinds import formats
+from gitfed.sim.kinds import formats, metadata
+from gitfed.sim.patch import go_map
 from gitfed.sim.status import FieldError
 
 Body = dict[str, Any]
@@ -207,7 +208,12 @@ class _Face:
         unknown.sort()
         if self.embeds:
             inside: list[str] = []
-            pruned = embedded.coerce(pruned, self.openapi, inside.append)
+            try:
+                pruned = embedded.coerce(pruned, self.openapi, inside.append)
+            except embedded.Malformed as problem:
+                version = status.quote(self.api_version.rpartition("/")[2])
+                text = f"{self.kind} in version {version} cannot be handled as a {self.kind}: {problem}"
+                raise status.bad_request(text) from problem
             unknown += sorted(inside)
         return pruned, unknown
 
@@ -307,9 +313,15 @@ class _Face:
     def _rules(self, new: Body, old: Body | None, errors: list[FieldError]) -> list[FieldError]:
         if self.rules is None:
             return []
-        if rules.blocked(errors):
+        if rules.blocked(errors) or rules.blocked(self._meta_errors(new, old)):
             return [rules.unchecked()]
         return rules.run(self.rules, new, old, ratcheting=old is not None)
+
+    def _meta_errors(self, new: Body, old: Body | None) -> list[FieldError]:
+        """The pipeline tells these itself; here they only decide whether rules are asked at all."""
+        if old is not None:
+            return metadata.validate_update(new, old, builtin=False)
+        return metadata.validate(new, namespaced=bool(new["metadata"].get("namespace")), builtin=False)
 
     def _scale_spec(self, body: Body) -> list[FieldError]:
         return _replica_errors(body, self.scale.replicas) if self.scale else []
@@ -319,14 +331,10 @@ class _Face:
             return []
         errors = _replica_errors(body, self.scale.status_replicas)
         if self.scale.selector:
-            value = _at(body, self.scale.selector)
-            if value is not None and not isinstance(value, str):
-                place = "." + ".".join(self.scale.selector)
-                errors.append(
-                    status.invalid_value(
-                        place, "", f"{place} accessor error: {value} is of the type {_go_type(value)}, expected string"
-                    )
-                )
+            try:
+                _at(body, self.scale.selector, str, "string")
+            except _Strange as problem:
+                errors.append(status.invalid_value("." + ".".join(self.scale.selector), "", str(problem)))
         return errors
 
 
@@ -345,12 +353,29 @@ def _keys(path: str | None) -> tuple[str, ...]:
     return tuple(path.removeprefix(".").split(".")) if path else ()
 
 
-def _at(value: Any, keys: tuple[str, ...]) -> Any:
+class _Strange(ValueError):
+    """Something on the path is not what it must be. ``str()`` is the accessor's complaint."""
+
+
+def _at(value: Any, keys: tuple[str, ...], wanted: type, named: str) -> Any:
+    """The value at the path, ``None`` if there is none. Raises ``_Strange``."""
+    place = "." + ".".join(keys)
     for key in keys:
-        if not isinstance(value, Mapping):
+        if value is None:
             return None
-        value = value.get(key)
+        if not isinstance(value, dict):
+            raise _Strange(_accessor(place, value, "map[string]interface{}"))
+        if key not in value:
+            return None
+        value = value[key]
+    if value is not None and type(value) is not wanted:
+        raise _Strange(_accessor(place, value, named))
     return value
+
+
+def _accessor(place: str, value: Any, wanted: str) -> str:
+    shown = columns.text(value) if not isinstance(value, list | dict) else go_map(value)
+    return f"{place} accessor error: {shown} is of the type {_go_type(value)}, expected {wanted}"
 
 
 def _go_type(value: Any) -> str:
@@ -366,12 +391,13 @@ def _go_type(value: Any) -> str:
 
 
 def _replica_errors(body: Body, keys: tuple[str, ...]) -> list[FieldError]:
-    value, place = _at(body, keys), "." + ".".join(keys)
+    place = "." + ".".join(keys)
+    try:
+        value = _at(body, keys, int, "int64")
+    except _Strange as problem:
+        return [status.invalid_value(place, 0, str(problem))]
     if value is None:
         return []
-    if isinstance(value, bool) or not isinstance(value, int):
-        detail = f"{place} accessor error: {columns.text(value)} is of the type {_go_type(value)}, expected int64"
-        return [status.invalid_value(place, 0, detail)]
     if value < 0:
         return [status.invalid_value(place, value, "should be a non-negative integer")]
     return [status.invalid_value(place, value, f"should be less than or equal to {_INT32}")] if value > _INT32 else []

@@ -10,30 +10,17 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
+from gitfed.sim import schema as schemas
 from gitfed.sim import status
 from gitfed.sim.crd import paths
 from gitfed.sim.kinds import formats, metadata
 from gitfed.sim.status import FieldError
 
-_META_FIELDS: Final = frozenset(
-    {
-        "name",
-        "generateName",
-        "namespace",
-        "selfLink",
-        "uid",
-        "resourceVersion",
-        "generation",
-        "creationTimestamp",
-        "deletionTimestamp",
-        "deletionGracePeriodSeconds",
-        "labels",
-        "annotations",
-        "ownerReferences",
-        "finalizers",
-        "managedFields",
-    }
-)
+_ANY_OBJECT: Final = ("", "v1", "ConfigMap")
+
+
+class Malformed(ValueError):
+    """An embedded object that cannot be read at all. ``str()`` is the complaint with its field."""
 
 
 def has_any(schema: Any) -> bool:
@@ -46,28 +33,44 @@ def has_any(schema: Any) -> bool:
 
 
 def coerce(value: Any, schema: Any, unknown: Callable[[str], None], path: str = "") -> Any:
-    """Drops what no metadata knows from embedded objects."""
+    """Drops what no metadata knows from embedded objects, and writes their metadata as the server does. Raises
+    ``Malformed``."""
     if not isinstance(schema, Mapping):
         return value
     if isinstance(value, dict):
+        changed = value
+        if schema.get("x-kubernetes-embedded-resource"):
+            changed = _coerce_resource(value, unknown, path)
         changed = {
-            name: coerce(inner, _of(schema, name), unknown, paths.child(path, name)) for name, inner in value.items()
+            name: coerce(inner, _of(schema, name), unknown, paths.child(path, name)) for name, inner in changed.items()
         }
-        meta = changed.get("metadata")
-        if schema.get("x-kubernetes-embedded-resource") and isinstance(meta, dict):
-            for name in sorted(set(meta) - _META_FIELDS):
-                unknown(f"{paths.child(path, 'metadata')}.{name}")
-            kept = {
-                name: inner
-                for name, inner in meta.items()
-                if name in _META_FIELDS and (name != "creationTimestamp" or inner)
-            }
-            changed["metadata"] = kept if len(kept) != len(meta) else meta
-        return changed if any(changed[name] is not value[name] for name in value) else value
+        return changed if any(changed[name] is not inner for name, inner in value.items()) else value
     if isinstance(value, list):
         items = [coerce(item, schema.get("items"), unknown, paths.index(path, at)) for at, item in enumerate(value)]
         return items if any(new is not old for new, old in zip(items, value, strict=True)) else value
     return value
+
+
+def _coerce_resource(value: dict[str, Any], unknown: Callable[[str], None], path: str) -> dict[str, Any]:
+    for name in ("apiVersion", "kind"):
+        if name in value and not isinstance(value[name], str):
+            error = status.invalid_value(paths.child(path, name), value[name], "must be a string")
+            raise Malformed(error.message())
+    if value.get("metadata") is None:
+        return value
+    meta, place = value["metadata"], paths.child(path, "metadata")
+    node = schemas.for_kind(*_ANY_OBJECT).child("metadata")
+    assert node is not None
+    if not isinstance(meta, dict):
+        what = {str: "string", bool: "bool", list: "array"}.get(type(meta), "number")
+        text = f"json: cannot unmarshal {what} into Go value of type v1.ObjectMeta"
+        raise Malformed(status.invalid_value(place, meta, text).message())
+    converted, findings = node.decode(meta)
+    if findings.type_errors:
+        raise Malformed(status.invalid_value(place, meta, findings.type_errors[0]).message())
+    for text in findings.unknown:
+        unknown(f"{place}.{text.removeprefix('unknown field ').strip(chr(34))}")
+    return {**value, "metadata": converted} if converted != meta else value
 
 
 def _of(schema: Mapping[str, Any], name: str) -> Any:

@@ -263,10 +263,14 @@ def _check_number(value: float, rule: Rule, path: str, result: Result) -> None:
     if (factor := limits.get("multipleOf")) is not None:
         if complaint := _range_complaint(factor, rule, "MultipleOf", path):
             result.add(complaint)
-        if _not_multiple(value, factor):
-            result.add(
-                status.invalid_value(path, value, f"{path} in body should be a multiple of {_bound(factor, value)}")
-            )
+        # Whole values are divided by the factor's whole part, which may be nothing at all.
+        divisor = int(factor) if isinstance(value, int) else factor
+        if divisor <= 0:
+            detail = f"factor MultipleOf declared for {path} must be positive: {number_text(divisor)}"
+            result.add(status.invalid_value(path, divisor, detail))
+        elif _not_multiple(value, divisor):
+            detail = f"{path} in body should be a multiple of {number_text(divisor)}"
+            result.add(status.invalid_value(path, value, detail))
     for name, word, exclusive in (("minimum", "greater", "exclusiveMinimum"), ("maximum", "less", "exclusiveMaximum")):
         bound = limits.get(name)
         if bound is None:
@@ -287,9 +291,7 @@ def _bound(bound: float, value: float) -> str:
 
 
 def _not_multiple(value: float, factor: float) -> bool:
-    if factor <= 0:
-        return True
-    if isinstance(value, int) and factor == int(factor):
+    if isinstance(value, int):
         return value % int(factor) != 0
     quotient = value / factor
     return abs(quotient - round(quotient)) > 1e-9
