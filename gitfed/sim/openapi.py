@@ -102,10 +102,13 @@ class _Components:
             meta = {
                 "apiVersion": {"type": "string"},
                 "kind": {"type": "string"},
-                "metadata": _reference(f"{_META}.ObjectMeta"),
+                "metadata": {"allOf": [_reference(f"{_META}.ObjectMeta")]},
             }
             properties = {**(custom.get("properties") or {}), **meta}
-            self.schemas[name] = {**custom, "properties": properties, "x-kubernetes-group-version-kind": [_gvk(kind)]}
+            shown = {**custom, "properties": properties, "x-kubernetes-group-version-kind": [_gvk(kind)]}
+            if kind.field_labels:
+                shown["x-kubernetes-selectable-fields"] = [{"fieldPath": path} for path in kind.field_labels]
+            self.schemas[name] = shown
             self._add_meta(kind)
             return name
         if kind.schema is None:
@@ -238,6 +241,8 @@ def _paths(kind: Kind, name: str) -> Body:
         }
         if operations:
             paths[path] = operations
+    if kind.namespaced and "list" in kind.verbs:
+        paths[f"{root}/{kind.plural}"] = {"get": _operation(kind, "get", "list", name)}
     for subresource in kind.subresources:
         methods = {
             method: _operation(kind, method, verb, "") for verb, method in one.items() if verb in subresource.verbs

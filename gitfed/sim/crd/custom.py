@@ -32,8 +32,14 @@ def kinds(body: Body) -> list[Kind]:
     """One for each served version, the preferred one first; none before the definition is established."""
     if definition.condition(body, "Established") != "True":
         return []
-    served = [version for version in body["spec"]["versions"] if version.get("served")]
-    return [_kind(body, version) for version in sorted(served, key=lambda one: version_rank(one["name"]))]
+    spec, names = body["spec"], body["status"]["acceptedNames"]
+    faces: dict[str, _Face] = {}
+    for version in spec["versions"]:
+        openapi = (version.get("schema") or {}).get("openAPIV3Schema") or _OPEN
+        subresources = version.get("subresources") or {}
+        faces[version["name"]] = _Face(spec["group"], version["name"], names["kind"], openapi, subresources, faces)
+    served = [version for version in spec["versions"] if version.get("served")]
+    return [_kind(body, version, faces) for version in sorted(served, key=lambda one: version_rank(one["name"]))]
 
 
 def schema_of(kind: Kind) -> Mapping[str, Any] | None:
@@ -50,18 +56,12 @@ def version_rank(name: str) -> tuple[Any, ...]:
     return (0, {None: 0, "beta": 1, "alpha": 2}[found[2]], -int(found[1]), -int(found[3] or 0))
 
 
-def _kind(body: Body, version: Body) -> Kind:
-    spec = body["spec"]
-    names = (body.get("status") or {}).get("acceptedNames") or spec["names"]
+def _kind(body: Body, version: Body, faces: Mapping[str, _Face]) -> Kind:
+    spec, names = body["spec"], body["status"]["acceptedNames"]
     group, name = spec["group"], version["name"]
-    openapi = (version.get("schema") or {}).get("openAPIV3Schema") or _OPEN
     subresources = version.get("subresources") or {}
-    face = _Face(group, name, names["kind"], openapi, subresources)
-    stored = next(one for one in spec["versions"] if one.get("storage"))
-    stored_schema = (stored.get("schema") or {}).get("openAPIV3Schema") or _OPEN
-    stored_face = (
-        face if stored is version else _Face(group, stored["name"], names["kind"], stored_schema, subresources)
-    )
+    face = faces[name]
+    stored = next(one["name"] for one in spec["versions"] if one.get("storage"))
     shown_columns, row = (
         columns.read(version["additionalPrinterColumns"]) if version.get("additionalPrinterColumns") else ((), None)
     )
@@ -77,13 +77,13 @@ def _kind(body: Body, version: Body) -> Kind:
         verbs=READ_WRITE,
         subresources=_subresources(subresources),
         scale=face.scale,
-        schema=schemas.from_openapi(openapi),
+        schema=schemas.from_openapi(face.openapi),
         custom=True,
         list_kind=names.get("listKind") or "",
         deprecated=_deprecation(spec, version, names["kind"]),
         storage=f"{spec['names']['plural']}.{group}",
-        storage_version=f"{group}/{stored['name']}",
-        to_storage=stored_face.accept,
+        storage_version=f"{group}/{stored}",
+        to_storage=faces[stored].accept,
         from_storage=face.present,
         allow_unconditional_update=False,
         has_generation=True,
@@ -174,11 +174,18 @@ class _Face:
     """One version of a definition: its schema, read for each use."""
 
     def __init__(
-        self, group: str, version: str, kind: str, openapi: Mapping[str, Any], subresources: Mapping[str, Any]
+        self,
+        group: str,
+        version: str,
+        kind: str,
+        openapi: Mapping[str, Any],
+        subresources: Mapping[str, Any],
+        siblings: Mapping[str, _Face],
     ) -> None:
         self.api_version = f"{group}/{version}"
         self.kind = kind
         self.openapi = openapi
+        self._siblings = siblings
         self.has_status = subresources.get("status") is not None
         self.scale = _scale(subresources.get("scale"))
         self.shape = shape.read(openapi)
@@ -230,7 +237,11 @@ class _Face:
         known = self._shown.get(id(body))
         if known is not None and known[0] is body:
             return known[1]
-        shown = self.default(self._relabelled(body))
+        # Defaults come from the version the object was stored in, not from the one it is read through.
+        stored = self._siblings.get(body.get("apiVersion", "").rpartition("/")[2], self)
+        shown = stored.default(stored._relabelled(body))
+        if stored is not self:
+            shown = self._relabelled(shown)
         if len(self._shown) >= _REMEMBERED:
             self._shown.clear()
         self._shown[id(body)] = (body, shown)

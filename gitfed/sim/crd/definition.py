@@ -132,7 +132,7 @@ def _spec(spec: Body) -> list[FieldError]:
         errors.append(status.invalid_value("spec.versions", shown, "must contain unique version names"))
     if sum(bool(version.get("storage")) for version in versions) != 1:
         # Go prints an empty list that was never made as null.
-        quoted = shown if own else None
+        quoted = shown if spec.get("versions") is not None else None
         errors.append(
             status.invalid_value("spec.versions", quoted, "must have exactly one version marked as storage version")
         )
