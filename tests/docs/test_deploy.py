@@ -1,0 +1,190 @@
+"""What is in deploy/ works: an API server takes the manifests, and the rights suffice for what gitfed asks for."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+from multidict import CIMultiDict
+
+from gitfed.cli.main import cli
+from gitfed.daemon import inputs, wiring
+from gitfed.sim.cluster import Cluster
+from gitfed.sim.server.request import Request, Response, User, locate
+from gitfed.text import yaml
+from tests import needs
+from tests.docs.pages import ROOT
+
+KUBERNETES = ROOT / "deploy" / "kubernetes"
+UNIT = ROOT / "deploy" / "systemd" / "gitfed.service"
+_CLUSTERS = ("eu-1", "eu-2", "us-1", "us-staging")
+_TOKEN = "of-the-member-account"
+_ADMIN = User("admin", groups=("system:masters",))
+_MEMBER = User(
+    "system:serviceaccount:gitfed-system:gitfed",
+    groups=("system:serviceaccounts", "system:serviceaccounts:gitfed-system", "system:authenticated"),
+)
+_PLURALS = {"Ingress": "ingresses", "NetworkPolicy": "networkpolicies"}
+
+
+def _documents(name: str) -> list[dict[str, Any]]:
+    return [dict(document) for document in yaml.load_all((KUBERNETES / name).read_bytes())]
+
+
+def _path(body: dict[str, Any]) -> str:
+    version, kind = body["apiVersion"], body["kind"]
+    space = body["metadata"].get("namespace")
+    root = f"/apis/{version}" if "/" in version else f"/api/{version}"
+    return f"{root}{f'/namespaces/{space}' if space else ''}/{_PLURALS.get(kind, kind.lower() + 's')}"
+
+
+@dataclass
+class Recorder:
+    """In front of a cluster: what the member account asks for, and what it is refused."""
+
+    cluster: Cluster
+    asked: set[tuple[str, str, str, str]] = field(default_factory=set)
+    """(verb, group, resource, namespace)"""
+    refused: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self._inner = self.cluster.handler
+        self.cluster.world.tokens[_TOKEN] = _MEMBER
+        self.cluster.handler = self  # type: ignore[assignment]
+
+    def create(self, body: dict[str, Any]) -> Response:
+        query = {"fieldValidation": ["Strict"]}
+        headers = CIMultiDict(
+            {"Content-Type": "application/json", "Authorization": f"Bearer {next(iter(self.cluster.world.tokens))}"}
+        )
+        request = Request("POST", _path(body), query, headers, json.dumps(body).encode(), _ADMIN)
+        return self._inner.handle(request)
+
+    def handle(self, request: Request) -> Response:
+        response = self._inner.handle(request)
+        if request.headers.get("Authorization") == f"Bearer {_TOKEN}":
+            address = locate(request.method, request.path, request.query)
+            if address is not None:
+                self.asked.add((address.verb, address.group, address.resource, address.namespace))
+            if response.status in (401, 403):
+                self.refused.append(f"{request.method} {request.path}: {response.body.decode()}")
+        return response
+
+
+@pytest.fixture
+async def fleet(tmp_path: Path) -> AsyncIterator[tuple[Path, list[Recorder]]]:
+    """(kubeconfig, clusters) with the member account's rights, and no others."""
+    recorders = [Recorder(Cluster(name)) for name in _CLUSTERS]
+    merged: dict[str, Any] = {"apiVersion": "v1", "kind": "Config", "clusters": [], "users": [], "contexts": []}
+    for recorder in recorders:
+        await recorder.cluster.start()
+        part = recorder.cluster.kubeconfig()
+        part["users"][0]["user"] = {"token": _TOKEN}
+        for section in ("clusters", "users", "contexts"):
+            merged[section] += part[section]
+        for body in _documents("member-rbac.yaml"):
+            assert recorder.create(body).status == 201, body["metadata"]["name"]
+    path = tmp_path / "kubeconfig"
+    path.write_text(json.dumps(merged))
+    yield path, recorders
+    for recorder in recorders:
+        await recorder.cluster.stop()
+
+
+def _git(folder: Path, *words: str) -> None:
+    identity = ("-c", "user.name=Ada", "-c", "user.email=ada@example")
+    subprocess.run(["git", "-C", str(folder), *identity, *words], check=True, capture_output=True)
+
+
+async def test_the_rights_of_a_member_suffice_and_each_verb_is_used(
+    fleet: tuple[Path, list[Recorder]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    kubeconfig, recorders = fleet
+    repository = tmp_path / "fleet"
+    shutil.copytree(ROOT / "examples" / "repo", repository)
+    _git(repository, "init", "-q", "-b", "main")
+    settings = wiring.Options(
+        repo=str(repository), kubeconfig=(kubeconfig,), data_dir=tmp_path / "data", push_state=False
+    )
+    for change in ("all", "less"):
+        if change == "less":
+            (repository / "apps" / "shop" / "cache.yaml").unlink()
+        _git(repository, "add", "-A")
+        _git(repository, "commit", "-q", "-m", change)
+        await wiring.observe(inputs.read(inputs.open_repository(str(repository))).repo, settings)
+        done = await wiring.apply_once(settings, timeout=60, wait=False)
+        assert (done.failures, done.unreachable, done.settled) == ((), (), True)
+    assert [text for recorder in recorders for text in recorder.refused] == []
+
+    asked = set[tuple[str, str, str, str]]().union(*(recorder.asked for recorder in recorders))
+    rules = {body["metadata"]["name"]: body["rules"] for body in _documents("member-rbac.yaml") if "rules" in body}
+    granted = {verb for rule in rules["gitfed-objects"] for verb in rule["verbs"]}
+    outside = {verb for verb, _, _, namespace in asked if namespace != "gitfed-system"}
+    # create is no request of its own: the server asks for that right when an apply makes an object.
+    assert outside == granted - {"create"}
+    inventory = {verb for verb, _, resource, space in asked if (resource, space) == ("configmaps", "gitfed-system")}
+    assert inventory <= set(rules["gitfed-inventory"][0]["verbs"])
+    assert ("delete", "", "namespaces", "") not in asked
+
+
+def test_an_api_server_takes_every_manifest_without_a_complaint() -> None:
+    recorder = Recorder(Cluster("hub"))
+    for name in ("daemon.yaml", "member-rbac.yaml"):
+        for body in _documents(name):
+            answer = recorder.create(body)
+            assert answer.status == 201, answer.body.decode()
+            assert [value for header, value in answer.headers if header == "Warning"] == []
+
+
+def _options_of_run() -> set[str]:
+    import click
+
+    command = cli.get_command(click.Context(cli), "run")
+    assert command is not None
+    return {name for parameter in command.params for name in parameter.opts}
+
+
+def test_the_deployment_calls_the_daemon_with_options_that_exist_and_asks_its_health_where_it_answers() -> None:
+    deployment = next(body for body in _documents("daemon.yaml") if body["kind"] == "Deployment")
+    container = deployment["spec"]["template"]["spec"]["containers"][0]
+    first, *words = container["args"]
+    assert first == "run"
+    given = dict(word.split("=", 1) for word in words)
+    assert given.keys() <= _options_of_run()
+    port = next(port for port in container["ports"] if port["name"] == "health")
+    assert given["--health-address"].rpartition(":")[2] == str(port["containerPort"])
+    probes = (container["livenessProbe"], container["readinessProbe"])
+    assert [probe["httpGet"]["path"] for probe in probes] == ["/livez", "/readyz"]
+    mounts = {mount["mountPath"] for mount in container["volumeMounts"]}
+    for option in ("--kubeconfig", "--data-dir"):
+        assert any(given[option].startswith(f"{mount}/") for mount in mounts), option
+    assert deployment["spec"]["replicas"] == 1
+    assert deployment["spec"]["strategy"] == {"type": "Recreate"}
+
+
+def test_the_unit_calls_the_daemon_with_options_and_variables_that_exist() -> None:
+    text = UNIT.read_text()
+    call = re.search(r"^ExecStart=\S+/gitfed run (.*)$", text, re.M)
+    assert call is not None
+    assert {word for word in call[1].split() if word.startswith("--")} <= _options_of_run()
+    variables = {f"GITFED_{name[2:].replace('-', '_').upper()}" for name in _options_of_run() if name.startswith("--")}
+    assert set(re.findall(r"GITFED_[A-Z_]*[A-Z]", text)) - {"GITFED_"} <= variables
+
+
+@needs.program("systemd-analyze")
+def test_systemd_understands_the_unit(tmp_path: Path) -> None:
+    # The program and the account of the unit are not on this machine; everything else is looked at.
+    unit = tmp_path / "gitfed.service"
+    text = re.sub(r"^(User|Group|EnvironmentFile)=.*\n", "", UNIT.read_text(), flags=re.M)
+    unit.write_text(text.replace("/opt/gitfed/bin/gitfed", "/bin/true"))
+    done = subprocess.run(["systemd-analyze", "verify", str(unit)], capture_output=True, text=True, check=False)
+    said = [line for line in (done.stdout + done.stderr).splitlines() if "gitfed.service" in line]
+    assert said == []
