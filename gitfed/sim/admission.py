@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from gitfed.sim import status
+from gitfed.sim import managed, schema, status
 from gitfed.sim.kind import Context, Kind
 from gitfed.sim.kinds import limit_ranges, quotas
 
@@ -66,10 +66,16 @@ def validate(call: Call, body: Body, live: Body | None) -> list[Body]:
 
 
 def charge(call: Call, counted: list[Body]) -> None:
-    """Stores what ``validate`` counted."""
+    """Stores what ``validate`` counted, as a status that the server itself has written."""
+    world = call.world
+    kind = world.registry.stored("resourcequotas")
     for quota in counted:
-        meta = quota["metadata"]
-        call.world.store.put("resourcequotas", f"{meta['namespace']}/{meta['name']}", quota)
+        assert kind is not None
+        key = f"{call.namespace}/{quota['metadata']['name']}"
+        record = world.store.get(kind.storage_key, key)
+        writer = managed.Writer("kube-apiserver", kind.api_version, world.clock.now(), "status", kind.kind)
+        owned = managed.update(record.body if record else None, quota, writer, kind.schema or schema.OPEN)
+        world.store.put(kind.storage_key, key, owned)
 
 
 def _all(call: Call, resource: str) -> list[Body]:
@@ -81,10 +87,16 @@ def check_deletion(kind: Kind, name: str) -> None:
         raise status.forbidden("", "namespaces", name, "this namespace may not be deleted")
 
 
-def _check_namespace(call: Call, body: Body, *, creating: bool) -> None:
+def check_namespace(call: Call) -> Body:
+    """The namespace of a write; 404 if there is none."""
     namespace = call.world.lookup.get("namespaces", "", call.namespace)
     if namespace is None:
         raise status.not_found("", "namespaces", call.namespace)
+    return namespace
+
+
+def _check_namespace(call: Call, body: Body, *, creating: bool) -> None:
+    namespace = check_namespace(call)
     if not creating or (namespace.get("status") or {}).get("phase") != "Terminating":
         return
     name = body["metadata"].get("name", "")

@@ -6,7 +6,7 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Any, Final
 
-from gitfed.sim import managed, schema, status
+from gitfed.sim import admission, managed, schema, status
 from gitfed.sim.client import Client
 from gitfed.sim.kind import Kind, Subresource
 from gitfed.sim.kinds import pod_actions
@@ -35,6 +35,7 @@ _TOKEN: Final = _kind("authentication.k8s.io", "v1", "TokenRequest", "tokenreque
 def perform(
     call: Call, subresource: Subresource, data: bytes, media_type: str, authenticator: Authenticator
 ) -> Outcome:
+    admission.check_namespace(call)
     match subresource.name:
         case "binding":
             return _bind(call, _named(call, decode.sent(call, data, media_type, _BINDING)))

@@ -150,17 +150,20 @@ def check_grants(call: Call, body: Body, live: Body | None = None) -> None:
     if kind.kind in ("Role", "ClusterRole"):
         if live is not None and live.get("rules") == body.get("rules"):
             return
-        verb, rules = "escalate", body.get("rules") or ()
+        verb = "escalate"
+        rules: Sequence[Body] | None = body.get("rules") or ()
         name, resource = body["metadata"].get("name", ""), kind.plural
     else:
         ref = body.get("roleRef") or {}
         if live is not None and (live.get("roleRef"), live.get("subjects")) == (ref, body.get("subjects")):
             return
-        verb, rules = "bind", _role_rules(call.world, ref, call.namespace) if ref.get("kind") else ()
+        verb, rules = "bind", _bound_rules(call, ref)
         name, resource = ref.get("name", ""), "clusterroles" if ref.get("kind") == "ClusterRole" else "roles"
     asked = Attributes(verb, GROUP, "", resource, "", call.namespace, name)
     if decide(call.world, call.user, asked).allowed:
         return
+    if rules is None:
+        raise status.not_found(kind.group, kind.plural, name)
     lacking = _lacking(call.world, call.user, call.namespace, rules)
     if lacking:
         listed = "\n".join(_rule_text(rule) for rule in lacking)
@@ -168,6 +171,15 @@ def check_grants(call: Call, body: Body, live: Body | None = None) -> None:
         who = f"user {status.quote(call.user.name)} (groups=[{groups}])"
         text = f"{who} is attempting to grant RBAC permissions not currently held:\n{listed}"
         raise status.forbidden(kind.group, kind.plural, body["metadata"].get("name", ""), text)
+
+
+def _bound_rules(call: Call, ref: Body) -> Sequence[Body] | None:
+    """What a binding hands out; ``None`` if there is no such role."""
+    if ref.get("kind") not in ("Role", "ClusterRole"):
+        return ()
+    where = "" if ref["kind"] == "ClusterRole" else call.namespace
+    found = call.world.lookup.get(f"{ref['kind'].lower()}s.{GROUP}", where, ref.get("name") or "")
+    return None if found is None else found.get("rules") or ()
 
 
 def _lacking(world: World, user: User, namespace: str, rules: Iterable[Body]) -> list[Body]:
@@ -231,7 +243,7 @@ def _compact(rules: list[Body]) -> list[Body]:
 
 def _rule_text(rule: Body) -> str:
     parts = [
-        f"{title}:[{', '.join(status.quote(value) for value in rule[key])}]"
+        f"{title}:[{' '.join(status.quote(value) for value in rule[key])}]"
         for key, title in (
             ("nonResourceURLs", "NonResourceURLs"),
             ("apiGroups", "APIGroups"),
