@@ -129,11 +129,14 @@ class _Components:
         name = name or self._packages.get(node.name) or f"io.k8s.{node.name}"
         self._names[id(node)] = name
         self.schemas[name] = {"type": "object"}  # before its fields: types may contain themselves
-        properties = {field: self._field(inner) for field, inner in sorted(node.fields.items())}
+        properties = {
+            field: {**_default(inner, node.presence.get(field, "")), **self._field(inner)}
+            for field, inner in sorted(node.fields.items())
+        }
         shape: Body = {"type": "object", **({"properties": properties} if properties else {})}
         if node.atomic:
             shape["x-kubernetes-map-type"] = "atomic"
-        if required := sorted(field for field, presence in node.presence.items() if presence == "!!"):
+        if required := sorted(field for field, mark in node.presence.items() if _is_required(node.fields[field], mark)):
             shape["required"] = required
         self.schemas[name] = shape
         return name
@@ -142,31 +145,43 @@ class _Components:
         if node.shape == schema_nodes.STRUCT:
             return {"allOf": [_reference(self._struct(node))], **_patch_marks(node)}
         if node.shape == schema_nodes.MAP:
-            inner = self._item(node.value) if node.value is not None else {}
-            return {
-                "type": "object",
-                "additionalProperties": inner,
-                **({"x-kubernetes-map-type": "atomic"} if node.atomic else {}),
-            }
+            atomic = {"x-kubernetes-map-type": "atomic"} if node.atomic else {}
+            return {"type": "object", "additionalProperties": self._item(node.value), **atomic}
         if node.shape == schema_nodes.LIST:
-            return {
-                "type": "array",
-                "items": self._item(node.value) if node.value is not None else {},
-                **_list_marks(node),
-                **_patch_marks(node),
-            }
-        return self._scalar(node.scalar, wrapped=True)
+            return {"type": "array", "items": self._item(node.value), **_list_marks(node), **_patch_marks(node)}
+        if node.scalar in _NAMED:
+            return {"allOf": [_reference(self._named(node.scalar))]}
+        return dict(_PLAIN.get(node.scalar, {}))
 
-    def _item(self, node: Node) -> Body:
-        """Inside a list or map."""
-        return self._field(node)
+    def _item(self, node: Node | None) -> Body:
+        """Inside a list or map, where a reference stands alone."""
+        if node is None:
+            return {}
+        if node.shape == schema_nodes.STRUCT:
+            return _reference(self._struct(node))
+        return _reference(self._named(node.scalar)) if node.scalar in _NAMED else self._field(node)
 
-    def _scalar(self, scalar: str, *, wrapped: bool) -> Body:
-        if scalar in _NAMED:
-            name, shape = _NAMED[scalar]
-            self.schemas[name] = shape
-            return {"allOf": [_reference(name)]} if wrapped else _reference(name)
-        return dict(_PLAIN.get(scalar, {}))
+    def _named(self, scalar: str) -> str:
+        name, shape = _NAMED[scalar]
+        self.schemas[name] = shape
+        return name
+
+
+_ZEROS: Final[Mapping[str, Any]] = {"string": "", "int32": 0, "int64": 0, "float": 0, "bool": False}
+
+
+def _default(node: Node, presence: str) -> Body:
+    """What stands there when nothing is said: fields that are always written have their type's zero (Go)."""
+    if presence != "!":
+        return {}
+    if node.shape == schema_nodes.STRUCT:
+        return {"default": {}}
+    return {"default": _ZEROS[node.scalar]} if node.scalar in _ZEROS else {}
+
+
+def _is_required(node: Node, presence: str) -> bool:
+    """Always written without being an object of its own: such fields have no way to be left out."""
+    return presence == "?" or (presence == "!" and node.scalar in _ZEROS)
 
 
 def _reference(name: str) -> Body:
