@@ -236,8 +236,8 @@ _TIMELESS: Final = ("manager", "operation", "apiVersion", "fieldsType", "fieldsV
 def settle(old: Body, new: Body) -> Body:
     """``new`` with ``old``'s managedFields if nothing but their times differs: such a write is none.
 
-    To be asked after defaults and admission, of every write to an existing object (Kubernetes: ignoring timestamps of
-    managed fields). Versions may differ.
+    To be asked of every write to an existing object when all that the kind changes by itself is done (Kubernetes: after
+    the strategy's preparation, validation and allocation). Versions may differ.
     """
     before, after = entries.stored_list(old), entries.stored_list(new)
     if before is None or after is None or before is after or len(before) != len(after):
