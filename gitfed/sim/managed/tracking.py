@@ -125,7 +125,7 @@ def update(face: Face, old: Body, new: Body, managed: Managed) -> FieldSet:
 def apply(
     face: Face, live: Body, config: Body, named: FieldSet, managed: Managed, who: Identity, *, force: bool
 ) -> Body | None:
-    """The merged body, or ``None`` if it is ``live``; ``managed`` is changed accordingly. ``named`` are the fields of
+    """The merged body, or ``None`` if it equals ``live``; ``managed`` is changed accordingly. ``named`` are the fields of
     ``config``. Raises ``Conflicts`` and ``NotConvertible``."""
     merged = merge.merge(face.node, live, config)
     last = managed.get(who)
@@ -139,7 +139,9 @@ def apply(
     _take(managed, gone)
     if not managed[who].fields:
         del managed[who]
-    return None if merged is live else merged
+    if merged is live or (last is not None and last.api_version != face.api_version and typed.same(merged, live)):
+        return None
+    return merged
 
 
 def _prune(face: Face, merged: Body, managed: Managed, last: Entry) -> Body:
@@ -177,8 +179,6 @@ def _prune_across(face: Face, merged: Body, managed: Managed, last: Entry) -> Bo
     before = typed.with_parents(node, typed.fields_of(node, whole))
     going = fieldset.intersection(fieldset.difference(before, left), last_named)
     result = merge.remove(node, whole, going) or {}
-    if result is whole:
-        return merged
     if last.api_version == face.api_version:
         return result
     back = face.other(result, face.api_version)
