@@ -26,8 +26,8 @@ $(VENV)/.test: $(VENV)/.python pyproject.toml
 	@$(BIN)/pip install --quiet --disable-pip-version-check -e '.[test,check]'
 	@touch $@ $(VENV)/.run
 
-demo: $(VENV)/.run ## set up, then watch a fleet of four embedded clusters follow a Git repository
-	@$(BIN)/gitfed demo $(ARGS)
+demo: $(VENV)/.run ## set up, then watch a fleet of four embedded clusters follow a Git repository (KEEP=1: it stays up)
+	@$(BIN)/gitfed demo $(if $(KEEP),,--once) $(ARGS)
 
 test: $(VENV)/.test ## set up, then run the whole test suite
 	@$(BIN)/pytest -n $(JOBS) --dist loadgroup --cov --cov-report=term:skip-covered $(ARGS)

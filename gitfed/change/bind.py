@@ -229,10 +229,6 @@ def _settle(
 ) -> tuple[tuple[Share, ...], ScheduledCondition, tuple[Rejection, ...], str, tuple[Problem, ...]]:
     """What holds in the end: the new answer, the standing decision, or the existing copies."""
     placement = policy.spec.placement
-    if unsupported := strategy.unsupported(placement):
-        problem = Problem(policy.origin, f"{match.ref(policy)}: {'; '.join(unsupported)}",
-                          hint="workloads of this policy stay where they are")  # fmt: skip
-        return result.shares or (), result.condition, result.rejections, "not supported yet", (problem,)
     if decision is not None and decision.condition is not None and decision.condition.status:
         names = binder.schedules.names or frozenset(candidate.name for candidate in binder.candidates)
         binder.schedules.names = names

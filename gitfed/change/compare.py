@@ -58,7 +58,7 @@ def _needed(
     if live is None:
         if unknown:
             return _change(context, cluster, Action.SKIP, unknown, rendered)
-        return _change(context, cluster, Action.CREATE, "", rendered)
+        return _change(context, cluster, Action.CREATE, "", rendered, adopt=_may_adopt(context, rendered))
     if live.uid == "":
         if unknown:
             return _change(context, cluster, Action.SKIP, unknown, rendered)
@@ -68,7 +68,13 @@ def _needed(
             return _change(
                 context, cluster, Action.SKIP, "drift: deleted by somebody else, and selfHeal is off", rendered
             )
-        return _change(context, cluster, Action.CREATE, reason, rendered, drift=gone and context.same_commit)
+        return _change(
+            context, cluster, Action.CREATE, reason, rendered,
+            drift=gone and context.same_commit, adopt=_may_adopt(context, rendered),
+        )  # fmt: skip
+    if is_foreign(live) and _has_our_label(context, live):
+        # The inventory was lost and taken over again. The label permits no deletion, but we wrote what we want here.
+        return _change(context, cluster, Action.UPDATE, "back into the inventory", rendered, live=live, adopt=True)
     if is_foreign(live):
         return _foreign(context, rendered, cluster, live)
     if live.matches == rendered.digest:
@@ -98,6 +104,14 @@ def is_foreign(live: LiveObject) -> bool:
     An entry without a uid is only our intention to write: it does not make somebody else's object ours.
     """
     return bool(live.uid) and not live.ours and (live.entry is None or live.entry.uid != live.uid)
+
+
+def _has_our_label(context: Context, live: LiveObject) -> bool:
+    """Bodies are dropped of labelled objects only (see `LiveObject`)."""
+    if live.body is None:
+        return True
+    labels = (live.body.get("metadata") or {}).get("labels") or {}
+    return bool(labels.get("gitfed.io/binding") == context.binding.id)
 
 
 def compare_bodies(desired: Body, live: Body) -> tuple[diff.FieldChange, ...]:
@@ -196,8 +210,7 @@ def _kept_because(
 
 def _foreign(context: Context, rendered: RenderedManifest, cluster: ClusterName, live: LiveObject) -> Change | None:
     """Something of this name exists and is not ours: `conflictResolution` decides."""
-    own = annotation(rendered.body, CONFLICT_ANNOTATION)
-    if own == "overwrite" or (own != "abort" and context.binding.overwrite):
+    if _may_adopt(context, rendered):
         differences = compare_bodies(rendered.body, live.body) if live.body is not None else ()
         return _change(
             context, cluster, Action.UPDATE, "adopted", rendered, live=live, differences=differences, adopt=True
@@ -209,6 +222,12 @@ def _foreign(context: Context, rendered: RenderedManifest, cluster: ClusterName,
         f"exists and is not ours: set {CONFLICT_ANNOTATION}: overwrite on the template to adopt it",
         rendered, live=live,
     )  # fmt: skip
+
+
+def _may_adopt(context: Context, rendered: RenderedManifest) -> bool:
+    """Karmada: policies §5.4: the object's own annotation, else the policy."""
+    own = annotation(rendered.body, CONFLICT_ANNOTATION)
+    return own == "overwrite" or (own != "abort" and context.binding.overwrite)
 
 
 def _unreadable(context: Context, cluster: ClusterName) -> str:

@@ -55,6 +55,13 @@ SCHEMA = "gitfed.io/applied/v1"
     metavar="DIR",
     help="Where the clone and the state are kept.  [default: under XDG_STATE_HOME]",
 )
+@options.option(
+    "--adopt",
+    shared=False,
+    multiple=True,
+    metavar="CLUSTER",
+    help="Take over a cluster whose inventory is damaged or belongs to another repository; may be repeated.",
+)
 @options.output("text", "json", "yaml")
 def command(
     reviewed: Path | None,
@@ -65,6 +72,7 @@ def command(
     confirm: str,
     dry_run: str | None,
     data_dir: Path | None,
+    adopt: tuple[str, ...],
     output: options.Output,
 ) -> int:
     """Carry out one plan: read, decide, write to every cluster that differs, remember.
@@ -96,7 +104,7 @@ def command(
         if dry_run == "client":
             show_plan(plan_text.view(plan, past), output)
             return exits.first([load.tell(plan.problems), *codes(plan)])
-    return _carry_out(inputs, credentials, data_dir, wait=wait, timeout=timeout, confirm=confirm, output=output)
+    return _carry_out(inputs, credentials, data_dir, adopt, wait=wait, timeout=timeout, confirm=confirm, output=output)
 
 
 def _check(reviewed: Path, plan: Plan) -> None:
@@ -113,6 +121,7 @@ def _carry_out(
     inputs: options.Inputs,
     credentials: options.Credentials,
     data_dir: Path | None,
+    adopt: tuple[str, ...],
     *,
     wait: bool,
     timeout: float,
@@ -124,6 +133,7 @@ def _carry_out(
     load.log_plainly()
     progress = Progress(output)
     settings = load.wiring_options(inputs, credentials)
+    settings = replace(settings, adopt=frozenset(adopt))
     if data_dir is not None:
         settings = replace(settings, data_dir=data_dir)
     try:

@@ -12,6 +12,7 @@ cluster. The state commit of a cycle whose placement changed is pushed *before* 
 from __future__ import annotations
 
 import asyncio
+import functools
 import gc
 import logging
 import time
@@ -70,9 +71,10 @@ class CycleReport:
 
 @dataclass(slots=True)
 class Options:
-    prune_gates: bool = True
     timing: Timing = field(default_factory=Timing)
     concurrency: int = 16
+    adopt: frozenset[ClusterName] = frozenset()
+    """Clusters whose inventory becomes ours, whatever it says: a person asked for it."""
     now: Callable[[], datetime] = lambda: datetime.now(UTC)
 
 
@@ -180,7 +182,7 @@ class Engine:
             await asyncio.sleep(0.02)
 
     def _busy(self) -> bool:
-        return any(member.worker is not None and member.worker.flying for member in self.members.values())
+        return any(member.worker is not None and member.worker.pending for member in self.members.values())
 
     async def _sleep(self, seconds: float) -> None:
         try:
@@ -209,6 +211,9 @@ class Engine:
         repo = await self._fetch_and_read()
         if repo is None:
             return None
+        if not self._opened:
+            # Before any member starts: what the state remembers tells whether an inventory is damaged.
+            self.decisions = await asyncio.to_thread(self._record.load)
         self._match_members(repo)
         if not self._opened:
             await self._open(repo)
@@ -308,12 +313,18 @@ class Engine:
                 upward,
                 federation=repo.settings.metadata.name,
                 repository_id=lambda: self.decisions.repository_id,
+                expected=functools.partial(self._remembered, name),
+                adopt=name in self.options.adopt,
                 timing=self.options.timing,
                 concurrency=self.options.concurrency,
             )
             self._tasks[name] = asyncio.create_task(member.run(), name=f"member-{name}")
             if self._opened and self.decisions.known:
                 member.claim()
+
+    def _remembered(self, cluster: ClusterName) -> int:
+        """How many objects the state says are in a cluster."""
+        return sum(1 for one in self.decisions.bindings.values() if any(s.cluster == cluster for s in one.shares))
 
     def _observe(self, repo: RepoSnapshot) -> FleetSnapshot:
         for cluster, key in self._dirty:
@@ -378,8 +389,8 @@ class Engine:
     # -- decide and record --------------------------------------------------------------------------------------
 
     async def _open(self, repo: RepoSnapshot) -> None:
-        """Once: read the state, or rebuild it from the clusters, and claim their inventories."""
-        decisions = await asyncio.to_thread(self._record.load)
+        """Once the state was read: rebuild it from the clusters if it is lost, and claim their inventories."""
+        decisions = self.decisions
         looks = [asyncio.create_task(member.looked.wait()) for member in self.members.values()]
         if looks:
             await asyncio.wait(looks, timeout=_FIRST_LOOK)

@@ -17,7 +17,7 @@ from datetime import datetime
 from gitfed import errors
 from gitfed.change import compare, retain
 from gitfed.daemon.worker import Worker
-from gitfed.edges.kube import apply, facts, reflect
+from gitfed.edges.kube import apply, facts
 from gitfed.edges.kube.discovery import Discovery
 from gitfed.edges.kube.inventory import Inventory
 from gitfed.edges.kube.observe import Assessment, Observer
@@ -68,9 +68,12 @@ class Member:
         *,
         federation: str,
         repository_id: Callable[[], str],
+        expected: Callable[[], int] = lambda: 0,
+        adopt: bool = False,
         timing: Timing = Timing(),
         concurrency: int = 16,
     ) -> None:
+        """`expected`: entries that the state remembers for this cluster; with far fewer left, the inventory is damaged."""
         self.name: ClusterName = cluster.metadata.name
         self.cluster = cluster
         self.facts = ClusterFacts(self.name, reach=Reach.UNKNOWN, apis=None)
@@ -85,6 +88,8 @@ class Member:
         self._upward = upward
         self._federation = federation
         self._repository_id = repository_id
+        self._expected = expected
+        self._adopt = adopt
         self._timing = timing
         self._concurrency = concurrency
         self._session: Session | None = None
@@ -95,7 +100,6 @@ class Member:
         self._claim = asyncio.Event()
         self._term: int | None = None
         self._served = False
-        self._wake = reflect.Wake()
 
     @property
     def starting(self) -> bool:
@@ -217,7 +221,7 @@ class Member:
         if found.reach is not Reach.READY:
             message = next((c.message for c in found.conditions if c.type == "Ready"), "not ready")
             raise errors.ClusterUnreachable(f"cluster {self.name}: {message}", cluster=self.name)
-        await inventory.read()
+        await inventory.read(expected=0 if self._adopt else self._expected() if self._term is None else None)
         observer = self.observer = Observer(
             session, discovery, inventory, assess=self._upward.assess, changed=self._upward.changed
         )
@@ -251,7 +255,6 @@ class Member:
             self._served = True
             self._upward.facts_changed(self.name)
             group.create_task(worker.run())
-            group.create_task(inventory.follow(wake=self._wake))
             group.create_task(self._keep_probing(session, discovery))
 
     async def _carry_out(self, target: apply.Target, observer: Observer, change: Change) -> ApplyResult:
@@ -275,7 +278,11 @@ class Member:
         inventory.repository_id = self._repository_id()
         if self._term is None:
             self._term = inventory.snapshot.term + 1
-        await inventory.raise_term(self._term)
+        if self._adopt:
+            await inventory.adopt(self._term)
+            self._adopt = False
+        else:
+            await inventory.raise_term(self._term)
 
     async def _keep_probing(self, session: Session, discovery: Discovery) -> None:
         while True:
@@ -285,6 +292,8 @@ class Member:
             self._take(found, first=False)
             if self.worker is not None and was is not Reach.READY and self.facts.reach is Reach.READY:
                 self.worker.wake()
+                if self.observer is not None:
+                    self.observer.wake()
             # No watch shows when somebody else's object leaves the name that we want.
             await self.look_at(self.foreign())
 

@@ -55,6 +55,8 @@ class Options:
     """None: as the repository's settings say."""
     health_address: str = "127.0.0.1:0"
     """host:port of the liveness and readiness endpoint; "" for none."""
+    adopt: frozenset[str] = frozenset()
+    """Clusters to take over although their inventory is damaged or belongs to another repository."""
     now: Callable[[], datetime] = lambda: datetime.now(UTC)
 
 
@@ -99,7 +101,9 @@ def make_engine(options: Options, *, listener: Callable[[str, Any], None] = lamb
     push = settings.push if options.push_state is None else options.push_state
     branch = state.StateBranch(clone, bindings, branch=settings.branch)
     record = Record(branch, url=url, push=push)
-    engine_options = EngineOptions(timing=options.timing, concurrency=options.concurrency, now=options.now)
+    engine_options = EngineOptions(
+        timing=options.timing, concurrency=options.concurrency, adopt=options.adopt, now=options.now
+    )
     return Engine(reader, record, open_sessions(options), interpreter_of, engine_options, listener=listener)
 
 

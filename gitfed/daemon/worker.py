@@ -12,6 +12,7 @@ import contextlib
 import logging
 import random
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
+from dataclasses import replace
 from typing import Protocol
 
 from gitfed import errors
@@ -69,6 +70,7 @@ class Worker:
         self._written: dict[ObjectKey, tuple[str, str]] = {}
         self._flushed_at = 0.0
         self._intend = False
+        self._announcing: asyncio.Task[None] | None = None
         self.stopped: str = ""
         """Why this cluster gets no write at all (it belongs to another repository, or to a newer leader)."""
 
@@ -144,6 +146,8 @@ class Worker:
             while True:
                 await self._round()
         finally:
+            if self._announcing is not None:
+                self._announcing.cancel()
             if self._tasks:
                 await asyncio.wait(self._tasks, timeout=10)
             for task in self._tasks:
@@ -158,14 +162,13 @@ class Worker:
             return
         try:
             await self._write_down(loop.time())
-            await self._write_intentions()
         except errors.NotOwned as error:
-            self.stopped = error.message
-            log.error("cluster gets no write", extra={"cluster": self.cluster, "reason": error.message})
+            self._give_up(error)
             return
         except errors.ClusterError as error:
             self._pause(error)
             return
+        self._announce()
         started = False
         while self._queue.flying < self._concurrency:
             change = self._queue.pop(loop.time(), self._blocked)
@@ -189,25 +192,43 @@ class Worker:
         except TimeoutError:
             pass
 
-    async def _write_intentions(self) -> None:
-        """Entries for everything that will be made, in one write for each shard, before the first of them is made."""
-        if not self._intend:
+    def _announce(self) -> None:
+        """Begin to write entries for everything that will be made; `_blocked` holds each object until its entry is.
+
+        All of them go out at once, one write for each shard, and the first objects start with the first shard.
+        """
+        if not self._intend or self._announcing is not None:
             return
+        self._intend = False
         known = self._inventory.entries
         missing = [
             InventoryEntry(change.key, "", change.rendered.binding, change.rendered.replicas)
             for change in self._queue.waiting()
-            if change.rendered is not None
-            and (change.action is Action.CREATE or change.adopt)
-            and change.key not in known
+            if change.rendered is not None and _makes(change) and change.key not in known
         ]
-        self._intend = False
         if missing:
-            try:
-                await self._inventory.record(add=missing)
-            except errors.GitfedError:
-                self._intend = True
-                raise
+            self._announcing = asyncio.create_task(self._inventory.record(add=missing))
+            self._announcing.add_done_callback(self._announced)
+
+    def _announced(self, task: asyncio.Task[None]) -> None:
+        self._announcing = None
+        self._wake.set()
+        if task.cancelled():
+            return
+        error = task.exception()
+        if error is None:
+            return
+        self._intend = True
+        if isinstance(error, errors.NotOwned):
+            self._give_up(error)
+        elif isinstance(error, errors.ClusterError):
+            self._pause(error)
+        else:
+            raise error
+
+    def _give_up(self, error: errors.NotOwned) -> None:
+        self.stopped = error.message
+        log.error("cluster gets no write", extra={"cluster": self.cluster, "reason": error.message})
 
     async def _write_down(self, now: float) -> None:
         """What became of it: uids of new objects, removal of entries whose object is gone."""
@@ -227,7 +248,9 @@ class Worker:
             raise
 
     def _blocked(self, change: Change) -> bool:
-        """`depends-on`: applied after those are healthy in the same cluster."""
+        """Whether an entry has to be written first, or something else to be healthy in the same cluster."""
+        if _makes(change) and change.key not in self._inventory.entries:
+            return True
         for key in change.waits_for:
             live = self._live(key)
             if live is None or live.health is not Health.CURRENT:
@@ -236,6 +259,9 @@ class Worker:
 
     async def _one(self, change: Change) -> None:
         loop = asyncio.get_running_loop()
+        live = self._live(change.key) if change.adopt else None
+        if live is not None and live.ours:
+            change = replace(change, live=live, adopt=False)  # its entry made it ours again
         try:
             result = await self._carry_out(change)
         except errors.NotOwned as error:
@@ -280,3 +306,8 @@ class Worker:
             log.warning("cluster does not answer", extra={"cluster": self.cluster, "error": str(error)})
         self._failures += 1
         self._paused_until = asyncio.get_running_loop().time() + delay
+
+
+def _makes(change: Change) -> bool:
+    """Whether the change brings an object into our hands, so that its entry has to be there first."""
+    return change.rendered is not None and (change.action is Action.CREATE or change.adopt)

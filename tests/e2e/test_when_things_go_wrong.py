@@ -345,3 +345,22 @@ def test_a_new_cluster_file_takes_the_cluster_in(world: World) -> None:
     world.until(lambda: image(world, "web", "m1"), "web in m1")
     world.push({"clusters/m2.json": cluster("m2")})
     world.until(lambda: image(world, "web", "m2"), "web in m2")
+
+
+def test_an_inventory_that_was_wiped_stops_everything_there_until_somebody_takes_it_over(world: World) -> None:
+    apps = {f"apps/d{n}.json": deployment(f"d{n}") for n in range(12)}
+    world.push({**BASE, **apps})
+    world.apply()
+    for item in world.ask("m1", "GET", "/api/v1/namespaces/gitfed-system/configmaps")["items"]:
+        name = item["metadata"]["name"]
+        if name.startswith("gitfed-inventory"):
+            world.ask("m1", "DELETE", f"/api/v1/namespaces/gitfed-system/configmaps/{name}")
+    world.push({"apps/d0.json": None, "apps/web.json": deployment("web", image="nginx:1.28")})
+    done = world.apply("--timeout", "10s", check=False)
+    assert done.returncode == 4
+    assert "cannot be relied on" in done.stdout + done.stderr
+    assert image(world, "web", "m1") == "nginx:1.27"
+    assert image(world, "web", "m2") == "nginx:1.28"
+    world.apply("--adopt", "m1")
+    assert image(world, "web", "m1") == "nginx:1.28"
+    assert image(world, "d0", "m1") is not None, "what no inventory lists is not ours to delete"

@@ -139,7 +139,7 @@ class Inventory:
         if header is not None and header.repository_id != self.repository_id:
             raise errors.NotOwned(
                 f"cluster {self.cluster}: its inventory belongs to repository {header.repository_id}",
-                hint=f"gitfed adopt {self.cluster} takes it over",
+                hint=f"gitfed apply --adopt {self.cluster} takes it over",
             )
 
     async def raise_term(self, term: int) -> None:

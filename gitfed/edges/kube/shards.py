@@ -124,7 +124,8 @@ class Shards:
 
     def damaged(self) -> errors.ClusterError:
         """The exception for `problem`."""
-        repair = "nothing is written or deleted there; restore the ConfigMap, or take over with gitfed adopt"
+        command = f"gitfed apply --adopt {self._session.cluster}"
+        repair = f"nothing is written or deleted there; restore the ConfigMap, or take it over: {command}"
         return errors.ClusterError(
             f"cluster {self._session.cluster}: {self.problem}",
             cluster=self._session.cluster,

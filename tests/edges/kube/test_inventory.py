@@ -111,7 +111,7 @@ async def test_the_inventory_of_another_repository_is_not_touched(ours: Ours) ->
     book = ours.open()
     snapshot = await book.read()
     assert (snapshot.repository_id, snapshot.term) == ("repo-2", 3)
-    said = re.escape("cluster m1: its inventory belongs to repository repo-2 (gitfed adopt m1 takes it over)")
+    said = re.escape("cluster m1: its inventory belongs to repository repo-2 (gitfed apply --adopt m1 takes it over)")
     with pytest.raises(errors.NotOwned, match=f"^{said}$"):
         await book.raise_term(4)
     with pytest.raises(errors.NotOwned, match=f"^{said}$"):

@@ -1,0 +1,52 @@
+"""What an unchanged fleet costs: requests and writes in thirty quiet seconds, watches and probes apart."""
+
+from __future__ import annotations
+
+import asyncio
+import tempfile
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+from bench.rollout import NAMES, repository
+from bench.servers import clusters
+from gitfed.daemon import wiring
+from gitfed.edges.kube import session
+
+QUIET = 30.0
+
+
+async def run() -> list[tuple[str, str]]:
+    counts: Counter[str] = Counter()
+    original = session.Session._send
+
+    async def counted(self: Any, method: str, path: str, *rest: Any) -> Any:
+        probe = path in ("/readyz", "/version") or path.startswith(("/api", "/apis")) and path.count("/") <= 1
+        counts["probes" if probe else f"{'reads' if method == 'GET' else 'writes'}"] += 1
+        return await original(self, method, path, *rest)
+
+    session.Session._send = counted  # type: ignore[method-assign]
+    try:
+        with tempfile.TemporaryDirectory() as scratch:
+            folder = Path(scratch)
+            async with clusters(NAMES, folder) as (what, kubeconfig):
+                (folder / "repo").mkdir()
+                repo = repository(folder / "repo", count=500)
+                options = wiring.Options(str(repo), data_dir=folder / "data", kubeconfig=(kubeconfig,))
+                engine = await asyncio.to_thread(wiring.make_engine, options)
+                work = asyncio.create_task(engine.run(poll=lambda: 2.0))
+                while not engine.settled():
+                    await asyncio.sleep(0.2)
+                await asyncio.sleep(2)
+                counts.clear()
+                await asyncio.sleep(QUIET)
+                work.cancel()
+                await asyncio.gather(work, return_exceptions=True)
+    finally:
+        session.Session._send = original  # type: ignore[method-assign]
+    return [
+        ("servers", what),
+        (f"1,000 objects, {QUIET:.0f} s: writes (target 0)", str(counts["writes"])),
+        ("lists and reads (target 0)", str(counts["reads"])),
+        ("probes", str(counts["probes"])),
+    ]
