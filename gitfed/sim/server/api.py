@@ -21,6 +21,7 @@ from gitfed.sim.server import (
     decode,
     delete,
     forms,
+    impersonation,
     options,
     patching,
     paths,
@@ -50,6 +51,7 @@ class Api:
     def __init__(self, world: World) -> None:
         self.world = world
         self.authenticator = auth.Authenticator(world)
+        self._impersonation = impersonation.Impersonation(world)
         self._paths = paths.Paths(world)
 
     def handle(self, req: Request) -> Response:
@@ -67,7 +69,7 @@ class Api:
         user = self.authenticator.user(req)
         address = request.locate(req.method, req.path, req.query)
         asked = _attributes(req, address)
-        req.user = auth.impersonated(self.world, req, user, asked)
+        req.user = self._impersonation.user(req, user, asked)
         rbac.check(self.world, req.user, asked)
         if address is None:
             return self._paths.answer(req)

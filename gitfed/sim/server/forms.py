@@ -53,10 +53,10 @@ PLAIN: Final = Form()
 
 def negotiate(accept: str, *, builtin: bool, listing: bool, include: str = "", pretty: bool = False) -> Form:
     """406 if nothing fits. ``builtin`` addresses refuse unknown media types in the words of their router."""
-    clauses = _clauses(accept)
-    if builtin and clauses and not any(_offered(media) for media, _ in clauses):
+    asked = clauses(accept)
+    if builtin and asked and not any(offered(media) for media, _ in asked):
         raise unacceptable(listing)
-    for media, params in clauses or [("*/*", {})]:
+    for media, params in asked or [("*/*", {})]:
         if media not in ("*/*", "application/*", *MEDIA[:2]):
             continue
         shape = params.get("as", "")
@@ -66,7 +66,8 @@ def negotiate(accept: str, *, builtin: bool, listing: bool, include: str = "", p
     raise status.not_acceptable(MEDIA)
 
 
-def _clauses(accept: str) -> list[tuple[str, dict[str, str]]]:
+def clauses(accept: str) -> list[tuple[str, dict[str, str]]]:
+    """Media types with their parameters, the most wanted first."""
     found: list[tuple[float, str, dict[str, str]]] = []
     for clause in accept.split(","):
         media, *rest = (part.strip() for part in clause.split(";"))
@@ -78,7 +79,7 @@ def _clauses(accept: str) -> list[tuple[str, dict[str, str]]]:
     return [(media, params) for _, media, params in found]
 
 
-def _offered(media: str) -> bool:
+def offered(media: str) -> bool:
     """As the router of built-in addresses sees it: no wildcard but the widest."""
     return media in ("*/*", *MEDIA)
 
@@ -91,7 +92,7 @@ def unacceptable(listing: bool = False) -> status.ApiError:
 
 def wants_yaml(accept: str) -> bool:
     """Whether an error goes out as YAML: its form is never anything else."""
-    return next((media == MEDIA[1] for media, _ in _clauses(accept) if media in ("*/*", *MEDIA[:2])), False)
+    return next((media == MEDIA[1] for media, _ in clauses(accept) if media in ("*/*", *MEDIA[:2])), False)
 
 
 # one object ---------------------------------------------------------------------------------------------------------

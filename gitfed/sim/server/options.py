@@ -108,8 +108,10 @@ def _watch_errors(found: ListOptions) -> list[status.FieldError]:
             errors.append(status.forbidden_field(where, text))
         if found.match != "NotOlderThan":
             errors.append(status.not_supported(where, found.match, ("NotOlderThan",)))
-        if found.token:
-            errors.append(status.forbidden_field(where, f"{where} is forbidden when continue is provided"))
+    # A watch from no version, or from 0, is one with initial events in all but name.
+    implied = found.send_initial is None and not found.match and found.resource_version in ("", "0")
+    if found.token and (found.match or implied):
+        errors.append(status.forbidden_field(where, f"{where} is forbidden when continue is provided"))
     return errors
 
 

@@ -60,7 +60,7 @@ class Paths:
             case []:
                 return _json({"paths": self._known()})
             case ["version"]:
-                return _json(VERSION)
+                return _version(req)
             case ["version", *_]:
                 raise status.path_not_found()
             case ["metrics"]:
@@ -70,35 +70,35 @@ class Paths:
             case ["api" | "apis" as root]:
                 return self._root(req, root)
             case ["api", "v1"]:
-                return _json(discovery.resource_list(self._world.registry, "", "v1"))
+                return _document_answer(req, discovery.resource_list(self._world.registry, "", "v1"))
             case ["api", _]:
                 raise status.path_not_found()
             case ["apis", name]:
                 found = discovery.one_group(self._world.registry, name)
-                return _json(found) if found else _NOT_FOUND
+                return _document_answer(req, found) if found else _NOT_FOUND
             case ["apis", name, version]:
                 found = discovery.resource_list(self._world.registry, name, version)
                 if found is None and name in self._world.registry.builtin_groups:
                     raise status.path_not_found()
-                return _json(found) if found else _NOT_FOUND
+                return _document_answer(req, found) if found else _NOT_FOUND
         return _NOT_FOUND
 
     def _root(self, req: Request, root: str) -> Response:
-        for clause in str(req.headers.get("Accept", "")).split(",") or [""]:
-            media, _, rest = clause.strip().partition(";")
-            params = dict(part.strip().split("=", 1) for part in rest.split(";") if "=" in part)
-            if media not in ("", "*/*", "application/*", "application/json"):
-                continue
-            wanted = (params.get("as"), params.get("g"), params.get("v"))
-            if wanted == ("APIGroupDiscoveryList", "apidiscovery.k8s.io", "v2"):
-                return self._aggregated.answer(root, str(req.headers.get("If-None-Match", "")))
-            if "as" not in params:
-                break
-        else:
+        """The aggregated form for the first clause that asks for it, the old one for any plain clause."""
+        clauses = forms.clauses(str(req.headers.get("Accept", "")))
+        if clauses and not any(forms.offered(media) for media, _ in clauses):
             raise forms.unacceptable()
+        for media, params in clauses or [("*/*", {})]:
+            if "as" not in params and media != forms.MEDIA[2]:
+                break
+            wanted = (params.get("as"), params.get("g"), params.get("v"))
+            if media == forms.MEDIA[0] and wanted == ("APIGroupDiscoveryList", "apidiscovery.k8s.io", "v2"):
+                return self._aggregated.answer(root, str(req.headers.get("If-None-Match", "")))
+        else:
+            raise status.not_acceptable(forms.MEDIA)
         if root == "api":
-            return _json(discovery.legacy_versions(str(req.headers.get("Host", ""))))
-        return _json(discovery.group_list(self._world.registry))
+            return _document_answer(req, discovery.legacy_versions(str(req.headers.get("Host", ""))))
+        return _document_answer(req, discovery.group_list(self._world.registry))
 
     def _openapi(self, rest: list[str]) -> Response:
         """The root of version 3 and its documents, each made once for as long as the kinds stay."""
@@ -138,6 +138,23 @@ class Paths:
 
 def _json(body: Any) -> Response:
     return Response(200, orjson.dumps(body))
+
+
+def _document_answer(req: Request, body: Any) -> Response:
+    """As JSON or YAML; 406 for anything else."""
+    for media, params in forms.clauses(str(req.headers.get("Accept", ""))) or [("*/*", {})]:
+        if "as" not in params and media in ("*/*", "application/*", *forms.MEDIA[:2]):
+            form = forms.Form(yaml=media == forms.MEDIA[1])
+            return Response(200, forms.dumps(body, form), form.media_type)
+    raise status.not_acceptable(forms.MEDIA)
+
+
+def _version(req: Request) -> Response:
+    clauses = forms.clauses(str(req.headers.get("Accept", "")))
+    if clauses and not any(media in ("*/*", forms.MEDIA[0]) for media, _ in clauses):
+        text = f"406: Not Acceptable\n\nAvailable representations: {forms.MEDIA[0]}"
+        raise status.ApiError(406, "NotAcceptable", text, {})
+    return _json(VERSION)
 
 
 def _health(req: Request, root: str, check: list[str]) -> Response:

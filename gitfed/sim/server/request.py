@@ -28,6 +28,7 @@ class User:
     extra: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
+AUTHENTICATED: Final = "system:authenticated"
 ANONYMOUS: Final = User("system:anonymous", groups=("system:unauthenticated",))
 
 

@@ -56,14 +56,15 @@ class Watch:
         self, world: World, kind: Kind, namespace: str, found: options.ListOptions, form: Form, name: str = ""
     ) -> None:
         self._world, self._kind, self._form, self._options = world, kind, form, found
-        if form.shape == "PartialObjectMetadataList":
-            forms.shaped({}, kind, form, world.clock.now())
+        if form.yaml:
+            raise status.not_acceptable(forms.STREAMS)
+        if form.shape == "Table":
+            forms.check_include(form.include)
         chosen = read.filter_of(kind, found)
         version = options.version(found.resource_version)
         if isinstance(version, str):
             raise status.untyped(read.bad_version(found.resource_version, version))
-        if found.send_initial:
-            read.check_reached(world, version)
+        self._wanted = version if found.send_initial else 0
         self._prefix = f"{namespace}/" if kind.namespaced and namespace else ""
         match = chosen.matcher(kind)
         if name:
@@ -106,6 +107,14 @@ class Watch:
             yield self._expired()
             return
         try:
+            if self._wanted > self._world.store.version:
+                # Initial events of a state that is not there yet: given a moment, then told within the stream.
+                await asyncio.sleep(self._world.patience)
+            try:
+                read.check_reached(self._world, self._wanted)
+            except read.NotReached as error:
+                yield _error(error)
+                return
             if self._initial:
                 yield b"".join(self._frame("ADDED", record) for record in self._initial)
                 self._initial = []
@@ -143,13 +152,13 @@ class Watch:
 
     def _expired(self) -> bytes:
         text = f"too old resource version: {self._options.resource_version} ({self._gone})"
-        return b'{"type":"ERROR","object":' + orjson.dumps(status.gone(text).body()) + b"}\n"
+        return _error(status.gone(text))
 
     def _frame(self, change: str, record: Record) -> bytes:
         kind, form = self._kind, self._form
         if form.shape == "Table":
             data = orjson.dumps(self._table(record))
-        elif form.shape == "PartialObjectMetadata":
+        elif form.shape:
             data = forms.encoded_partial(record, form.version)
         else:
             data = forms.encoded(record, kind)
@@ -175,7 +184,7 @@ class Watch:
                 # A number that is always there inside the server, though not in its API.
                 body["spec"] = {"replicas": 0, **body["spec"]}
         body["metadata"] = metadata
-        if form.shape == "PartialObjectMetadata":
+        if form.shape.startswith("Partial"):
             body = forms.partial(body, form.version)
         elif form.shape == "Table":
             version = {"resourceVersion": metadata["resourceVersion"]}
@@ -185,3 +194,7 @@ class Watch:
 
 def _monotonic() -> float:
     return asyncio.get_running_loop().time()
+
+
+def _error(error: status.ApiError) -> bytes:
+    return b'{"type":"ERROR","object":' + orjson.dumps(error.body()) + b"}\n"
