@@ -8,6 +8,7 @@ ownership looks as it does elsewhere.
 from __future__ import annotations
 
 from gitfed.sim.controllers.accounts import NamespaceDefaults
+from gitfed.sim.controllers.budgets import Budgets
 from gitfed.sim.controllers.daemonsets import DaemonSets
 from gitfed.sim.controllers.deployments import Deployments
 from gitfed.sim.controllers.jobs import Jobs
@@ -19,6 +20,7 @@ from gitfed.sim.controllers.scheduler import Scheduler
 from gitfed.sim.controllers.services import Endpoints, LoadBalancers
 from gitfed.sim.controllers.settings import Settings
 from gitfed.sim.controllers.statefulsets import StatefulSets
+from gitfed.sim.controllers.usage import Usage
 from gitfed.sim.controllers.volumes import Volumes
 from gitfed.sim.controllers.work import Loop, Schedule
 from gitfed.sim.server.world import World
@@ -44,6 +46,8 @@ class Controllers:
         LoadBalancers(self._loop)
         Endpoints(self._loop)
         Volumes(self._loop)
+        Budgets(self._loop)
+        Usage(self._loop)
         NamespaceDefaults(self._loop)
         world.proceed()
 

@@ -232,6 +232,12 @@ class Deployments:
         wanted = objects.spec(body).get("replicas", 1)
         enough = status.get("availableReplicas", 0) >= wanted - _unavailable(body)
         conditions = objects.with_condition(conditions, _AVAILABLE if enough else _UNAVAILABLE, stamp, updates=True)
+        conditions = [one for one in conditions if one.get("type") != "ReplicaFailure"]
+        failure = objects.condition(fresh, "ReplicaFailure") if fresh is not None else None
+        if failure is not None:
+            before = objects.condition(body, "ReplicaFailure")
+            since = {"lastUpdateTime": (before or {}).get("lastUpdateTime") or stamp}
+            conditions = [*conditions, {**failure, **since}]
         if objects.spec(body).get("paused"):
             if (objects.condition(body, "Progressing") or {}).get("reason") != "DeploymentPaused":
                 paused = {

@@ -22,7 +22,8 @@ Job = Callable[[], None]
 Schedule = Callable[[float, Job], None]
 """(seconds, job): does the job after that long."""
 
-_RETRY_SECONDS: Final = 5.0
+RETRY_SECONDS: Final = 5.0
+"""Until something that was refused is tried again."""
 MANAGER: Final = "kube-controller-manager"
 
 
@@ -124,7 +125,7 @@ class Loop:
             # 404, 409: the object went or changed meanwhile, and its change is shown to us. Anything else (a quota, a
             # refused name) is tried again later, as a real controller does with its backoff.
             if error.code not in (404, 409):
-                self.enqueue(controller, key, _RETRY_SECONDS)
+                self.enqueue(controller, key, RETRY_SECONDS)
         finally:
             self._busy = False
         waiting, self._put_by = self._put_by, []

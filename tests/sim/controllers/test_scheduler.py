@@ -126,3 +126,43 @@ def test_services_and_ingresses_get_addresses_and_endpoints() -> None:
     ready = {one["addresses"][0]: one["conditions"]["ready"] for one in found["endpoints"]}
     assert ready == {pod["status"]["podIP"]: True for pod in stage.pods()}
     assert found["ports"] == [{"name": "", "port": 8080, "protocol": "TCP"}]
+
+
+def test_a_budget_tells_how_many_pods_may_go() -> None:
+    stage = Stage()
+    create(stage, replicas=3)
+    budget = {
+        "apiVersion": "policy/v1",
+        "kind": "PodDisruptionBudget",
+        "metadata": {"name": "web", "namespace": "default"},
+        "spec": {"minAvailable": "50%", "selector": {"matchLabels": {"app": "web"}}},
+    }
+    stage.api.create("poddisruptionbudgets.policy", budget)
+    stage.settle()
+    status = stage.api.get("poddisruptionbudgets.policy", "default", "web")["status"]
+    counts = [status[name] for name in ("expectedPods", "currentHealthy", "desiredHealthy", "disruptionsAllowed")]
+    assert counts == [3, 3, 2, 1]
+    stage.api.delete("pods", "default", stage.pods()[0]["metadata"]["name"])
+    stage.settle()
+    assert stage.api.get("poddisruptionbudgets.policy", "default", "web")["status"]["disruptionsAllowed"] == 0
+    stage.pass_time()
+    assert stage.api.get("poddisruptionbudgets.policy", "default", "web")["status"]["disruptionsAllowed"] == 1
+
+
+def test_a_quota_gives_back_what_was_taken_away() -> None:
+    stage = Stage()
+    quota = {
+        "apiVersion": "v1",
+        "kind": "ResourceQuota",
+        "metadata": {"name": "few", "namespace": "default"},
+        "spec": {"hard": {"pods": "2", "requests.cpu": "1"}},
+    }
+    stage.api.create("resourcequotas", quota)
+    create(stage, replicas=3)
+    assert len(stage.pods()) == 2
+    assert stage.api.get("resourcequotas", "default", "few")["status"]["used"] == {"pods": "2", "requests.cpu": "200m"}
+    failure = stage.conditions("deployments.apps", "web")["ReplicaFailure"]
+    assert failure == ("True", "FailedCreate"), "the Deployment says why a pod is missing"
+    stage.api.delete("deployments.apps", "default", "web")
+    stage.pass_time()
+    assert stage.api.get("resourcequotas", "default", "few")["status"]["used"] == {"pods": "0", "requests.cpu": "0"}
