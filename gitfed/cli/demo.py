@@ -127,7 +127,8 @@ class _Demo:
             self.summary()
             if not once and not self.failed:
                 self.invite(bare, kubeconfig)
-                await daemon
+                await daemon  # it ends when a signal asks it to
+                return exits.INTERRUPTED
         finally:
             daemon.cancel()
             await asyncio.gather(daemon, return_exceptions=True)

@@ -107,7 +107,13 @@ async def watch_repository(path: Path) -> AsyncIterator[None]:
     folders = _ref_folders(path)
     loop = asyncio.get_running_loop()
     moved = asyncio.Event()
-    stop = _observe(folders, lambda _: loop.call_soon_threadsafe(moved.set))
+
+    def wake(path: str) -> None:
+        # The observer's thread may see something after the loop has ended, and is no less right to.
+        with contextlib.suppress(RuntimeError):
+            loop.call_soon_threadsafe(moved.set)
+
+    stop = _observe(folders, wake)
     try:
         yield
         while True:

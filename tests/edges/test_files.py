@@ -159,3 +159,23 @@ async def test_reading_does_not_wake_the_watch(tmp_path: Path) -> None:
 async def test_a_folder_without_a_repository_cannot_be_watched(tmp_path: Path) -> None:
     with pytest.raises(SourceError, match=r"^no Git repository at "):
         await anext(files.watch_repository(tmp_path))
+
+
+def test_a_move_after_the_loop_has_ended_disturbs_nobody(tmp_path: Path) -> None:
+    run(tmp_path, "init", "-q")
+    run(tmp_path, "commit", "-q", "--allow-empty", "-m", "first")
+
+    async def look_and_leave() -> AsyncIterator[None]:
+        watch = files.watch_repository(tmp_path)
+        await anext(watch)
+        return watch
+
+    loop = asyncio.new_event_loop()
+    watch = loop.run_until_complete(look_and_leave())
+    loop.close()
+    seen: queue.Queue[str] = queue.Queue()
+    stop = files._observe(files._ref_folders(tmp_path), seen.put)
+    run(tmp_path, "branch", "later")
+    seen.get(timeout=20)  # the abandoned watch has been told as well; an error in its thread would fail this test
+    stop()
+    del watch
