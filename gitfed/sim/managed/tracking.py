@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from gitfed.sim import schema_decode
 from gitfed.sim.managed import checking, compare, entries, fieldset, merge, typed
@@ -28,7 +28,10 @@ Convert = Callable[[Body, str], "tuple[Body, Node] | None"]
 
 
 class NotConvertible(Exception):
-    """A body does not fit the version that an owner's fields are of."""
+    """A body does not fit the version that an owner's fields are of. The text is Kubernetes' answer to an apply."""
+
+
+_PRUNING: Final = "failed to prune fields"
 
 
 @dataclass(eq=False)
@@ -48,9 +51,9 @@ class Face:
     excluded: FieldSet
     convert: Convert
 
-    def other(self, body: Body, api_version: str) -> tuple[Body, Node] | None:
+    def other(self, body: Body, api_version: str, failure: str) -> tuple[Body, Node] | None:
         """``body`` in another version; ``None`` if that is not served. Raises ``NotConvertible`` if it does not fit
-        there: owners of an older version cannot be told of a field it does not have.
+        there, telling it as a ``failure``: owners of an older version cannot be told of a field it does not have.
 
         Built-in objects are written whole, so that a field that is always written is there in the other version even
         if a removal took it away. Custom ones are held to the other type as they are: pruned to it first, they would
@@ -63,8 +66,8 @@ class Face:
             return None
         if not found[1].custom:
             return schema_decode.decode(found[1], found[0])[0], found[1]
-        if checking.complaints(found[1], body, duplicates=True):
-            raise NotConvertible(api_version)
+        if complaints := checking.complaints(found[1], body, duplicates=True):
+            raise NotConvertible(f"{failure}: {checking.told(complaints)}")
         return found
 
 
@@ -82,7 +85,8 @@ def _touched(
             continue
         version = entry.api_version
         if version not in by_version:
-            before, after = face.other(old, version), face.other(new, version)
+            before = face.other(old, version, "failed to convert old object")
+            after = face.other(new, version, "failed to convert new object")
             there = compare.compare(before[1], before[0], after[0]) if before and after else None
             by_version[version] = _seen(there.without(face.excluded)) if there else None
         seen = by_version[version]
@@ -125,9 +129,9 @@ def update(face: Face, old: Body, new: Body, managed: Managed) -> FieldSet:
 def apply(
     face: Face, live: Body, config: Body, named: FieldSet, managed: Managed, who: Identity, *, force: bool
 ) -> Body | None:
-    """The merged body, or ``None`` if it equals ``live``; ``managed`` is changed accordingly. ``named`` are the fields of
-    ``config``. Raises ``Conflicts`` and ``NotConvertible``."""
-    merged = merge.merge(face.node, live, config)
+    """The merged body, or ``None`` if it equals ``live``; ``managed`` is changed accordingly. ``named`` are the fields
+    of ``config``. Raises ``Conflicts`` and ``NotConvertible``."""
+    merged: Body = merge.merge(face.node, live, config)
     last = managed.get(who)
     managed[who] = Entry(fieldset.without(named, face.excluded), face.api_version, last.time if last else "")
     if last is not None and last.fields:
@@ -167,7 +171,7 @@ def _prune_across(face: Face, merged: Body, managed: Managed, last: Entry) -> Bo
     In three steps (Kubernetes): take away what was named last time; put back what anybody owns, version by version;
     put back what went along with it (below an item of a list) but was not named last time itself.
     """
-    found = face.other(merged, last.api_version)
+    found = face.other(merged, last.api_version, f"{_PRUNING}: failed to convert merged object to last applied version")
     if found is None:
         return merged
     whole, node = found
@@ -178,10 +182,10 @@ def _prune_across(face: Face, merged: Body, managed: Managed, last: Entry) -> Bo
     left = typed.with_parents(node, typed.fields_of(node, pruned))
     before = typed.with_parents(node, typed.fields_of(node, whole))
     going = fieldset.intersection(fieldset.difference(before, left), last_named)
-    result = merge.remove(node, whole, going) or {}
+    result: Body = merge.remove(node, whole, going)
     if last.api_version == face.api_version:
         return result
-    back = face.other(result, face.api_version)
+    back = face.other(result, face.api_version, f"{_PRUNING}: failed to convert pruned object to applied version")
     return back[0] if back else merged
 
 
@@ -193,7 +197,9 @@ def _with_owned(face: Face, whole: Body, pruned: Body, at: tuple[str, Node], ver
             owned = fieldset.union(owned, entry.fields)
     node, before, after = at[1], whole, pruned
     if version != at[0]:
-        first, second = face.other(whole, version), face.other(pruned, version)
+        failure = f"{_PRUNING}: failed add back owned items: failed to convert {{}} object at version {version}"
+        first = face.other(whole, version, failure.format("merged"))
+        second = face.other(pruned, version, failure.format("pruned"))
         if first is None or second is None:
             return pruned
         node, before, after = first[1], first[0], second[0]
@@ -203,7 +209,7 @@ def _with_owned(face: Face, whole: Body, pruned: Body, at: tuple[str, Node], ver
     result: Body = merge.remove(node, before, going) or {}
     if version == at[0]:
         return result
-    back = face.other(result, at[0])
+    back = face.other(result, at[0], f"{_PRUNING}: failed add back owned items")
     return back[0] if back else pruned
 
 

@@ -169,8 +169,8 @@ def apply(
         merged = _applied(face, body, applied, named, managed, writer, force=force)
     except tracking.Conflicts as conflicts:
         raise _conflict(conflicts) from None
-    except tracking.NotConvertible as version:
-        raise status.untyped(f"failed to convert the object to {version}") from None
+    except tracking.NotConvertible as failure:
+        raise status.untyped(str(failure)) from None
     who = writer.identity(APPLY)
     if (entry := managed.get(who)) is not None:
         fields = fieldset.difference(entry.fields, NEVER_OWNED)

@@ -2,7 +2,10 @@
 
 from typing import Any
 
+import pytest
+
 from gitfed.sim import managed, schema
+from gitfed.sim.status import ApiError
 from tests.sim.fields.bodies import (
     CONFIG_MAP,
     DEPLOYMENT,
@@ -175,6 +178,30 @@ def test_a_field_that_an_owners_version_does_not_know_forgets_all_owners() -> No
     body = {**body, "apiVersion": "example.com/v2"}
     new = {**body, "spec": {"a": "1", "b": "2"}}
     assert owners(managed.update(body, new, writer("two", 2, "example.com/v2"), TWO, convert=relabelled)) == {}
+
+
+def test_an_apply_that_an_owners_version_cannot_follow_is_refused() -> None:
+    body = managed.apply(None, widget("v1", a="1"), writer("one", 1, "example.com/v1"), ONE)
+    live = {**body, "apiVersion": "example.com/v2"}
+    config = widget("v2", b="2")
+    for manager, beginning in (
+        ("two", "failed to convert new object"),
+        ("one", "failed to prune fields: failed to convert merged object to last applied version"),
+    ):
+        with pytest.raises(ApiError) as caught:
+            managed.apply(live, config, writer(manager, 2, "example.com/v2"), TWO, convert=relabelled)
+        assert (caught.value.code, caught.value.reason) == (500, "")
+        assert caught.value.message == f"{beginning}: .spec.b: field not declared in schema"
+
+
+def test_an_apply_in_another_version_prunes_what_was_applied_in_the_first() -> None:
+    body = managed.apply(None, widget("v1", a="1"), writer("one", 1, "example.com/v1"), ONE)
+    live = {**body, "apiVersion": "example.com/v2"}
+    config = {**widget("v2"), "metadata": {"name": "w", "labels": {"x": "y"}}}
+    after = managed.apply(live, config, writer("one", 2, "example.com/v2"), TWO, convert=relabelled)
+    assert after["spec"] == {}
+    assert owners(after) == {"one Apply": {"f:metadata": {"f:labels": {"f:x": {}}}, "f:spec": {}}}
+    assert [e["apiVersion"] for e in after["metadata"]["managedFields"]] == ["example.com/v2"]
 
 
 def test_managers_are_validated() -> None:
