@@ -185,8 +185,7 @@ class Kind:
     """PUT without resourceVersion overwrites."""
     has_generation: bool = False
     generation_moves: Callable[[Body, Body], bool] = _spec_differs
-    """(new, old) of a write to the main address; asked only with ``has_generation``. Status and other subresources
-    use it too."""
+    """(new, old) of a write; asked only with ``has_generation``, and never for the status address."""
     reset_fields: Mapping[str, tuple[tuple[str, ...], ...]] = field(default_factory=dict)
     """Subresource ("" for the main address) → paths that a write there can never own, e.g. ``{"": (("status",),),
     "status": (("spec",),)}``."""
@@ -230,6 +229,8 @@ class Kind:
     """A DELETE that removes answers the object rather than a Status."""
     orphans_by_default: str = ""
     """Text of the warning given when a deletion without a policy leaves dependents behind (Jobs). Empty: background."""
+    orphans_silently: bool = False
+    """A deletion without a policy leaves dependents behind and says nothing (ReplicationControllers)."""
 
     # reading
     field_labels: Mapping[str, Callable[[Body], str]] = field(default_factory=dict)

@@ -1,8 +1,8 @@
 """python -m tests.conformance [--only ID,ID] FILE.jsonl[.gz] …
 
 Runs recorded cases through this project and prints what differs: the id, then expected and actual. Ends with the line
-`N passed, N failed`; exit code 1 if any failed. Which code runs a case is decided by the case's own shape: every module of this
-package with `matches(case)` and `run(case)` is asked in the order of names.
+`N passed, N failed`; exit code 1 if any failed. Which code runs a case is decided by the case's own shape: every
+module of this package with `matches(case)` and `run(case)` is asked in the order of names.
 """
 
 from __future__ import annotations

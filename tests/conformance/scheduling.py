@@ -13,7 +13,7 @@ from gitfed.interpret.registry import Answer, Interpreter
 from gitfed.model.decisions import Share
 from gitfed.model.declared.policy import Placement, Propagation
 from gitfed.model.fleet import ApiEnablements
-from gitfed.placement import due, schedule, strategy
+from gitfed.placement import due, schedule
 from gitfed.placement.cluster import Candidate, Taint, candidate
 from gitfed.placement.estimate import Capacity
 from gitfed.source import facts
@@ -28,11 +28,6 @@ def matches(case: Mapping[str, Any]) -> bool:
 
 def placement(case: Mapping[str, Any]) -> Placement:
     return Propagation.read(case["policy"]).spec.placement
-
-
-def is_supported(case: Mapping[str, Any]) -> bool:
-    """By what the scheduler itself says of the placement."""
-    return not strategy.unsupported(placement(case))
 
 
 def run(case: Mapping[str, Any]) -> list[str]:

@@ -153,7 +153,7 @@ def _orphans(kind: Kind, held: list[str], wanted: DeleteOptions) -> bool:
         return wanted.policy == "Orphan"
     if ORPHAN in held or FOREGROUND in held:
         return ORPHAN in held
-    return bool(kind.orphans_by_default)
+    return bool(kind.orphans_by_default) or kind.orphans_silently
 
 
 def _foreground(held: list[str], wanted: DeleteOptions) -> bool:

@@ -5,6 +5,7 @@ The aggregated form answers everything at once and carries an entity tag, so tha
 
 from __future__ import annotations
 
+import base64
 import hashlib
 from typing import Any, Final
 
@@ -85,12 +86,10 @@ def _verbs(kind: Kind) -> tuple[str, ...]:
 
 
 def _storage_hash(kind: Kind) -> str:
-    """Tells clients when the stored version changes. Opaque."""
-    import base64
-
+    """Tells clients when the stored version changes. Opaque to them (Kubernetes: discovery.StorageVersionHash)."""
     version = kind.storage_version or kind.api_version
-    digest = hashlib.sha256(f"{kind.storage_key}/{version}/{kind.kind}".encode()).digest()
-    return base64.b64encode(digest[:8]).decode()
+    stored = version if "/" in version else f"/{version}"
+    return base64.b64encode(hashlib.sha256(f"{stored}/{kind.kind}".encode()).digest()[:8]).decode()
 
 
 # aggregated ---------------------------------------------------------------------------------------------------------
