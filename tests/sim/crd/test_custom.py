@@ -310,7 +310,7 @@ def test_versions_are_faces_of_the_same_object() -> None:
     body = made.established(
         made.definition(
             made.version(schema=with_spec(a={"type": "string"}, b={"type": "string"})),
-            made.version("v1beta1", with_spec(a={"type": "string"}, n={"type": "integer", "default": 1})),  # on writing only
+            made.version("v1beta1", with_spec(a={"type": "string"}, n={"type": "integer", "default": 1})),
             made.version("v2alpha1") | {"served": False},
         )
     )
