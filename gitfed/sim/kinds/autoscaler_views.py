@@ -95,6 +95,11 @@ def to_v2(body: Body) -> Body:
     }
 
 
+def has_metrics(body: Body) -> bool:
+    """Whether an object of autoscaling/v1 names what it scales by, in an annotation."""
+    return bool(_read(fields.obj(body, "metadata", "annotations"), _METRICS, list))
+
+
 def _with_notes(meta: Body, notes: Body) -> Body:
     kept = {key: value for key, value in fields.obj(meta, "annotations").items() if key not in _CARRIED}
     merged = {**kept, **notes}

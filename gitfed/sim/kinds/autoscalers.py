@@ -293,7 +293,10 @@ AUTOSCALER: Final = Kind(
 
 
 def _default_v1(body: Body) -> Body:
-    return pod_defaults.within(body, "spec", lambda spec: pod_defaults.fill(spec, minReplicas=1))
+    body = pod_defaults.within(body, "spec", lambda spec: pod_defaults.fill(spec, minReplicas=1))
+    if autoscaler_views.has_metrics(body):
+        return body
+    return pod_defaults.within(body, "spec", lambda spec: pod_defaults.fill(spec, targetCPUUtilizationPercentage=80))
 
 
 AUTOSCALER_V1: Final = Kind(

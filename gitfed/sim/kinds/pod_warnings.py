@@ -47,9 +47,11 @@ def name_in_pods(body: Body) -> list[str]:
 
 
 def template_warnings(body: Body, old: Body | None) -> list[str]:
-    """Of a kind with `spec.template`; an update that leaves the spec as it was warns no more."""
+    """Of a kind with `spec.template`; an update that makes no new generation warns no more."""
     if old is not None and fields.obj(old, "spec") == fields.obj(body, "spec"):
-        return []
+        notes = [fields.obj(one, "metadata", "annotations") for one in (old, body)]
+        if body.get("kind") != "Deployment" or notes[0] == notes[1]:
+            return []
     template = fields.obj(body, "spec", "template")
     return pod(fields.obj(template, "spec"), "spec.template.spec")
 

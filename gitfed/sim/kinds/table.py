@@ -17,15 +17,16 @@ NONE = "<none>"
 
 
 def columns(*specs: str) -> tuple[Column, ...]:
-    """Columns of short texts: `Name`, `:type` where it is not string, `*` at the end for a wide column.
+    """Columns of short texts: `Name`, `:type` where it is not string, `:format` after it, `*` at the end for a wide
+    column.
 
     The column called Name has the format `name`, by which clients recognise it.
     """
     found = []
     for spec in specs:
         wide = spec.endswith("*")
-        name, _, kind = spec.removesuffix("*").partition(":")
-        shown = "name" if name == "Name" else ""
+        name, kind, shown, *_ = f"{spec.removesuffix('*')}::".split(":")
+        shown = "name" if name == "Name" else shown
         found.append(Column(name=name, type=kind or "string", format=shown, priority=1 if wide else 0))
     return tuple(found)
 

@@ -319,3 +319,52 @@ def test_an_event_has_the_same_content_in_both_groups() -> None:
 
 def test_an_update_keeps_what_belongs_to_the_status() -> None:
     assert refused_change(scaler(), maxReplicas=9) == []
+
+
+# kinds without rules of their own still look right
+
+
+def cells(name: str, version: str = "", /, **parts: Any) -> list[Any]:
+    found = kind_row(name, version)
+    return found(body(name, version, **parts), made.NOW)[1:]
+
+
+def kind_row(name: str, version: str) -> Any:
+    return made.kind(name, version).row
+
+
+@pytest.mark.parametrize(
+    ("name", "parts", "shown"),
+    [
+        ("APIService", {"spec": {"service": {"namespace": "n", "name": "s"}}}, ["n/s", "Unknown", "<unknown>"]),
+        (
+            "CertificateSigningRequest",
+            {
+                "spec": {"signerName": "x/y", "username": "me", "expirationSeconds": 7200},
+                "status": {"conditions": [{"type": "Approved"}], "certificate": "eA=="},
+            },
+            ["<unknown>", "x/y", "me", "120m", "Approved,Issued"],
+        ),
+        (
+            "IPAddress",
+            {"spec": {"parentRef": {"resource": "services", "namespace": "n", "name": "s"}}},
+            ["services/n/s", "<unknown>"],
+        ),
+        ("CSIDriver", {"spec": {}}, [True, False, False, "<unset>", False, "<none>", "<unknown>"]),
+        (
+            "ValidatingAdmissionPolicyBinding",
+            {"spec": {"policyName": "p", "paramRef": {"name": "q"}}},
+            ["p", "*/q", "<unknown>"],
+        ),
+        ("ResourceClaim", {"status": {"allocation": {}, "reservedFor": [{}]}}, ["allocated,reserved", "<unknown>"]),
+        ("PriorityLevelConfiguration", {"spec": {"type": "Exempt"}}, ["Exempt", *["<none>"] * 4, "<unknown>"]),
+        ("FlowSchema", {"spec": {"priorityLevelConfiguration": {"name": "l"}}}, ["l", 0, "<none>", "<unknown>", "?"]),
+    ],
+)
+def test_a_row_of_a_plain_kind(name: str, parts: Body, shown: list[Any]) -> None:
+    assert cells(name, **parts) == shown
+
+
+def test_an_api_of_the_servers_own_is_there_at_once() -> None:
+    (condition,) = created(body("APIService", spec={"group": "g", "version": "v1"}))["status"]["conditions"]
+    assert (condition["type"], condition["status"], condition["reason"]) == ("Available", "True", "Local")
