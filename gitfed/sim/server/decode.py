@@ -101,11 +101,7 @@ def _typed(call: Call, kind: Kind, value: Body, data: bytes) -> Body:
     said_kind, said_version = value.get("kind"), value.get("apiVersion")
     if kind.custom:
         return _typed_custom(kind, value, data)
-    for name, said in (("apiVersion", said_version), ("kind", said_kind)):
-        if said is not None and not isinstance(said, str):
-            text = f"json: cannot unmarshal {gojson.type_name(said)} into Go struct field .{name} of type string"
-            unread = f"the object provided is unrecognized (must be of type {kind.kind}): couldn't get version/kind"
-            raise status.bad_request(f"{unread}; json parse error: {text} ({_summary(data)})")
+    _check_type_meta(kind, value, data)
     said_kind, said_version = said_kind or kind.kind, said_version or kind.api_version
     if (said_kind, said_version) == (kind.kind, kind.api_version):
         if value.get("kind") and value.get("apiVersion"):
@@ -125,6 +121,15 @@ def _typed(call: Call, kind: Kind, value: Body, data: bytes) -> Body:
     raise status.bad_request(text)
 
 
+def _check_type_meta(kind: Kind, value: Body, data: bytes) -> None:
+    for name in ("apiVersion", "kind"):
+        said = value.get(name)
+        if said is not None and not isinstance(said, str):
+            text = f"json: cannot unmarshal {gojson.type_name(said)} into Go struct field .{name} of type string"
+            unread = f"the object provided is unrecognized (must be of type {kind.kind}): couldn't get version/kind"
+            raise status.bad_request(f"{unread}; json parse error: {text} ({_summary(data)})")
+
+
 def mismatch(call: Call, kind: Kind, said_kind: str, said_version: str) -> str | None:
     """Why an object of another kind or version cannot be taken; ``None`` if only its version is not the address's."""
     group, _, short = said_version.rpartition("/")
@@ -140,6 +145,7 @@ def mismatch(call: Call, kind: Kind, said_kind: str, said_version: str) -> str |
 
 
 def _typed_custom(kind: Kind, value: Body, data: bytes) -> Body:
+    _check_type_meta(kind, value, data)
     if not value.get("kind"):
         missing = f"Object 'Kind' is missing in '{data.decode('utf-8', 'replace')}'"
         text = f"the object provided is unrecognized (must be of type {kind.kind}): {missing} ({_summary(data)})"

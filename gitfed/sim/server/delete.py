@@ -197,8 +197,7 @@ def _mark_definition(world: World, kind: Kind, record: Record, wanted: DeleteOpt
     body, meta = record.body, dict(record.body["metadata"])
     if meta.get("deletionTimestamp"):
         return _delete(world, kind, record, wanted, [])
-    _mark(meta, world.clock.now())
-    meta.pop("deletionGracePeriodSeconds")
+    meta["deletionTimestamp"] = world.now()
     marked = crd.begin_deletion({**body, "metadata": meta}, world.now())
     return Deletion(_stored(world, kind, record, marked, wanted), False)
 

@@ -88,6 +88,9 @@ def _verbs(kind: Kind) -> tuple[str, ...]:
 def _storage_hash(kind: Kind) -> str:
     """Tells clients when the stored version changes. Opaque to them (Kubernetes: discovery.StorageVersionHash)."""
     version = kind.storage_version or kind.api_version
+    if kind.group == "apiextensions.k8s.io":
+        # Definitions are the one kind that is still kept in a version no longer served.
+        version = f"{kind.group}/v1beta1"
     stored = version if "/" in version else f"/{version}"
     return base64.b64encode(hashlib.sha256(f"{stored}/{kind.kind}".encode()).digest()[:8]).decode()
 

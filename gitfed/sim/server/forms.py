@@ -256,6 +256,17 @@ def _is_plain(kind: Kind) -> bool:
     return [column.name for column in columns(kind)] == [column.name for column in _PLAIN_COLUMNS]
 
 
+def _completed(reason: str, message: str) -> Body:
+    return {"type": "Completed", "status": "True", "reason": reason, "message": message}
+
+
+_DONE: Final = {
+    "Succeeded": _completed("Succeeded", "The pod has completed successfully."),
+    "Failed": _completed("Failed", "The pod failed."),
+}
+"""Phases of Pods whose rows say that nothing more will come of them."""
+
+
 def _row(body: Body, kind: Kind, form: Form, now: datetime) -> Body:
     if kind.row is not None:
         cells = kind.row(body, now)
@@ -267,4 +278,6 @@ def _row(body: Body, kind: Kind, form: Form, now: datetime) -> Body:
         shown = body
     elif form.include == "Metadata":
         shown = partial(body, form.version)
-    return {"cells": cells, "object": shown}
+    row: Body = {"cells": cells, "object": shown}
+    done = _DONE.get((body.get("status") or {}).get("phase", "")) if kind.storage_key == "pods" else None
+    return row if done is None else {"cells": cells, "conditions": [done], "object": shown}

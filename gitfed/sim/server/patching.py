@@ -120,7 +120,7 @@ def patch_result(call: Call, kind: Kind, live: Body, data: bytes, content_type: 
     """The patched object, decoded and defaulted. ``kind``: the call's, or a subresource's own."""
     value = patch_value(data, content_type)
     body = apply_patch(kind, live, value, content_type)
-    repeated = schema_decode.duplicate_fields(data) if content_type != JSON_PATCH else []
+    asked = patch.unknown_fields(value) if content_type == JSON_PATCH else schema_decode.duplicate_fields(data)
     said = (body.get("kind"), body.get("apiVersion"))
     if not kind.custom and not any(said):
         # Decoded as no kind in particular, such a body has no fields that anybody knows.
@@ -130,12 +130,14 @@ def patch_result(call: Call, kind: Kind, live: Body, data: bytes, content_type: 
     if not kind.custom and said != (kind.kind, kind.api_version):
         complaint = decode.mismatch(call, kind, str(said[0]), str(said[1])) or "unknown conversion"
         raise _bad_result(value, body, content_type, complaint)
-    body, wrong, unknown = decode.read(kind, body)
+    result = body
+    body, wrong, unknown = decode.read(kind, result)
     if wrong:
-        raise _bad_result(value, body, content_type, wrong[0])
-    complaints = unknown + repeated
+        raise _bad_result(value, result, content_type, wrong[0])
+    # What is wrong with a JSON patch itself is told before, repeated keys of another patch after the object's own.
+    complaints = asked + unknown if content_type == JSON_PATCH else unknown + asked
     if complaints and call.options.validation == "Strict":
-        raise _bad_result(value, body, content_type, f"strict decoding error: {', '.join(complaints)}")
+        raise _bad_result(value, result, content_type, f"strict decoding error: {', '.join(complaints)}")
     if complaints and call.options.validation == "Warn":
         call.warnings.extend(complaints)
     return kind.default(body)

@@ -43,6 +43,8 @@ def face(kind: Kind, body: Body) -> Body:
         key: meta[key] for key in ("name", "namespace", "uid", "resourceVersion", "creationTimestamp") if key in meta
     }
     replicas = _at(body, scale.replicas)
+    if replicas is None and kind.custom:
+        raise status.internal(f'the spec replicas field ".{".".join(scale.replicas)}" does not exist')
     told: Body = {"replicas": _at(body, scale.status_replicas) or 0}
     selector = _selector_text(_at(body, scale.selector), scale) if scale.selector else ""
     if selector:
@@ -157,12 +159,13 @@ def _store(call: Call, record: Record, live: Body, new: Body, *, update: bool) -
     meta = {k: v for k, v in body["metadata"].items() if k != "managedFields"}
     if entries:
         meta["managedFields"] = entries
-    body = managed.settle(live, {**body, "metadata": meta})
-    if write.same(body, live):
-        return Outcome(face(kind, live))
+    body = {**body, "metadata": meta}
     if kind.has_generation and kind.generation_moves(body, live):
         generation = (live["metadata"].get("generation") or 0) + 1
         body = {**body, "metadata": {**body["metadata"], "generation": generation}}
+    body = managed.settle(live, body)
+    if write.same(body, live):
+        return Outcome(face(kind, live))
     errors = [] if kind.validates_update_alone else kind.validate(body)
     write.refuse_invalid(call, body, errors + kind.validate_update(body, live))
     stored = write.store_update(call, record, body)

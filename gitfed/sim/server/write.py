@@ -105,7 +105,6 @@ def _exists(kind: Kind, name: str, existing: Record) -> status.ApiError:
 def finish_update(call: Call, record: Record, live: Body, body: Body) -> Outcome:
     kind, ctx = call.kind, call.context()
     body = admission.mutate_update(call, body, live, ctx)
-    body = managed.settle(live, body)
     body = _check_version(call, body, record)
     rbac.check_grants(call, body, live)
     body = _with_server_fields(body, live)
@@ -121,9 +120,12 @@ def finish_update(call: Call, record: Record, live: Body, body: Body) -> Outcome
     if call.subresource != "status":
         body = _with_generation(kind, body, live)
     refuse_invalid(call, body, _update_errors(call, body, live))
-    call.warnings.extend(kind.warnings(body, live))
-    if kind.allocate is not None and not call.subresource:
-        body = kind.allocate(body, live, ctx)
+    if not call.subresource:
+        call.warnings.extend(kind.warnings(body, live))
+        if kind.allocate is not None:
+            body = kind.allocate(body, live, ctx)
+    # Last of all: a write that comes to nothing must not even move an owner's time.
+    body = managed.settle(live, body)
     if same(body, live):
         return Outcome(live, record)
     counted = admission.validate(call, body, live)
