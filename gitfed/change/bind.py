@@ -1,24 +1,28 @@
 """One template → its Binding: policy, replicas, clusters, reasons, and what is to be remembered.
 
 This is where the pure packages meet: `placement.match` says whose template it is, the interpreter how many replicas
-it wants, `placement.schedule` where they go. Two rules are ours and stand here: nothing fits → existing copies stay,
-said loudly; and a decision that says the same as before *is* the one before, so that nothing is written for it.
+it wants, `placement.schedule` where they go. It happens in two steps, because templates share the room of clusters:
+`ask` finds out all that can be known of one template alone, `answer` decides when it is its turn (`turns`).
+
+Two rules are ours and stand here: nothing fits → existing copies stay, said loudly; and a decision that says the same
+as before *is* the one before, so that nothing is written for it.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from gitfed.interpret import defaults
-from gitfed.interpret.registry import Interpreter, Unknown
+from gitfed.interpret.registry import Interpreter, Operation, Unknown
 from gitfed.model.base import Body, Problem, Severity
 from gitfed.model.decisions import Decision, PolicyRef, Rejection, ScheduledCondition, Share
 from gitfed.model.declared.policy import Placement
 from gitfed.model.plan import Binding
 from gitfed.model.repo import Manifest
-from gitfed.placement import divide, due, match, schedule, strategy
+from gitfed.placement import affinity, divide, due, match, schedule, strategy
 from gitfed.placement.cluster import Candidate
 from gitfed.placement.identity import binding_id
 from gitfed.render import namespaces
@@ -32,6 +36,8 @@ EVERYWHERE = PolicyRef("Namespace", "", "auto-propagation")
 """What stands in place of a policy for a Namespace that goes everywhere by itself (Karmada: policies §2.7)."""
 IMPLIED = PolicyRef("Namespace", "", "implied")
 """The same for a Namespace that no file declares: it goes where its content goes."""
+ASSIGNED = PolicyRef("FederatedResourceQuota", "", "staticAssignments")
+"""The same for a ResourceQuota that a federated one assigns to a cluster."""
 _STANDS = "the decision stands: a divided workload moves only when its placement or replicas change"
 
 
@@ -49,7 +55,11 @@ class _Question(NamedTuple):
     descending: bool
     fresh: bool
     requirements: str
-    """Digest of what one replica needs, where room decides; else "": then it does not matter."""
+    """Digest of what one replica, or one set of components, needs, where room decides; else "": it does not matter."""
+    history: int
+    """What earlier decisions of the build took of the room; 0 where room does not decide."""
+    beside: frozenset[str] | None
+    away_from: frozenset[str]
 
 
 @dataclass(slots=True)
@@ -57,6 +67,9 @@ class Schedules:
     """Answers already given for the present policies and candidates; and applied placements, parsed."""
 
     answers: dict[_Question, schedule.Result] = field(default_factory=dict)
+    by_room: dict[_Question, schedule.Result] = field(default_factory=dict)
+    """The answers that hold for the present room only."""
+    standing: dict[_Question, Mapping[str, str]] = field(default_factory=dict)
     _placements: dict[int, tuple[Body, Placement | None]] = field(default_factory=dict)
     _bodies: dict[int, tuple[Placement, Body]] = field(default_factory=dict)
     shared: dict[tuple[Share, ...], tuple[Share, ...]] = field(default_factory=dict)
@@ -64,6 +77,8 @@ class Schedules:
 
     def clear(self) -> None:
         self.answers.clear()
+        self.by_room.clear()
+        self.standing.clear()
         self._bodies.clear()
         self._placements.clear()
         self.shared.clear()
@@ -105,8 +120,34 @@ class Bound:
     problems: tuple[Problem, ...] = ()
 
 
-def bind(manifest: Manifest, decision: Decision | None, binder: Binder) -> Bound:
-    """Where a template goes. `decision` is what was decided before, None the first time."""
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A template that a policy places, with all that can be known before it is its turn."""
+
+    manifest: Manifest
+    decision: Decision | None
+    policy: Propagation
+    losers: tuple[PolicyRef, ...]
+    request: schedule.Request
+    """But for what others take and where they are."""
+    stands: bool
+    """The previous decision holds; nothing is decided anew."""
+    group: str = ""
+    """Its workload affinity group, `<label key>=<value>`; "" for none."""
+    apart: str = ""
+    """Its anti-affinity group."""
+
+    @property
+    def waits(self) -> bool:
+        """Whether the answer depends on what is decided for other templates."""
+        return not self.stands and (self.request.needs_room or bool(self.group) or bool(self.apart))
+
+
+Room: TypeAlias = Callable[[], schedule.Room]
+
+
+def ask(manifest: Manifest, decision: Decision | None, binder: Binder) -> Asked | Bound:
+    """What is to be decided for a template, or at once its place where there is nothing to decide."""
     identity = binding_id(manifest.key)
     if namespaces.propagates(manifest, binder.settings):
         shares = _shared(binder.schedules, tuple(Share(candidate.name) for candidate in binder.candidates))
@@ -122,70 +163,144 @@ def bind(manifest: Manifest, decision: Decision | None, binder: Binder) -> Bound
                 decision=decision, why="no policy selects it",
             )
         )  # fmt: skip
-    return _bind_by(found.policy, found.losers, manifest, decision, binder)
+    return _ask(found.policy, found.losers, manifest, decision, binder)
 
 
-def implied(manifest: Manifest, clusters: tuple[str, ...]) -> Bound:
-    """A Namespace that no file declares, in the clusters that get something inside it."""
+def implied(manifest: Manifest, clusters: tuple[str, ...], by: PolicyRef = IMPLIED) -> Bound:
+    """What no file declares but must be there: a Namespace where something goes inside it."""
     shares = tuple(Share(name) for name in clusters)
     return Bound(
         Binding(
-            binding_id(manifest.key), manifest.key, manifest.api_version, manifest.origin, IMPLIED, shares, None, None,
-            why="where its content goes",
+            binding_id(manifest.key), manifest.key, manifest.api_version, manifest.origin, by, shares, None, None,
+            why="where its content goes" if by is IMPLIED else "assigned to single clusters",
         )
     )  # fmt: skip
 
 
-def _bind_by(
+def _ask(
     policy: Propagation, losers: tuple[PolicyRef, ...], manifest: Manifest, decision: Decision | None, binder: Binder
-) -> Bound:
+) -> Asked | Bound:
     placement = policy.spec.placement
-    answer = binder.interpreter.replicas(defaults.filled_in(manifest.body))
-    if isinstance(answer, Unknown):
-        return _unknown(policy, losers, manifest, decision, answer.reason)
-    replicas, requirements = answer.value
-    is_workload = replicas > 0 or requirements is not None
-    uid = (manifest.body.get("metadata") or {}).get("uid") or binding_id(manifest.key)
-    previous = decision.shares if decision else ()
-    evicting = frozenset(task.from_cluster for task in decision.evictions) if decision else frozenset()
-    fresh = bool(decision and due.rescheduled(decision.reschedule_triggered, decision.last_scheduled))
-    by_room = strategy.spreads(placement) or strategy.of(placement) in (
-        strategy.Strategy.DYNAMIC,
-        strategy.Strategy.AGGREGATED,
+    body = defaults.filled_in(manifest.body)
+    replicas, requirements = 0, None
+    components: tuple[Body, ...] = ()
+    if binder.settings.gate("MultiplePodTemplatesScheduling") and binder.interpreter.handles(body, Operation.COMPONENT):
+        parts = binder.interpreter.components(body)
+        if isinstance(parts, Unknown):
+            return _unknown(policy, losers, manifest, decision, parts.reason)
+        components = parts.value
+    if not components:
+        answer = binder.interpreter.replicas(body)
+        if isinstance(answer, Unknown):
+            return _unknown(policy, losers, manifest, decision, answer.reason)
+        replicas, requirements = answer.value
+    request = schedule.Request(
+        placement=placement,
+        api_version=manifest.api_version,
+        kind=manifest.key.kind,
+        replicas=replicas,
+        is_workload=replicas > 0 or requirements is not None or bool(components),
+        requirements=requirements,
+        components=components,
+        previous=decision.shares if decision else (),
+        evicting=frozenset(task.from_cluster for task in decision.evictions) if decision else frozenset(),
+        observed_affinity=decision.affinity_name if decision else "",
+        uid=(manifest.body.get("metadata") or {}).get("uid") or binding_id(manifest.key),
+        fresh=bool(decision and due.rescheduled(decision.reschedule_triggered, decision.last_scheduled)),
+        empty_propagation=binder.settings.spec.scheduling.empty_workload_propagation,
     )
+    group, apart = "", ""
+    if placement.workload_affinity is not None and binder.settings.gate("WorkloadAffinity"):
+        group, apart = affinity.groups(placement.workload_affinity, manifest)
+    stands = _stands(placement, decision, request, binder)
+    return Asked(manifest, decision, policy, losers, request, stands, group, apart)
+
+
+def answer(
+    asked: Asked,
+    binder: Binder,
+    room: Room = dict,
+    history: int = 0,
+    *,
+    beside: frozenset[str] | None = None,
+    away_from: frozenset[str] = frozenset(),
+) -> Bound:
+    """Where the template goes. `room` is asked only if the same was not asked before with the same `history`."""
+    request, schedules, decision = asked.request, binder.schedules, asked.decision
     question = _Question(
-        id(placement), manifest.api_version, manifest.key.kind, replicas, is_workload, previous, evicting,
-        decision.affinity_name if decision else "", divide.names_descend(uid), fresh,
-        canonical.digest(requirements) if is_workload and by_room else "",
+        id(request.placement), request.api_version, request.kind, request.replicas, request.is_workload,
+        request.previous, request.evicting, request.observed_affinity, divide.names_descend(request.uid),
+        request.fresh,
+        canonical.digest([request.requirements, request.components]) if request.needs_room else "",
+        history if request.needs_room else 0, beside, away_from,
     )  # fmt: skip
-    result = binder.schedules.answers.get(question)
+    if asked.stands:
+        assert decision is not None
+        assert decision.condition is not None
+        reasons = schedules.standing.get(question)
+        if reasons is None:
+            reasons = schedules.standing[question] = schedule.reasons(request, binder.candidates)
+        kept = {share.cluster for share in decision.shares}
+        rejections = tuple(Rejection(name, reasons.get(name, _STANDS)) for name in sorted(_names(binder) - kept))
+        return _bound(asked, binder, decision.shares, decision.condition, rejections, decision.affinity_name)
+    answers = schedules.by_room if request.needs_room else schedules.answers
+    result = answers.get(question)
     if result is None:
-        result = schedule.schedule(
-            schedule.Request(
-                placement=placement,
-                api_version=manifest.api_version,
-                kind=manifest.key.kind,
-                replicas=replicas,
-                is_workload=is_workload,
-                requirements=requirements,
-                previous=previous,
-                evicting=evicting,
-                observed_affinity=question.observed,
-                uid=uid,
-                fresh=fresh,
-                empty_propagation=binder.settings.spec.scheduling.empty_workload_propagation,
-            ),
-            binder.candidates,
-        )
-        binder.schedules.answers[question] = result
-    shares, condition, rejections, why, problems = _settle(
-        policy, manifest, decision, result, binder, replicas=replicas, is_workload=is_workload
-    )
-    divided = is_workload and placement.replica_scheduling is not None
+        request = replace(request, beside=beside, away_from=away_from)
+        result = answers[question] = schedule.schedule(request, binder.candidates, room() if request.needs_room else {})
+    shares, condition, rejections, why, problems = _settle(asked, result)
+    return _bound(asked, binder, shares, condition, rejections, result.affinity_name, why, problems)
+
+
+def refused(asked: Asked, bound: Bound, binder: Binder, message: str) -> Bound:
+    """The same template when a quota does not allow what was decided: nothing moves."""
+    shares = asked.decision.shares if asked.decision else ()
+    kept = {share.cluster for share in shares}
+    condition = ScheduledCondition(False, "QuotaExceeded", message)
+    problem = Problem(asked.manifest.origin, f"{asked.manifest.key}: {message}", severity=Severity.WARNING,
+                      hint="nothing moves until there is room in the quota")  # fmt: skip
+    rejections = tuple(Rejection(name, message) for name in sorted(_names(binder) - kept))
+    observed = asked.decision.affinity_name if asked.decision else ""
+    return _bound(asked, binder, shares, condition, rejections, observed, "a quota does not allow it", (problem,))
+
+
+def _names(binder: Binder) -> frozenset[str]:
+    if not binder.schedules.names:
+        binder.schedules.names = frozenset(candidate.name for candidate in binder.candidates)
+    return binder.schedules.names
+
+
+def _stands(placement: Placement, decision: Decision | None, request: schedule.Request, binder: Binder) -> bool:
+    if decision is None or decision.condition is None or not decision.condition.status:
+        return False
+    if request.components and not decision.shares:
+        return False
+    reason = due.why(
+        placement, binder.schedules.applied(decision.placement), decision,
+        replicas=request.replicas, is_workload=request.is_workload, clusters=_names(binder),
+    )  # fmt: skip
+    return reason is None
+
+
+def _bound(
+    asked: Asked,
+    binder: Binder,
+    shares: tuple[Share, ...],
+    condition: ScheduledCondition,
+    rejections: tuple[Rejection, ...],
+    affinity_name: str,
+    why: str = "",
+    problems: tuple[Problem, ...] = (),
+) -> Bound:
+    manifest, policy, request = asked.manifest, asked.policy, asked.request
+    placement = policy.spec.placement
+    replicas = request.replicas if request.is_workload and not request.components else None
+    divided = request.is_workload and placement.replica_scheduling is not None and not request.components
+    requirements = None if isinstance(request.requirements, schedule.NotAsked) else request.requirements
     shares = _shared(binder.schedules, shares)
     record = _record(
-        manifest, policy, decision, binder,
-        shares=shares, condition=condition, affinity=result.affinity_name, replicas=replicas if is_workload else None,
+        manifest, policy, asked.decision, binder,
+        shares=shares, condition=condition, affinity=affinity_name, replicas=replicas,
     )  # fmt: skip
     suspension = policy.spec.suspension
     suspended: frozenset[str] | None = frozenset()
@@ -201,12 +316,13 @@ def _bind_by(
             origin=manifest.origin,
             policy=match.ref(policy),
             shares=shares,
-            replicas=replicas if is_workload else None,
+            replicas=replicas,
             condition=condition,
             rejections=rejections,
-            affinity_name=result.affinity_name,
+            affinity_name=affinity_name,
             requirements=requirements,
-            losers=losers,
+            components=request.components,
+            losers=asked.losers,
             decision=record,
             why=why or _why(placement, divided=divided),
             overwrite=policy.spec.conflict_resolution == "Overwrite",
@@ -218,29 +334,10 @@ def _bind_by(
 
 
 def _settle(
-    policy: Propagation,
-    manifest: Manifest,
-    decision: Decision | None,
-    result: schedule.Result,
-    binder: Binder,
-    *,
-    replicas: int,
-    is_workload: bool,
+    asked: Asked, result: schedule.Result
 ) -> tuple[tuple[Share, ...], ScheduledCondition, tuple[Rejection, ...], str, tuple[Problem, ...]]:
-    """What holds in the end: the new answer, the standing decision, or the existing copies."""
-    placement = policy.spec.placement
-    if decision is not None and decision.condition is not None and decision.condition.status:
-        names = binder.schedules.names or frozenset(candidate.name for candidate in binder.candidates)
-        binder.schedules.names = names
-        reason = due.why(
-            placement, binder.schedules.applied(decision.placement), decision,
-            replicas=replicas, is_workload=is_workload, clusters=names,
-        )  # fmt: skip
-        if reason is None:
-            kept = {share.cluster for share in decision.shares}
-            known = {rejection.cluster: rejection for rejection in result.rejections}
-            rejections = tuple(known.get(name) or Rejection(name, _STANDS) for name in sorted(names - kept))
-            return decision.shares, decision.condition, rejections, "", ()
+    """What holds in the end: the new answer, or the existing copies."""
+    policy, manifest, decision = asked.policy, asked.manifest, asked.decision
     if result.shares is not None:
         if result.condition.status:
             return result.shares, result.condition, result.rejections, "", ()

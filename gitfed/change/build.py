@@ -17,15 +17,16 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
-from gitfed.change import bind, compare, gate, order
+from gitfed.change import bind, compare, gate, order, turns
 from gitfed.interpret.registry import Interpreter
-from gitfed.model.base import ClusterName, Commit, Digest, ObjectKey, Origin, Problem, Severity
+from gitfed.model.base import Body, ClusterName, Commit, Digest, ObjectKey, Origin, Problem, Severity, key_of
 from gitfed.model.decisions import Decision, Decisions
 from gitfed.model.fleet import ClusterFacts, ClusterLive, FleetSnapshot, LiveObject
 from gitfed.model.plan import Action, Binding, Change, Plan, RenderedManifest, Totals
 from gitfed.model.repo import Manifest, RepoSnapshot
-from gitfed.placement import cluster, match
+from gitfed.placement import cluster, match, priority, quota
 from gitfed.placement.cluster import Candidate
+from gitfed.placement.estimate import Capacity
 from gitfed.render import manifest as render_manifest
 from gitfed.render import namespaces, override
 from gitfed.text import canonical
@@ -39,11 +40,10 @@ class _Item:
     """What was computed for one template, and from what: the left sides are compared with `is`."""
 
     manifest: Manifest
-    policies: object
     candidates: object
-    decision: Decision | None
-    binding: Binding
-    binding_problems: tuple[Problem, ...]
+    bound: bind.Bound
+    bodies: Mapping[ClusterName, Body] | None = None
+    """Of an object that is another one in each cluster; None for all that come from a template."""
     overrides: object = None
     rendered: tuple[RenderedManifest, ...] = ()
     failed: Mapping[ClusterName, str] = field(default_factory=dict)
@@ -55,12 +55,31 @@ class _Item:
     changes: tuple[Change, ...] = ()
     digest: bytes = b""
 
+    @property
+    def binding(self) -> Binding:
+        return self.bound.binding
+
+
+@dataclass(slots=True)
+class _Question:
+    """What is asked for one template, and from what that follows: the left sides are compared with `is`."""
+
+    manifest: Manifest
+    policies: object
+    candidates: object
+    decision: Decision | None
+    asked: bind.Asked | bind.Bound
+    bound: bind.Bound | None = None
+    """The answer, where it does not depend on other templates."""
+
 
 @dataclass(slots=True)
 class Memo:
     """What a planner remembers between builds. Give the same memo to consecutive builds of one repository."""
 
     items: dict[ObjectKey, _Item] = field(default_factory=dict)
+    questions: dict[ObjectKey, _Question] = field(default_factory=dict)
+    room: turns.Room = field(default_factory=turns.Room)
     candidates: tuple[Candidate, ...] = ()
     index: match.Index | None = None
     policies: object = None
@@ -91,15 +110,18 @@ def build(
     """
     memo = Memo() if memo is None else memo
     world = _prepare(memo, repo, fleet, decisions, interpreter, now)
-    items = [_item(memo, world, repo.manifests[key]) for key in sorted(repo.manifests)]
-    items += [_item(memo, world, manifest, where) for manifest, where in _implied_namespaces(memo, world, items)]
+    bounds, problems = _placed(memo, world)
+    items = [_item(memo, world, repo.manifests[key], bound) for key, bound in bounds.items()]
+    items += [_item(memo, world, manifest, bound, bodies) for manifest, bound, bodies in _assigned_quotas(world)]
+    for manifest, where in _implied_namespaces(memo, world, items):
+        items.append(_item(memo, world, manifest, bind.implied(manifest, where)))
     items.sort(key=lambda item: item.manifest.key)
     _forget(memo, {item.manifest.key for item in items})
 
     changes: list[Change] = []
-    problems = [*repo.problems, *decisions.problems, *order.cycles([item.manifest for item in items])]
+    problems += [*repo.problems, *decisions.problems, *order.cycles([item.manifest for item in items])]
     for item in items:
-        problems.extend(item.binding_problems)
+        problems.extend(item.bound.problems)
         problems.extend(item.render_problems)
         changes.extend(item.changes)
     if fleet.live is not None:
@@ -148,15 +170,17 @@ def _prepare(
     """Replace what changed in the memo; keep the old object where the new one is equal, so that `is` holds."""
     if memo.interpreter is not interpreter or memo.settings != repo.settings:
         memo.items.clear()
+        memo.questions.clear()
         memo.schedules.clear()
         memo.interpreter, memo.settings = interpreter, repo.settings
-    candidates = _candidates(repo, fleet)
+    candidates, capacities = _candidates(repo, fleet)
     if candidates != memo.candidates:
         memo.candidates = candidates
         memo.schedules.clear()
     if memo.index is None or memo.policies != repo.propagation:
         memo.index, memo.policies = match.Index(repo.propagation), repo.propagation
         memo.schedules.clear()
+    memo.room.use(capacities, memo.schedules)
     if memo.override_index is None or memo.overrides != repo.overrides:
         memo.override_index, memo.overrides = override.Overrides(repo.overrides), repo.overrides
     live_clusters = fleet.live.clusters if fleet.live is not None else {}
@@ -179,51 +203,115 @@ def _prepare(
     )
 
 
-def _candidates(repo: RepoSnapshot, fleet: FleetSnapshot) -> tuple[Candidate, ...]:
-    """Declared clusters with what was observed of them; and those that only a facts file declares.
+def _candidates(
+    repo: RepoSnapshot, fleet: FleetSnapshot
+) -> tuple[tuple[Candidate, ...], dict[ClusterName, Capacity | None]]:
+    """Declared clusters with what was observed of them, and those that only a facts file declares; and their room.
 
-    Facts that neither filter nor estimate reads (conditions, times) are dropped: their change recomputes nothing.
+    The two are kept apart, because a change of room alone concerns only what is placed by room. Facts that neither
+    filter nor estimate reads (conditions, times) are dropped: their change recomputes nothing.
     """
-    found = []
+    found: list[Candidate] = []
+    capacities: dict[ClusterName, Capacity | None] = {}
+    graded = repo.settings.gate("CustomizedClusterResourceModeling")
     for name in sorted(repo.clusters.keys() | fleet.clusters.keys()):
         declared, facts = repo.clusters.get(name), fleet.clusters.get(name)
         if declared is None and (facts is None or facts.declared is None):
             continue
-        found.append(replace(cluster.candidate(declared, facts or ClusterFacts(name, assumed=True)), facts=None))
-    return tuple(found)
+        seen = cluster.candidate(declared, facts or ClusterFacts(name, assumed=True))
+        capacity = seen.capacity
+        capacities[name] = capacity if graded or capacity is None else replace(capacity, grades={})
+        found.append(replace(seen, facts=None, capacity=None))
+    return tuple(found), capacities
 
 
-def _item(memo: Memo, world: _World, manifest: Manifest, where: tuple[ClusterName, ...] | None = None) -> _Item:
-    """One template through place, render and compare, each step only if something it reads is another object now.
+def _placed(memo: Memo, world: _World) -> tuple[dict[ObjectKey, bind.Bound], list[Problem]]:
+    """Where every template goes, by key: first what is placed by itself, then what takes turns."""
+    repo = world.repo
+    limited = repo.settings.gate("FederatedQuotaEnforcement")
+    quotas = quota.Ledger.of(repo.quotas if limited else ())
+    questions = {key: _question(memo, world, repo.manifests[key], quotas) for key in sorted(repo.manifests)}
+    memo.questions = questions
+    in_turn = turns.place(
+        [turns.Entry(one.asked, one.bound) for one in questions.values() if isinstance(one.asked, bind.Asked)],
+        world.binder,
+        memo.room,
+        quotas,
+        lambda asked: priority.of(asked.policy, asked.manifest.key, repo.manifests),
+        world.fleet.facts.taken_at,
+    )
+    bounds = {key: one.bound or in_turn[key] for key, one in questions.items()}
+    exceeded = quotas.exceeded()
+    problems = [
+        Problem(declared.origin or Origin(""), message, severity=Severity.WARNING)
+        for declared in repo.quotas
+        for message in exceeded.get(f"{declared.metadata.namespace or ''}/{declared.metadata.name}", ())
+    ]
+    for policy in repo.propagation:
+        if priority.value(policy, repo.manifests) is None and policy.spec.schedule_priority is not None:
+            name = policy.spec.schedule_priority.priority_class_name
+            problems.append(
+                Problem(policy.origin or Origin(""), f"{match.ref(policy)}: no PriorityClass {name}: it counts as 0",
+                        hint="add it to the repository", severity=Severity.WARNING)
+            )  # fmt: skip
+    return bounds, problems
 
-    `where` is given for what is not placed but needed there.
-    """
-    known = memo.items.get(manifest.key)
+
+def _question(memo: Memo, world: _World, manifest: Manifest, quotas: quota.Ledger) -> _Question:
+    known = memo.questions.get(manifest.key)
     decision = world.decisions.bindings.get(manifest.key)
-    fresh = (
+    if (
         known is None
         or known.manifest is not manifest
         or known.policies is not world.policies
         or known.candidates is not world.candidates
         or known.decision is not decision
+    ):
+        asked = bind.ask(manifest, decision, world.binder)
+        known = _Question(manifest, world.policies, world.candidates, decision, asked)
+    if isinstance(known.asked, bind.Bound):
+        known.bound = known.asked
+    elif known.asked.waits or (
+        known.asked.request.is_workload and not known.asked.stands and quotas.covers(manifest.key.namespace)
+    ):
+        known.bound = None
+    elif known.bound is None:
+        known.bound = bind.answer(known.asked, world.binder)
+    return known
+
+
+def _item(
+    memo: Memo,
+    world: _World,
+    manifest: Manifest,
+    bound: bind.Bound,
+    bodies: Mapping[ClusterName, Body] | None = None,
+) -> _Item:
+    """One object through render and compare, each step only if something it reads is another object now."""
+    known = memo.items.get(manifest.key)
+    fresh = (
+        known is None
+        or known.manifest is not manifest
+        or known.candidates is not world.candidates
+        or known.bodies != bodies
+        or (known.bound is not bound and known.bound != bound)
     )
     if fresh:
-        placed = bind.bind(manifest, decision, world.binder) if where is None else bind.implied(manifest, where)
         item = _Item(
             manifest=manifest,
-            policies=world.policies,
             candidates=world.candidates,
-            decision=decision,
-            binding=placed.binding,
-            binding_problems=placed.problems,
+            bound=bound,
+            bodies=bodies,
             wave=order.position(manifest),
         )
-        if known is not None and known.manifest is manifest and known.binding == item.binding:
+        if (
+            known is not None
+            and known.manifest is manifest
+            and known.bodies == bodies
+            and known.binding == bound.binding
+        ):
             # The same answer from other facts: what was rendered from it still stands.
-            item.binding, item.overrides = (
-                known.binding,
-                known.overrides if known.candidates is item.candidates else None,
-            )
+            item.overrides = known.overrides if known.candidates is item.candidates else None
             item.rendered, item.failed, item.render_problems = known.rendered, known.failed, known.render_problems
             item.live, item.live_clusters, item.changes = known.live, known.live_clusters, known.changes
             item.drift_known, item.digest = known.drift_known, known.digest
@@ -232,6 +320,7 @@ def _item(memo: Memo, world: _World, manifest: Manifest, where: tuple[ClusterNam
     else:
         assert known is not None
         item = known
+        item.bound = bound
     if item.overrides is not world.overrides:
         _render(world, item)
         fresh = True
@@ -249,15 +338,26 @@ def _item(memo: Memo, world: _World, manifest: Manifest, where: tuple[ClusterNam
     return item
 
 
+def _assigned_quotas(world: _World) -> Iterator[tuple[Manifest, bind.Bound, Mapping[ClusterName, Body]]]:
+    """The ResourceQuotas that federated quotas assign to single clusters; a template of that name comes first."""
+    for declared in world.repo.quotas:
+        bodies = quota.assignments(declared, world.by_name)
+        if not bodies:
+            continue
+        body = next(iter(bodies.values()))
+        manifest = Manifest(key_of(body), "v1", body, declared.origin or Origin(""), Digest(canonical.digest(bodies)))
+        if manifest.key not in world.repo.manifests:
+            yield manifest, bind.implied(manifest, tuple(sorted(bodies)), bind.ASSIGNED), bodies
+
+
 def _render(world: _World, item: _Item) -> None:
-    result = render_manifest.render(
-        item.manifest,
-        item.binding,
-        world.by_name,
-        world.overrides,
-        world.interpreter,
-        federation=world.repo.settings.metadata.name,
-    )
+    federation = world.repo.settings.metadata.name
+    if item.bodies is None:
+        result = render_manifest.render(
+            item.manifest, item.binding, world.by_name, world.overrides, world.interpreter, federation=federation
+        )
+    else:
+        result = render_manifest.each(item.manifest, item.binding, item.bodies, federation=federation)
     before = {rendered.digest: rendered for rendered in item.rendered}
     # Keep the old value where it is equal: bodies are shared with whatever compared them before.
     item.rendered = tuple(

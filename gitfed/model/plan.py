@@ -40,6 +40,9 @@ class Binding:
     rejections: tuple[Rejection, ...] = ()
     affinity_name: str = ""
     requirements: Body | None = None
+    """What one replica needs (Karmada's ReplicaRequirements)."""
+    components: tuple[Body, ...] = ()
+    """Several pod templates, `{name, replicas, replicaRequirements?}` each: then `replicas` is None."""
     losers: tuple[PolicyRef, ...] = ()
     decision: Decision | None = None
     """What is to be recorded; the previous decision itself when nothing changed. None: nothing to record."""

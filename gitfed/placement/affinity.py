@@ -14,7 +14,9 @@ from gitfed.placement.cluster import Candidate
 from gitfed.placement.match import compiled
 
 if TYPE_CHECKING:
+    from gitfed.model.declared.placement import WorkloadAffinity, WorkloadGroup
     from gitfed.model.declared.policy import AffinityTerm, ClusterAffinity, OverflowAffinity, Placement
+    from gitfed.model.repo import Manifest
 
 Predicate: TypeAlias = Callable[[Candidate], bool]
 
@@ -69,6 +71,21 @@ def terms(placement: Placement) -> list[Term]:
             for term in placement.cluster_affinities
         ]
     return [Term("", compile(placement.cluster_affinity))]
+
+
+def groups(wanted: WorkloadAffinity, manifest: Manifest) -> tuple[str, str]:
+    """(affinity group, anti-affinity group) of a template, `<label key>=<value>`; "" where it does not carry the label.
+
+    Only namespaced templates have groups, and only those of one namespace meet (Karmada: scheduling §2).
+    """
+    labels = (manifest.body.get("metadata") or {}).get("labels") or {}
+
+    def name(group: WorkloadGroup | None) -> str:
+        if group is None or group.group_by_label_key not in labels or not manifest.key.namespace:
+            return ""
+        return f"{group.group_by_label_key}={labels[group.group_by_label_key]}"
+
+    return name(wanted.affinity), name(wanted.anti_affinity)
 
 
 def _field_matches(key: str, operator: str, values: Sequence[str], candidate: Candidate) -> bool:

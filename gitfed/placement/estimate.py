@@ -1,90 +1,247 @@
-"""How many more replicas fit into a cluster, from what is known of it as a whole (Karmada: scheduling §5.1, §5.2).
+"""How many more replicas fit into one cluster, and what limits them (Karmada: scheduling §5).
 
-Two ways: the sum of what is allocatable and not in use; or, where the cluster counts its nodes by grade, the number
-of replicas that fit on nodes of those grades. Grades are asked first, because a sum says nothing about a replica that
-is larger than any one node's rest. Pod slots limit both.
+Two estimators are asked and the smaller answer counts. The *general* one takes the cluster as a whole: what is
+allocatable and not in use; or, where the cluster counts its nodes by grade, the replicas that fit on nodes of those
+grades, because a sum says nothing about a replica that is larger than any one node's rest. The *node* one looks at the
+nodes themselves, with their labels and taints (`nodes`). Pod slots limit both.
 
-A cluster of which nothing is known is not empty and not full: `room` then says None.
+A cluster of which nothing is known is not empty and not full: `room` then says None. One cluster at a time, slowly and
+with reasons: that is this module. `rooms` gives the same numbers for a whole fleet at once.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from gitfed.model.base import Body
+from gitfed.model.fleet import NodeFacts
+from gitfed.placement import nodes
 from gitfed.text import quantity
 from gitfed.text.quantity import Quantity
 
 MOST = 2**31 - 1
-_PODS_PER_NODE = 110
+PODS = "pods"
+PODS_OF_A_GRADE = 110
+"""Pod slots of a node of which only the grade is known."""
+_MOST_SETS = 1_000
+"""Sets of components beyond this are not counted: it is enough to know that many fit."""
 
 
 @dataclass(frozen=True, slots=True)
 class Capacity:
     """What a cluster reports of its room, and how it grades its nodes."""
 
-    summary: Body
-    """Karmada's `status.resourceSummary`: allocatable, allocated, allocating, allocatableModelings."""
+    summary: Body | None
+    """Karmada's `status.resourceSummary`: allocatable, allocated, allocating, allocatableModelings. None: not known."""
     grades: Mapping[int, Mapping[str, str]]
     """The least amounts of a node of each grade (`spec.resourceModels`)."""
+    nodes: tuple[NodeFacts, ...] = ()
+    """Empty: not known."""
+
+
+class Estimate(NamedTuple):
+    """What one estimator says, and the resource that limits it; `by` "" when nothing in particular does."""
+
+    estimator: str
+    replicas: int
+    by: str
 
 
 def room(capacity: Capacity | None, requirements: Body | None) -> int | None:
     """Replicas that fit beside what is there; None: not known, or reported in a way that cannot be read."""
+    answers = estimates(capacity, requirements)
+    return min(answer.replicas for answer in answers) if answers else None
+
+
+def estimates(capacity: Capacity | None, requirements: Body | None) -> tuple[Estimate, ...]:
+    """Each estimator's answer. Empty: the room is not known."""
     if capacity is None:
+        return ()
+    try:
+        found = [] if capacity.summary is None else [_general(capacity.summary, capacity.grades, requirements)]
+        if capacity.nodes:
+            found.append(_by_node(capacity.nodes, requirements))
+    except quantity.QuantityError:
+        return ()
+    return tuple(found)
+
+
+def sets(capacity: Capacity | None, components: Sequence[Body]) -> int | None:
+    """How many complete sets of these components fit (Karmada: scheduling §5.4). None: not known."""
+    if capacity is None or (capacity.summary is None and not capacity.nodes):
         return None
     try:
-        return _room(capacity, requirements)
+        parts = list(parts_of(components))
+        limits = [MOST]
+        if (summary := capacity.summary) is not None:
+            spare = {name: free_in(summary, name) for name in (summary.get("allocatable") or {}) if name != PODS}
+            limits.append(sets_in_sum(pods_in(summary), spare, parts))
+            if graded := grade_rows(summary, capacity.grades):
+                limits.append(sets_on(graded, parts))
+        if capacity.nodes:
+            limits.append(sets_on([Row.of(node) for node in capacity.nodes], parts))
     except quantity.QuantityError:
         return None
+    return max(0, min(limits))
 
 
-def _room(capacity: Capacity, requirements: Body | None) -> int:
-    pods = min(_free(capacity.summary, "pods") // quantity.NANO, MOST)
-    if pods <= 0:
-        return 0
-    if requirements is None:
-        return pods
-    wanted = {name: _units(name, value) for name, value in (requirements.get("resourceRequest") or {}).items()}
-    wanted = {name: amount for name, amount in wanted.items() if amount > 0}
-    counts: dict[int, int] = {
-        item["grade"]: item["count"] for item in capacity.summary.get("allocatableModelings") or ()
-    }
-    if counts and capacity.grades:
-        return min(
-            pods, sum(count * _on_a_node(capacity.grades.get(grade, {}), wanted) for grade, count in counts.items())
-        )
-    return min([pods, *(_fitting(capacity.summary, name, amount) for name, amount in wanted.items())])
+# -- what one replica, one node and one cluster amount to ----------------------------------------------------------
 
 
-def _on_a_node(least: Mapping[str, str], wanted: Mapping[str, int]) -> int:
-    """A node is taken for the smallest of its grade. What the grade does not name is not there."""
-    fits = [_units(name, least[name]) // amount if name in least else 0 for name, amount in wanted.items()]
-    return min([_PODS_PER_NODE, *fits])
+def wanted(requirements: Body | None) -> dict[str, int]:
+    """What one replica asks for, in thousandths of a cpu and whole units of everything else. Zero asks for nothing."""
+    asked = (requirements or {}).get("resourceRequest") or {}
+    return {name: amount for name, value in sorted(asked.items()) if (amount := units(name, value)) > 0}
 
 
-def _fitting(summary: Body, name: str, amount: int) -> int:
-    if name not in (summary.get("allocatable") or {}):
-        return 0
-    free = Quantity(_free(summary, name))
-    return max(0, free.milli if name == "cpu" else free.nano // quantity.NANO) // amount
-
-
-def _free(summary: Body, name: str) -> int:
-    """Billionths that are neither in use nor waited for."""
-    allocatable, allocated, allocating = (
-        _amount((summary.get(member) or {}).get(name)) for member in ("allocatable", "allocated", "allocating")
-    )
-    return allocatable - allocated - allocating
-
-
-def _amount(value: Any) -> int:
-    return 0 if value is None else quantity.parse(value).nano
-
-
-def _units(name: str, value: Any) -> int:
+def units(name: str, value: Any) -> int:
     """cpu in thousandths, everything else in whole units, rounded up."""
     amount = quantity.parse(value)
     return amount.milli if name == "cpu" else amount.ceil
+
+
+def free_in(summary: Body, name: str) -> int:
+    """What is neither in use nor waited for; below zero where more is promised than there is."""
+    free = Quantity(_nano(summary, "allocatable", name) - _nano(summary, "allocated", name)
+                    - _nano(summary, "allocating", name))  # fmt: skip
+    return free.milli if name == "cpu" else free.nano // quantity.NANO
+
+
+def pods_in(summary: Body) -> int:
+    return max(0, free_in(summary, PODS))
+
+
+def grade_rows(summary: Body, grades: Mapping[int, Mapping[str, str]]) -> list[Row]:
+    """Nodes that are known by their grade only: each is taken for the smallest of its grade, without labels."""
+    counts: dict[int, int] = {item["grade"]: item["count"] for item in summary.get("allocatableModelings") or ()}
+    if not counts or not grades:
+        return []
+    return [
+        Row(
+            max(0, count),
+            PODS_OF_A_GRADE,
+            {name: units(name, least) for name, least in grades.get(grade, {}).items()},
+            None,
+        )
+        for grade, count in counts.items()
+    ]
+
+
+class Row(NamedTuple):
+    """So many equal nodes: what is free on each, and the node to ask about labels and taints (None: no such)."""
+
+    number: int
+    slots: int
+    free: Mapping[str, int]
+    node: NodeFacts | None
+
+    @classmethod
+    def of(cls, node: NodeFacts) -> Row:
+        spare = {name: _spare(node, name) for name in node.allocatable}
+        return cls(max(0, node.count), spare.pop(PODS, 0), spare, node)
+
+    def holds(self, one: Mapping[str, int]) -> int:
+        """Replicas on one node of the row."""
+        return max(0, min([self.slots, *(self.free.get(name, 0) // amount for name, amount in one.items())]))
+
+
+def _spare(node: NodeFacts, name: str) -> int:
+    nano = quantity.parse(node.allocatable[name]).nano - quantity.parse(node.requested.get(name, 0)).nano
+    return Quantity(nano).milli if name == "cpu" else nano // quantity.NANO
+
+
+def _nano(summary: Body, member: str, name: str) -> int:
+    value = (summary.get(member) or {}).get(name)
+    return 0 if value is None else quantity.parse(value).nano
+
+
+# -- the estimators ------------------------------------------------------------------------------------------------
+
+
+def _general(summary: Body, grades: Mapping[int, Mapping[str, str]], requirements: Body | None) -> Estimate:
+    pods = min(pods_in(summary), MOST)
+    if pods <= 0 or requirements is None:
+        return Estimate("resource summary", max(0, pods), PODS)
+    one = wanted(requirements)
+    if rows := grade_rows(summary, grades):
+        held, by = _limited(rows, one)
+        return Estimate("node grades", pods, PODS) if pods <= held else Estimate("node grades", held, by)
+    found, by = pods, PODS
+    for name, amount in one.items():
+        here = max(0, free_in(summary, name)) // amount if name in (summary.get("allocatable") or {}) else 0
+        if here < found:
+            found, by = here, name
+    return Estimate("resource summary", found, by)
+
+
+def _by_node(all_nodes: Iterable[NodeFacts], requirements: Body | None) -> Estimate:
+    takes = nodes.filter_of(requirements)
+    rows = [Row.of(node) for node in all_nodes if takes(node)]
+    if not rows:
+        return Estimate("nodes", 0, "node selector, affinity or taints")
+    held, by = _limited(rows, wanted(requirements))
+    return Estimate("nodes", held, by)
+
+
+def _limited(rows: Sequence[Row], one: Mapping[str, int]) -> tuple[int, str]:
+    """(what fits, the resource without whose limit the most would fit in addition)"""
+    held = min(MOST, sum(row.number * row.holds(one) for row in rows))
+    gains = {PODS: sum(row.number * row._replace(slots=MOST).holds(one) for row in rows)}
+    for name in one:
+        others = {other: amount for other, amount in one.items() if other != name}
+        gains[name] = sum(row.number * row.holds(others) for row in rows)
+    by = max(gains, key=lambda name: gains[name])
+    return held, by if gains[by] > held else ""
+
+
+# -- components ----------------------------------------------------------------------------------------------------
+
+
+class Part(NamedTuple):
+    """One component of a set: so many equal pods."""
+
+    number: int
+    one: Mapping[str, int]
+    takes: nodes.Filter
+
+
+def parts_of(components: Iterable[Body]) -> Iterable[Part]:
+    for component in components:
+        requirements = component.get("replicaRequirements") or None
+        yield Part(max(0, int(component.get("replicas") or 0)), wanted(requirements), nodes.filter_of(requirements))
+
+
+def sets_in_sum(pods: int, spare: Mapping[str, int], parts: Sequence[Part]) -> int:
+    """By the cluster as a whole."""
+    count = sum(part.number for part in parts)
+    limits = [MOST if count == 0 else max(0, pods) // count]
+    for name in {name for part in parts for name in part.one}:
+        whole = sum(part.number * part.one.get(name, 0) for part in parts)
+        if whole:
+            limits.append(max(0, spare.get(name, 0)) // whole)
+    return min(limits)
+
+
+def sets_on(rows: Sequence[Row], parts: Sequence[Part]) -> int:
+    """Set after set, each pod on the first node that can take it, until one does not fit. At most a thousand."""
+    if not any(part.number for part in parts):
+        return MOST
+    state = [row for row in rows if row.number > 0]
+    for done in range(_MOST_SETS):
+        for part in parts:
+            for _ in range(part.number):
+                if not _place(state, part):
+                    return done
+    return _MOST_SETS
+
+
+def _place(state: list[Row], part: Part) -> bool:
+    for index, row in enumerate(state):
+        if row.holds(part.one) > 0 and (row.node is None or part.takes(row.node)):
+            spare = {name: free - part.one.get(name, 0) for name, free in row.free.items()}
+            used = Row(1, row.slots - 1, spare, row.node)
+            state[index : index + 1] = [used] if row.number == 1 else [used, row._replace(number=row.number - 1)]
+            return True
+    return False

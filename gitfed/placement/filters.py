@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 AFFINITY = "cluster(s) did not match the placement cluster affinity constraint"
 EVICTION = "cluster(s) is in the process of eviction"
 API = "cluster(s) did not have the API resource"
+APART = "ResourceBinding with the same affinity group does not target this cluster"
+TOGETHER = "cluster already has workload with the same anti-affinity group"
 _REPELLING = ("NoSchedule", "NoExecute")
 
 
@@ -37,6 +39,10 @@ class Demand:
     present: frozenset[str] = frozenset()
     """Clusters that have the workload now."""
     evicting: frozenset[str] = frozenset()
+    beside: frozenset[str] | None = None
+    """Clusters that all workloads of the same affinity group use; None: there are none, or no group."""
+    away_from: frozenset[str] = frozenset()
+    """Clusters that a workload of the same anti-affinity group uses."""
 
 
 Filter: TypeAlias = Callable[[Demand, Candidate], str | None]
@@ -79,7 +85,27 @@ def spread_property(demand: Demand, candidate: Candidate) -> str | None:
     return None
 
 
-FILTERS: tuple[Filter, ...] = (cluster_affinity, cluster_eviction, taint_toleration, api_enablement, spread_property)
+def workload_affinity(demand: Demand, candidate: Candidate) -> str | None:
+    if demand.beside is None or candidate.name in demand.present:
+        return None
+    return None if candidate.name in demand.beside else APART
+
+
+def workload_anti_affinity(demand: Demand, candidate: Candidate) -> str | None:
+    if candidate.name in demand.present:
+        return None
+    return TOGETHER if candidate.name in demand.away_from else None
+
+
+FILTERS: tuple[Filter, ...] = (
+    cluster_affinity,
+    cluster_eviction,
+    taint_toleration,
+    api_enablement,
+    spread_property,
+    workload_affinity,
+    workload_anti_affinity,
+)
 
 
 def split(demand: Demand, candidates: Iterable[Candidate]) -> tuple[list[Candidate], dict[str, str]]:

@@ -13,14 +13,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from gitfed.model.base import Body
 from gitfed.model.decisions import Rejection, ScheduledCondition, Share
 from gitfed.placement import affinity, divide, dynamic, estimate, filters, spread, weights
 from gitfed.placement.cluster import Candidate
 from gitfed.placement.option import Option, Unplaceable, in_order
-from gitfed.placement.strategy import Strategy, of, spreads, unsupported
+from gitfed.placement.strategy import Strategy, by_room, of, places_sets, spreads
 
 if TYPE_CHECKING:
     from gitfed.model.declared.policy import Placement
@@ -48,16 +48,34 @@ class Request:
     kind: str
     replicas: int = 0
     is_workload: bool = False
-    """replicas > 0, or the pod template asks for resources or nodes."""
+    """replicas > 0, or the pod template asks for resources or nodes, or there are components."""
     requirements: Body | NotAsked | None = NotAsked.NOT_ASKED
     """What one replica needs (Karmada's ReplicaRequirements); None: nothing but a pod slot."""
+    components: tuple[Body, ...] = ()
+    """Several pod templates: then there are no replicas, and every chosen cluster gets all of it."""
     previous: tuple[Share, ...] = ()
     evicting: frozenset[str] = frozenset()
+    beside: frozenset[str] | None = None
+    """Clusters that all others of its workload affinity group use; None: no others, or no group."""
+    away_from: frozenset[str] = frozenset()
+    """Clusters that another of its anti-affinity group uses."""
     observed_affinity: str = ""
     uid: str = ""
     fresh: bool = False
     empty_propagation: bool = False
     """Setting `scheduling.emptyWorkloadPropagation`: chosen clusters without replicas get the object too."""
+
+    @property
+    def counts_sets(self) -> bool:
+        """Room is a number of complete sets of components, and one set is wanted."""
+        return bool(self.components) and places_sets(self.placement)
+
+    @property
+    def needs_room(self) -> bool:
+        """Whether the outcome depends on how much room the clusters have."""
+        if not self.is_workload:
+            return False
+        return spreads(self.placement) or (by_room(self.placement) and not self.components)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,12 +92,18 @@ class Result:
     affinity_name: str = ""
 
 
-def schedule(request: Request, candidates: Sequence[Candidate]) -> Result:
-    """Decides. The order of `candidates` does not matter."""
-    candidates = sorted(candidates, key=lambda candidate: candidate.name)
-    if sentences := unsupported(request.placement):
-        return _kept(request, candidates, "SchedulerError", "; ".join(sentences))
+Room: TypeAlias = Mapping[str, int | None]
+"""Replicas (or sets of components) that fit into each cluster beside what is there; None: not known."""
 
+
+def schedule(request: Request, candidates: Sequence[Candidate], room: Room | None = None) -> Result:
+    """Decides. The order of `candidates` does not matter.
+
+    `room` None: it is estimated from what the candidates report, as if nothing else were placed at the same time.
+    """
+    candidates = sorted(candidates, key=lambda candidate: candidate.name)
+    if room is None:
+        room = _estimated(request, candidates)
     named = bool(request.placement.cluster_affinities)
     first_failure: Result | None = None
     passed_over: dict[str, str] = {}
@@ -92,7 +116,7 @@ def schedule(request: Request, candidates: Sequence[Candidate]) -> Result:
             first_failure = first_failure or failure
             continue
         try:
-            options = _options(request, term, fitting)
+            options = _options(request, term, fitting, room)
             selected = _select(request, options)
             shares, unchosen = _assign(request, selected, overflows=bool(term.overflow))
         except Unplaceable as error:
@@ -105,6 +129,11 @@ def schedule(request: Request, candidates: Sequence[Candidate]) -> Result:
         return Result(shares, SUCCESS, rejections, term.name if named else "")
     assert first_failure is not None, "there is always a group to try"
     return first_failure
+
+
+def reasons(request: Request, candidates: Sequence[Candidate]) -> dict[str, str]:
+    """Why clusters could not be used by the group in use, by name: for a decision that stands and is not made again."""
+    return filters.split(_demand(request, _terms_to_try(request)[0]), candidates)[1]
 
 
 def _terms_to_try(request: Request) -> list[affinity.Term]:
@@ -126,51 +155,61 @@ def _demand(request: Request, term: affinity.Term) -> filters.Demand:
         spread=request.placement.spread_constraints or (),
         present=frozenset(share.cluster for share in request.previous),
         evicting=request.evicting,
+        beside=request.beside,
+        away_from=request.away_from,
     )
 
 
-def _options(request: Request, term: affinity.Term, fitting: Sequence[Candidate]) -> list[Option]:
+def _estimated(request: Request, candidates: Sequence[Candidate]) -> Room:
+    if not request.needs_room or request.requirements is NotAsked.NOT_ASKED:
+        return {}
+    if request.counts_sets:
+        return {candidate.name: estimate.sets(candidate.capacity, request.components) for candidate in candidates}
+    return {candidate.name: estimate.room(candidate.capacity, request.requirements) for candidate in candidates}
+
+
+def _options(request: Request, term: affinity.Term, fitting: Sequence[Candidate], room: Room) -> list[Option]:
     """Score and estimate (§3, §5). Raises Unplaceable when room decides and is not known."""
     present = {share.cluster: share.replicas or 0 for share in request.previous}
-    by_room = request.is_workload and of(request.placement) in (Strategy.DYNAMIC, Strategy.AGGREGATED)
-    if by_room:
-        _require_known(request, fitting)
-    counts = request.is_workload and (by_room or spreads(request.placement))
-    return [
-        Option(
-            candidate,
-            (term.tier(candidate) or 0) if request.is_workload else 0,
-            100 if candidate.name in present else 0,
-            _room(request, candidate) if counts else 0,
-            present.get(candidate.name, 0),
+    counts = request.needs_room
+    if counts and by_room(request.placement) and (not request.components or request.counts_sets):
+        _require_known(request, fitting, room)
+    enough = 1 if request.counts_sets else request.replicas
+    tiered = request.is_workload and bool(term.overflow)
+    options = []
+    for candidate in fitting:
+        name = candidate.name
+        free = room.get(name) if counts else 0
+        options.append(
+            Option(
+                candidate,
+                (term.tier(candidate) or 0) if tiered else 0,
+                100 if name in present else 0,
+                enough if free is None else free,  # where it does not decide, there is enough
+                present.get(name, 0),
+            )
         )
-        for candidate in fitting
-    ]
+    return options
 
 
-def _require_known(request: Request, fitting: Sequence[Candidate]) -> None:
+def _require_known(request: Request, fitting: Sequence[Candidate], room: Room) -> None:
     """Unknown is not zero: a guess would move replicas away from a cluster that only was not looked at."""
     if request.requirements is NotAsked.NOT_ASKED:
         raise Unplaceable("SchedulerError", "what one replica needs is not known")
-    rooms = {candidate.name: estimate.room(candidate.capacity, request.requirements) for candidate in fitting}
-    if unknown := [name for name, room in rooms.items() if room is None]:
+    if unknown := [candidate.name for candidate in fitting if room.get(candidate.name) is None]:
         raise Unplaceable("SchedulerError", f"the room in {', '.join(unknown)} is not known")
-
-
-def _room(request: Request, candidate: Candidate) -> int:
-    """Where it is not known, and does not decide, there is enough."""
-    if request.requirements is NotAsked.NOT_ASKED:
-        return request.replicas
-    room = estimate.room(candidate.capacity, request.requirements)
-    return request.replicas if room is None else room
 
 
 def _select(request: Request, options: Sequence[Option]) -> list[Option]:
     if not spreads(request.placement):
         return in_order(options)
-    strategy = of(request.placement)
-    duplicated = strategy is Strategy.DUPLICATED or not request.is_workload
-    wanted = spread.demand(request.placement.spread_constraints, request.replicas, duplicated=duplicated)
+    duplicated = of(request.placement) is Strategy.DUPLICATED or not request.is_workload
+    wanted = spread.demand(
+        request.placement.spread_constraints,
+        1 if request.counts_sets else request.replicas,
+        duplicated=duplicated,
+        by_room=by_room(request.placement) and request.is_workload,
+    )
     return spread.select(options, wanted)
 
 
@@ -186,7 +225,7 @@ def _assign(
 ) -> tuple[tuple[Share, ...], dict[str, str]]:
     """(shares by cluster, why the selected clusters without a share have none). §4"""
     names = sorted(option.name for option in selected)
-    if not request.is_workload:
+    if not request.is_workload or request.components:
         return tuple(Share(name) for name in names), {}
     given, why_not = _divide(request, selected, overflows=overflows)
     shares = [Share(name, given.get(name, 0)) for name in names if given.get(name, 0) > 0 or request.empty_propagation]

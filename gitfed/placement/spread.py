@@ -2,7 +2,10 @@
 
 A constraint by region chooses groups of regions, then clusters in them; without one the best clusters are taken and
 exchanged for roomier ones until the replicas fit. Constraints by zone and provider only ask for the property, which is
-a filter's business. A constraint without `maxGroups` has no upper limit here.
+a filter's business.
+
+Two things are other than in the reference: a constraint without `maxGroups` has no upper limit, and where room decides,
+a group of regions that cannot hold the replicas is passed over for the next best that can.
 """
 
 from __future__ import annotations
@@ -33,11 +36,16 @@ class Demand:
     replicas: int
     duplicated: bool
     """Every chosen cluster gets all replicas: room is a matter of each, not of the sum."""
+    by_room: bool = False
+    """The chosen clusters must hold the replicas, or the division after this will fail."""
 
 
-def demand(constraints: Sequence[SpreadConstraint], replicas: int, *, duplicated: bool) -> Demand:
+def demand(
+    constraints: Sequence[SpreadConstraint], replicas: int, *, duplicated: bool, by_room: bool = False
+) -> Demand:
     by_field = {item.spread_by_field: _limits(item) for item in constraints if item.spread_by_field}
-    return Demand(by_field.get("cluster", Limits(0, _UNLIMITED)), by_field.get("region"), replicas, duplicated)
+    clusters = by_field.get("cluster", Limits(0, _UNLIMITED))
+    return Demand(clusters, by_field.get("region"), replicas, duplicated, by_room)
 
 
 def select(options: Sequence[Option], wanted: Demand) -> list[Option]:
@@ -86,11 +94,26 @@ def _by_region(ordered: Sequence[Option], wanted: Demand, limits: Limits) -> lis
     paths = [sorted(path, key=lambda region: (-region.score, region.name)) for path in _paths(regions, wanted, limits)]
     if not paths:
         raise _failure("the number of clusters is less than the cluster spreadConstraint.MinGroups")
-    best = _best(paths)
-    heads = [region.options[0] for region in best]
-    others = in_order(option for region in best for option in region.options[1:])
+    ranked = sorted(
+        paths,
+        key=lambda path: (-sum(region.score for region in path), -sum(len(region.options) for region in path)),
+    )
+    best = _members(_best(ranked), wanted)
+    if not wanted.by_room or _holds(best, wanted):
+        return best
+    return next((chosen for path in ranked if _holds(chosen := _members(path, wanted), wanted)), best)
+
+
+def _members(path: Sequence[_Region], wanted: Demand) -> list[Option]:
+    """The best cluster of each region, then the best of the others as far as the limit allows."""
+    heads = [region.options[0] for region in path]
+    others = in_order(option for region in path for option in region.options[1:])
     count = min(len(heads) + len(others), wanted.cluster.most)
     return heads + others[: max(0, count - len(heads))]
+
+
+def _holds(chosen: Sequence[Option], wanted: Demand) -> bool:
+    return sum(option.available for option in chosen) >= wanted.replicas
 
 
 def _score(group: Sequence[Option], wanted: Demand, limits: Limits) -> int:
@@ -130,12 +153,8 @@ def _paths(regions: Sequence[_Region], wanted: Demand, limits: Limits) -> Iterat
     return walk(0, [], 0)
 
 
-def _best(paths: Sequence[list[_Region]]) -> list[_Region]:
+def _best(ranked: Sequence[list[_Region]]) -> list[_Region]:
     """The highest total score, then the most clusters, then the first found; a shorter beginning of it is as good."""
-    ranked = sorted(
-        paths,
-        key=lambda path: (-sum(region.score for region in path), -sum(len(region.options) for region in path)),
-    )
     best = ranked[0]
     for path in ranked[1:]:
         if len(path) < len(best) and best[: len(path)] == path:

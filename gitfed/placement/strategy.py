@@ -1,8 +1,4 @@
-"""Which kind of division a placement asks for, and whether this version can carry it out.
-
-What is not supported is said in sentences and never guessed at: a workload whose placement needs it stays exactly
-where it is.
-"""
+"""Which kind of division a placement asks for."""
 
 from __future__ import annotations
 
@@ -45,6 +41,14 @@ def spreads(placement: Placement) -> bool:
     return preference is not None and not preference.static_weight_list
 
 
-def unsupported(placement: Placement) -> list[str]:
-    """What this placement asks for that is not there yet, one sentence each. Empty: it can be scheduled."""
-    return ["workloadAffinity is not supported yet"] if placement.workload_affinity is not None else []
+def by_room(placement: Placement) -> bool:
+    """Whether replicas are divided by the room that clusters have."""
+    return of(placement) in (Strategy.DYNAMIC, Strategy.AGGREGATED)
+
+
+def places_sets(placement: Placement) -> bool:
+    """Whether the components of a workload must all find room in one cluster (Karmada: scheduling §5.4)."""
+    return any(
+        item.spread_by_field == "cluster" and item.min_groups == item.max_groups == 1
+        for item in placement.spread_constraints
+    )

@@ -88,6 +88,17 @@ def render(
     return Rendered(tuple(sorted(found.values(), key=lambda item: item.clusters)), failed, tuple(problems))
 
 
+def each(manifest: Manifest, binding: Binding, bodies: Mapping[ClusterName, Body], *, federation: str) -> Rendered:
+    """An object that is not a template's but made for single clusters: no replicas, no overrides."""
+    found: dict[Digest, RenderedManifest] = {}
+    for name in sorted(bodies):
+        final = stamp(bodies[name], federation, binding.id)
+        digest = Digest(canonical.digest(final))
+        clusters = (*(found[digest].clusters if digest in found else ()), name)
+        found[digest] = RenderedManifest(manifest.key, binding.id, final, digest, clusters, None, manifest.origin)
+    return Rendered(tuple(found.values()))
+
+
 def stamp(body: Body, federation: str, binding: BindingId) -> Body:
     """The labels that say whose object it is. Ownership needs the inventory too."""
     metadata = body["metadata"]

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gitfed.model.decisions import Rejection, Share
-from gitfed.placement import schedule, strategy
+from gitfed.placement import schedule
 from gitfed.placement.cluster import Candidate, Taint
 from gitfed.placement.estimate import Capacity
 from tests.placement.make import clusters, placement, serving
@@ -160,22 +160,6 @@ def test_a_cluster_passed_over_in_its_own_group_keeps_that_reason() -> None:
     candidates = [Candidate("a", apis=serving()), Candidate("b")]
     result = schedule.schedule(request(replicas=1, clusterAffinities=GROUPS), candidates)
     assert result.rejections == (Rejection("a", "cluster(s) did not have the API resource"),)
-
-
-def test_what_cannot_be_carried_out_is_said_and_moves_nothing() -> None:
-    wanted = request(
-        replicas=9,
-        workloadAffinity={"affinity": {"groupByLabelKey": "team"}},
-        previous=(Share("b", 4),),
-        observed_affinity="g1",
-        clusterAffinities=GROUPS,
-    )
-    assert strategy.unsupported(wanted.placement) == ["workloadAffinity is not supported yet"]
-    result = schedule.schedule(wanted, clusters("a", "b"))
-    assert result.shares == (Share("b", 4),)
-    assert (result.condition.status, result.condition.reason) == (False, "SchedulerError")
-    assert result.rejections == (Rejection("a", "workloadAffinity is not supported yet"),)
-    assert result.affinity_name == "g1"
 
 
 DYNAMIC = {**DIVIDED, "weightPreference": {"dynamicWeight": "AvailableReplicas"}}

@@ -1,0 +1,148 @@
+"""How much a namespace uses over all clusters together, and what it may (Karmada: scheduling §6).
+
+A `FederatedResourceQuota` limits the sum over a namespace's workloads of what a replica asks for times the replicas
+that are placed; copies count each. A decision that would lift the sum above a limit is not taken: the workload stays
+as it was, with the reason `QuotaExceeded`. Static assignments are another matter: an ordinary ResourceQuota for one
+cluster, which that cluster enforces.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from gitfed.model.base import Body, ClusterName
+from gitfed.model.decisions import Share
+from gitfed.text import quantity
+from gitfed.text.quantity import ZERO, Quantity
+
+if TYPE_CHECKING:
+    from gitfed.model.declared.quota import FederatedResourceQuota
+
+Usage: TypeAlias = Mapping[str, Quantity]
+
+
+def usage(shares: Sequence[Share], requirements: Body | None, components: Sequence[Body] = ()) -> Usage:
+    """What a workload uses where it is placed. Amounts that cannot be read use nothing."""
+    if not components:
+        return _times(requirements, sum(share.replicas or 0 for share in shares))
+    total: dict[str, Quantity] = {}
+    for component in components:
+        count = int(component.get("replicas") or 0) * len(shares)
+        total = dict(_plus(total, _times(component.get("replicaRequirements"), count)))
+    return total
+
+
+def refusal(name: str, overall: Usage, used: Usage, delta: Usage) -> str | None:
+    """Why a quota, `<namespace>/<name>`, does not allow so much more; None: it does.
+
+    Only resources that the quota names exactly count. If one of those that the change touches is named, all limits
+    must hold afterwards.
+    """
+    touched = {resource: amount for resource, amount in delta.items() if amount and resource in overall}
+    if not touched:
+        return None
+    for resource in sorted(overall):
+        requested = used.get(resource, ZERO) + touched.get(resource, ZERO)
+        if requested.nano > 0 and requested > overall[resource]:
+            return (
+                f"FederatedResourceQuota({name}) exceeded for resource {resource}: "
+                f"requested sum {requested}, limit {overall[resource]}."
+            )
+    return None
+
+
+@dataclass(slots=True)
+class Ledger:
+    """The quotas of a fleet while one build's decisions are taken one after the other."""
+
+    limits: Mapping[str, Sequence[tuple[str, Usage]]]
+    """By namespace: (`<namespace>/<name>`, overall)."""
+    used: dict[str, Usage] = field(default_factory=dict)
+    """By namespace, of what is placed."""
+
+    @classmethod
+    def of(cls, quotas: Iterable[FederatedResourceQuota]) -> Ledger:
+        limits: dict[str, list[tuple[str, Usage]]] = {}
+        for declared in sorted(quotas, key=lambda item: (item.metadata.namespace or "", item.metadata.name)):
+            namespace = declared.metadata.namespace or ""
+            overall = {name: quantity.parse(text) for name, text in declared.spec.overall.items()}
+            limits.setdefault(namespace, []).append((f"{namespace}/{declared.metadata.name}", overall))
+        return cls(limits)
+
+    def covers(self, namespace: str) -> bool:
+        return namespace in self.limits
+
+    def count(self, namespace: str, amounts: Usage) -> None:
+        """Something that is placed already."""
+        if namespace in self.limits:
+            self.used[namespace] = _plus(self.used.get(namespace, {}), amounts)
+
+    def admit(self, namespace: str, before: Usage, after: Usage) -> str | None:
+        """Take a decision into account, or say which quota does not allow it.
+
+        Using less is always allowed: the reference refuses even that while a limit is exceeded, and then there is no
+        way back below it.
+        """
+        delta = _plus(after, {name: Quantity(-amount.nano, amount.format) for name, amount in before.items()})
+        if any(amount.nano > 0 for amount in delta.values()):
+            used = self.used.get(namespace, {})
+            for name, overall in self.limits.get(namespace, ()):
+                if (message := refusal(name, overall, used, delta)) is not None:
+                    return message
+        self.count(namespace, delta)
+        return None
+
+    def exceeded(self) -> dict[str, list[str]]:
+        """Quotas whose limits do not hold, though nothing new was allowed: a template asks for more than it did."""
+        found: dict[str, list[str]] = {}
+        for namespace, limits in self.limits.items():
+            used = self.used.get(namespace, {})
+            for name, overall in limits:
+                for resource, limit in sorted(overall.items()):
+                    if resource in used and used[resource] > limit:
+                        found.setdefault(name, []).append(
+                            f"FederatedResourceQuota({name}) is exceeded for resource {resource}: "
+                            f"used {used[resource]}, limit {limit}."
+                        )
+        return found
+
+
+def assignments(declared: FederatedResourceQuota, clusters: Iterable[ClusterName]) -> dict[ClusterName, Body]:
+    """The ResourceQuota of each existing cluster that the quota assigns something to."""
+    existing = set(clusters)
+    found: dict[ClusterName, Body] = {}
+    for assignment in declared.spec.static_assignments:
+        if assignment.cluster_name in existing:
+            metadata: dict[str, Any] = {
+                "name": declared.metadata.name,
+                "namespace": declared.metadata.namespace,
+                "labels": {
+                    "federatedresourcequota.karmada.io/namespace": declared.metadata.namespace,
+                    "federatedresourcequota.karmada.io/name": declared.metadata.name,
+                },
+            }
+            found[assignment.cluster_name] = {
+                "apiVersion": "v1",
+                "kind": "ResourceQuota",
+                "metadata": metadata,
+                "spec": {"hard": dict(assignment.hard)},
+            }
+    return found
+
+
+def _times(requirements: Body | None, count: int) -> dict[str, Quantity]:
+    asked: Mapping[str, Any] = (requirements or {}).get("resourceRequest") or {}
+    amounts: dict[str, Quantity] = {}
+    for name, value in asked.items():
+        try:
+            amounts[name] = quantity.parse(value) * count
+        except quantity.QuantityError:
+            continue
+    return {name: amount for name, amount in amounts.items() if amount}
+
+
+def _plus(one: Usage, other: Usage) -> dict[str, Quantity]:
+    names = dict.fromkeys((*one, *other))
+    return {name: one.get(name, ZERO) + other.get(name, ZERO) for name in names}
