@@ -19,6 +19,7 @@ def definition_kind() -> Kind:
     return Kind(
         group="apiextensions.k8s.io",
         version="v1",
+        storage_version="apiextensions.k8s.io/v1beta1",  # not served since 1.22, yet what discovery's hash is made of
         kind="CustomResourceDefinition",
         plural="customresourcedefinitions",
         singular="customresourcedefinition",
