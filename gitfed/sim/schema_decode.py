@@ -4,11 +4,13 @@ One walk does everything: finds what is wrong (unknown fields, wrong types), and
 server would write. Values that are fine are shared with the input: an untouched part of a patched object stays the
 same Python object, which is what makes later comparisons quick.
 
-Order of complaints is that of the input. Of several wrong types Kubernetes tells the first.
+Order of complaints is that of the input. Of several wrong types Kubernetes tells the first, but a quantity or a time
+that cannot be read comes before all of them: there its reading ends.
 """
 
 from __future__ import annotations
 
+import base64
 import json
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -41,18 +43,20 @@ class Findings:
 
 def decode(node: Node, body: dict[str, Any]) -> tuple[dict[str, Any], Findings]:
     """``body`` as the server writes it, and what was wrong with it. Wrong and unknown parts are left out."""
-    walk = _Walk(Findings())
+    walk = _Walk()
     decoded = walk.custom(node, body) if node.custom else walk.struct(node, body, _EMPTY_PATH, node.name)
-    return decoded, walk.findings
+    return decoded, Findings(walk.unknown, walk.unreadable + walk.mistypes)
 
 
 class _Walk:
     """One reading. Paths are pairs (rest, step), written out only in complaints."""
 
-    __slots__ = ("findings",)
+    __slots__ = ("mistypes", "unknown", "unreadable")
 
-    def __init__(self, findings: Findings) -> None:
-        self.findings = findings
+    def __init__(self) -> None:
+        self.unknown: list[str] = []
+        self.mistypes: list[str] = []
+        self.unreadable: list[str] = []
 
     def custom(self, root: Node, body: dict[str, Any]) -> dict[str, Any]:
         """Custom objects: metadata by type, unknown fields found, nothing else touched."""
@@ -75,7 +79,7 @@ class _Walk:
                 if child is not None:
                     self._unknown(child, inner, (path, key))
                 elif node.shape == STRUCT:
-                    self.findings.unknown.append(f'unknown field "{written((path, key))}"')
+                    self.unknown.append(f'unknown field "{written((path, key))}"')
         elif isinstance(value, list) and node.shape == LIST and node.value is not None:
             for index, item in enumerate(value):
                 self._unknown(node.value, item, (path, index))
@@ -106,7 +110,7 @@ class _Walk:
         for key, value in body.items():
             child = fields.get(key)
             if child is None:
-                self.findings.unknown.append(f'unknown field "{written((path, key))}"')
+                self.unknown.append(f'unknown field "{written((path, key))}"')
                 new = _DROP
             else:
                 # The common case first: text needs no walk.
@@ -182,26 +186,22 @@ class _Walk:
         try:
             text = schema_values.quantity(value, finest=finest)
         except ValueError as error:
-            self.findings.type_errors.append(str(error))
+            self.unreadable.append(str(error))
             return _DROP
         return value if text == value else text
 
-    def spelled(self, value: str, spell: Callable[[str], str]) -> Any:
+    def spelled(self, value: str, spell: Callable[[str], str], refused: list[str]) -> Any:
         """A value with a spelling of its own, which may be refused."""
         try:
             text = spell(value)
         except ValueError as error:
-            self.findings.type_errors.append(str(error))
+            refused.append(str(error))
             return _DROP
         return value if text == value else text
 
     def mistyped(self, node: Node, value: Any, path: tuple[Any, ...], owner: str, shown: str = "") -> Any:
         """Complains of a type as Go does: the struct's name, the path without indices and map keys' structs."""
-        place = ".".join(_names(path))
-        word = shown or json_type(value)
-        self.findings.type_errors.append(
-            f"json: cannot unmarshal {word} into Go struct field {owner}.{place} of type {go_type(node)}"
-        )
+        self.mistypes.append(_complaint(shown or json_type(value), path, owner, go_type(node)))
         return _DROP
 
 
@@ -236,22 +236,29 @@ def _int_or_string(walk: _Walk, node: Node, value: Any, path: tuple[Any, ...], o
     if type(value) is int and -(1 << 31) <= value < 1 << 31:
         return value
     shown = f"number {value}" if type(value) in (int, float) else json_type(value)
-    kind = "int32" if type(value) in (int, float) else "string"
-    walk.findings.type_errors.append(f"json: cannot unmarshal {shown} into Go value of type {kind}")
+    walk.unreadable.append(_complaint(shown, path, owner, "int32"))
     return _DROP
 
 
 def _time(walk: _Walk, node: Node, value: Any, path: tuple[Any, ...], owner: str) -> Any:
     if type(value) is not str:
-        walk.findings.type_errors.append(f"json: cannot unmarshal {json_type(value)} into Go value of type string")
+        walk.unreadable.append(_complaint(json_type(value), path, owner, "string"))
         return _DROP
-    return walk.spelled(value, schema_values.micro_time if node.scalar == "microtime" else schema_values.time)
+    spell = schema_values.micro_time if node.scalar == "microtime" else schema_values.time
+    return walk.spelled(value, spell, walk.unreadable)
 
 
 def _bytes(walk: _Walk, node: Node, value: Any, path: tuple[Any, ...], owner: str) -> Any:
+    if type(value) is list and all(item is None or (type(item) is int and 0 <= item < 256) for item in value):
+        # Go reads a list of small numbers as bytes, too.
+        return base64.b64encode(bytes(item or 0 for item in value)).decode()
     if type(value) is not str:
         return walk.mistyped(node, value, path, owner)
-    return walk.spelled(value, schema_values.base64_bytes)
+    return walk.spelled(value, schema_values.base64_bytes, walk.mistypes)
+
+
+def _complaint(shown: str, path: tuple[Any, ...], owner: str, kind: str) -> str:
+    return f"json: cannot unmarshal {shown} into Go struct field {owner}.{'.'.join(_names(path))} of type {kind}"
 
 
 def _as_it_is(walk: _Walk, node: Node, value: Any, path: tuple[Any, ...], owner: str) -> Any:
@@ -300,7 +307,19 @@ def _steps(path: tuple[Any, ...]) -> list[Any]:
 
 
 def _names(path: tuple[Any, ...]) -> list[str]:
-    return [step for step in _steps(path) if type(step) is str]
+    """Names of a path as Go's complaints tell them: no indices, no keys of maps, but structs that hold the fields of
+    others."""
+    names = [step for step in _steps(path) if type(step) is str]
+    return [name for step in names for name in ((_EMBEDDED[step], step) if step in _EMBEDDED else (step,))]
+
+
+_EMBEDDED: Final = {
+    "http": "IngressRuleValue",
+    **dict.fromkeys(("exec", "httpGet", "tcpSocket", "grpc"), "ProbeHandler"),
+    **dict.fromkeys(("emptyDir", "hostPath", "configMap", "secret", "projected", "downwardAPI"), "VolumeSource"),
+    "persistentVolumeClaim": "VolumeSource",
+}
+"""Field → the embedded struct it belongs to, of those one comes across."""
 
 
 def written(path: tuple[Any, ...]) -> str:

@@ -47,7 +47,7 @@ class _Configurations:
         found = self._known.pop(key, None)
         if found is None:
             if complaints := checking.complaints(schema, applied):
-                raise _misfit(applied, complaints)
+                raise misfit("patch", applied, complaints)
             found = typed.fields_of(schema, applied)
             if len(self._known) >= self._limit:
                 del self._known[next(iter(self._known))]
@@ -66,9 +66,10 @@ def fields(applied: Body, schema: Schema) -> FieldSet:
     return _configurations().fields(schema, applied)
 
 
-def _misfit(applied: Body, complaints: list[str]) -> status.ApiError:
+def misfit(which: str, applied: Body, complaints: list[str]) -> status.ApiError:
+    """500: the ``patch`` or the ``live`` object does not fit its type."""
     metadata = applied.get("metadata")
     metadata = metadata if isinstance(metadata, dict) else {}
     where = f"{metadata.get('namespace') or ''}/{metadata.get('name') or ''}"
     what = f"{where}; {_group_version(applied['apiVersion'])}, Kind={applied['kind']}"
-    return status.untyped(f"failed to create typed patch object ({what}): {checking.told(complaints)}")
+    return status.untyped(f"failed to create typed {which} object ({what}): {checking.told(complaints)}")

@@ -125,7 +125,10 @@ def vanished(node: Node, before: Any, after: Any, fields: FieldSet) -> FieldSet:
     """Members of ``fields`` that a removal left without a trace: ``after`` is ``before`` without some parts, and an
     empty keyed list, or a struct of nothing but such lists, names no field any more."""
     out: FieldSet = {}
-    if typed.shape_of(node, after) == MAP:
+    shape = typed.shape_of(node, after)
+    if typed.is_leaf(node, shape):
+        return out
+    if shape == MAP:
         for step, below in fields.items():
             key = step[2:]
             if step == HERE or key not in after or after[key] is before[key]:

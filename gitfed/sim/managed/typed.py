@@ -85,16 +85,19 @@ def member_node(node: Node, key: str) -> Node:
     return node.fields.get(key) or (node.value if node.shape != ANY else None) or UNTYPED
 
 
+class Unkeyed(Exception):
+    """An item of a keyed list has none of its keys: nobody can own it, and the body cannot be followed."""
+
+
 def indexed(node: Node, items: list[Any]) -> tuple[list[str], dict[str, list[Any]]]:
-    """Steps of the items in order, and the items by step: more than one if keys repeat. An item without any key has
-    the step ``k:{}``: it cannot be matched."""
+    """Steps of the items in order, and the items by step: more than one if keys repeat. Raises ``Unkeyed``."""
     steps: list[str] = []
     found: dict[str, list[Any]] = {}
     for item in items:
         try:
             step = item_step(node, item)
-        except ValueError:
-            step = "k:{}"
+        except ValueError as error:
+            raise Unkeyed(str(error)) from None
         steps.append(step)
         found.setdefault(step, []).append(item)
     return steps, found

@@ -17,7 +17,7 @@ from datetime import UTC, datetime
 from typing import Any, Final
 
 from gitfed.sim import status
-from gitfed.sim.managed import configuration, entries, fieldset, last_applied, tracking, typed
+from gitfed.sim.managed import checking, configuration, entries, fieldset, last_applied, tracking, typed
 from gitfed.sim.managed.entries import APPLY, UPDATE, Entry, Identity, Managed
 from gitfed.sim.managed.fieldset import FieldSet
 from gitfed.sim.managed.tracking import Convert, Face
@@ -91,11 +91,14 @@ def update(
         return entries.bare(new)
     face = Face(writer.api_version, schema, fieldset.from_paths(reset), convert)
     before = entries.bare(old) if old is not None else schema.empty()
+    followed = dict(managed)
     try:
-        _track(face, before, entries.bare(new), managed, writer)
+        _track(face, before, entries.bare(new), followed, writer)
     except tracking.NotConvertible:
         return entries.bare(new)
-    return entries.put(new, managed)
+    except typed.Unkeyed:
+        return entries.put(new, managed)
+    return entries.put(new, followed)
 
 
 def _owners(old: Body | None, new: Body, writer: Writer, schema: Schema) -> Managed:
@@ -171,6 +174,8 @@ def apply(
         raise _conflict(conflicts) from None
     except tracking.NotConvertible as failure:
         raise status.untyped(str(failure)) from None
+    except typed.Unkeyed:
+        raise configuration.misfit("live", body, checking.complaints(schema, body, duplicates=True)) from None
     who = writer.identity(APPLY)
     if (entry := managed.get(who)) is not None:
         fields = fieldset.difference(entry.fields, NEVER_OWNED)

@@ -120,12 +120,25 @@ def test_ports_are_numbers_or_names() -> None:
         body = pod(livenessProbe={"httpGet": {"port": port}})
         assert container(POD.convert(body))["livenessProbe"]["httpGet"] == {"port": port}
     findings = POD.check(pod(livenessProbe={"httpGet": {"port": True}}))
-    assert findings.type_errors == ["json: cannot unmarshal bool into Go value of type string"]
+    field = "HTTPGetAction.spec.containers.livenessProbe.ProbeHandler.httpGet.port"
+    assert findings.type_errors == [f"json: cannot unmarshal bool into Go struct field {field} of type int32"]
+
+
+def test_reading_ends_at_a_value_that_cannot_be_read() -> None:
+    body = pod(args=[1], resources={"limits": {"cpu": "two"}})
+    assert POD.check(body).type_errors == [
+        "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'",
+        "json: cannot unmarshal number into Go struct field Container.spec.containers.args of type string",
+    ]
+    assert POD.check({"metadata": {"creationTimestamp": 5}, "spec": {"containers": 1}}).type_errors[0] == (
+        "json: cannot unmarshal number into Go struct field ObjectMeta.metadata.creationTimestamp of type string"
+    )
 
 
 def test_bytes_have_to_be_base64() -> None:
     secret = schema.for_kind("", "v1", "Secret")
     assert secret.check({"data": {"k": "MQ=="}}).type_errors == []
+    assert secret.convert({"metadata": {}, "data": {"k": [104, None], "l": None}})["data"] == {"k": "aAA=", "l": ""}
     assert secret.check({"data": {"k": "1"}}).type_errors == ["illegal base64 data at input byte 0"]
 
 

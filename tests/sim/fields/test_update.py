@@ -124,6 +124,21 @@ def test_entries_are_ordered_by_operation_time_manager_and_subresource() -> None
     assert order == [("z", ""), ("a", ""), ("a", "status"), ("c", ""), ("b", "")]
 
 
+def test_a_body_with_an_item_without_key_leaves_the_owners_as_they_are() -> None:
+    kind = schema.for_kind("", "v1", "ServiceAccount")
+    body: Body = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "a"}, "secrets": [{}]}
+    assert managed.update(None, body, writer("one"), kind) == body
+    named = managed.update(None, {**body, "secrets": [{"name": "x"}]}, writer("one"), kind)
+    assert owners(managed.update(named, {**named, "secrets": [{}]}, writer("two"), kind)) == owners(named)
+    live = {**body, "metadata": {"name": "a", "uid": "u"}}
+    with pytest.raises(ApiError) as caught:
+        managed.apply(live, {**body, "secrets": [{"name": "x"}]}, writer("one"), kind)
+    assert caught.value.message == (
+        "failed to create typed live object (/a; /v1, Kind=ServiceAccount): .secrets: element 0: associative list with "
+        'keys has an element that omits all key fields ["name"] (and doesn\'t have default values for any key fields)'
+    )
+
+
 def test_owners_of_a_version_that_is_gone_are_struck() -> None:
     old = [
         entry("x", "Apply", {"f:data": {"f:k": {}}}, 0, api_version="v0"),
