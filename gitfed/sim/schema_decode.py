@@ -249,8 +249,11 @@ def _time(walk: _Walk, node: Node, value: Any, path: tuple[Any, ...], owner: str
 
 
 def _bytes(walk: _Walk, node: Node, value: Any, path: tuple[Any, ...], owner: str) -> Any:
-    if type(value) is list and all(item is None or (type(item) is int and 0 <= item < 256) for item in value):
+    if type(value) is list:
         # Go reads a list of small numbers as bytes, too.
+        wrong = [item for item in value if item is not None and not (type(item) is int and 0 <= item < 256)]
+        if wrong:
+            return walk.mistyped(node, wrong[0], path, owner)
         return base64.b64encode(bytes(item or 0 for item in value)).decode()
     if type(value) is not str:
         return walk.mistyped(node, value, path, owner)
