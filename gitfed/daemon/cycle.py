@@ -12,38 +12,28 @@ cluster. The state commit of a cycle whose placement changed is pushed *before* 
 from __future__ import annotations
 
 import asyncio
-import functools
 import gc
 import logging
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
+from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import Any
 
 from gitfed import errors
-from gitfed.change import build, compare, gate, redact
-from gitfed.daemon.member import Member, Timing, Upward
+from gitfed.change import build, gate
+from gitfed.daemon.fleet import Fleet, Options
 from gitfed.daemon.reader import Reader
 from gitfed.daemon.record import Record
-from gitfed.edges.kube.observe import Assessment
 from gitfed.edges.kube.session import Session
-from gitfed.interpret import readiness
 from gitfed.interpret.registry import Interpreter
-from gitfed.model.base import Body, ClusterName, Commit, Kind, ObjectKey, Severity
+from gitfed.model.base import ClusterName, ObjectKey, Severity
 from gitfed.model.decisions import Approval, Decisions
 from gitfed.model.declared.cluster import Cluster
 from gitfed.model.fleet import (
-    ApplyResult,
-    ClusterLive,
-    FactsRef,
     FleetSnapshot,
-    Health,
-    InventoryEntry,
-    LiveObject,
-    LiveState,
 )
-from gitfed.model.plan import Action, Change, Plan, RenderedManifest
+from gitfed.model.plan import Plan
 from gitfed.model.repo import RepoSnapshot
 
 log = logging.getLogger("gitfed.cycle")
@@ -69,15 +59,6 @@ class CycleReport:
     """seconds"""
 
 
-@dataclass(slots=True)
-class Options:
-    timing: Timing = field(default_factory=Timing)
-    concurrency: int = 16
-    adopt: frozenset[ClusterName] = frozenset()
-    """Clusters whose inventory becomes ours, whatever it says: a person asked for it."""
-    now: Callable[[], datetime] = lambda: datetime.now(UTC)
-
-
 class Engine:
     """Give it a reader of commits, a record and a way to open sessions; `run` it until it is cancelled."""
 
@@ -95,29 +76,20 @@ class Engine:
         self.plan: Plan | None = None
         self.repo: RepoSnapshot | None = None
         self.decisions = Decisions(known=False)
-        self.members: dict[ClusterName, Member] = {}
-        self.results: dict[tuple[ClusterName, ObjectKey], ApplyResult] = {}
-        """The last result of each object."""
         self.last_cycle: float = 0.0
         """time.monotonic() of the last finished cycle: what the liveness endpoint looks at."""
         self.source_error = ""
         self.reader = reader
         self._record = record
-        self._open_session = open_session
         self._interpreter = interpreter
         self._interpreters: tuple[object, Interpreter] | None = None
         self._listener = listener
         self._memo = build.Memo()
         self._wake = asyncio.Event()
+        self.fleet = Fleet(open_session, self.options, self._wake.set, listener)
         self._look_at_source = True
-        self._dirty: set[tuple[ClusterName, ObjectKey]] = set()
-        self._objects: dict[ObjectKey, dict[ClusterName, LiveObject]] = {}
-        self._tasks: dict[ClusterName, asyncio.Task[None]] = {}
         self._urgent: set[ObjectKey] = set()
-        self._classes: dict[tuple[ObjectKey, ClusterName], RenderedManifest] = {}
-        self._classes_of: dict[ObjectKey, tuple[RenderedManifest, ...]] = {}
         self._approvals: list[Approval] = []
-        self._rolled_out: Commit | None = None
         self._opened = False
         self._turning = False
 
@@ -130,32 +102,6 @@ class Engine:
     def approve(self, approval: Approval) -> None:
         """Let the held changes of exactly one plan through."""
         self._approvals.append(approval)
-        self._wake.set()
-
-    def _changed(self, cluster: ClusterName, key: ObjectKey) -> None:
-        self._dirty.add((cluster, key))
-        self._wake.set()
-        member = self.members.get(cluster)
-        if member is not None and member.worker is not None:
-            member.worker.nudge()
-
-    def _facts_changed(self, cluster: ClusterName) -> None:
-        member = self.members.get(cluster)
-        if member is not None:
-            known = {key for key, copies in self._objects.items() if cluster in copies}
-            self._dirty.update((cluster, key) for key in known | member.objects().keys())
-        self._wake.set()
-
-    def _finished(self, change: Change, result: ApplyResult) -> None:
-        before = self.results.get((result.cluster, result.key))
-        self.results[result.cluster, result.key] = result
-        keys = {"cluster": result.cluster, "object": str(result.key), "took": round(result.took, 3)}
-        if result.outcome == "failed":
-            if before is None or before.message != result.message:
-                log.warning("change failed", extra={**keys, "error": result.message})
-        elif result.outcome != "unchanged":
-            log.info(f"object {result.outcome}", extra=keys)
-        self._listener("result", (change, result))
         self._wake.set()
 
     # -- the loop -----------------------------------------------------------------------------------------------
@@ -172,17 +118,14 @@ class Engine:
                 if not self._wake.is_set():
                     self._look_at_source = True
         finally:
-            await self.close()
+            await self.fleet.close()
 
     async def _calm(self, seconds: float) -> None:
         """Let swarms of events become one cycle: while clusters are busy with this plan, theirs tell us little."""
         end = time.monotonic() + seconds
         latest = time.monotonic() + _BUSY
-        while not self._look_at_source and time.monotonic() < (latest if self._busy() else end):
+        while not self._look_at_source and time.monotonic() < (latest if self.fleet.busy() else end):  # noqa: ASYNC110
             await asyncio.sleep(0.02)
-
-    def _busy(self) -> bool:
-        return any(member.worker is not None and member.worker.pending for member in self.members.values())
 
     async def _sleep(self, seconds: float) -> None:
         try:
@@ -214,20 +157,25 @@ class Engine:
         if not self._opened:
             # Before any member starts: what the state remembers tells whether an inventory is damaged.
             self.decisions = await asyncio.to_thread(self._record.load)
-        self._match_members(repo)
+        self.fleet.match(
+            repo,
+            repository_id=lambda: self.decisions.repository_id,
+            remembered=self._remembered,
+            claimed=self._opened and self.decisions.known,
+        )
         if not self._opened:
             await self._open(repo)
-        fleet = self._observe(repo)
+        fleet = self.fleet.snapshot(repo)
         interpreter = self._interpreter_of(repo)
         decisions = await self._decisions_for(repo)
         plan = await asyncio.to_thread(_build, repo, fleet, decisions, interpreter, self.options.now(), self._memo)
         self.plan = plan
-        self._index(plan)
-        self._watch(plan)
+        self.fleet.follow(plan)
         if before is not None and before is not repo:
             self._urgent |= _touched(before, repo)
         recorded = await self._record_decisions(plan, decisions)
-        handed = self._hand_over(plan)
+        handed = self.fleet.hand_over(plan, self._urgent)
+        self._urgent.clear()
         await self._record_results(plan)
         report = CycleReport(plan, handed, recorded, time.monotonic() - started)
         self._listener("cycle", report)
@@ -289,119 +237,22 @@ class Engine:
         self._listener("rejected", repo)
         return False
 
-    # -- observe ------------------------------------------------------------------------------------------------
-
-    def _match_members(self, repo: RepoSnapshot) -> None:
-        """One member for each declared cluster; a changed declaration is a new member."""
-        for name in list(self.members):
-            declared = repo.clusters.get(name)
-            if declared is None or declared.spec != self.members[name].cluster.spec:
-                self._tasks.pop(name).cancel()
-                del self.members[name]
-                for key in [key for key, copies in self._objects.items() if name in copies]:
-                    self._dirty.add((name, key))
-        upward = Upward(
-            self._assess, self._changed, self._facts_changed, self._finished, self.options.now, redact.text_of
-        )
-        for name, declared in repo.clusters.items():
-            if name in self.members:
-                self.members[name].cluster = declared
-                continue
-            member = self.members[name] = Member(
-                declared,
-                self._open_session,
-                upward,
-                federation=repo.settings.metadata.name,
-                repository_id=lambda: self.decisions.repository_id,
-                expected=functools.partial(self._remembered, name),
-                adopt=name in self.options.adopt,
-                timing=self.options.timing,
-                concurrency=self.options.concurrency,
-            )
-            self._tasks[name] = asyncio.create_task(member.run(), name=f"member-{name}")
-            if self._opened and self.decisions.known:
-                member.claim()
-
     def _remembered(self, cluster: ClusterName) -> int:
         """How many objects the state says are in a cluster."""
         return sum(1 for one in self.decisions.bindings.values() if any(s.cluster == cluster for s in one.shares))
-
-    def _observe(self, repo: RepoSnapshot) -> FleetSnapshot:
-        for cluster, key in self._dirty:
-            member = self.members.get(cluster)
-            live = member.get(key) if member is not None else None
-            copies = dict(self._objects.get(key, {}))
-            if live is not None:
-                copies[cluster] = live
-            else:
-                copies.pop(cluster, None)
-            if copies:
-                self._objects[key] = copies
-            else:
-                self._objects.pop(key, None)
-        self._dirty.clear()
-        clusters: dict[ClusterName, ClusterLive] = {name: member.live() for name, member in self.members.items()}
-        return FleetSnapshot(
-            FactsRef("live", taken_at=self.options.now()),
-            {name: self.members[name].facts for name in repo.clusters if name in self.members},
-            LiveState(clusters, self._objects),
-        )
-
-    def _assess(self, cluster: ClusterName, key: ObjectKey, body: Body) -> Assessment:
-        """Called for every object seen: is it what we rendered, is it healthy, is its body worth keeping?"""
-        health, message = readiness.readiness(body)
-        wanted = self._classes.get((key, cluster))
-        protected = compare.annotation(body, compare.PRUNE_ANNOTATION) == "disabled"
-        if wanted is None:
-            return Assessment(None, health, message, keep_body=self.plan is None, protected=protected)
-        same = not compare.compare_bodies(wanted.body, body)
-        return Assessment(wanted.digest if same else None, health, message, keep_body=not same, protected=protected)
-
-    def _index(self, plan: Plan) -> None:
-        """Which render class an observed object is to be compared with; only what changed is touched."""
-        changed: list[ObjectKey] = []
-        for key, classes in plan.rendered.items():
-            known = self._classes_of.get(key)
-            if known is classes:
-                continue
-            changed.append(key)
-            for rendered in known or ():
-                for cluster in rendered.clusters:
-                    self._classes.pop((key, cluster), None)
-            for rendered in classes:
-                for cluster in rendered.clusters:
-                    self._classes[key, cluster] = rendered
-            self._classes_of[key] = classes
-        for key in self._classes_of.keys() - plan.rendered.keys():
-            for rendered in self._classes_of.pop(key):
-                for cluster in rendered.clusters:
-                    self._classes.pop((key, cluster), None)
-        for member in self.members.values():
-            if member.observer is not None:
-                member.observer.reassess(changed)
-
-    def _watch(self, plan: Plan) -> None:
-        kinds = frozenset(Kind(key.group, key.kind) for key, classes in plan.rendered.items() if classes)
-        for member in self.members.values():
-            listed = frozenset(Kind(key.group, key.kind) for key in member.entries())
-            member.want(kinds | listed)
 
     # -- decide and record --------------------------------------------------------------------------------------
 
     async def _open(self, repo: RepoSnapshot) -> None:
         """Once the state was read: rebuild it from the clusters if it is lost, and claim their inventories."""
         decisions = self.decisions
-        looks = [asyncio.create_task(member.looked.wait()) for member in self.members.values()]
-        if looks:
-            await asyncio.wait(looks, timeout=_FIRST_LOOK)
-            for look in looks:
-                look.cancel()
+        await self.fleet.looked(_FIRST_LOOK)
         if not decisions.known:
             inventories = {
                 name: (member.inventory.snapshot.repository_id, member.entries())
                 if member.inventory is not None and member.inventory.readable
                 else None
-                for name, member in self.members.items()
+                for name, member in self.fleet.members.items()
             }
             versions = {key: manifest.api_version for key, manifest in repo.manifests.items()}
             decisions = self._record.rebuild(inventories, versions)
@@ -409,8 +260,7 @@ class Engine:
         self._approvals = list(decisions.approvals)
         if decisions.known:
             self._opened = True
-            for member in self.members.values():
-                member.claim()
+            self.fleet.claim()
 
     async def _decisions_for(self, repo: RepoSnapshot) -> Decisions:
         applied = self.decisions.applied_commit
@@ -443,44 +293,20 @@ class Engine:
         )
         return True
 
-    def _hand_over(self, plan: Plan) -> int:
-        """Give every cluster its list. A key that is in no list any more is dropped there."""
-        lists: dict[ClusterName, list[Change]] = {name: [] for name in self.members}
-        acts = 0
-        orphans: dict[ClusterName, list[InventoryEntry]] = {}
-        for change in plan.changes or ():
-            if change.cluster not in lists:
-                continue
-            if change.action in (Action.CREATE, Action.UPDATE, Action.DELETE):
-                lists[change.cluster].append(change)
-                acts += 1
-            elif change.action is Action.KEEP and change.reason.startswith("orphaned") and change.live is not None:
-                entry = change.live.entry
-                if entry is not None and not entry.orphaned:
-                    orphans.setdefault(change.cluster, []).append(replace(entry, orphaned=True))
-        for name, member in self.members.items():
-            if member.worker is None or not member.ready.is_set():
-                continue
-            wanted = {change.key for change in lists[name]}
-            forget = [
-                key
-                for key in member.entries()
-                if key not in wanted and (key, name) not in self._classes and member.absent(key)
-            ]
-            member.worker.submit(lists[name], self._urgent, orphans.get(name, ()), forget)
-        self._urgent.clear()
-        return acts
-
     async def _record_results(self, plan: Plan) -> None:
         """When every reachable cluster holds the commit, that is worth remembering."""
-        if not self.decisions.known or self.repo is None or not self.quiet():
+        if not self.decisions.known or self.repo is None or not self.fleet.quiet():
             return
         results = dict(self._record.state.results)
-        for name, member in self.members.items():
-            if member.ready.is_set() and not self.failures(name):
+        for name, member in self.fleet.members.items():
+            if member.ready.is_set() and not self.fleet.failures(name):
                 results[name] = {"commit": str(plan.commit), "outcome": "applied"}
             elif member.ready.is_set():
-                results[name] = {"commit": str(plan.commit), "outcome": "failed", "failures": len(self.failures(name))}
+                results[name] = {
+                    "commit": str(plan.commit),
+                    "outcome": "failed",
+                    "failures": len(self.fleet.failures(name)),
+                }
             else:
                 known = results.get(name, {})
                 results[name] = {**known, "outcome": "unreachable"}
@@ -507,23 +333,6 @@ class Engine:
 
     # -- questions ----------------------------------------------------------------------------------------------
 
-    def quiet(self) -> bool:
-        """Every cluster that can be reached has nothing left to do but what keeps failing."""
-        for member in self.members.values():
-            if not member.ready.is_set() or member.worker is None:
-                continue
-            worker = member.worker
-            if worker.idle:
-                continue
-            failing = {key for (cluster, key) in self.results if cluster == member.name} & set(worker.waiting())
-            if (
-                worker.flying
-                or len(failing) < worker.pending
-                or any(self.results[member.name, key].outcome != "failed" for key in failing)
-            ):
-                return False
-        return self.plan is not None and not self._dirty
-
     def settled(self) -> bool:
         """The newest commit was planned, handed over and recorded, wherever that is possible now."""
         return (
@@ -533,45 +342,14 @@ class Engine:
             and self.decisions.known
             and not self._turning
             and not self._wake.is_set()
-            and not any(member.starting for member in self.members.values())
-            and self.quiet()
+            and not self.fleet.starting()
+            and self.fleet.quiet()
         )
-
-    async def pause(self, seconds: float) -> None:
-        await asyncio.sleep(seconds)
-
-    def failures(self, cluster: ClusterName) -> list[ApplyResult]:
-        """Changes of the present plan that did not work out there."""
-        member = self.members.get(cluster)
-        waiting = set(member.worker.waiting()) if member is not None and member.worker is not None else set()
-        return [
-            result
-            for (name, key), result in self.results.items()
-            if name == cluster and result.outcome == "failed" and key in waiting
-        ]
-
-    def unhealthy(self) -> list[LiveObject]:
-        """Objects that should be there and are not healthy (yet)."""
-        found = []
-        for key, cluster in self._classes:
-            live = self._objects.get(key, {}).get(cluster)
-            if live is not None and live.health is not Health.CURRENT:
-                found.append(live)
-        return found
 
     def _interpreter_of(self, repo: RepoSnapshot) -> Interpreter:
         if self._interpreters is None or self._interpreters[0] != repo.interpreters:
             self._interpreters = (repo.interpreters, self._interpreter(repo))
         return self._interpreters[1]
-
-    async def close(self) -> None:
-        """Stop every member; what is under way is finished first."""
-        tasks = list(self._tasks.values())
-        for task in tasks:
-            task.cancel()
-        if tasks:
-            await asyncio.wait(tasks, timeout=15)
-        self._tasks.clear()
 
 
 def _build(
@@ -597,7 +375,7 @@ def _build(
 
 
 def _touched(before: RepoSnapshot, after: RepoSnapshot) -> set[ObjectKey]:
-    """Templates that this push changed: a person waits for them. Policies touch everything, which is nothing special."""
+    """Templates that this push changed: a person waits for them."""
     return {key for key, manifest in after.manifests.items() if before.manifests.get(key) is not manifest} | (
         before.manifests.keys() - after.manifests.keys()
     )

@@ -30,6 +30,7 @@ from gitfed.edges import state as state_edge
 from gitfed.errors import InputError, RevisionNotFound, SourceError
 from gitfed.interpret.native import Native
 from gitfed.interpret.registry import Interpreter
+from gitfed.model import capacity
 from gitfed.model.base import Body, ClusterName, Commit, ObjectKey
 from gitfed.model.decisions import Decision, Decisions, Share
 from gitfed.model.fleet import ClusterFacts, FactsRef, FleetSnapshot, LiveState
@@ -254,15 +255,18 @@ def assumed(repo: RepoSnapshot) -> FleetSnapshot:
 
 def fleet_of_file(path: Path, repo: RepoSnapshot) -> FleetSnapshot:
     """`Cluster` documents with status. A declared cluster takes its spec from the repository and its status from here;
-    a cluster that only the file has is declared by it; one that only the repository has is assumed Ready.
+    a cluster that only the file has is declared by it; one that only the repository has is assumed Ready. `Node` and
+    `Pod` documents that name their cluster are counted together for estimates by node.
 
     Raises InputError.
     """
     content = _content(path)
     found: dict[ClusterName, ClusterFacts] = {}
+    members: dict[ClusterName, tuple[str, capacity.Tally]] = {}
     for place, document in _documents(path, content):
         if isinstance(document, Mapping) and document.get("kind") in ("Node", "Pod"):
-            _check_member(place, document)
+            _, tally = members.setdefault(_cluster_of(place, document), (place, capacity.Tally()))
+            _count(place, document, tally)
             continue
         if not facts.is_cluster(document):
             raise InputError(
@@ -274,6 +278,12 @@ def fleet_of_file(path: Path, repo: RepoSnapshot) -> FleetSnapshot:
         if one.name in found:
             raise InputError(f"{place}: a second Cluster {one.name}")
         found[one.name] = one
+    for name, (place, tally) in members.items():
+        if name not in found and name not in repo.clusters:
+            raise InputError(f"{place}: cluster {name} is neither in this file nor in the repository")
+        known = found.get(name) or ClusterFacts(name, assumed=True)
+        summary = known.resource_summary or tally.summary()
+        found[name] = replace(known, nodes=tally.nodes(), resource_summary=summary)
     ref = FactsRef(f"file {path.name}", digest=hashlib.sha256(content).hexdigest())
     return FleetSnapshot(ref, _completed(found, repo))
 
@@ -329,14 +339,31 @@ def _check_cluster(place: str, document: Body) -> None:
                     raise InputError(f"{place}: status.{member}[{index}].resources of Cluster {name} holds no objects")
 
 
-def _check_member(place: str, document: Body) -> None:
-    _check_shape(place, document, {"metadata": dict})
-    annotations = (document.get("metadata") or {}).get("annotations") or {}
-    if not isinstance(annotations, Mapping) or not annotations.get(facts.CLUSTER_ANNOTATION):
+def _cluster_of(place: str, document: Body) -> ClusterName:
+    """The cluster that a Node or Pod is in."""
+    _check_shape(place, document, {"metadata": dict, "spec": dict, "status": dict})
+    metadata = document.get("metadata") or {}
+    _check_shape(place, metadata, {"annotations": dict, "labels": dict}, "metadata.")
+    name = (metadata.get("annotations") or {}).get(facts.CLUSTER_ANNOTATION)
+    if not isinstance(name, str) or not name:
         raise InputError(
             f"{place}: {_called(document)} does not say which cluster it is in",
             hint=f"annotation {facts.CLUSTER_ANNOTATION}",
         )
+    return name
+
+
+def _count(place: str, document: Body, tally: capacity.Tally) -> None:
+    metadata = document.get("metadata") or {}
+    try:
+        if document["kind"] == "Node":
+            tally.put_node(capacity.node_of(document))
+        else:
+            identity = metadata.get("uid") or f"{metadata.get('namespace')}/{metadata.get('name')}"
+            tally.put_pod(str(identity), capacity.pod_of(document))
+    except (AttributeError, TypeError, ValueError) as error:
+        # Counting trusts what an API server stored; a file may hold anything.
+        raise InputError(f"{place}: {_called(document)} has not the shape of one") from error
 
 
 def _check_shape(place: str, value: Body, shapes: Mapping[str, type], prefix: str = "") -> None:

@@ -29,7 +29,15 @@ async def look(
 ) -> FleetSnapshot:
     """Facts and objects of every declared cluster. One that cannot be read is in the result, marked so."""
     kinds = frozenset(Kind(key.group, key.kind) for key in repo.manifests) | {Kind("", "Namespace")}
-    upward = Upward(_assess, lambda *_: None, lambda *_: None, lambda *_: None, now, redact.text_of)
+    upward = Upward(
+        assess=_assess,
+        changed=lambda *_: None,
+        relisted=lambda *_: None,
+        facts_changed=lambda *_: None,
+        finished=lambda *_: None,
+        now=now,
+        redact=redact.text_of,
+    )
     members = [
         Member(cluster, open_session, upward, federation=repo.settings.metadata.name, repository_id=str)
         for cluster in repo.clusters.values()

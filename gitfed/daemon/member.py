@@ -51,6 +51,8 @@ class Upward:
 
     assess: Callable[[ClusterName, ObjectKey, Body], Assessment]
     changed: Callable[[ClusterName, ObjectKey], None]
+    relisted: Callable[[ClusterName], None]
+    """Everything in the cluster was read anew."""
     facts_changed: Callable[[ClusterName], None]
     finished: Callable[[Change, ApplyResult], None]
     now: Callable[[], datetime]
@@ -73,7 +75,7 @@ class Member:
         timing: Timing = Timing(),
         concurrency: int = 16,
     ) -> None:
-        """`expected`: entries that the state remembers for this cluster; with far fewer left, the inventory is damaged."""
+        """`expected`: entries that the state remembers of this cluster; far fewer mean a damaged inventory."""
         self.name: ClusterName = cluster.metadata.name
         self.cluster = cluster
         self.facts = ClusterFacts(self.name, reach=Reach.UNKNOWN, apis=None)
@@ -100,6 +102,7 @@ class Member:
         self._claim = asyncio.Event()
         self._term: int | None = None
         self._served = False
+        self._kinds: tuple[object, frozenset[Kind]] = (None, frozenset())
 
     @property
     def starting(self) -> bool:
@@ -159,9 +162,17 @@ class Member:
         return [key for key, live in self.objects().items() if compare.is_foreign(live)]
 
     def want(self, kinds: frozenset[Kind]) -> None:
+        """Follow these kinds, and those of everything that the inventory lists."""
         self._wanted = kinds
         if self.observer is not None:
-            self.observer.want(kinds)
+            self.observer.want(kinds | self._listed())
+
+    def _listed(self) -> frozenset[Kind]:
+        """Kinds of the inventory. Its entries are replaced as a whole: nothing is walked while they are the same."""
+        entries = self.entries()
+        if self._kinds[0] is not entries:
+            self._kinds = (entries, frozenset(Kind(key.group, key.kind) for key in entries))
+        return self._kinds[1]
 
     def claim(self) -> None:
         """The repository id is known: write it into the inventory, with a higher term, and begin to write."""
@@ -225,14 +236,14 @@ class Member:
         observer = self.observer = Observer(
             session, discovery, inventory, assess=self._upward.assess, changed=self._upward.changed
         )
-        observer.want(self._wanted | {Kind(key.group, key.kind) for key in inventory.entries})
+        observer.want(self._wanted | self._listed())
         async with asyncio.TaskGroup() as group:
             group.create_task(observer.run())
             async with asyncio.timeout(_SETTLE):
                 await observer.settled()
             self._error = ""
             self.looked.set()
-            self._upward.facts_changed(self.name)
+            self._upward.relisted(self.name)
             await self._claim.wait()
             await self._lead(inventory)
             target = apply.Target(

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from gitfed.daemon.cycle import Engine
-from gitfed.daemon.cycle import Options as EngineOptions
+from gitfed.daemon.fleet import Options as EngineOptions
 from gitfed.daemon.look import look
 from gitfed.daemon.member import Timing
 from gitfed.daemon.reader import Reader
@@ -147,12 +147,13 @@ async def apply_once(
                 plan,
                 tuple(
                     f"{result.cluster}: {result.key}: {result.message}"
-                    for name in engine.members
-                    for result in engine.failures(name)
+                    for name in engine.fleet.members
+                    for result in engine.fleet.failures(name)
                 ),
-                tuple(sorted(name for name, member in engine.members.items() if not member.ready.is_set())),
+                tuple(sorted(name for name, member in engine.fleet.members.items() if not member.ready.is_set())),
                 tuple(
-                    f"{live.cluster}: {live.key}: {live.health_message or live.health}" for live in engine.unhealthy()
+                    f"{live.cluster}: {live.key}: {live.health_message or live.health}"
+                    for live in engine.fleet.unhealthy()
                 ),
                 settled,
             )
@@ -176,9 +177,9 @@ async def _settle(
         if plan is not None and held and confirm == plan.digest and not confirmed:
             confirmed = True
             engine.approve(Approval(confirm, plan.commit, held, by or "command line", now()))
-        elif plan is not None and engine.settled() and (not wait or not engine.unhealthy()):
+        elif plan is not None and engine.settled() and (not wait or not engine.fleet.unhealthy()):
             return True
-        await engine.pause(0.1)
+        await asyncio.sleep(0.1)
     return False
 
 

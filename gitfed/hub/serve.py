@@ -84,5 +84,5 @@ def _liveness(engine: Engine, began: float) -> str:
 def _readiness(engine: Engine) -> str:
     if engine.plan is None:
         return engine.source_error or "no commit was planned yet"
-    waiting = sorted(name for name, member in engine.members.items() if not member.looked.is_set())
+    waiting = sorted(name for name, member in engine.fleet.members.items() if not member.looked.is_set())
     return f"clusters not looked at yet: {', '.join(waiting)}" if waiting else ""

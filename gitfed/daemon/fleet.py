@@ -1,0 +1,315 @@
+"""All clusters together, as the cycle sees them: members, what they hold, and what they still have to do.
+
+The observed objects are kept by key and then by cluster, and an inner mapping is replaced when one of its objects
+changes: a build tells by `is` what it has to look at again (`model.fleet.LiveState`). Everything here runs in the event
+loop; a build in its thread reads a snapshot that nobody changes meanwhile, because only `snapshot` does.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import logging
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from typing import Any
+
+from gitfed.change import compare, redact
+from gitfed.daemon.member import Member, Timing, Upward
+from gitfed.edges.kube.observe import Assessment
+from gitfed.edges.kube.session import Session
+from gitfed.interpret import readiness
+from gitfed.model.base import Body, ClusterName, Kind, ObjectKey
+from gitfed.model.declared.cluster import Cluster
+from gitfed.model.fleet import ApplyResult, FactsRef, FleetSnapshot, Health, InventoryEntry, LiveObject, LiveState
+from gitfed.model.plan import Action, Change, Plan, RenderedManifest
+from gitfed.model.repo import RepoSnapshot
+
+log = logging.getLogger("gitfed.fleet")
+
+_SAID = {
+    "created": "object created",
+    "configured": "object configured",
+    "deleted": "object deleted",
+    "skipped": "object skipped",
+}
+_CONNECTS = ("gitfed.io/context", "gitfed.io/in-cluster")
+
+
+@dataclass(slots=True)
+class Options:
+    timing: Timing = field(default_factory=Timing)
+    concurrency: int = 16
+    adopt: frozenset[ClusterName] = frozenset()
+    """Clusters whose inventory becomes ours, whatever it says: a person asked for it."""
+    now: Callable[[], datetime] = lambda: datetime.now(UTC)
+
+
+class Fleet:
+    """`wake` is called when anything happened that a new plan should know."""
+
+    def __init__(
+        self,
+        open_session: Callable[[Cluster], Session],
+        options: Options,
+        wake: Callable[[], None],
+        listener: Callable[[str, Any], None],
+    ) -> None:
+        self.members: dict[ClusterName, Member] = {}
+        self.results: dict[tuple[ClusterName, ObjectKey], ApplyResult] = {}
+        """The last result of each object."""
+        self._open_session = open_session
+        self._options = options
+        self._wake = wake
+        self._listener = listener
+        self._tasks: dict[ClusterName, asyncio.Task[None]] = {}
+        self._dirty: set[tuple[ClusterName, ObjectKey]] = set()
+        self._objects: dict[ObjectKey, dict[ClusterName, LiveObject]] = {}
+        self._vacant: dict[ClusterName, set[ObjectKey]] = {}
+        """Inventory entries that stand for nothing of ours, by cluster."""
+        self._classes: dict[tuple[ObjectKey, ClusterName], RenderedManifest] = {}
+        self._classes_of: dict[ObjectKey, tuple[RenderedManifest, ...]] = {}
+        self._planned = False
+
+    # -- members ------------------------------------------------------------------------------------------------
+
+    def match(
+        self,
+        repo: RepoSnapshot,
+        *,
+        repository_id: Callable[[], str],
+        remembered: Callable[[ClusterName], int],
+        claimed: bool,
+    ) -> None:
+        """One member for each declared cluster; one that is reached in another way now is a new member."""
+        for name in list(self.members):
+            declared = repo.clusters.get(name)
+            if declared is None or _connection(declared) != _connection(self.members[name].cluster):
+                self._tasks.pop(name).cancel()
+                del self.members[name]
+                self._vacant.pop(name, None)
+                self._look_again(name, ())
+        upward = Upward(
+            assess=self._assess,
+            changed=self._changed,
+            relisted=self._relisted,
+            facts_changed=lambda name: self._wake(),
+            finished=self._finished,
+            now=self._options.now,
+            redact=redact.text_of,
+        )
+        for name, declared in repo.clusters.items():
+            if name in self.members:
+                self.members[name].cluster = declared
+                continue
+            member = self.members[name] = Member(
+                declared,
+                self._open_session,
+                upward,
+                federation=repo.settings.metadata.name,
+                repository_id=repository_id,
+                expected=functools.partial(remembered, name),
+                adopt=name in self._options.adopt,
+                timing=self._options.timing,
+                concurrency=self._options.concurrency,
+            )
+            self._tasks[name] = asyncio.create_task(member.run(), name=f"member-{name}")
+            if claimed:
+                member.claim()
+
+    def claim(self) -> None:
+        for member in self.members.values():
+            member.claim()
+
+    async def looked(self, seconds: float) -> None:
+        """Wait until every member had its first look, well or badly."""
+        looks = [asyncio.create_task(member.looked.wait()) for member in self.members.values()]
+        if looks:
+            await asyncio.wait(looks, timeout=seconds)
+            for look in looks:
+                look.cancel()
+
+    async def close(self) -> None:
+        """Stop every member; what is under way is finished first."""
+        tasks = list(self._tasks.values())
+        for task in tasks:
+            task.cancel()
+        if tasks:
+            await asyncio.wait(tasks, timeout=15)
+        self._tasks.clear()
+
+    # -- what is there ------------------------------------------------------------------------------------------
+
+    def snapshot(self, repo: RepoSnapshot) -> FleetSnapshot:
+        """Facts and objects as known now."""
+        for cluster, key in self._dirty:
+            member = self.members.get(cluster)
+            live = member.get(key) if member is not None else None
+            copies = dict(self._objects.get(key, {}))
+            vacant = self._vacant.setdefault(cluster, set())
+            if live is None:
+                copies.pop(cluster, None)
+                vacant.discard(key)
+            else:
+                copies[cluster] = live
+                if live.entry is not None and (not live.uid or compare.is_foreign(live)):
+                    vacant.add(key)
+                else:
+                    vacant.discard(key)
+            if copies:
+                self._objects[key] = copies
+            else:
+                self._objects.pop(key, None)
+        self._dirty.clear()
+        return FleetSnapshot(
+            FactsRef("live", taken_at=self._options.now()),
+            {name: self.members[name].facts for name in repo.clusters if name in self.members},
+            LiveState({name: member.live() for name, member in self.members.items()}, self._objects),
+        )
+
+    def _changed(self, cluster: ClusterName, key: ObjectKey) -> None:
+        self._dirty.add((cluster, key))
+        self._wake()
+        member = self.members.get(cluster)
+        if member is not None and member.worker is not None:
+            member.worker.nudge()
+
+    def _relisted(self, cluster: ClusterName) -> None:
+        """The cluster was read anew: what is not in it any more has to be noticed too."""
+        member = self.members.get(cluster)
+        if member is not None:
+            self._look_again(cluster, member.objects())
+        self._wake()
+
+    def _look_again(self, cluster: ClusterName, present: Collection[ObjectKey]) -> None:
+        known = [key for key, copies in self._objects.items() if cluster in copies]
+        self._dirty.update((cluster, key) for key in {*known, *present})
+
+    def _assess(self, cluster: ClusterName, key: ObjectKey, body: Body) -> Assessment:
+        """Called for every object seen: is it what we rendered, is it healthy, is its body worth keeping?"""
+        health, message = readiness.readiness(body)
+        wanted = self._classes.get((key, cluster))
+        protected = compare.annotation(body, compare.PRUNE_ANNOTATION) == "disabled"
+        if wanted is None:
+            return Assessment(None, health, message, keep_body=not self._planned, protected=protected)
+        same = not compare.compare_bodies(wanted.body, body)
+        return Assessment(wanted.digest if same else None, health, message, keep_body=not same, protected=protected)
+
+    # -- what is to be done -------------------------------------------------------------------------------------
+
+    def follow(self, plan: Plan) -> None:
+        """Compare what is seen with this plan from now on, and watch its kinds."""
+        changed: list[ObjectKey] = []
+        for key, classes in plan.rendered.items():
+            known = self._classes_of.get(key)
+            if known is classes:
+                continue
+            changed.append(key)
+            self._forget_classes(key)
+            for rendered in classes:
+                for cluster in rendered.clusters:
+                    self._classes[key, cluster] = rendered
+            self._classes_of[key] = classes
+        for key in self._classes_of.keys() - plan.rendered.keys():
+            self._forget_classes(key)
+            del self._classes_of[key]
+        self._planned = True
+        kinds = frozenset(Kind(key.group, key.kind) for key, classes in plan.rendered.items() if classes)
+        for member in self.members.values():
+            if member.observer is not None:
+                member.observer.reassess(changed)
+            member.want(kinds)
+
+    def _forget_classes(self, key: ObjectKey) -> None:
+        for rendered in self._classes_of.get(key, ()):
+            for cluster in rendered.clusters:
+                self._classes.pop((key, cluster), None)
+
+    def hand_over(self, plan: Plan, urgent: Collection[ObjectKey]) -> int:
+        """Give every cluster its list, and say how long all lists are. What is in no list any more is dropped there."""
+        lists: dict[ClusterName, list[Change]] = {name: [] for name in self.members}
+        orphans: dict[ClusterName, list[InventoryEntry]] = {}
+        acts = 0
+        for change in plan.changes or ():
+            if change.cluster not in lists:
+                continue
+            if change.action in (Action.CREATE, Action.UPDATE, Action.DELETE):
+                lists[change.cluster].append(change)
+                acts += 1
+            elif change.action is Action.KEEP and change.reason.startswith("orphaned") and change.live is not None:
+                entry = change.live.entry
+                if entry is not None and not entry.orphaned:
+                    orphans.setdefault(change.cluster, []).append(replace(entry, orphaned=True))
+        for name, member in self.members.items():
+            if member.worker is None or not member.ready.is_set():
+                continue
+            wanted = {change.key for change in lists[name]}
+            forget = [
+                key
+                for key in self._vacant.get(name, ())
+                if key not in wanted and (key, name) not in self._classes and member.absent(key)
+            ]
+            member.worker.submit(lists[name], urgent, orphans.get(name, ()), forget)
+        return acts
+
+    def _finished(self, change: Change, result: ApplyResult) -> None:
+        before = self.results.get((result.cluster, result.key))
+        self.results[result.cluster, result.key] = result
+        keys = {"cluster": result.cluster, "object": str(result.key), "took": round(result.took, 3)}
+        if result.outcome == "failed":
+            if before is None or before.message != result.message:
+                log.warning("change failed", extra={**keys, "error": result.message})
+        elif result.outcome in _SAID:
+            log.info(_SAID[result.outcome], extra=keys)
+        self._listener("result", (change, result))
+        self._wake()
+
+    # -- questions ----------------------------------------------------------------------------------------------
+
+    def busy(self) -> bool:
+        """Whether any cluster has something to do."""
+        return any(member.worker is not None and member.worker.pending for member in self.members.values())
+
+    def starting(self) -> bool:
+        return any(member.starting for member in self.members.values())
+
+    def quiet(self) -> bool:
+        """Every cluster that can be reached has nothing left to do but what keeps failing."""
+        for member in self.members.values():
+            worker = member.worker
+            if worker is None or not member.ready.is_set() or worker.idle:
+                continue
+            waiting = set(worker.waiting())
+            if worker.flying or any(self._last(member.name, key) != "failed" for key in waiting):
+                return False
+        return not self._dirty
+
+    def failures(self, cluster: ClusterName) -> list[ApplyResult]:
+        """Changes of the present plan that did not work out there."""
+        member = self.members.get(cluster)
+        waiting = member.worker.waiting() if member is not None and member.worker is not None else ()
+        return [self.results[cluster, key] for key in waiting if self._last(cluster, key) == "failed"]
+
+    def unhealthy(self) -> list[LiveObject]:
+        """Objects that should be there and are not healthy (yet)."""
+        copies = (self._objects.get(key, {}).get(cluster) for key, cluster in self._classes)
+        return [live for live in copies if live is not None and live.health is not Health.CURRENT]
+
+    def _last(self, cluster: ClusterName, key: ObjectKey) -> str:
+        result = self.results.get((cluster, key))
+        return result.outcome if result is not None else ""
+
+
+def _connection(cluster: Cluster) -> object:
+    """What decides how a cluster is reached; another region or taint is no reason to connect anew."""
+    spec = cluster.spec
+    annotations = cluster.metadata.annotations or {}
+    return (
+        spec.api_endpoint,
+        spec.secret_ref,
+        spec.insecure_skip_tls_verification,
+        spec.proxy_url,
+        spec.proxy_header,
+        [annotations.get(name) for name in _CONNECTS],
+    )
