@@ -26,6 +26,7 @@ Body = dict[str, Any]
 MEDIA: Final = ("application/json", "application/yaml", "application/vnd.kubernetes.protobuf")
 STREAMS: Final = ("application/json;stream=watch", "application/vnd.kubernetes.protobuf;stream=watch")
 META: Final = "meta.k8s.io"
+_GENERATION: Final = "deprecated.daemonset.template.generation"
 _TIME: Final = re.compile(r"(: |- )(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z)$", re.MULTILINE)
 _SHAPES: Final = ("Table", "PartialObjectMetadata", "PartialObjectMetadataList")
 _PLAIN_COLUMNS: Final = (Column("Name", "string", "name"), Column("Created At", "date"))
@@ -144,7 +145,13 @@ def _nameless(record: Record, kind: Kind) -> bytes:
 
 
 def partial(body: Body, version: str = "v1") -> Body:
-    return {"kind": "PartialObjectMetadata", "apiVersion": f"{META}/{version}", "metadata": body["metadata"]}
+    metadata = body["metadata"]
+    if body.get("kind") == "DaemonSet" and _GENERATION in (metadata.get("annotations") or {}):
+        # Written for old clients only, and only into the whole object.
+        kept = {key: value for key, value in metadata["annotations"].items() if key != _GENERATION}
+        metadata = {key: value for key, value in metadata.items() if key != "annotations"}
+        metadata |= {"annotations": kept} if kept else {}
+    return {"kind": "PartialObjectMetadata", "apiVersion": f"{META}/{version}", "metadata": metadata}
 
 
 def encoded_partial(record: Record, version: str) -> bytes:

@@ -36,7 +36,10 @@ class HttpServer:
 
     async def start(self, port: int = 0) -> int:
         """The port listened on; 0 chooses a free one."""
-        server = web.Server(self._handle, access_log=None, max_field_size=65536, max_line_size=65536)
+        # A watcher that goes away must not stay subscribed until something happens.
+        server = web.Server(
+            self._handle, handler_cancellation=True, access_log=None, max_field_size=65536, max_line_size=65536
+        )
         self._runner = web.ServerRunner(server, handle_signals=False, shutdown_timeout=0.1)
         await self._runner.setup()
         site = web.TCPSite(self._runner, "127.0.0.1", port, backlog=1024)
@@ -92,6 +95,7 @@ class HttpServer:
             # The client left, or the cluster stops: either way nobody listens.
             pass
         finally:
+            await response.stream.aclose()
             if task is not None:
                 self._streams.discard(task)
         return answer

@@ -7,7 +7,7 @@ authorised: who may not see a thing must not learn whether there is one.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 from urllib.parse import unquote
@@ -58,7 +58,7 @@ class Response:
     body: bytes = b""
     content_type: str = JSON
     headers: list[tuple[str, str]] = field(default_factory=list)
-    stream: AsyncIterator[bytes] | None = None
+    stream: AsyncGenerator[bytes, None] | None = None
 
 
 @dataclass(frozen=True, slots=True)

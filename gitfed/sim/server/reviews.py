@@ -39,6 +39,10 @@ def answer(call: Call, data: bytes, media_type: str, authenticator: Authenticato
     return Outcome({**body, "status": told}, None, True)
 
 
+def _sorted(value: Any) -> Any:
+    return {key: _sorted(value[key]) for key in sorted(value)} if isinstance(value, dict) else value
+
+
 _META_ORDER: Final = ("name", "generateName", "namespace", "labels", "annotations", "ownerReferences", "finalizers")
 
 
@@ -48,7 +52,10 @@ def _check_metadata(call: Call, body: Body) -> None:
     allowed = {"managedFields", "namespace"} if call.kind.namespaced else {"managedFields"}
     if call.kind.kind == "TokenReview" or not set(meta) - allowed:
         return
-    shown = {key: meta[key] for key in (*_META_ORDER, "managedFields") if key in meta}
+    shown = {key: meta[key] for key in _META_ORDER if key in meta}
+    # Sets of fields are printed sorted.
+    entries = [{**entry, "fieldsV1": _sorted(entry["fieldsV1"])} for entry in meta.get("managedFields") or ()]
+    shown |= {"managedFields": entries} if entries else {}
     text = "must be empty except for namespace" if call.kind.namespaced else "must be empty"
     raise status.invalid(call.kind.group, "", "", [status.invalid_value("metadata", shown, text)])
 

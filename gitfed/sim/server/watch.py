@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from typing import Any, Final
 
 import orjson
@@ -100,7 +100,7 @@ class Watch:
 
     # what is sent
 
-    async def stream(self) -> AsyncIterator[bytes]:
+    async def stream(self) -> AsyncGenerator[bytes, None]:
         """Lines of JSON, as many at once as are waiting. Ends with the timeout or when the store cuts it off."""
         subscription = self._subscription
         if subscription is None:
