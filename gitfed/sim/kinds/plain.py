@@ -11,6 +11,7 @@ from typing import Final
 
 from gitfed.sim.kind import GET_UPDATE, Body, Context, Kind, Subresource
 from gitfed.sim.kinds import fields, plain_rows, pod_defaults, preparation, table
+from gitfed.sim.kinds.fields import Errors
 
 _STATUS: Final = (Subresource(name="status"),)
 _EXTENSION: Final = ("api-extensions",)
@@ -206,6 +207,14 @@ def _create_api(body: Body, ctx: Context) -> Body:
     return preparation.new_status({**body, "spec": spec}, {"conditions": [here]})
 
 
+def _validate_api(body: Body) -> Errors:
+    spec, name = fields.obj(body, "spec"), table.name(body)
+    wanted = f"{fields.text(spec, 'version')}.{fields.text(spec, 'group')}"
+    if name == wanted:
+        return []
+    return fields.invalid("metadata.name", name, f'must be `spec.version+"."+spec.group`: "{wanted}"')
+
+
 _STORAGE: Final = "storage.k8s.io"
 _DEVICES: Final = "resource.k8s.io"
 _FLOW: Final = "flowcontrol.apiserver.k8s.io"
@@ -248,6 +257,7 @@ API_SERVICE: Final = Kind(
     subresources=_STATUS,
     reset_fields=_BOTH,
     prepare_create=_create_api,
+    validate=_validate_api,
     prepare_update=_update,
     prepare_status=preparation.only_status,
     columns=plain_rows.of("APIService")[0],

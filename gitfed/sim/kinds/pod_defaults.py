@@ -9,11 +9,19 @@ Kubernetes: SetDefaults_PodSpec, SetDefaults_Container, SetDefaults_Probe, SetDe
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
 from gitfed.sim.kinds import fields, resources
 from gitfed.sim.kinds.fields import Body
+
+_LABEL: Final = "[a-zA-Z0-9](?:[a-zA-Z0-9-]*[a-zA-Z0-9])?"
+_HOST: Final = rf"(?:{_LABEL}(?:\.{_LABEL})*|\[[a-fA-F0-9:]+\])(?::[0-9]+)?"
+_PART: Final = "[a-z0-9]+(?:(?:[._]|__|-+)[a-z0-9]+)*"
+_DIGEST: Final = "[A-Za-z][A-Za-z0-9]*(?:[-_+.][A-Za-z][A-Za-z0-9]*)*:[0-9a-fA-F]{32,}"
+# The grammar of names in registries.
+_IMAGE: Final = re.compile(rf"(?:{_HOST}/)?{_PART}(?:/{_PART})*(?::\w[\w.-]{{0,127}})?(?:@{_DIGEST})?", re.ASCII)
 
 _Default = Callable[[Body], Body]
 
@@ -138,7 +146,10 @@ def _host_ports(container: Body) -> Body:
 
 
 def _tag(image: str) -> str:
-    """The tag that decides how often an image is pulled; a digest is as good as a fixed tag."""
+    """The tag that decides how often an image is pulled; a digest is as good as a fixed tag, and so is a name that
+    nobody can read."""
+    if not _IMAGE.fullmatch(image):
+        return ""
     name, _, digest = image.partition("@")
     tag = name.rpartition("/")[2].partition(":")[2]
     return tag or ("" if digest else "latest")

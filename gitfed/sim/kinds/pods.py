@@ -244,6 +244,8 @@ def _grace(body: Body, requested: int | None) -> int:
 
 
 def _warnings(body: Body, old: Body | None) -> list[str]:
+    if old is not None:
+        return []  # Updates of Pods are work of machines.
     found = pod_warnings.pod(fields.obj(body, "spec"), "spec")
     complaints = formats.dns_label(table.name(body)) if old is None else []
     if complaints:

@@ -30,6 +30,18 @@ _DEFAULT_CLASS: Final = (
     "storageclass.beta.kubernetes.io/is-default-class",
 )
 _OLD_CLASS: Final = "volume.beta.kubernetes.io/storage-class"
+_OLD_NOTES: Final = {
+    _OLD_CLASS: 'deprecated since v1.8; use "storageClassName" attribute instead',
+    "volume.beta.kubernetes.io/mount-options": 'deprecated since v1.31; use "mountOptions" attribute instead',
+}
+_OLD_SOURCES: Final = {
+    "cephfs": "cephfs: deprecated in v1.28, non-functional in v1.31+",
+    "photonPersistentDisk": "photonPersistentDisk: deprecated in v1.11, non-functional in v1.16+",
+    "scaleIO": "scaleIO: deprecated in v1.16, non-functional in v1.22+",
+    "storageos": "storageOS: deprecated in v1.22, non-functional in v1.25+",
+    "glusterfs": "glusterfs: deprecated in v1.25, non-functional in v1.26+",
+    "rbd": "rbd: deprecated in v1.28, non-functional in v1.31+",
+}
 _FIXED: Final = (
     "spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims"
 )
@@ -186,6 +198,32 @@ def _validate_claim_update(new: Body, old: Body) -> Errors:
     return errors + fields.unchanged("volumeMode", after.get("volumeMode"), before.get("volumeMode"))
 
 
+def _note_warnings(body: Body, *keys: str) -> list[str]:
+    notes = fields.obj(body, "metadata", "annotations")
+    return [f"metadata.annotations[{key}]: {_OLD_NOTES[key]}" for key in keys if key in notes]
+
+
+def _claim_warnings(body: Body, old: Body | None) -> list[str]:
+    found = _note_warnings(body, _OLD_CLASS)
+    for side in ("requests", "limits"):
+        amount = fields.obj(body, "spec", "resources", side).get("storage")
+        if amount is not None and resources.value(amount).denominator != 1:
+            text = f'fractional byte value "{amount}" is invalid, must be an integer'
+            found.append(f"spec.resources.{side}[storage]: {text}")
+    return found
+
+
+def _volume_warnings(body: Body, old: Body | None) -> list[str]:
+    spec = fields.obj(body, "spec")
+    found = _note_warnings(body, *_OLD_NOTES)
+    if spec.get("persistentVolumeReclaimPolicy") == "Recycle":
+        found.append(
+            "spec.persistentVolumeReclaimPolicy: The Recycle reclaim policy is deprecated. Instead, the recommended"
+            " approach is to use dynamic provisioning."
+        )
+    return found + [f"spec.{text}" for key, text in _OLD_SOURCES.items() if spec.get(key) is not None]
+
+
 def _claim_row(body: Body, now: datetime) -> list[Any]:
     spec, found = fields.obj(body, "spec"), fields.obj(body, "status")
     deleted = fields.obj(body, "metadata").get("deletionTimestamp")
@@ -220,6 +258,7 @@ CLAIM: Final = Kind(
     validate=_validate_claim,
     validate_update=_validate_claim_update,
     allocate=_may_grow,
+    warnings=_claim_warnings,
     delete_returns_object=True,
     columns=table.columns(
         "Name",
@@ -360,6 +399,7 @@ VOLUME: Final = Kind(
     prepare_update=lambda new, old, ctx: preparation.old_status(new, old),
     prepare_status=preparation.only_status,
     validate=_validate_volume,
+    warnings=_volume_warnings,
     validate_update=_validate_volume_update,
     delete_returns_object=True,
     columns=table.columns(

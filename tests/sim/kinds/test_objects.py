@@ -368,3 +368,21 @@ def test_a_row_of_a_plain_kind(name: str, parts: Body, shown: list[Any]) -> None
 def test_an_api_of_the_servers_own_is_there_at_once() -> None:
     (condition,) = created(body("APIService", spec={"group": "g", "version": "v1"}))["status"]["conditions"]
     assert (condition["type"], condition["status"], condition["reason"]) == ("Available", "True", "Local")
+
+
+def test_an_api_is_named_after_what_it_serves() -> None:
+    assert refused(body("APIService", spec={"group": "g", "version": "v1"})) == [
+        'metadata.name: Invalid value: "a": must be `spec.version+"."+spec.group`: "v1.g"'
+    ]
+
+
+def test_old_ways_to_store_things_are_warned_of() -> None:
+    old = {"annotations": {"volume.beta.kubernetes.io/storage-class": "s"}}
+    assert made.kind("PersistentVolumeClaim").warnings(body("PersistentVolumeClaim", metadata=old), None) == [
+        'metadata.annotations[volume.beta.kubernetes.io/storage-class]: deprecated since v1.8; use "storageClassName"'
+        " attribute instead"
+    ]
+    volume = body("PersistentVolume", spec={"storageos": {}, "persistentVolumeReclaimPolicy": "Delete"})
+    assert made.kind("PersistentVolume").warnings(volume, None) == [
+        "spec.storageOS: deprecated in v1.22, non-functional in v1.25+"
+    ]

@@ -48,6 +48,8 @@ def test_a_bare_pod_gets_everything_a_server_adds() -> None:
         ("nginx:1", "IfNotPresent"),
         ("host:5000/nginx", "Always"),
         ("nginx@sha256:" + "0" * 64, "IfNotPresent"),
+        ("<your image>", "IfNotPresent"),
+        ("Nginx", "IfNotPresent"),
     ],
 )
 def test_images_that_may_move_are_always_pulled(image: str, policy: str) -> None:
