@@ -49,6 +49,7 @@ def replace(call: Call, data: bytes, media_type: str) -> Outcome:
     if record is None:
         if not call.kind.allow_create_on_update or call.subresource:
             raise missing(call)
+        check_uid(call, body, None)
         return finish_create(call, owned(call, None, without(body, "resourceVersion")))
     check_uid(call, body, record)
     live = forms.view(record, call.kind)
@@ -62,8 +63,7 @@ def finish_create(call: Call, body: Body) -> Outcome:
     kind, world, ctx = call.kind, call.world, call.context()
     body = admission.mutate_create(call, body, ctx)
     rbac.check_grants(call, body)
-    body = _without_system_fields(body)
-    meta = dict(body["metadata"])
+    meta = {key: value for key, value in body["metadata"].items() if key != "selfLink"}
     meta["uid"], meta["creationTimestamp"] = world.uid(), world.now()
     if kind.has_generation:
         meta["generation"] = 1
@@ -241,7 +241,7 @@ _SYSTEM_FIELDS: Final = ("uid", "creationTimestamp", "deletionTimestamp", "delet
 
 
 def _without_system_fields(body: Body) -> Body:
-    """A creation may bring what only the server sets; nobody comes to own it."""
+    """A POST may bring what only the server sets; nobody comes to own it. Other ways to create are not cleaned so."""
     return without(body, *_SYSTEM_FIELDS)
 
 
@@ -290,12 +290,13 @@ def _named(call: Call, body: Body) -> Body:
     return {**body, "metadata": {**meta, "name": name}}
 
 
-def check_uid(call: Call, body: Body, record: Record) -> None:
-    said, live = body["metadata"].get("uid"), record.body["metadata"]["uid"]
+def check_uid(call: Call, body: Body, record: Record | None) -> None:
+    """409 for a body that names another object than the stored one, or any where there is none."""
+    said, live = body["metadata"].get("uid"), record.body["metadata"]["uid"] if record else ""
     if said and said != live:
         kind = call.kind
         middle = f"{kind.group}/{kind.plural}" if kind.custom else kind.plural
-        key = f"{STORAGE_PREFIX}/{middle}/{record.key}"
+        key = f"{STORAGE_PREFIX}/{middle}/{key_of(kind, call.namespace, call.name)}"
         text = (
             f"StorageError: invalid object, Code: 4, Key: {key}, ResourceVersion: 0, AdditionalErrorMsg: "
             f"Precondition failed: UID in precondition: {said}, UID in object meta: {live}"
