@@ -209,7 +209,7 @@ def _print(done: Any, progress: Progress, output: options.Output, *, wait: bool)
             click.echo(f"{title}: {plain.clean(text)}", err=True)
     if done.unhealthy and not wait:
         load.note(f"{words.count(len(done.unhealthy), 'object')} not healthy yet: gitfed get works --live")
-    count = sum(number for counts in progress.outcomes.values() for number in counts.values())
+    count = sum(counts[name] for counts in progress.outcomes.values() for name in ("created", "configured", "deleted"))
     what = "Applied" if done.settled else "Not finished in time:"
     click.echo(f"{what} {words.commit(done.plan.commit)}: {words.count(count, 'write')}.")
 

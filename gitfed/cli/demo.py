@@ -234,7 +234,7 @@ class _Demo:
         for _ in range(int(_PATIENCE / 0.05)):
             if condition():
                 return True
-            await self.engine.pause(0.05)
+            await asyncio.sleep(0.05)
         return False
 
     def find(self, cluster: str, body: Mapping[str, Any]) -> Any:

@@ -188,6 +188,8 @@ def _about(shown: Explanation) -> Iterator[tuple[str, str]]:
     )
     if binding.policy is None:
         yield "Policy", "none: no policy selects it"
+    elif not plan_json.is_policy(binding.policy):
+        yield "Policy", "none needed"
     else:
         yield "Policy", _policy(shown, binding.policy)
     for loser in binding.losers:

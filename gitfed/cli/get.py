@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from gitfed.cli import complete, exits, load, matrix, names, options, plan_text, structured, table, validate
+from gitfed.cli import complete, exits, load, matrix, names, options, plan_json, plan_text, structured, table, validate
 from gitfed.cli.main import meant
 from gitfed.errors import UsageError
 from gitfed.model.declared.policy import Override, Propagation
@@ -196,12 +196,10 @@ def _bindings(session: load.Session, fleet: FleetSnapshot, plan: Plan, namespace
         failed = plan_text.failed(binding)
         scheduled = matrix.NONE if binding.condition is None else "False" if failed else "True"
         rows.append([
-            names.shown(key), str(binding.policy) if binding.policy else matrix.NONE, scheduled,
+            names.shown(key), str(binding.policy) if plan_json.is_policy(binding.policy) else matrix.NONE, scheduled,
             matrix.NONE if binding.replicas is None else str(binding.replicas),
             " ".join(shares) or matrix.NONE, plan_text.why(binding, None), str(binding.origin),
         ])  # fmt: skip
-        from gitfed.cli import plan_json
-
         items.append(plan_json.binding(binding))
         called.append(names.typed(key))
     head = ["OBJECT", "POLICY", "SCHEDULED", "REPLICAS", "CLUSTERS", "WHY", "FILE"]

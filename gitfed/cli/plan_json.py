@@ -7,11 +7,12 @@ from typing import Any
 
 from gitfed.cli import words
 from gitfed.model.base import Problem
+from gitfed.model.decisions import PolicyRef
 from gitfed.model.plan import Binding, Change, FieldChange, Plan
 
 SCHEMA = "gitfed.io/plan/v1"
 POLICIES = ("PropagationPolicy", "ClusterPropagationPolicy")
-"""What stands in `Binding.policy` for a Namespace that goes everywhere by itself is no policy to others."""
+"""What stands in `Binding.policy` for a Namespace that is placed by itself is no policy to others."""
 
 
 def document(plan: Plan) -> dict[str, Any]:
@@ -45,8 +46,14 @@ def document(plan: Plan) -> dict[str, Any]:
     }
 
 
+def is_policy(ref: PolicyRef | None) -> bool:
+    return ref is not None and ref.kind in POLICIES
+
+
 def binding(item: Binding) -> dict[str, Any]:
     condition = item.condition
+    # A set of components stays together: every chosen cluster gets all of it.
+    components = [{"name": part.get("name"), "replicas": part.get("replicas")} for part in item.components]
     return {
         "id": item.id,
         "resource": {
@@ -56,10 +63,11 @@ def binding(item: Binding) -> dict[str, Any]:
             "name": item.key.name,
         },
         "policy": None
-        if item.policy is None or item.policy.kind not in POLICIES
+        if item.policy is None or not is_policy(item.policy)
         else {"kind": item.policy.kind, "namespace": item.policy.namespace, "name": item.policy.name},
         "clusters": [
-            {"name": share.cluster, "replicas": share.replicas, "components": []} for share in sorted(item.shares)
+            {"name": share.cluster, "replicas": share.replicas, "components": components}
+            for share in sorted(item.shares)
         ],
         "condition": None
         if condition is None
@@ -73,7 +81,7 @@ def binding(item: Binding) -> dict[str, Any]:
         "rejected": {rejection.cluster: rejection.reason for rejection in item.rejections},
         "replicas": item.replicas,
         "requirements": item.requirements,
-        "components": [],
+        "components": [dict(component) for component in item.components],
         "why": item.why,
         "origin": str(item.origin),
     }

@@ -328,7 +328,7 @@ def _check_cluster(place: str, document: Body) -> None:
     for index, taint in enumerate(spec.get("taints") or []):
         if not isinstance(taint, Mapping) or not isinstance(taint.get("key"), str) or not taint.get("effect"):
             raise InputError(f"{place}: spec.taints[{index}] of Cluster {name} needs key and effect")
-    shapes = {"conditions": list, "apiEnablements": list, "resourceSummary": dict, "nodes": list}
+    shapes = {"conditions": list, "apiEnablements": list, "resourceSummary": dict, "nodeClasses": list}
     _check_shape(place, status, shapes, "status.")
     for member in ("conditions", "apiEnablements"):
         for index, item in enumerate(status.get(member) or []):

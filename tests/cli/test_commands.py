@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import stat
 from pathlib import Path
 
 import pytest
+import yaml
 
 from gitfed.cli import diff as diff_command
 from tests.cli import world
@@ -36,6 +38,19 @@ metadata: {name: ap-1}
 spec: {syncMode: Push, region: ap}
 status:
   conditions: [{type: Ready, status: "True"}]
+"""
+MEMBERS = """\
+---
+apiVersion: v1
+kind: Node
+metadata: {name: n1, annotations: {gitfed.io/cluster: eu-1}}
+status: {allocatable: {cpu: "4", pods: "10"}}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: p, namespace: x, annotations: {gitfed.io/cluster: eu-1}}
+spec: {nodeName: n1, containers: [{name: a, resources: {requests: {cpu: 1500m}}}]}
+status: {phase: Running}
 """
 DECISIONS = """\
 apiVersion: work.karmada.io/v1alpha2
@@ -189,8 +204,6 @@ def test_decisions_that_cannot_be_used_leave_with_3_and_the_place(
 
 
 def test_a_list_is_unpacked(fleet: Path, tmp_path: Path) -> None:
-    import yaml
-
     path = tmp_path / "decisions.json"
     path.write_text(
         json.dumps({"kind": "ResourceBindingList", "apiVersion": "v1", "items": [yaml.safe_load(DECISIONS)]})
@@ -273,6 +286,28 @@ def test_a_url_that_starts_a_program_is_refused(tmp_path: Path) -> None:
     result = gitfed("plan", "--repo", f"ext::touch% {tmp_path}/pwned://x")
     assert result.code in (2, 4)
     assert not (tmp_path / "pwned").exists()
+
+
+def test_nodes_and_pods_of_a_facts_file_are_counted(fleet: Path, tmp_path: Path) -> None:
+    from gitfed.daemon import inputs
+
+    path = tmp_path / "fleet.yaml"
+    path.write_text(FLEET + MEMBERS)
+    opened = inputs.open_repository(str(fleet))
+    found = inputs.fleet_of_file(path, inputs.read(opened).repo).clusters
+    (node,) = found["eu-1"].nodes
+    assert (node.name, dict(node.allocatable), dict(node.requested)) == (
+        "n1", {"cpu": "4", "pods": "10"}, {"cpu": "1500m", "pods": "1"},
+    )  # fmt: skip
+    assert found["eu-1"].resource_summary == {
+        "allocatable": {"cpu": "12", "memory": "40Gi"}, "allocated": {"cpu": "2500m", "memory": "8Gi"},
+    }  # fmt: skip
+    path.write_text(MEMBERS.replace("eu-1", "nowhere"))
+    assert gitfed("plan", "--fleet", path).err == (
+        f"error: {path}:2:1: cluster nowhere is neither in this file nor in the repository\n"
+    )
+    path.write_text(MEMBERS.replace("containers: [", "containers: [3, "))
+    assert gitfed("plan", "--fleet", path).err == f"error: {path}:7:1: Pod of v1 has not the shape of one\n"
 
 
 # -- diff -------------------------------------------------------------------------------------------------------
@@ -392,7 +427,8 @@ def test_render_writes_one_file_for_each_object_and_secrets_for_the_owner_alone(
     found = {path.relative_to(target).as_posix(): stat.S_IMODE(path.stat().st_mode) for path in target.rglob("*.yaml")}
     assert found["eu-1/shop/web-Deployment.apps.yaml"] == 0o644
     assert found["eu-1/shop/database-Secret.yaml"] == 0o600
-    assert SECRET in (target / "eu-1/shop/database-Secret.yaml").read_text()
+    password = yaml.safe_load((target / "eu-1/shop/database-Secret.yaml").read_text())["data"]["password"]
+    assert base64.b64decode(password).decode() == SECRET
 
 
 def test_an_unknown_cluster_is_suggested(fleet: Path) -> None:
@@ -441,8 +477,6 @@ def test_get_as_a_table(fleet: Path, tmp_path: Path, thing: str) -> None:
 @pytest.mark.parametrize("thing", ["clusters", "bindings", "policies", "works", "problems"])
 @pytest.mark.parametrize("form", ["json", "yaml"])
 def test_get_for_programs_carries_its_schema(fleet: Path, thing: str, form: str) -> None:
-    import yaml
-
     document = yaml.safe_load(gitfed("get", thing, "-o", form).out)
     assert document["schema"] == f"gitfed.io/{thing}/v1"
 
@@ -517,8 +551,6 @@ def test_init_in_an_existing_repository_leaves_it_alone(tmp_path: Path) -> None:
     ids=" ".join,
 )  # fmt: skip
 def test_no_command_prints_a_secret(fleet: Path, arguments: list[str]) -> None:
-    import base64
-
     result = gitfed(*arguments)
     assert result.code == 0
     for form in (SECRET, base64.b64encode(SECRET.encode()).decode()):
