@@ -14,7 +14,7 @@ Which module looks is `edges.kube.facts` and `edges.kube.capacity`; who writes i
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any, TypeAlias
@@ -95,7 +95,10 @@ def due(
     last_room: datetime | None,
     now: datetime,
 ) -> dict[ClusterName, ClusterFacts]:
-    """Clusters whose facts are to be written now, in the form to write. `last_room`: the last commit that told of room."""
+    """Clusters whose facts are to be written now, in the form to write.
+
+    `last_room`: the last commit that told of room.
+    """
     rested = last_room is None or now - last_room >= APART
     found = {}
     for name, facts in sorted(seen.items()):
@@ -119,8 +122,9 @@ def is_urgent(known: ClusterFacts, seen: ClusterFacts) -> bool:
 
 def has_moved(known: ClusterFacts, seen: ClusterFacts) -> bool:
     """Whether the room changed by more than 5 % of what there is, or ran out, or kinds of nodes came or went."""
+    # Both sides in the written form: what rounding took away is no change.
     return _summary_moved(known.resource_summary or {}, seen.resource_summary or {}) or _nodes_moved(
-        known.nodes, seen.nodes
+        known.nodes, classes(seen.nodes)
     )
 
 
@@ -153,8 +157,9 @@ def _differs(before: _Room, after: _Room) -> bool:
     return gone or 100 * max(abs(before[0] - after[0]), abs(before[1] - after[1])) > _PERCENT * whole
 
 
-def _nodes_moved(known: Iterable[NodeFacts], seen: Iterable[NodeFacts]) -> bool:
-    before, after = _shapes(known), _shapes(seen)
+def _nodes_moved(known: Sequence[NodeFacts], seen: Sequence[NodeFacts]) -> bool:
+    names = _names(known) | _names(seen) | frozenset(_IDENTITY)
+    before, after = _shapes(known, names), _shapes(seen, names)
     if before.keys() != after.keys():
         return True
     for shape, (count, rooms) in before.items():
@@ -166,11 +171,9 @@ def _nodes_moved(known: Iterable[NodeFacts], seen: Iterable[NodeFacts]) -> bool:
     return False
 
 
-def _shapes(nodes: Iterable[NodeFacts]) -> dict[bytes, tuple[int, dict[str, _Room]]]:
-    """Nodes by what a workload can ask of them besides amounts."""
+def _shapes(nodes: Sequence[NodeFacts], names: frozenset[str]) -> dict[bytes, tuple[int, dict[str, _Room]]]:
+    """Nodes by what a workload can ask of them besides amounts and `names`."""
     found: dict[bytes, tuple[int, dict[str, _Room]]] = {}
-    nodes = list(nodes)
-    names = _names(nodes)
     for node in nodes:
         labels = {key: value for key, value in node.labels.items() if key not in names}
         shape = canonical.dumps([labels, list(node.taints), node.unschedulable, node.ready])
@@ -184,7 +187,14 @@ def _shapes(nodes: Iterable[NodeFacts]) -> dict[bytes, tuple[int, dict[str, _Roo
 
 
 def _nanos(amounts: Any) -> dict[str, int]:
-    return {name: quantity.parse(value).nano for name, value in (amounts or {}).items()}
+    """An amount that cannot be read is left out: then the facts are written anew."""
+    found = {}
+    for name, value in (amounts or {}).items():
+        try:
+            found[name] = quantity.parse(value).nano
+        except quantity.QuantityError:
+            continue
+    return found
 
 
 # -- the written form ----------------------------------------------------------------------------------------------
@@ -219,7 +229,7 @@ def classes(nodes: Iterable[NodeFacts]) -> tuple[NodeFacts, ...]:
 def _grouped(nodes: Iterable[NodeFacts], names: frozenset[str], parts: int) -> tuple[NodeFacts, ...]:
     groups: dict[bytes, NodeFacts] = {}
     for node in nodes:
-        requested = _rounded(node, parts) if parts else node.requested
+        requested = _rounded(node, parts) if parts else _offered(node)
         labels = {key: value for key, value in node.labels.items() if key not in names}
         like = canonical.dumps(
             [labels, list(node.taints), dict(node.allocatable), dict(requested), node.unschedulable, node.ready]
@@ -231,6 +241,11 @@ def _grouped(nodes: Iterable[NodeFacts], names: frozenset[str], parts: int) -> t
             else replace(known, name="", labels=labels, count=known.count + node.count)
         )
     return tuple(groups[like] for like in sorted(groups))
+
+
+def _offered(node: NodeFacts) -> dict[str, str]:
+    """What is asked for of what the node has at all."""
+    return {name: value for name, value in sorted(node.requested.items()) if name in node.allocatable}
 
 
 def _rounded(node: NodeFacts, parts: int) -> dict[str, str]:
@@ -246,7 +261,6 @@ def _rounded(node: NodeFacts, parts: int) -> dict[str, str]:
         rest = offered - (free - free % step if free > 0 else free)
         if rest:
             found[name] = str(Quantity(rest, parsed.format))
-    found |= {name: value for name, value in node.requested.items() if name not in node.allocatable}
     return dict(sorted(found.items()))
 
 
@@ -267,6 +281,6 @@ def _names(nodes: Iterable[NodeFacts]) -> frozenset[str]:
     values: dict[str, list[str]] = {}
     for node in nodes:
         for key, value in node.labels.items():
-            values.setdefault(key, []).append(value)
+            values.setdefault(key, []).extend([value] * min(node.count, 2))
     apart = {key for key, found in values.items() if len(found) >= _MANY and len(set(found)) == len(found)}
     return frozenset(apart | {key for key in _IDENTITY if len(values.get(key, ())) > 1})

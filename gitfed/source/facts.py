@@ -1,7 +1,11 @@
 """Facts as documents: Karmada's `Cluster` with status.
 
-The facts branch and `--fleet FILE` share this format. Node and Pod documents annotated `gitfed.io/cluster` may
-follow; they are kept for the node-level estimate.
+The facts branch and `--fleet FILE` share this format. Beyond Karmada's members a status may have `nodeClasses`: nodes
+that are alike, with what is allocatable and free on each, their labels, taints and number. In a file
+Node and Pod documents annotated `gitfed.io/cluster` may tell the nodes one by one; whoever reads it counts them.
+
+Karmada has no word for "gave no answer" as opposed to "says it is not ready": annotation `gitfed.io/reach` keeps it
+where the Ready condition alone would tell another reach. `from_document` of what `to_document` gave is the same facts.
 """
 
 from __future__ import annotations
@@ -13,9 +17,12 @@ from typing import Any
 from gitfed.model.base import Body
 from gitfed.model.fleet import ApiEnablements, ClusterFacts, Condition, NodeFacts, Reach
 from gitfed.source.bindings import time_text
+from gitfed.text import quantity
+from gitfed.text.quantity import Quantity
 
 GROUP_VERSION = "cluster.karmada.io/v1alpha1"
 CLUSTER_ANNOTATION = "gitfed.io/cluster"
+REACH_ANNOTATION = "gitfed.io/reach"
 
 
 def is_cluster(document: object) -> bool:
@@ -24,6 +31,11 @@ def is_cluster(document: object) -> bool:
         and document.get("kind") == "Cluster"
         and str(document.get("apiVersion", "")).startswith("cluster.karmada.io/")
     )
+
+
+def path_of(name: str) -> str:
+    """Where a cluster's facts stand on the facts branch."""
+    return f"clusters/{name}.yaml"
 
 
 def from_documents(documents: Iterable[Body]) -> dict[str, ClusterFacts]:
@@ -62,12 +74,12 @@ def from_document(document: Body) -> ClusterFacts:
         )
     return ClusterFacts(
         name=document["metadata"]["name"],
-        reach=reach_of(conditions, has_status=bool(status)),
+        reach=_said_reach(document) or reach_of(conditions, has_status=bool(status)),
         conditions=conditions,
         apis=apis,
         kubernetes_version=status.get("kubernetesVersion", ""),
         resource_summary=status.get("resourceSummary"),
-        nodes=tuple(_node(item) for item in status.get("nodes") or [] if isinstance(item, Mapping)),
+        nodes=tuple(_node(item) for item in status.get("nodeClasses") or [] if isinstance(item, Mapping)),
         declared=document,
         assumed=not status,
     )
@@ -79,6 +91,12 @@ def reach_of(conditions: Iterable[Condition], *, has_status: bool) -> Reach:
         if condition.type == "Ready":
             return {"True": Reach.READY, "False": Reach.NOT_READY}.get(condition.status, Reach.UNKNOWN)
     return Reach.NOT_READY if has_status else Reach.READY
+
+
+def _said_reach(document: Body) -> Reach | None:
+    annotations = (document.get("metadata") or {}).get("annotations")
+    said = annotations.get(REACH_ANNOTATION) if isinstance(annotations, Mapping) else None
+    return next((reach for reach in Reach if reach.value == said), None)
 
 
 def to_document(facts: ClusterFacts) -> Body:
@@ -104,22 +122,69 @@ def to_document(facts: ClusterFacts) -> Body:
         ]
     if facts.resource_summary is not None:
         status["resourceSummary"] = facts.resource_summary
-    document: dict[str, Any] = {"apiVersion": GROUP_VERSION, "kind": "Cluster", "metadata": {"name": facts.name}}
+    if facts.nodes:
+        ready = sum(node.count for node in facts.nodes if node.ready)
+        status["nodeSummary"] = {"totalNum": sum(node.count for node in facts.nodes), "readyNum": ready}
+        status["nodeClasses"] = [_class(node) for node in facts.nodes]
+    metadata: dict[str, Any] = {"name": facts.name}
+    if facts.reach is not reach_of(facts.conditions, has_status=bool(status)):
+        metadata["annotations"] = {REACH_ANNOTATION: facts.reach.value}
+    document: dict[str, Any] = {"apiVersion": GROUP_VERSION, "kind": "Cluster", "metadata": metadata}
     if status:
         document["status"] = status
     return document
 
 
+def _class(node: NodeFacts) -> Body:
+    found: dict[str, Any] = {
+        "count": node.count,
+        "allocatable": dict(node.allocatable),
+        "free": _less(node.allocatable, node.requested),
+    }
+    if node.name:
+        found["name"] = node.name
+    if node.labels:
+        found["labels"] = dict(node.labels)
+    if node.taints:
+        found["taints"] = [dict(taint) for taint in node.taints]
+    if node.unschedulable:
+        found["unschedulable"] = True
+    if not node.ready:
+        found["ready"] = False
+    return found
+
+
 def _node(item: Mapping[str, Any]) -> NodeFacts:
+    allocatable = dict(item.get("allocatable") or {})
+    free = item.get("free")
+    if not allocatable and free:
+        allocatable = dict(free)
+    requested = item.get("requested") or (_less(allocatable, free) if free is not None else {})
+    count = item.get("count", 1)
     return NodeFacts(
         name=item.get("name", ""),
-        allocatable=item.get("allocatable") or {},
-        requested=item.get("requested") or {},
+        allocatable=allocatable,
+        requested={name: value for name, value in requested.items() if value != "0"},
         labels=item.get("labels") or {},
         taints=tuple(item.get("taints") or ()),
         unschedulable=bool(item.get("unschedulable")),
         ready=item.get("ready", True),
+        count=count if isinstance(count, int) and count >= 0 else 1,
     )
+
+
+def _less(whole: Mapping[str, Any], part: Mapping[str, Any]) -> dict[str, str]:
+    """`whole` without `part`, resource by resource. What cannot be read counts as nothing left."""
+    found = {}
+    for name, value in whole.items():
+        try:
+            amount = quantity.parse(value)
+            rest = amount.nano - quantity.parse(part.get(name, 0)).nano
+        except quantity.QuantityError:
+            found[name] = "0"
+            continue
+        found[name] = str(Quantity(rest, amount.format))
+    return found
 
 
 def _time(text: object) -> datetime | None:

@@ -36,19 +36,35 @@ async def probe(
     known = previous or ClusterFacts(name=session.cluster)
     reach, ready = await _ready(session)
     if reach is not Reach.READY:
-        kept = [condition for condition in known.conditions if condition.type != ready.type]
-        return replace(known, reach=reach, conditions=_dated([ready, *kept], known, now), assumed=False)
+        return _with_ready(known, reach, ready, now)
 
     version = await _version(session, known.kubernetes_version)
     apis, complete = await _apis(discovery, known.apis)
     return replace(
         known,
         reach=reach,
-        conditions=_dated([ready, complete], known, now),
+        conditions=dated([ready, complete, *_others(known, ready, complete)], known, now),
         kubernetes_version=version,
         apis=apis,
         assumed=False,
     )
+
+
+def unusable(known: ClusterFacts, error: errors.GitfedError, *, now: datetime) -> ClusterFacts:
+    """The facts of a cluster that could not even be asked (Karmada: no client could be built)."""
+    ready = Condition("Ready", "False", "StatusCollectionFailed", translate.said(error))
+    return _with_ready(known, Reach.UNKNOWN, ready, now)
+
+
+def _with_ready(known: ClusterFacts, reach: Reach, ready: Condition, now: datetime) -> ClusterFacts:
+    conditions = dated([ready, *_others(known, ready)], known, now)
+    return replace(known, reach=reach, conditions=conditions, assumed=False)
+
+
+def _others(known: ClusterFacts, *found: Condition) -> list[Condition]:
+    """Conditions that somebody else looks after."""
+    types = {condition.type for condition in found}
+    return [condition for condition in known.conditions if condition.type not in types]
 
 
 async def _ready(session: Session) -> tuple[Reach, Condition]:
@@ -87,8 +103,8 @@ async def _apis(discovery: Discovery, known: ApiEnablements | None) -> tuple[Api
     return apis, Condition("CompleteAPIEnablements", "False", "Partial", "a group did not answer")
 
 
-def _dated(found: list[Condition], known: ClusterFacts, now: datetime) -> tuple[Condition, ...]:
-    """A condition's time is that of its last change of status, not of its last look."""
+def dated(found: list[Condition], known: ClusterFacts, now: datetime) -> tuple[Condition, ...]:
+    """Sorted by type. A condition's time is that of its last change of status, not of its last look."""
     before = {condition.type: condition for condition in known.conditions}
     dated = []
     for condition in found:

@@ -14,7 +14,7 @@ import asyncio
 import logging
 import random
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
 import orjson
@@ -39,8 +39,8 @@ _log = logging.getLogger(__name__)
 class Follower(Protocol):
     """Who is told. None of these may wait: they run between two events."""
 
-    def listed(self, items: list[Body], version: str) -> None:
-        """The whole collection, as it was at that version."""
+    def listed(self, items: list[Any], version: str) -> None:
+        """The whole collection, as it was at that version: bodies, or what `project` made of them."""
 
     def event(self, kind: str, body: Body) -> None:
         """One ADDED, MODIFIED or DELETED."""
@@ -82,15 +82,21 @@ async def follow(
     wake: Wake,
     backoff: tuple[float, ...] = BACKOFF,
     watch_seconds: float = _WATCH,
+    project: Callable[[Body], Any] | None = None,
+    page: int = PAGE,
 ) -> None:
-    """Follow the collection until cancelled. Raises ObjectNotFound when the path is not served (any more)."""
+    """Follow the collection until cancelled. Raises ObjectNotFound when the path is not served (any more).
+
+    `project` cuts each listed object down while its page is read, for collections whose bodies would not fit into
+    memory together; events bring bodies.
+    """
     version = ""
     failures = 0
     forgotten = 0
     while True:
         try:
             if not version:
-                items, version = await read(session, path, selector)
+                items, version = await read(session, path, selector, page=page, project=project)
                 follower.listed(items, version)
                 failures = 0
             began = time.monotonic()
@@ -130,18 +136,20 @@ def newer(version: str, known: str) -> bool:
     return version != known
 
 
-async def read(session: Session, path: str, selector: str, *, page: int = PAGE) -> tuple[list[Body], str]:
+async def read(
+    session: Session, path: str, selector: str, *, page: int = PAGE, project: Callable[[Body], Any] | None = None
+) -> tuple[list[Any], str]:
     """The collection and the version to watch from, read in pages.
 
     A continue token that expired between two pages begins the list anew, once; then HistoryGone is raised.
     """
     for attempt in (1, 2):
-        items: list[Body] = []
+        items: list[Any] = []
         query = {"labelSelector": selector, "limit": str(page)}
         try:
             while True:
                 body = await session.json("GET", path, query=query)
-                items.extend(_items(body))
+                items.extend(_items(body) if project is None else map(project, body.get("items") or ()))
                 metadata = body.get("metadata") or {}
                 if not metadata.get("continue"):
                     return items, str(metadata.get("resourceVersion") or "")

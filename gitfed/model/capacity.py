@@ -1,0 +1,323 @@
+"""What nodes offer and pods ask for: from Node and Pod objects to the sums that placement reads.
+
+A `Tally` follows the nodes and pods of one cluster object by object; each one is cut down to a few amounts (`Node`,
+`Pod`) before it gets here, so that hundreds of thousands of pods fit into memory, and each costs what it changes.
+Where the objects come from is not known here: the watches of a cluster and a facts file use the same sums.
+
+Two readings of "what a pod asks for" are kept, because two readers differ (Karmada: scheduling §5.1 and §5.3):
+
+- the summary of a cluster counts containers and overhead; init containers only lift a whole sum that is smaller than
+  the largest of them;
+- what is free on a node is what the scheduler inside the cluster would say: the larger of what runs side by side and
+  what starting needs (Kubernetes: init containers, sidecar containers, pod-level resources).
+
+Amounts are whole billionths of a unit throughout, so that nothing is lost in a sum.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple, Protocol, TypeAlias
+
+from gitfed.model.base import Body
+from gitfed.model.fleet import NodeFacts
+from gitfed.text import quantity
+from gitfed.text.quantity import NANO, Format, Quantity
+
+PODS = "pods"
+Amounts: TypeAlias = tuple[tuple[str, int], ...]
+"""(resource, billionths), sorted, without zeros."""
+
+_ENDED = ("Succeeded", "Failed")
+_BINARY = ("memory", "ephemeral-storage", "storage")
+
+
+class Node(NamedTuple):
+    name: str
+    allocatable: Amounts
+    labels: Mapping[str, str]
+    taints: tuple[Body, ...]
+    unschedulable: bool
+    ready: bool
+
+
+class Pod(NamedTuple):
+    node: str
+    """"" until it is placed."""
+    ended: bool
+    asks: Amounts
+    """Containers and overhead."""
+    starts: Amounts
+    """The most that an init container asks for."""
+    needs: Amounts
+    """What the cluster's scheduler keeps free for it."""
+
+
+class Range(Protocol):
+    @property
+    def name(self) -> str: ...
+    @property
+    def min(self) -> str: ...
+
+
+class Model(Protocol):
+    """One grade of `spec.resourceModels`."""
+
+    @property
+    def grade(self) -> int: ...
+    @property
+    def ranges(self) -> Iterable[Range]: ...
+
+
+# -- cutting objects down ------------------------------------------------------------------------------------------
+
+
+def node_of(body: Body) -> Node:
+    """A Node. An amount that cannot be read counts as not offered."""
+    metadata, spec, status = (body.get(member) or {} for member in ("metadata", "spec", "status"))
+    ready = next((c.get("status") for c in status.get("conditions") or () if c.get("type") == "Ready"), "Unknown")
+    taints = tuple(
+        {member: taint[member] for member in ("key", "value", "effect") if taint.get(member)}
+        for taint in spec.get("taints") or ()
+    )
+    return Node(
+        name=str(metadata.get("name") or ""),
+        allocatable=_amounts(_read(status.get("allocatable"))),
+        labels=metadata.get("labels") or {},
+        taints=taints,
+        unschedulable=bool(spec.get("unschedulable")),
+        ready=ready == "True",
+    )
+
+
+def pod_of(body: Body) -> Pod:
+    """A Pod. An amount that cannot be read counts as nothing asked for: no server takes such a pod."""
+    spec, status = body.get("spec") or {}, body.get("status") or {}
+    overhead = _read(spec.get("overhead"))
+    containers = _total(_requests(item) for item in spec.get("containers") or ())
+    asks = _total((containers, overhead))
+    initial = spec.get("initContainers") or ()
+    whole = _read((spec.get("resources") or {}).get("requests"))
+    starts: dict[str, int] = {}
+    beside: dict[str, int] = {}
+    peak: dict[str, int] = {}
+    for item in initial:
+        requests = _requests(item)
+        _lift(starts, requests)
+        # Kubernetes: a sidecar stays, so that everything after it, init containers too, comes on top of it.
+        together = _total((beside, requests))
+        _lift(peak, together)
+        if item.get("restartPolicy") == "Always":
+            beside = together
+    needs = asks if not initial and not whole else _total((containers, beside))
+    if needs is not asks:
+        _lift(needs, peak)
+        needs = _total((needs | whole, overhead))
+    found = _amounts(asks)
+    return Pod(
+        node=str(spec.get("nodeName") or ""),
+        ended=status.get("phase") in _ENDED,
+        asks=found,
+        starts=_amounts(starts),
+        needs=found if needs is asks else _amounts(needs),
+    )
+
+
+def _requests(container: Mapping[str, Any]) -> dict[str, int]:
+    return _read((container.get("resources") or {}).get("requests"))
+
+
+def _read(amounts: Any) -> dict[str, int]:
+    found = {}
+    for name, value in (amounts or {}).items():
+        try:
+            found[name] = quantity.parse(value).nano
+        except quantity.QuantityError:
+            continue
+    return found
+
+
+def _total(parts: Iterable[Mapping[str, int]]) -> dict[str, int]:
+    found: dict[str, int] = {}
+    for part in parts:
+        for name, amount in part.items():
+            found[name] = found.get(name, 0) + amount
+    return found
+
+
+def _lift(sums: dict[str, int], least: Mapping[str, int]) -> None:
+    for name, amount in least.items():
+        if amount > sums.get(name, 0):
+            sums[name] = amount
+
+
+def _amounts(found: Mapping[str, int]) -> Amounts:
+    return tuple(sorted((name, amount) for name, amount in found.items() if amount))
+
+
+# -- the sums ------------------------------------------------------------------------------------------------------
+
+
+class Tally:
+    """The sums of one cluster, kept up to date object by object. Every change says whether anything changed."""
+
+    def __init__(self) -> None:
+        self._nodes: dict[str, Node] = {}
+        self._pods: dict[str, Pod] = {}
+        self._same: dict[object, Any] = {}
+        """Equal values are kept once: most pods of a cluster ask for what some other pod asks for."""
+        self._offered: dict[str, int] = {}
+        self._placed: dict[str, int] = {}
+        self._waiting: dict[str, int] = {}
+        self._on: dict[str, dict[str, int]] = {}
+        self._starting: set[str] = set()
+
+    def __len__(self) -> int:
+        return len(self._nodes) + len(self._pods)
+
+    def all_nodes(self, nodes: Iterable[Node]) -> bool:
+        """These and no others are there."""
+        found = {node.name: node for node in nodes}
+        changed = [self.drop_node(name) for name in self._nodes.keys() - found.keys()]
+        changed += [self.put_node(node) for node in found.values()]
+        return any(changed)
+
+    def all_pods(self, pods: Iterable[tuple[str, Pod]]) -> bool:
+        """These and no others are there, by uid."""
+        self._same.clear()  # shapes of long ago; what lives on fills it again
+        found = dict(pods)
+        changed = [self.drop_pod(uid) for uid in self._pods.keys() - found.keys()]
+        changed += [self.put_pod(uid, pod) for uid, pod in found.items()]
+        return any(changed)
+
+    def put_node(self, node: Node) -> bool:
+        known = self._nodes.get(node.name)
+        if known == node:
+            return False
+        if known is not None:
+            _add(self._offered, known.allocatable, -1)
+        self._nodes[node.name] = node
+        _add(self._offered, node.allocatable)
+        return True
+
+    def drop_node(self, name: str) -> bool:
+        known = self._nodes.pop(name, None)
+        if known is not None:
+            _add(self._offered, known.allocatable, -1)
+        return known is not None
+
+    def put_pod(self, uid: str, pod: Pod) -> bool:
+        known = self._pods.get(uid)
+        if known == pod:
+            return False
+        if known is not None:
+            self._count(uid, known, -1)
+        kept = Pod(*(self._same.setdefault(part, part) for part in pod))
+        self._pods[uid] = self._same.setdefault(kept, kept)
+        self._count(uid, kept, 1)
+        return True
+
+    def drop_pod(self, uid: str) -> bool:
+        known = self._pods.pop(uid, None)
+        if known is not None:
+            self._count(uid, known, -1)
+        return known is not None
+
+    def _count(self, uid: str, pod: Pod, times: int) -> None:
+        """Karmada: a pod without node counts in any phase, one with a node until it has ended."""
+        if pod.node and pod.ended:
+            return
+        sums = self._placed if pod.node else self._waiting
+        _add(sums, pod.asks, times)
+        _add(sums, ((PODS, NANO),), times)
+        if pod.starts:
+            (self._starting.add if times > 0 else self._starting.discard)(uid)
+        if pod.node:
+            here = self._on.setdefault(pod.node, {})
+            _add(here, pod.needs, times)
+            _add(here, ((PODS, NANO),), times)
+            if not here:
+                del self._on[pod.node]
+
+    # -- what it comes to
+
+    def summary(self, models: Iterable[Model] = ()) -> Body:
+        """Karmada's `status.resourceSummary`; `allocatableModelings` if there are models."""
+        placed, waiting = dict(self._placed), dict(self._waiting)
+        for uid in self._starting:
+            pod = self._pods[uid]
+            _lift(placed if pod.node else waiting, dict(pod.starts))
+        found: dict[str, Any] = {"allocatable": texts(self._offered)}
+        if waiting:
+            found["allocating"] = texts(waiting)
+        if placed:
+            found["allocated"] = texts(placed)
+        if graded := self._graded(models):
+            found["allocatableModelings"] = [{"grade": grade, "count": count} for grade, count in graded.items()]
+        return found
+
+    def _graded(self, models: Iterable[Model]) -> dict[int, int]:
+        """Nodes by grade (Karmada: clusters §1.2). A node without a free pod slot is left out, and no other for it."""
+        least = [
+            (model.grade, {one.name: quantity.parse(one.min).nano for one in model.ranges})
+            for model in sorted(models, key=lambda model: model.grade)
+        ]
+        counts = dict.fromkeys((grade for grade, _ in least), 0)
+        for node in self._nodes.values():
+            free = self._free(node)
+            if free.get(PODS, 0) <= 0:
+                continue
+            grade = _grade(free, least)
+            if grade is not None:
+                counts[grade] += 1
+        return counts
+
+    def _free(self, node: Node) -> dict[str, int]:
+        free = dict(node.allocatable)
+        for name, amount in self._on.get(node.name, {}).items():
+            free[name] = free.get(name, 0) - amount
+        return free
+
+    def nodes(self) -> tuple[NodeFacts, ...]:
+        """Each node with what is offered and asked for there, by name."""
+        return tuple(
+            NodeFacts(
+                name=node.name,
+                allocatable=texts(dict(node.allocatable)),
+                requested=texts(self._on.get(node.name, {})),
+                labels=node.labels,
+                taints=node.taints,
+                unschedulable=node.unschedulable,
+                ready=node.ready,
+            )
+            for _, node in sorted(self._nodes.items())
+        )
+
+
+def _grade(free: Mapping[str, int], least: list[tuple[int, dict[str, int]]]) -> int | None:
+    """The last grade that every resource reaches; None where more is promised than there is, or without grades."""
+    if any(free.get(name, 0) < 0 for _, amounts in least for name in amounts):
+        return None
+    reached = [
+        grade for grade, amounts in least if all(free.get(name, 0) >= amount for name, amount in amounts.items())
+    ]
+    return reached[-1] if reached else None
+
+
+def _add(sums: dict[str, int], amounts: Amounts, times: int = 1) -> None:
+    for name, amount in amounts:
+        now = sums.get(name, 0) + times * amount
+        if now:
+            sums[name] = now
+        else:
+            sums.pop(name, None)
+
+
+def texts(amounts: Mapping[str, int]) -> dict[str, str]:
+    """Amounts as Kubernetes prints them: bytes in powers of 1024, the rest in tens."""
+    return {name: str(Quantity(amount, _format(name))) for name, amount in sorted(amounts.items())}
+
+
+def _format(name: str) -> Format:
+    plain = name.removeprefix("requests.")
+    return Format.BINARY if plain in _BINARY or plain.startswith("hugepages-") else Format.DECIMAL
