@@ -119,8 +119,10 @@ def describe(name: str) -> dict[str, Any]:
     for attribute, text in model.openapi_types.items():
         field = model.attribute_map[attribute]
         info = by_alias[field]
-        kind = type_of(type_name, field, text, info.annotation)
         place = f"{type_name}.{field}"
+        if place in facts.NEWER.split():
+            continue
+        kind = type_of(type_name, field, text, info.annotation)
         entry: list[Any] = [kind, presence(type_name, field, kind, info.is_required())]
         extras: dict[str, Any] = {}
         if place in KEYED:
@@ -140,6 +142,10 @@ def describe(name: str) -> dict[str, Any]:
         if extras:
             entry.append(extras)
         fields[field] = entry
+    for place, entry in facts.MISSING.items():
+        owner, _, field = place.partition(".")
+        if owner == type_name:
+            fields[field] = entry
     return fields
 
 

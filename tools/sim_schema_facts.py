@@ -64,22 +64,17 @@ JSONSchemaProps.x-kubernetes-validations rule; APIServiceStatus.conditions type
 CertificateSigningRequestStatus.conditions type; FlowSchemaStatus.conditions type
 PriorityLevelConfigurationStatus.conditions type; ResourceClaimStatus.reservedFor uid
 ResourceClaimStatus.devices driver device pool shareID; AllocatedDeviceStatus.conditions type
-PodSpec.evictionResponders name; PodStatus.volumeHealth name; VolumeHealthStatus.healthConditions status reason
-PodVolumeHealth.healthConditions status reason; PodStatus.nodeAllocatableResourceClaimStatuses resourceClaimName
-NodeAllocatableResourceClaimStatus.mapping name; NodeAllocatableResourceClaimStatus.overhead name
-JobSchedulingConfiguration.resourceClaims name; CSINodeStatus.storageHealth name
+PodStatus.nodeAllocatableResourceClaimStatuses resourceClaimName
 """
 """Lists that are maps: ``Type.field key [key…]``."""
 
 SET_LISTS = """
 ObjectMeta.finalizers NodeSpec.podCIDRs Endpoint.addresses CSIDriverSpec.volumeLifecycleModes
 UncountedTerminatedPods.succeeded UncountedTerminatedPods.failed PodFailurePolicyOnExitCodesRequirement.values
-ValidatingAdmissionPolicyBindingSpec.validationActions VolumeMount.bindMountOptions
-ContainerRestartRuleOnExitCodes.values NodePodPreemptionPolicy.disableResizePreemption
+ValidatingAdmissionPolicyBindingSpec.validationActions ContainerRestartRuleOnExitCodes.values
 NodeAllocatableResourceClaimStatus.containers ResourcePolicyRule.verbs ResourcePolicyRule.apiGroups
 ResourcePolicyRule.resources ResourcePolicyRule.namespaces NonResourcePolicyRule.verbs
-NonResourcePolicyRule.nonResourceURLs ResourceSliceSpec.skipNodeOperations
-DeviceRequestAllocationResult.skipNodeOperations
+NonResourcePolicyRule.nonResourceURLs
 """
 """Lists that are sets of scalars. Every other list has one owner."""
 
@@ -102,11 +97,8 @@ ValidatingWebhookConfiguration.webhooks name; MutatingWebhook.matchConditions na
 ValidatingWebhook.matchConditions name; ValidatingAdmissionPolicySpec.matchConditions name
 ValidatingAdmissionPolicySpec.variables name; MutatingAdmissionPolicySpec.matchConditions name
 JSONSchemaProps.x-kubernetes-validations rule; APIServiceStatus.conditions type; FlowSchemaStatus.conditions type
-PriorityLevelConfigurationStatus.conditions type; ResourceClaimStatus.reservedFor uid; PodSpec.evictionResponders name
-VolumeHealthStatus.healthConditions status; PodVolumeHealth.healthConditions status
-PodStatus.nodeAllocatableResourceClaimStatuses resourceClaimName; NodeAllocatableResourceClaimStatus.mapping name
-NodeAllocatableResourceClaimStatus.overhead name; JobSchedulingConfiguration.resourceClaims name
-CSINodeStatus.storageHealth name
+PriorityLevelConfigurationStatus.conditions type; ResourceClaimStatus.reservedFor uid
+PodStatus.nodeAllocatableResourceClaimStatuses resourceClaimName
 """
 """Lists that a strategic merge patch merges: ``Type.field key``; ``-`` for lists of scalars."""
 
@@ -118,7 +110,7 @@ ATOMIC_STRUCTS = """
 CoreV1EndpointPort DiscoveryV1EndpointPort EndpointAddress ConfigMapKeySelector SecretKeySelector FileKeySelector
 LabelSelector LocalObjectReference NodeSelector NodeSelectorTerm ObjectFieldSelector ObjectReference OwnerReference
 ResourceFieldSelector ScopeSelector SecretReference TopologySelectorTerm TypedLocalObjectReference
-CrossVersionObjectReference RoleRef RbacV1Subject ParamKind ParamRef EvictionResponder ServiceBackendPort Variable
+CrossVersionObjectReference RoleRef RbacV1Subject ParamKind ParamRef ServiceBackendPort Variable
 NamedRuleWithOperations MatchResources
 """
 """Structs with one owner."""
@@ -130,12 +122,12 @@ PodSpec.nodeSelector ServiceSpec.selector ReplicationControllerSpec.selector Sch
 """
 
 INT64 = """
-user defaultUser ints activeDeadlineSeconds deletionGracePeriodSeconds expirationSeconds fsGroup generation
-gracePeriodSeconds observedGeneration remainingItemCount runAsGroup runAsUser seconds sizeBytes
-startingDeadlineSeconds supplementalGroups terminationGracePeriodSeconds tolerationSeconds maxItems maxLength
-maxProperties minItems minLength minProperties ControllerRevision.revision LinuxContainerUser.gid
-LinuxContainerUser.uid NodeSwapStatus.capacity nodeAllocatableUpdatePeriodSeconds ResourcePool.generation
-ResourcePool.resourceSliceCount ExactDeviceRequest.count DeviceSubRequest.count DeviceAttribute.int
+user ints activeDeadlineSeconds deletionGracePeriodSeconds expirationSeconds fsGroup generation gracePeriodSeconds
+observedGeneration remainingItemCount runAsGroup runAsUser seconds sizeBytes startingDeadlineSeconds
+supplementalGroups terminationGracePeriodSeconds tolerationSeconds maxItems maxLength maxProperties minItems minLength
+minProperties ControllerRevision.revision LinuxContainerUser.gid LinuxContainerUser.uid NodeSwapStatus.capacity
+nodeAllocatableUpdatePeriodSeconds ResourcePool.generation ResourcePool.resourceSliceCount ExactDeviceRequest.count
+DeviceSubRequest.count DeviceAttribute.int
 """
 INT32 = "CertificateSigningRequestSpec.expirationSeconds"
 """Whole numbers are int32 unless their field is named here (and not there)."""
@@ -148,10 +140,8 @@ QUANTITIES = """
 EmptyDirVolumeSource.sizeLimit ResourceFieldSelector.divisor CSIStorageCapacity.capacity
 CSIStorageCapacity.maximumVolumeSize V2MetricTarget.averageValue V2MetricTarget.value V2MetricValueStatus.averageValue
 V2MetricValueStatus.value DeviceCapacity.value CapacityRequestPolicy.default CapacityRequestPolicyRange.min
-CapacityRequestPolicyRange.max CapacityRequestPolicyRange.step Counter.value NodeAllocatableMappedResources.quantity
-NodeAllocatableOverheadResources.perPod NodeAllocatableOverheadResources.perContainer V2HPAScalingRules.tolerance
-NodeAllocatableMapping.capacityMultiplier NodeAllocatableMapping.deviceMultiplier NodeAllocatableOverhead.perPod
-NodeAllocatableOverhead.perContainer CapacityRequestPolicy.validValues
+CapacityRequestPolicyRange.max CapacityRequestPolicyRange.step Counter.value V2HPAScalingRules.tolerance
+CapacityRequestPolicy.validValues
 """
 
 MICRO_TIMES = "LeaseSpec.acquireTime LeaseSpec.renewTime CoreV1Event.eventTime EventsV1Event.eventTime" \
@@ -168,11 +158,10 @@ AllocationResult.allocationTimestamp
 
 POINTERS = """
 CSIDriverSpec.nodeAllocatableUpdatePeriodSeconds CertificateSigningRequestSpec.expirationSeconds
-ClientIPConfig.timeoutSeconds defaultMode mode defaultUser user@Projection KeyToPath.user DownwardAPIVolumeFile.user
-FCVolumeSource.lun CronJobSpec.failedJobsHistoryLimit CronJobSpec.successfulJobsHistoryLimit
-CronJobSpec.startingDeadlineSeconds revisionHistoryLimit collisionCount DeleteOptions.gracePeriodSeconds
-DeploymentSpec.progressDeadlineSeconds DeploymentSpec.replicas ReplicaSetSpec.replicas
-ReplicationControllerSpec.replicas StatefulSetSpec.replicas terminatingReplicas
+ClientIPConfig.timeoutSeconds defaultMode mode FCVolumeSource.lun CronJobSpec.failedJobsHistoryLimit
+CronJobSpec.successfulJobsHistoryLimit CronJobSpec.startingDeadlineSeconds revisionHistoryLimit collisionCount
+DeleteOptions.gracePeriodSeconds DeploymentSpec.progressDeadlineSeconds DeploymentSpec.replicas
+ReplicaSetSpec.replicas ReplicationControllerSpec.replicas StatefulSetSpec.replicas terminatingReplicas
 HorizontalPodAutoscalerSpec.minReplicas HorizontalPodAutoscalerSpec.targetCPUUtilizationPercentage
 HorizontalPodAutoscalerStatus.currentCPUUtilizationPercentage HorizontalPodAutoscalerStatus.observedGeneration
 V2HorizontalPodAutoscalerStatus.observedGeneration V2HorizontalPodAutoscalerSpec.minReplicas maxItems maxLength
@@ -207,14 +196,12 @@ resourceClaimTemplateName selectPolicy x-kubernetes-list-type x-kubernetes-map-t
 deprecationWarning url@Webhook ClusterTrustBundleProjection.name ClusterTrustBundleProjection.signerName
 unhealthyPodEvictionPolicy parameterNotFoundAction currentVolumeAttributesClassName stopSignal
 ObjectMeta.managedFields IngressClassParametersReference.namespace IngressClassParametersReference.apiGroup
-LocalVolumeSource.fsType CSIVolumeSource.readOnly HTTPGetAction.protocol ResourceHealth.message PodSchedulingGroup.podGroupName
+LocalVolumeSource.fsType CSIVolumeSource.readOnly ResourceHealth.message PodSchedulingGroup.podGroupName
 LoadBalancerIngress.ipMode PortStatus.error SuccessPolicyRule.succeededIndexes JobStatus.failedIndexes
-V2HorizontalPodAutoscalerCondition.observedGeneration CSIDriverSpec.preventPodSchedulingIfMissing
-StorageHealthCondition.accessMode lendablePercent borrowingLimitPercent nominalConcurrencyShares
+CSIDriverSpec.preventPodSchedulingIfMissing lendablePercent borrowingLimitPercent nominalConcurrencyShares
 ResourceSliceSpec.nodeName allNodes perDeviceNodeSelection partitionTypeAttribute Device.nodeName bindsToNode
-allowMultipleAllocations NodeAllocatableMapping.capacityKey DeviceAttribute.int DeviceAttribute.bool
-DeviceAttribute.string DeviceAttribute.version labelSelectorPath matchAttribute distinctAttribute shareID
-extendedResourceName
+allowMultipleAllocations DeviceAttribute.int DeviceAttribute.bool DeviceAttribute.string DeviceAttribute.version
+labelSelectorPath matchAttribute distinctAttribute shareID extendedResourceName
 """
 """Scalars left out only when unset, not when they are zero: ``field``, ``Type.field`` or ``field@partOfType``."""
 
@@ -261,8 +248,7 @@ NULLABLE = "IPAddressSpec.parentRef CapacityRequestPolicyRange.min"
 
 NULL_WHEN_UNSET = """
 TypedObjectReference.apiGroup AzureFilePersistentVolumeSource.secretNamespace ScaleIOVolumeSource.secretRef
-ScaleIOPersistentVolumeSource.secretRef GRPCAction.service EvictionResponder.priority
-TypedLocalObjectReference.apiGroup NodeAllocatableMappedResources.quantity StatefulSetSpec.selector
+ScaleIOPersistentVolumeSource.secretRef GRPCAction.service TypedLocalObjectReference.apiGroup StatefulSetSpec.selector
 DeploymentSpec.selector DaemonSetSpec.selector ReplicaSetSpec.selector HTTPIngressPath.pathType
 IngressClassParametersReference.scope ValidatingWebhook.sideEffects MutatingWebhook.sideEffects
 TokenRequestSpec.expirationSeconds TokenRequestSpec.boundObjectRef
@@ -273,4 +259,21 @@ LimitedPriorityLevelConfiguration.nominalConcurrencyShares CapacityRequestPolicy
 ANYTHING = "JSONSchemaProps.default JSONSchemaProps.example JSONSchemaProps.enum ControllerRevision.data"
 SCHEMA_OR_BOOL = "JSONSchemaProps.additionalItems JSONSchemaProps.additionalProperties JSONSchemaProps.items" \
                  " JSONSchemaProps.dependencies"
+NEWER = """
+ClusterTrustBundleProjection.user ConfigMapVolumeSource.defaultUser DownwardAPIVolumeFile.user
+DownwardAPIVolumeSource.defaultUser EmptyDirVolumeSource.mode GRPCAction.mode HTTPGetAction.protocol KeyToPath.user
+NodeAllocatableResourceClaimStatus.mapping NodeAllocatableResourceClaimStatus.overhead NodeSpec.podPreemptionPolicy
+NodeSystemInfo.runningInUserNamespace PersistentVolumeClaimStatus.healthStatus PodCertificateProjection.user
+PodSpec.evictionResponders PodStatus.volumeHealth ProjectedVolumeSource.defaultUser SecretVolumeSource.defaultUser
+ServiceAccountTokenProjection.user VolumeMount.bindMountOptions V2HorizontalPodAutoscalerCondition.observedGeneration
+JobSpec.scheduling CSINode.status Device.nodeAllocatableResources DeviceCounterConsumption.compatibilityGroups
+DeviceRequestAllocationResult.skipNodeOperations DeviceSubRequest.derivedAttributes ExactDeviceRequest.derivedAttributes
+ResourceSliceSpec.partitionTypeAttribute ResourceSliceSpec.skipNodeOperations
+"""
+"""Fields of the models that the server's version does not have yet."""
+MISSING = {
+    "Device.nodeAllocatableResourceMappings": ["{}any", "-"],
+    "NodeAllocatableResourceClaimStatus.resources": ["[]any", "-"],
+}
+"""Fields of the server's version that the models do not have any more."""
 # fmt: on

@@ -129,6 +129,9 @@ class _Builtins:
             node = self._bare(text[1:])
             node.atomic = node.atomic and "granular" not in extras
             self._fill(node, text[1:])
+        elif text == "any":
+            # Raw values have one owner, whatever is in them.
+            node = Schema(ANY, scalar=text, atomic=True)
         elif text == "schema":
             node = Schema(ANY, scalar=text)
             node.value = self.struct("JSONSchemaProps")

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from gitfed.sim import schema
+from gitfed.sim import managed, schema
 from gitfed.sim.schema_decode import duplicate_fields
-from tests.sim.fields.bodies import CONFIG_MAP, DEPLOYMENT, deployment
+from tests.sim.fields.bodies import CONFIG_MAP, DEPLOYMENT, deployment, owners, writer
 
 Body = dict[str, Any]
 
@@ -163,6 +163,25 @@ def test_an_empty_list_of_managed_fields_stays_an_order_to_forget_owners() -> No
     assert CONFIG_MAP.convert({"metadata": {"managedFields": [], "finalizers": []}}) == {
         "metadata": {"managedFields": []}
     }
+
+
+def test_raw_data_has_one_owner() -> None:
+    kind = schema.for_kind("apps", "v1", "ControllerRevision")
+    body = {
+        "apiVersion": "apps/v1",
+        "kind": "ControllerRevision",
+        "metadata": {},
+        "data": {"a": {"b": 1}},
+        "revision": 1,
+    }
+    owned = managed.update(None, body, writer("one", 0, "apps/v1"), kind)
+    assert owners(owned) == {"one Update": {"f:data": {}, "f:revision": {}}}
+
+
+def test_fields_of_a_later_version_are_unknown() -> None:
+    assert POD.check(pod(livenessProbe={"httpGet": {"port": 80, "protocol": "x"}})).unknown == [
+        'unknown field "spec.containers[0].livenessProbe.httpGet.protocol"'
+    ]
 
 
 def test_types_of_definitions_contain_themselves() -> None:
