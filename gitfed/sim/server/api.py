@@ -17,6 +17,7 @@ from gitfed.sim import status
 from gitfed.sim.kind import Kind, Subresource
 from gitfed.sim.server import (
     actions,
+    addresses,
     auth,
     decode,
     delete,
@@ -79,7 +80,7 @@ class Api:
         handler = _Handler(self, req, address, kind)
         try:
             return handler.answer()
-        except _NoSuchPath:
+        except addresses.NoSuchPath:
             return _LOST
         except read.NotReached:
             raise
@@ -120,10 +121,6 @@ def _attributes(req: Request, address: Address | None) -> Attributes:
     )
 
 
-class _NoSuchPath(Exception):
-    """An address that the router of custom kinds does not have: 404 in plain text."""
-
-
 class _Handler:
     """One request to a kind that exists."""
 
@@ -133,8 +130,8 @@ class _Handler:
         self._warnings: list[str] = [kind.deprecated] if kind.deprecated else []
 
     def answer(self) -> Response:
-        subresource = self._subresource()
-        self._check_method(subresource)
+        subresource = addresses.subresource(self._kind, self._address)
+        addresses.check(self._kind, self._address, subresource, self._req.method)
         match self._address.verb:
             case "get":
                 return self._get(subresource)
@@ -147,66 +144,6 @@ class _Handler:
             case "deletecollection":
                 return self._delete_collection()
         return self._write(subresource)
-
-    # what the address allows
-
-    def _subresource(self) -> Subresource | None:
-        address, kind = self._address, self._kind
-        if not address.subresource:
-            return None
-        found = kind.subresource(address.subresource)
-        if found is None and kind.custom:
-            raise status.not_found(kind.group, kind.plural, address.name)
-        if found is None:
-            raise status.path_not_found()
-        return found
-
-    def _lost(self) -> None:
-        raise _NoSuchPath if self._kind.custom else status.path_not_found()
-
-    def _check_method(self, subresource: Subresource | None) -> None:
-        """404 where the address cannot be, 405 for a verb it does not know."""
-        address, kind = self._address, self._kind
-        if kind.custom:
-            self._check_custom_method(subresource)
-            return
-        if self._req.method == "HEAD":
-            raise status.method_not_allowed()
-        own = kind.plural == "namespaces" and not kind.group and address.namespace == address.name
-        if not kind.namespaced and address.namespace and not own:
-            self._lost()
-        everywhere = kind.namespaced and not address.namespace
-        if everywhere and (address.name or address.subresource) and not address.legacy_watch:
-            self._lost()
-        if subresource is not None:
-            if address.verb not in subresource.verbs:
-                raise status.method_not_allowed()
-            return
-        verb = address.verb
-        if not address.name and verb in ("update", "patch"):
-            raise status.method_not_allowed()
-        if address.name and verb == "create":
-            raise status.method_not_allowed()
-        if everywhere and verb in ("create", "deletecollection"):
-            raise status.method_not_allowed()
-        if verb not in kind.verbs:
-            raise status.method_not_allowed()
-
-    def _check_custom_method(self, subresource: Subresource | None) -> None:
-        """Addresses of custom kinds have another router, which words things differently and minds less."""
-        address, kind = self._address, self._kind
-        if bool(address.namespace) is not kind.namespaced and address.verb not in ("list", "watch"):
-            raise _NoSuchPath
-        if address.namespace and not kind.namespaced:
-            raise _NoSuchPath
-        if subresource is not None:
-            if address.verb not in subresource.verbs:
-                raise status.method_not_allowed()
-        elif not address.name and address.verb in ("update", "patch"):
-            raise status.bad_request("name must be provided")
-        elif not address.verb:
-            text = f' is not supported on resources of kind "{kind.resource}"'
-            raise status.ApiError(405, "MethodNotAllowed", text, {"group": kind.group, "kind": kind.plural})
 
     def _form(self, *, listing: bool = False) -> Form:
         req = self._req

@@ -295,13 +295,28 @@ def check_uid(call: Call, body: Body, record: Record | None) -> None:
     said, live = body["metadata"].get("uid"), record.body["metadata"]["uid"] if record else ""
     if said and said != live:
         kind = call.kind
-        middle = f"{kind.group}/{kind.plural}" if kind.custom else kind.plural
-        key = f"{STORAGE_PREFIX}/{middle}/{key_of(kind, call.namespace, call.name)}"
+        key = f"{STORAGE_PREFIX}/{_storage_place(kind)}/{key_of(kind, call.namespace, call.name)}"
         text = (
             f"StorageError: invalid object, Code: 4, Key: {key}, ResourceVersion: 0, AdditionalErrorMsg: "
             f"Precondition failed: UID in precondition: {said}, UID in object meta: {live}"
         )
         raise status.conflict(kind.group, kind.plural, call.name, text)
+
+
+_PLACES: Final = {
+    "endpoints": "services/endpoints",
+    "ingresses.networking.k8s.io": "ingress",
+    "nodes": "minions",
+    "replicationcontrollers": "controllers",
+    "services": "services/specs",
+}
+"""Where the storage keeps kinds that are not under their own name."""
+
+
+def _storage_place(kind: Kind) -> str:
+    if kind.custom or kind.group in ("apiextensions.k8s.io", "apiregistration.k8s.io"):
+        return f"{kind.group}/{kind.plural}"
+    return _PLACES.get(kind.storage_key, kind.plural)
 
 
 def deduplicated(call: Call, body: Body) -> Body:
