@@ -64,7 +64,6 @@ JSONSchemaProps.x-kubernetes-validations rule; APIServiceStatus.conditions type
 CertificateSigningRequestStatus.conditions type; FlowSchemaStatus.conditions type
 PriorityLevelConfigurationStatus.conditions type; ResourceClaimStatus.reservedFor uid
 ResourceClaimStatus.devices driver device pool shareID; AllocatedDeviceStatus.conditions type
-PodStatus.nodeAllocatableResourceClaimStatuses resourceClaimName
 """
 """Lists that are maps: ``Type.field key [key…]``."""
 
@@ -98,7 +97,6 @@ ValidatingWebhook.matchConditions name; ValidatingAdmissionPolicySpec.matchCondi
 ValidatingAdmissionPolicySpec.variables name; MutatingAdmissionPolicySpec.matchConditions name
 JSONSchemaProps.x-kubernetes-validations rule; APIServiceStatus.conditions type; FlowSchemaStatus.conditions type
 PriorityLevelConfigurationStatus.conditions type; ResourceClaimStatus.reservedFor uid
-PodStatus.nodeAllocatableResourceClaimStatuses resourceClaimName
 """
 """Lists that a strategic merge patch merges: ``Type.field key``; ``-`` for lists of scalars."""
 
@@ -268,12 +266,12 @@ PodSpec.evictionResponders PodStatus.volumeHealth ProjectedVolumeSource.defaultU
 ServiceAccountTokenProjection.user VolumeMount.bindMountOptions V2HorizontalPodAutoscalerCondition.observedGeneration
 JobSpec.scheduling CSINode.status Device.nodeAllocatableResources DeviceCounterConsumption.compatibilityGroups
 DeviceRequestAllocationResult.skipNodeOperations DeviceSubRequest.derivedAttributes ExactDeviceRequest.derivedAttributes
-ResourceSliceSpec.partitionTypeAttribute ResourceSliceSpec.skipNodeOperations
+ResourceSliceSpec.partitionTypeAttribute ResourceSliceSpec.skipNodeOperations TokenRequestSpec.attestations
 """
 """Fields of the models that the server's version does not have yet."""
 MISSING = {
     "Device.nodeAllocatableResourceMappings": ["{}any", "-"],
-    "NodeAllocatableResourceClaimStatus.resources": ["[]any", "-"],
+    "NodeAllocatableResourceClaimStatus.resources": ["{}quantity", "-"],
 }
 """Fields of the server's version that the models do not have any more."""
 # fmt: on
