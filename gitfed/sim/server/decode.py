@@ -175,14 +175,7 @@ def finished(call: Call, kind: Kind, body: Body, repeated: list[str], lead: str 
 
 def read(kind: Kind, body: Body) -> tuple[Body, list[str], list[str]]:
     """(converted body, type errors, complaints about unknown fields)."""
-    if not isinstance(body.get("metadata"), dict):
-        if body.get("metadata") is not None:
-            what = gojson.type_name(body["metadata"])
-            return (
-                body,
-                [f"json: cannot unmarshal {what} into Go struct field {kind.kind}.metadata of type v1.ObjectMeta"],
-                [],
-            )
+    if body.get("metadata") is None:
         body = {**body, "metadata": {}}
     wrong: list[str] = []
     unknown: list[str] = []

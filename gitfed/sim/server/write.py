@@ -217,8 +217,13 @@ def _update_errors(call: Call, body: Body, live: Body) -> list[status.FieldError
 # pieces -------------------------------------------------------------------------------------------------------------
 
 
+_FREE_FINALIZERS: Final = frozenset({"apiextensions.k8s.io", "coordination.k8s.io", "policy"})
+"""Groups whose finalizers need no domain, like those of custom resources."""
+
+
 def is_builtin(kind: Kind) -> bool:
-    return not kind.custom and kind.group != "apiextensions.k8s.io"
+    """Whether the stricter rules of the core kinds hold for an object's metadata."""
+    return not kind.custom and kind.group not in _FREE_FINALIZERS
 
 
 def missing(call: Call) -> status.ApiError:
