@@ -23,6 +23,8 @@ Body = dict[str, Any]
 
 LOG_LIMIT: Final = 20_000
 """Events kept per collection; older ones are forgotten as by a compaction."""
+VIEWS_KEPT: Final = 256
+"""Events back for which superseded records still remember how they were encoded."""
 QUEUE_LIMIT: Final = 50_000
 """Events a watcher may lag behind before it is cut off (it has to list again)."""
 
@@ -144,12 +146,20 @@ class Collection:
                 bisect.insort(self.keys, key)
             self.records[key] = event.new
         self.log.append(event)
+        if len(self.log) > VIEWS_KEPT:
+            self._forget_views(self.log[-VIEWS_KEPT - 1])
         if len(self.log) > LOG_LIMIT:
             drop = LOG_LIMIT // 4
             self.oldest = self.log[drop - 1].version
             del self.log[:drop]
         for subscription in tuple(self.subscriptions):
             subscription.offer(event)
+
+    def _forget_views(self, event: Event) -> None:
+        """History keeps bodies, not their JSON: nobody but a watcher far behind asks for it again."""
+        for record in (event.old, event.new):
+            if record is not None and self.records.get(record.key) is not record:
+                record.views.clear()
 
     def between(self, prefix: str, after: str = "") -> list[Record]:
         """Today's records whose key begins with ``prefix`` and follows ``after``, in order."""

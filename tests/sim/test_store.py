@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gitfed.sim.store import QUEUE_LIMIT, Event, Store, VersionGone
+from gitfed.sim.store import QUEUE_LIMIT, VIEWS_KEPT, Event, Store, VersionGone
 
 
 def body(name: str, **more: Any) -> dict[str, Any]:
@@ -114,3 +114,15 @@ def test_a_dropped_collection_closes_its_watches_and_is_empty() -> None:
     store.drop("c")
     assert subscription.closed
     assert store.get("c", "x") is None
+
+
+def test_superseded_records_give_up_their_encodings_after_a_while() -> None:
+    store = Store()
+    first, kept = store.put("c", "x", body("x")), store.put("c", "y", body("y"))
+    first.views["json"] = kept.views["json"] = b"{}"
+    store.put("c", "x", body("x", value=2))
+    assert first.views
+    for value in range(VIEWS_KEPT + 1):
+        store.put("c", "z", body("z", value=value))
+    assert not first.views
+    assert kept.views

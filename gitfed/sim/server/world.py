@@ -85,9 +85,12 @@ class World:
 
     def _slice(self) -> None:
         self._scheduled = False
-        for _ in range(min(_SLICE, len(self._jobs))):
-            self._jobs.popleft()()
-        self.proceed()
+        try:
+            for _ in range(min(_SLICE, len(self._jobs))):
+                self._jobs.popleft()()
+        finally:
+            # One job that fails must not keep the others waiting for the next request.
+            self.proceed()
 
     def settle(self) -> None:
         """Does all put-off jobs now, and those they cause."""
