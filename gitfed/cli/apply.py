@@ -77,8 +77,8 @@ def command(
 ) -> int:
     """Carry out one plan: read, decide, write to every cluster that differs, remember.
 
-    With PLANFILE (from gitfed plan --out) the plan is built again and refused, with the difference, if its decisions
-    or changes are not the reviewed ones.
+    What is applied is a branch: the one that HEAD names, or that of --rev. With PLANFILE (from gitfed plan --out) the
+    plan is built again and refused, with the difference, if its decisions or changes are not the reviewed ones.
 
     \b
     gitfed apply --dry-run=client

@@ -19,6 +19,7 @@ import click
 
 from gitfed.cli import exits, plain
 from gitfed.cli.options import Credentials, Inputs
+from gitfed.daemon import given as given_files
 from gitfed.daemon import inputs, logs
 from gitfed.model.base import Commit, Problem, Severity
 from gitfed.model.decisions import Decisions
@@ -75,7 +76,7 @@ class Session:
         seen = observe(self.repo, self.given, self.credentials)
         if self.given.fleet is None:
             return seen
-        named = inputs.fleet_of_file(self.given.fleet, self.repo)
+        named = given_files.fleet(self.given.fleet, self.repo)
         return FleetSnapshot(named.facts, named.clusters, seen.live)
 
     def plan(self, fleet: FleetSnapshot | None = None, past: Decisions | None = None) -> Plan:

@@ -11,7 +11,8 @@ from gitfed.cli import exits, load, options
 
 
 @click.command("run")
-@options.option("--repo", metavar="PATH|URL", required=True, help="The repository to follow: a path, or a URL.")
+@options.option("--repo", metavar="PATH|URL", default=".",
+                help="The repository to follow: a path, or a URL.  [default: the one around this folder]")  # fmt: skip
 @options.option("--branch", metavar="NAME", default=None, help="The branch to follow.  [default: what HEAD names]")
 @options.credentials
 @options.option(

@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
@@ -25,13 +24,13 @@ from pathlib import Path
 from typing import Any
 
 from gitfed.change import build
+from gitfed.daemon import given
 from gitfed.edges import files, git
 from gitfed.edges import state as state_edge
-from gitfed.errors import InputError, RevisionNotFound, SourceError
+from gitfed.errors import RevisionNotFound, SourceError
 from gitfed.interpret.native import Native
 from gitfed.interpret.registry import Interpreter
-from gitfed.model import capacity
-from gitfed.model.base import Body, ClusterName, Commit, ObjectKey
+from gitfed.model.base import ClusterName, Commit, ObjectKey
 from gitfed.model.decisions import Decision, Decisions, Share
 from gitfed.model.fleet import ClusterFacts, FactsRef, FleetSnapshot, LiveState
 from gitfed.model.plan import Plan
@@ -39,11 +38,6 @@ from gitfed.model.repo import RepoSnapshot
 from gitfed.source import bindings, facts
 from gitfed.source import repo as source
 from gitfed.source.memory import Memory
-from gitfed.text import yaml
-from gitfed.text.build import Limits
-
-_MOST_BYTES = 256 * 1024 * 1024
-"""Of a facts or decisions file: some hundred thousand documents."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,7 +183,7 @@ def decisions(opened: Opened, repo: RepoSnapshot, path: Path | None = None) -> D
     Raises InputError for the file, StateTooNew for a state branch of a newer gitfed.
     """
     if path is not None:
-        return decisions_of_file(path)
+        return given.decisions(path)
     branch = repo.settings.spec.state.branch
     state = state_edge.StateBranch(opened.repository, bindings, branch=branch)
     known = state.read(fallback=f"refs/remotes/origin/{branch}").decisions
@@ -220,72 +214,19 @@ def without_state(past: Decisions, live: LiveState | None, repo: RepoSnapshot) -
     return replace(past, bindings=found, known=True)
 
 
-def decisions_of_file(path: Path) -> Decisions:
-    """`ResourceBinding` and `ClusterResourceBinding` documents, or Lists of them. Raises InputError."""
-    found: dict[Any, Decision] = {}
-    for place, document in _documents(path):
-        if not bindings.is_binding(document):
-            raise InputError(
-                f"{place}: {_called(document)} is not a decision", hint="ResourceBinding or ClusterResourceBinding"
-            )
-        try:
-            decision = bindings.from_document(document)
-        except InputError as error:
-            raise InputError(f"{place}: {error.message}", hint=error.hint) from error
-        if decision.key in found:
-            raise InputError(f"{place}: a second decision for {decision.key}")
-        found[decision.key] = decision
-    return Decisions(bindings=found)
-
-
 # -- facts ------------------------------------------------------------------------------------------------------
 
 
 def fleet(opened: Opened, repo: RepoSnapshot, path: Path | None = None) -> FleetSnapshot:
     """Facts of the clusters: of the file if given, else of the facts branch, else assumed. Raises InputError."""
     if path is not None:
-        return fleet_of_file(path, repo)
+        return given.fleet(path, repo)
     return _fleet_of_branch(opened, repo) or assumed(repo)
 
 
 def assumed(repo: RepoSnapshot) -> FleetSnapshot:
     """Nobody looked: declared clusters are Ready, serve every kind and have unknown room."""
-    return FleetSnapshot(FactsRef("assumed"), _completed({}, repo))
-
-
-def fleet_of_file(path: Path, repo: RepoSnapshot) -> FleetSnapshot:
-    """`Cluster` documents with status. A declared cluster takes its spec from the repository and its status from here;
-    a cluster that only the file has is declared by it; one that only the repository has is assumed Ready. `Node` and
-    `Pod` documents that name their cluster are counted together for estimates by node.
-
-    Raises InputError.
-    """
-    content = _content(path)
-    found: dict[ClusterName, ClusterFacts] = {}
-    members: dict[ClusterName, tuple[str, capacity.Tally]] = {}
-    for place, document in _documents(path, content):
-        if isinstance(document, Mapping) and document.get("kind") in ("Node", "Pod"):
-            _, tally = members.setdefault(_cluster_of(place, document), (place, capacity.Tally()))
-            _count(place, document, tally)
-            continue
-        if not facts.is_cluster(document):
-            raise InputError(
-                f"{place}: {_called(document)} is not a fact",
-                hint="Cluster of cluster.karmada.io with status; Node and Pod may follow",
-            )
-        _check_cluster(place, document)
-        one = facts.from_document(document)
-        if one.name in found:
-            raise InputError(f"{place}: a second Cluster {one.name}")
-        found[one.name] = one
-    for name, (place, tally) in members.items():
-        if name not in found and name not in repo.clusters:
-            raise InputError(f"{place}: cluster {name} is neither in this file nor in the repository")
-        known = found.get(name) or ClusterFacts(name, assumed=True)
-        summary = known.resource_summary or tally.summary()
-        found[name] = replace(known, nodes=tally.nodes(), resource_summary=summary)
-    ref = FactsRef(f"file {path.name}", digest=hashlib.sha256(content).hexdigest())
-    return FleetSnapshot(ref, _completed(found, repo))
+    return FleetSnapshot(FactsRef("assumed"), given.completed({}, repo))
 
 
 def _fleet_of_branch(opened: Opened, repo: RepoSnapshot) -> FleetSnapshot | None:
@@ -302,76 +243,14 @@ def _fleet_of_branch(opened: Opened, repo: RepoSnapshot) -> FleetSnapshot | None
             continue
         content = repository.read(entries[path].blob_id)
         total.update(content)
-        for place, document in _parsed(content, f"{branch}:{path}"):
+        for place, document in given.documents(content, f"{branch}:{path}"):
             if facts.is_cluster(document):
-                _check_cluster(place, document)
+                given.check_cluster(place, document)
                 one = facts.from_document(document)
                 if one.name in repo.clusters:  # a cluster whose declaration is gone is no target any more
                     found[one.name] = one
     ref = FactsRef("facts branch", commit, repository.info(commit).when, total.hexdigest())
-    return FleetSnapshot(ref, _completed(found, repo))
-
-
-def _completed(found: Mapping[ClusterName, ClusterFacts], repo: RepoSnapshot) -> dict[ClusterName, ClusterFacts]:
-    missing = {name: ClusterFacts(name, assumed=True) for name in repo.clusters if name not in found}
-    return dict(sorted({**found, **missing}.items()))
-
-
-def _check_cluster(place: str, document: Body) -> None:
-    """Only what reading it would stumble over: the file was written by a control plane, not by hand."""
-    _check_shape(place, document, {"metadata": dict, "spec": dict, "status": dict})
-    name = (document.get("metadata") or {}).get("name")
-    if not isinstance(name, str) or not name:
-        raise InputError(f"{place}: Cluster without metadata.name")
-    spec, status = document.get("spec") or {}, document.get("status") or {}
-    _check_shape(place, spec, {"taints": list, "zones": list}, "spec.")
-    for index, taint in enumerate(spec.get("taints") or []):
-        if not isinstance(taint, Mapping) or not isinstance(taint.get("key"), str) or not taint.get("effect"):
-            raise InputError(f"{place}: spec.taints[{index}] of Cluster {name} needs key and effect")
-    shapes = {"conditions": list, "apiEnablements": list, "resourceSummary": dict, "nodeClasses": list}
-    _check_shape(place, status, shapes, "status.")
-    for member in ("conditions", "apiEnablements"):
-        for index, item in enumerate(status.get(member) or []):
-            if not isinstance(item, Mapping):
-                raise InputError(f"{place}: status.{member}[{index}] of Cluster {name} is not an object")
-            for inner in item.get("resources") or []:
-                if not isinstance(inner, Mapping):
-                    raise InputError(f"{place}: status.{member}[{index}].resources of Cluster {name} holds no objects")
-
-
-def _cluster_of(place: str, document: Body) -> ClusterName:
-    """The cluster that a Node or Pod is in."""
-    _check_shape(place, document, {"metadata": dict, "spec": dict, "status": dict})
-    metadata = document.get("metadata") or {}
-    _check_shape(place, metadata, {"annotations": dict, "labels": dict}, "metadata.")
-    name = (metadata.get("annotations") or {}).get(facts.CLUSTER_ANNOTATION)
-    if not isinstance(name, str) or not name:
-        raise InputError(
-            f"{place}: {_called(document)} does not say which cluster it is in",
-            hint=f"annotation {facts.CLUSTER_ANNOTATION}",
-        )
-    return name
-
-
-def _count(place: str, document: Body, tally: capacity.Tally) -> None:
-    metadata = document.get("metadata") or {}
-    try:
-        if document["kind"] == "Node":
-            tally.put_node(capacity.node_of(document))
-        else:
-            identity = metadata.get("uid") or f"{metadata.get('namespace')}/{metadata.get('name')}"
-            tally.put_pod(str(identity), capacity.pod_of(document))
-    except (AttributeError, TypeError, ValueError) as error:
-        # Counting trusts what an API server stored; a file may hold anything.
-        raise InputError(f"{place}: {_called(document)} has not the shape of one") from error
-
-
-def _check_shape(place: str, value: Body, shapes: Mapping[str, type], prefix: str = "") -> None:
-    for member, shape in shapes.items():
-        found = value.get(member)
-        if found is not None and not isinstance(found, shape):
-            what = "a list" if shape is list else "an object"
-            raise InputError(f"{place}: {prefix}{member} is not {what}")
+    return FleetSnapshot(ref, given.completed(found, repo))
 
 
 # -- the plan ---------------------------------------------------------------------------------------------------
@@ -400,46 +279,3 @@ def after(result: Plan, past: Decisions) -> Decisions:
     """The decisions as they would stand once a plan was recorded: what the next commit would be planned from."""
     known = {key: binding.decision for key, binding in result.bindings.items() if binding.decision is not None}
     return replace(past, bindings=known, descends=True)
-
-
-# -- documents of a file ----------------------------------------------------------------------------------------
-
-
-def _content(path: Path) -> bytes:
-    try:
-        if path.stat().st_size > _MOST_BYTES:
-            raise InputError(f"{path}: larger than {_MOST_BYTES // 1024 // 1024} MiB")
-        return path.read_bytes()
-    except OSError as error:
-        raise InputError(f"{path}: {error.strerror}") from error
-
-
-def _documents(path: Path, content: bytes | None = None) -> Iterator[tuple[str, Any]]:
-    yield from _parsed(_content(path) if content is None else content, str(path))
-
-
-def _parsed(content: bytes, name: str) -> Iterator[tuple[str, Any]]:
-    """`(place, document)`; Lists are unpacked, empty documents left out. Raises InputError on the first fault."""
-    stream = yaml.parse(content, limits=Limits(documents=1_000_000), is_json=name.endswith(".json"))
-    for fault in stream.faults:
-        if not fault.warning:
-            raise InputError(f"{name}:{fault.line}:{fault.column}: {fault.message}", hint=fault.hint)
-    for document in stream.documents:
-        place = f"{name}:{document.line}:{document.column}"
-        value = document.value
-        if (
-            isinstance(value, Mapping)
-            and str(value.get("kind", "")).endswith("List")
-            and isinstance(value.get("items"), list)
-        ):
-            for index, item in enumerate(value["items"]):
-                yield f"{place}: items[{index}]", item
-        elif value is not None:
-            yield place, value
-
-
-def _called(document: object) -> str:
-    if not isinstance(document, Mapping):
-        return "this"
-    kind = document.get("kind")
-    return f"{kind} of {document.get('apiVersion')}" if isinstance(kind, str) else "an object without kind"

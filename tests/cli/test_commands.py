@@ -289,12 +289,12 @@ def test_a_url_that_starts_a_program_is_refused(tmp_path: Path) -> None:
 
 
 def test_nodes_and_pods_of_a_facts_file_are_counted(fleet: Path, tmp_path: Path) -> None:
-    from gitfed.daemon import inputs
+    from gitfed.daemon import given, inputs
 
     path = tmp_path / "fleet.yaml"
     path.write_text(FLEET + MEMBERS)
     opened = inputs.open_repository(str(fleet))
-    found = inputs.fleet_of_file(path, inputs.read(opened).repo).clusters
+    found = given.fleet(path, inputs.read(opened).repo).clusters
     (node,) = found["eu-1"].nodes
     assert (node.name, dict(node.allocatable), dict(node.requested)) == (
         "n1", {"cpu": "4", "pods": "10"}, {"cpu": "1500m", "pods": "1"},
