@@ -9,6 +9,7 @@ import time
 
 BENCHES = {
     "startup": "start-up time of the commands that touch no cluster",
+    "schedule": "5,000 bindings on 100 clusters of 50 nodes, by room",
     "scale": "10,000 templates × 100 clusters: cold plan, one-line change, memory, event-loop lag",
     "rollout": "300 Deployments to 2 clusters against a bare loop of the same requests",
     "push": "from git push until both clusters hold one changed image",

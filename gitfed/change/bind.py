@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from gitfed.interpret import defaults
 from gitfed.interpret.registry import Interpreter, Operation, Unknown
-from gitfed.model.base import Body, Problem, Severity
+from gitfed.model.base import BindingId, Body, Problem, Severity
 from gitfed.model.decisions import Decision, PolicyRef, Rejection, ScheduledCondition, Share
 from gitfed.model.declared.policy import Placement
 from gitfed.model.plan import Binding
@@ -38,6 +38,9 @@ IMPLIED = PolicyRef("Namespace", "", "implied")
 """The same for a Namespace that no file declares: it goes where its content goes."""
 ASSIGNED = PolicyRef("FederatedResourceQuota", "", "staticAssignments")
 """The same for a ResourceQuota that a federated one assigns to a cluster."""
+_HOW = {how: f"divided by {how.value}" for how in strategy.Strategy} | {
+    strategy.Strategy.DUPLICATED: "copied to each cluster"
+}
 _STANDS = "the decision stands: a divided workload moves only when its placement or replicas change"
 
 
@@ -70,6 +73,7 @@ class Schedules:
     by_room: dict[_Question, schedule.Result] = field(default_factory=dict)
     """The answers that hold for the present room only."""
     standing: dict[_Question, Mapping[str, str]] = field(default_factory=dict)
+    fits: schedule.Fits = field(default_factory=schedule.Fits)
     _placements: dict[int, tuple[Body, Placement | None]] = field(default_factory=dict)
     _bodies: dict[int, tuple[Placement, Body]] = field(default_factory=dict)
     shared: dict[tuple[Share, ...], tuple[Share, ...]] = field(default_factory=dict)
@@ -79,6 +83,7 @@ class Schedules:
         self.answers.clear()
         self.by_room.clear()
         self.standing.clear()
+        self.fits = schedule.Fits()
         self._bodies.clear()
         self._placements.clear()
         self.shared.clear()
@@ -130,6 +135,7 @@ class Asked:
     losers: tuple[PolicyRef, ...]
     request: schedule.Request
     """But for what others take and where they are."""
+    identity: BindingId
     stands: bool
     """The previous decision holds; nothing is decided anew."""
     group: str = ""
@@ -148,18 +154,19 @@ Room: TypeAlias = Callable[[], schedule.Room]
 
 def ask(manifest: Manifest, decision: Decision | None, binder: Binder) -> Asked | Bound:
     """What is to be decided for a template, or at once its place where there is nothing to decide."""
-    identity = binding_id(manifest.key)
     if namespaces.propagates(manifest, binder.settings):
         shares = _shared(binder.schedules, tuple(Share(candidate.name) for candidate in binder.candidates))
         return Bound(
-            Binding(identity, manifest.key, manifest.api_version, manifest.origin, EVERYWHERE, shares, None, None,
-                    why="every cluster")
+            Binding(
+                binding_id(manifest.key), manifest.key, manifest.api_version, manifest.origin, EVERYWHERE, shares,
+                None, None, why="every cluster",
+            )
         )  # fmt: skip
     found = binder.policies.best(manifest)
     if found.policy is None:
         return Bound(
             Binding(
-                identity, manifest.key, manifest.api_version, manifest.origin, None, (), None, None,
+                binding_id(manifest.key), manifest.key, manifest.api_version, manifest.origin, None, (), None, None,
                 decision=decision, why="no policy selects it",
             )
         )  # fmt: skip
@@ -181,7 +188,7 @@ def _ask(
     policy: Propagation, losers: tuple[PolicyRef, ...], manifest: Manifest, decision: Decision | None, binder: Binder
 ) -> Asked | Bound:
     placement = policy.spec.placement
-    body = defaults.filled_in(manifest.body)
+    body, identity = defaults.filled_in(manifest.body), binding_id(manifest.key)
     replicas, requirements = 0, None
     components: tuple[Body, ...] = ()
     if binder.settings.gate("MultiplePodTemplatesScheduling") and binder.interpreter.handles(body, Operation.COMPONENT):
@@ -205,7 +212,7 @@ def _ask(
         previous=decision.shares if decision else (),
         evicting=frozenset(task.from_cluster for task in decision.evictions) if decision else frozenset(),
         observed_affinity=decision.affinity_name if decision else "",
-        uid=(manifest.body.get("metadata") or {}).get("uid") or binding_id(manifest.key),
+        uid=(manifest.body.get("metadata") or {}).get("uid") or identity,
         fresh=bool(decision and due.rescheduled(decision.reschedule_triggered, decision.last_scheduled)),
         empty_propagation=binder.settings.spec.scheduling.empty_workload_propagation,
     )
@@ -213,7 +220,7 @@ def _ask(
     if placement.workload_affinity is not None and binder.settings.gate("WorkloadAffinity"):
         group, apart = affinity.groups(placement.workload_affinity, manifest)
     stands = _stands(placement, decision, request, binder)
-    return Asked(manifest, decision, policy, losers, request, stands, group, apart)
+    return Asked(manifest, decision, policy, losers, request, identity, stands, group, apart)
 
 
 def answer(
@@ -247,7 +254,9 @@ def answer(
     result = answers.get(question)
     if result is None:
         request = replace(request, beside=beside, away_from=away_from)
-        result = answers[question] = schedule.schedule(request, binder.candidates, room() if request.needs_room else {})
+        result = answers[question] = schedule.schedule(
+            request, binder.candidates, room() if request.needs_room else {}, schedules.fits
+        )
     shares, condition, rejections, why, problems = _settle(asked, result)
     return _bound(asked, binder, shares, condition, rejections, result.affinity_name, why, problems)
 
@@ -310,7 +319,7 @@ def _bound(
         suspended = frozenset(suspension.dispatching_on_clusters.cluster_names or ())
     return Bound(
         Binding(
-            id=binding_id(manifest.key),
+            id=asked.identity,
             key=manifest.key,
             api_version=manifest.api_version,
             origin=manifest.origin,
@@ -423,10 +432,7 @@ def _shared(schedules: Schedules, shares: tuple[Share, ...]) -> tuple[Share, ...
 
 
 def _why(placement: Placement, *, divided: bool) -> str:
-    if not divided:
-        return "every matching cluster"
-    how = strategy.of(placement)
-    return "copied to each cluster" if how is strategy.Strategy.DUPLICATED else f"divided by {how.value}"
+    return _HOW[strategy.of(placement)] if divided else "every matching cluster"
 
 
 def _read_placement(body: Body) -> Placement | None:

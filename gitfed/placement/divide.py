@@ -24,17 +24,19 @@ def by_weight(replicas: int, weights: Mapping[str, int | float], uid: str = "") 
     if not candidates or replicas <= 0:
         return seats
 
-    total = sum(weights[name] for name in candidates)
-    for name in candidates:
-        seats[name] = _certain(replicas, weights[name], total, len(candidates))
-    left = replicas - sum(seats.values())
-
-    heap = [(-_quotient(weights[name], seats[name]), seats[name], rank, name) for rank, name in enumerate(candidates)]
+    left = replicas
+    if (room := 2 * replicas - len(candidates)) > 0:
+        total = sum(weights[name] for name in candidates)
+        for name in candidates:
+            certain = _certain(room, weights[name], total)
+            seats[name] = certain
+            left -= certain
+    heap = [(-(weights[name] / (2 * seats[name] + 1)), seats[name], rank, name) for rank, name in enumerate(candidates)]
     heapq.heapify(heap)
     for _ in range(left):
         _, _, rank, name = heap[0]
         seats[name] += 1
-        heapq.heapreplace(heap, (-_quotient(weights[name], seats[name]), seats[name], rank, name))
+        heapq.heapreplace(heap, (-(weights[name] / (2 * seats[name] + 1)), seats[name], rank, name))
     return seats
 
 
@@ -51,17 +53,10 @@ def fnv1a(data: bytes) -> int:
     return value
 
 
-def _quotient(weight: int | float, seats: int) -> float:
-    return weight / (2 * seats + 1)
-
-
-def _certain(replicas: int, weight: int | float, total: int | float, count: int) -> int:
+def _certain(room: int, weight: int | float, total: int | float) -> int:
     """Seats that this weight gets whatever the ties: lets a million replicas be divided without a million steps.
 
     All quotients of at least t = total / (2r - n) make at most (total / t + n) / 2 = r seats, so all of them are
-    served; one seat is held back against rounding.
+    served; one seat is held back against rounding. `room` is 2r - n.
     """
-    room = 2 * replicas - count
-    if room <= 0:
-        return 0
     return max(0, int((weight * room / total + 1) / 2) - 1)

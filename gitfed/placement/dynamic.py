@@ -37,7 +37,7 @@ def by_room(options: Sequence[Option], replicas: int, *, aggregated: bool, fresh
 
     Among equals the order of `options` decides, or the name where replicas are taken away.
     """
-    present = {option.name: option.assigned for option in options if option.assigned > 0}
+    present = {option.candidate.name: option.assigned for option in options if option.assigned > 0}
     placed = sum(present.values())
     base: dict[str, int] = {}
     if fresh:
@@ -47,21 +47,23 @@ def by_room(options: Sequence[Option], replicas: int, *, aggregated: bool, fresh
         weights = {option.name: option.assigned for option in sorted(options, key=lambda option: option.name)}
         amount, step = replicas, "failed to scale down"
     elif placed < replicas:
-        weights, base = {option.name: option.free for option in options}, present
+        weights, base = {option.candidate.name: option.free for option in options}, present
         amount, step = replicas - placed, "failed to scale up"
     else:
         return present
     if (total := sum(weights.values())) < amount:
         message = f"{step}: Clusters available replicas {total} are not enough to schedule."
         raise Unplaceable("Unschedulable", message)
-    order = sorted(weights, key=lambda name: -weights[name])
     if aggregated:
+        order = sorted(weights, key=weights.__getitem__, reverse=True)  # keeps the order of equals
         if base:
             order.sort(key=lambda name: name not in base)
-        order = _shortest(order, weights, amount)
-    seats = divide.by_weight(amount, {name: weights[name] for name in order}, uid)
-    result = {name: seats.get(name, 0) + base.get(name, 0) for name in {**base, **seats}}
-    return {name: count for name, count in result.items() if count > 0}
+        weights = {name: weights[name] for name in _shortest(order, weights, amount)}
+    result = dict(base)
+    for name, seats in divide.by_weight(amount, weights, uid).items():
+        if seats:
+            result[name] = seats + base.get(name, 0)
+    return result
 
 
 def _shortest(order: Sequence[str], weights: dict[str, int], amount: int) -> list[str]:

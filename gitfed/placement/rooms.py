@@ -27,6 +27,8 @@ from gitfed.text import canonical, quantity
 Numbers: TypeAlias = npt.NDArray[np.int64]
 Flags: TypeAlias = npt.NDArray[np.bool_]
 
+_FEW = 4
+"""Placing in no more clusters than this is done one by one: all rows of the others need not be looked at."""
 _LARGEST = 2**62
 """Amounts beyond it count as this much, so that sums and products stay within 64 bits."""
 
@@ -92,6 +94,12 @@ class Rooms:
             return
         one = _bounded_all(estimate.wanted(requirements))
         self._sums.subtract(one, placed)
+        if len(replicas) <= _FEW:
+            for index in np.flatnonzero(placed).tolist():
+                self._graded.fill_one(one, index, int(placed[index]), None)
+                self._nodal.fill_one(one, index, int(placed[index]), self._nodal.eligible(requirements))
+            self._answers.clear()
+            return
         self._graded.fill(one, placed, None)
         self._nodal.fill(one, placed, self._nodal.eligible(requirements))
         self._answers.clear()
@@ -159,10 +167,8 @@ class _Rows:
             clusters=len(self._names),
             owner=np.array([owner for owner, _ in self._collected], dtype=np.int64),
             number=np.array([row.number for row in rows], dtype=np.int64),
-            slots=np.array([_bounded(row.slots) for row in rows], dtype=np.int64),
-            free={
-                name: np.array([_bounded(row.free.get(name, 0)) for row in rows], dtype=np.int64) for name in columns
-            },
+            slots=np.array([_free(row.slots) for row in rows], dtype=np.int64),
+            free={name: np.array([_free(row.free.get(name, 0)) for row in rows], dtype=np.int64) for name in columns},
             profile=np.array(profile, dtype=np.int64),
             nodes=tuple(distinct),
         )
@@ -179,12 +185,13 @@ class _Table:
         free: dict[str, Numbers],
         profile: Numbers,
         nodes: tuple[NodeFacts, ...],
+        masks: dict[str, Flags | None] | None = None,
     ) -> None:
         self._clusters = clusters
         self._owner, self._number, self._slots, self._free = owner, number, slots, free
         self._profile, self._nodes = profile, nodes
-        self._masks: dict[str, Flags] = {}
-        """By node claim, for each distinct node."""
+        self._masks: dict[str, Flags | None] = {} if masks is None else masks
+        """By node claim, for each distinct node; None: all of them."""
         self.present: Flags = np.zeros(clusters, dtype=bool)
         self.present[owner] = True
         self._find_starts()
@@ -197,26 +204,29 @@ class _Table:
         return _Table(
             clusters=self._clusters, owner=self._owner, number=self._number, slots=self._slots.copy(),
             free={name: column.copy() for name, column in self._free.items()}, profile=self._profile,
-            nodes=self._nodes,
+            nodes=self._nodes, masks=self._masks,
         )  # fmt: skip
 
     def eligible(self, requirements: Body | None) -> Flags | None:
-        """The rows whose nodes such a replica may use."""
+        """The rows whose nodes such a replica may use; None: all of them."""
         if not self._nodes:
             return None
         claim = (requirements or {}).get("nodeClaim") or None
-        key = canonical.digest(claim)
-        mask = self._masks.get(key)
-        if mask is None:
+        key = canonical.digest(claim) if claim else ""
+        if key not in self._masks:
             takes = nodes.filter_of(requirements)
-            mask = self._masks[key] = np.array([takes(node) for node in self._nodes], dtype=bool)
-        return mask[self._profile]
+            fitting = np.array([takes(node) for node in self._nodes], dtype=bool)
+            self._masks[key] = None if fitting.all() else fitting
+        mask = self._masks[key]
+        return None if mask is None else mask[self._profile]
 
     def total(self, one: Mapping[str, int], eligible: Flags | None) -> Numbers:
         """By cluster; 0 where it has no rows."""
         result = np.zeros(self._clusters, dtype=np.int64)
         if self.count:
-            held = np.minimum(self._each(one, eligible), estimate.MOST) * self._number
+            held = np.minimum(self._each(one, eligible), estimate.MOST)
+            if not self._all_single:
+                held = held * self._number
             result[self._owners] = np.add.reduceat(held, self._starts)
         return result
 
@@ -237,11 +247,32 @@ class _Table:
         before = np.cumsum(held) - held
         before = before - np.repeat(before[self._starts], self._lengths)
         taken = np.clip(placed[self._owner] - before, 0, held)
+        if self._all_single:
+            self._use(one, taken)
+            return
         single = self._number == 1
-        used = np.where(single, taken, 0)
-        self._use(one, used)
+        self._use(one, np.where(single, taken, 0))
         if (several := np.flatnonzero(~single & (taken > 0))).size:
             self._split(one, several, each, taken)
+
+    def fill_one(self, one: Mapping[str, int], owner: int, placed: int, eligible: Flags | None) -> None:
+        """`fill` for one cluster, looking at no other's rows."""
+        if not self.present[owner]:
+            return
+        at = int(np.searchsorted(self._owners, owner))
+        start = int(self._starts[at])
+        here = slice(start, start + int(self._lengths[at]))
+        if (self._number[here] != 1).any():
+            only = np.zeros(self._clusters, dtype=np.int64)
+            only[owner] = placed
+            self.fill(one, only, eligible)
+            return
+        each = self._each(one, None if eligible is None else eligible[here], here)
+        used = np.clip(placed - (np.cumsum(each) - each), 0, each)
+        self._slots[here] -= used
+        for name, amount in one.items():
+            if name in self._free:
+                self._free[name][here] -= used * amount
 
     def rows_of(self, owner: int) -> list[Row]:
         found = []
@@ -252,14 +283,14 @@ class _Table:
             found.append(Row(int(self._number[index]), int(self._slots[index]), spare, node))
         return found
 
-    def _each(self, one: Mapping[str, int], eligible: Flags | None) -> Numbers:
+    def _each(self, one: Mapping[str, int], eligible: Flags | None, here: slice = slice(None)) -> Numbers:
         """Replicas on one node of each row."""
-        held = self._slots
+        held = self._slots[here]
         for name, amount in one.items():
             column = self._free.get(name)
             if column is None:
-                return np.zeros(self.count, dtype=np.int64)
-            held = np.minimum(held, column // amount)
+                return np.zeros(len(held), dtype=np.int64)
+            held = np.minimum(held, column[here] // amount)
         held = np.maximum(held, 0)
         return held if eligible is None else np.where(eligible, held, 0)
 
@@ -296,10 +327,16 @@ class _Table:
 
     def _find_starts(self) -> None:
         self._owners, self._starts, self._lengths = np.unique(self._owner, return_index=True, return_counts=True)
+        self._all_single = bool((self._number == 1).all())
 
 
 def _bounded(amount: int) -> int:
     return max(-_LARGEST, min(_LARGEST, amount))
+
+
+def _free(amount: int) -> int:
+    """Less than what an amount beyond all measure asks for."""
+    return max(-_LARGEST, min(_LARGEST - 1, amount))
 
 
 def _bounded_all(one: Mapping[str, int]) -> dict[str, int]:

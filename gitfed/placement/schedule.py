@@ -10,16 +10,18 @@ no number: a division by room waits until the room of every cluster in question 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from functools import lru_cache
+from operator import attrgetter
 from typing import TYPE_CHECKING, TypeAlias
 
 from gitfed.model.base import Body
 from gitfed.model.decisions import Rejection, ScheduledCondition, Share
 from gitfed.placement import affinity, divide, dynamic, estimate, filters, spread, weights
 from gitfed.placement.cluster import Candidate
-from gitfed.placement.option import Option, Unplaceable, in_order
+from gitfed.placement.option import Option, Unplaceable
 from gitfed.placement.strategy import Strategy, by_room, of, places_sets, spreads
 
 if TYPE_CHECKING:
@@ -27,6 +29,8 @@ if TYPE_CHECKING:
 
 SUCCESS = ScheduledCondition(True, "Success", "Binding has been scheduled successfully.")
 NOT_SELECTED = "not selected by spreadConstraints"
+NO_REPLICA = "no replica fell to it"
+_name = attrgetter("name")
 
 
 class NotAsked(Enum):
@@ -96,20 +100,48 @@ Room: TypeAlias = Mapping[str, int | None]
 """Replicas (or sets of components) that fit into each cluster beside what is there; None: not known."""
 
 
-def schedule(request: Request, candidates: Sequence[Candidate], room: Room | None = None) -> Result:
+class Fits:
+    """What the filters said of the present candidates: asked again and again for templates of one policy."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[object, ...], tuple[list[Candidate], dict[str, str]]] = {}
+        self._placements: dict[int, Placement] = {}
+        """Keeps them alive: they are known by their identity."""
+
+    def split(
+        self, request: Request, term: affinity.Term, candidates: Sequence[Candidate]
+    ) -> tuple[list[Candidate], dict[str, str]]:
+        key = (
+            id(request.placement), term.name, request.api_version, request.kind, request.is_workload,
+            tuple(share.cluster for share in request.previous), request.evicting, request.beside, request.away_from,
+        )  # fmt: skip
+        known = self._known.get(key)
+        if known is None:
+            self._placements[id(request.placement)] = request.placement
+            known = self._known[key] = filters.split(_demand(request, term), candidates)
+        return known
+
+
+def schedule(
+    request: Request, candidates: Sequence[Candidate], room: Room | None = None, fits: Fits | None = None
+) -> Result:
     """Decides. The order of `candidates` does not matter.
 
     `room` None: it is estimated from what the candidates report, as if nothing else were placed at the same time.
+    `fits` remembers between calls with the same candidates.
     """
-    candidates = sorted(candidates, key=lambda candidate: candidate.name)
+    fits = Fits() if fits is None else fits
+    candidates = sorted(candidates, key=_name)
     if room is None:
         room = _estimated(request, candidates)
     named = bool(request.placement.cluster_affinities)
     first_failure: Result | None = None
     passed_over: dict[str, str] = {}
     for term in _terms_to_try(request):
-        fitting, reasons = filters.split(_demand(request, term), candidates)
-        reasons = passed_over = _best_reasons(reasons, passed_over)
+        fitting, reasons = fits.split(request, term, candidates)
+        if passed_over:
+            reasons = _best_reasons(reasons, passed_over)
+        passed_over = reasons
         if not fitting:
             condition = ScheduledCondition(False, "NoClusterFit", filters.fit_message(reasons, len(candidates)))
             failure = Result(None, condition, _rejections(reasons), request.observed_affinity if named else "")
@@ -123,8 +155,10 @@ def schedule(request: Request, candidates: Sequence[Candidate], room: Room | Non
             first_failure = first_failure or _kept(request, candidates, error.reason, error.message, reasons)
             passed_over = {**reasons, **dict.fromkeys((candidate.name for candidate in fitting), error.message)}
             continue
-        names = {option.name for option in selected}
-        left_out = {option.name: NOT_SELECTED for option in options if option.name not in names}
+        left_out: dict[str, str] = {}
+        if len(selected) < len(options):
+            names = {option.name for option in selected}
+            left_out = {option.name: NOT_SELECTED for option in options if option.name not in names}
         rejections = _rejections({**reasons, **left_out, **unchosen})
         return Result(shares, SUCCESS, rejections, term.name if named else "")
     assert first_failure is not None, "there is always a group to try"
@@ -174,22 +208,24 @@ def _options(request: Request, term: affinity.Term, fitting: Sequence[Candidate]
     counts = request.needs_room
     if counts and by_room(request.placement) and (not request.components or request.counts_sets):
         _require_known(request, fitting, room)
-    enough = 1 if request.counts_sets else request.replicas
+    enough = 1 if request.counts_sets else request.replicas  # where room does not decide, there is enough
+    rooms = [room.get(candidate.name) for candidate in fitting] if counts else [0] * len(fitting)
     tiered = request.is_workload and bool(term.overflow)
-    options = []
-    for candidate in fitting:
-        name = candidate.name
-        free = room.get(name) if counts else 0
-        options.append(
-            Option(
-                candidate,
-                (term.tier(candidate) or 0) if tiered else 0,
-                100 if name in present else 0,
-                enough if free is None else free,  # where it does not decide, there is enough
-                present.get(name, 0),
-            )
+    if not present and not tiered:
+        return [
+            Option(candidate, 0, 0, enough if free is None else free, 0)
+            for candidate, free in zip(fitting, rooms, strict=True)
+        ]
+    return [
+        Option(
+            candidate,
+            (term.tier(candidate) or 0) if tiered else 0,
+            100 if candidate.name in present else 0,
+            enough if free is None else free,
+            present.get(candidate.name, 0),
         )
-    return options
+        for candidate, free in zip(fitting, rooms, strict=True)
+    ]
 
 
 def _require_known(request: Request, fitting: Sequence[Candidate], room: Room) -> None:
@@ -200,9 +236,14 @@ def _require_known(request: Request, fitting: Sequence[Candidate], room: Room) -
         raise Unplaceable("SchedulerError", f"the room in {', '.join(unknown)} is not known")
 
 
+def _best_first(option: Option) -> tuple[int, int, int]:
+    """The order of clusters (§3); among equals the names decide, in whose order options are made."""
+    return option[1], -option[2], -option[3] - option[4]
+
+
 def _select(request: Request, options: Sequence[Option]) -> list[Option]:
     if not spreads(request.placement):
-        return in_order(options)
+        return sorted(options, key=_best_first)
     duplicated = of(request.placement) is Strategy.DUPLICATED or not request.is_workload
     wanted = spread.demand(
         request.placement.spread_constraints,
@@ -224,44 +265,44 @@ def _assign(
     request: Request, selected: Sequence[Option], *, overflows: bool
 ) -> tuple[tuple[Share, ...], dict[str, str]]:
     """(shares by cluster, why the selected clusters without a share have none). §4"""
-    names = sorted(option.name for option in selected)
     if not request.is_workload or request.components:
-        return tuple(Share(name) for name in names), {}
+        return tuple(Share(name) for name in sorted(option.candidate.name for option in selected)), {}
     given, why_not = _divide(request, selected, overflows=overflows)
-    shares = [Share(name, given.get(name, 0)) for name in names if given.get(name, 0) > 0 or request.empty_propagation]
-    chosen = {share.cluster for share in shares}
-    return tuple(shares), {name: reason for name, reason in why_not.items() if name not in chosen}
+    if request.empty_propagation:
+        given = {option.name: given.get(option.name, 0) for option in selected}
+        return tuple(_share(name, given[name]) for name in sorted(given)), {}
+    names = [option.candidate.name for option in selected]
+    shares = tuple(_share(name, given[name]) for name in sorted(given) if given[name] > 0)
+    return shares, {name: why_not(name) for name in names if given.get(name, 0) <= 0}
 
 
 def _divide(
     request: Request, selected: Sequence[Option], *, overflows: bool
-) -> tuple[Mapping[str, int], Mapping[str, str]]:
-    """(replicas by cluster, the reason that each cluster has if it gets none)"""
-    placement, names = request.placement, [option.name for option in selected]
+) -> tuple[Mapping[str, int], Callable[[str], str]]:
+    """(replicas by cluster, why one gets none)"""
+    placement = request.placement
     match of(placement):
         case Strategy.DUPLICATED:
-            return dict.fromkeys(names, request.replicas), dict.fromkeys(names, "the workload has no replicas")
+            given = dict.fromkeys((option.candidate.name for option in selected), request.replicas)
+            return given, lambda name: "the workload has no replicas"
         case Strategy.STATIC:
             weight = weights.static(placement, [option.candidate for option in selected])
-            return divide.by_weight(request.replicas, weight, request.uid), {
-                name: f"no replica fell to it (weight {weight[name]})"
-                if name in weight
-                else "it has no weight in staticWeightList"
-                for name in names
-            }
+            return (
+                divide.by_weight(request.replicas, weight, request.uid),
+                lambda name: (
+                    f"no replica fell to it (weight {weight[name]})"
+                    if name in weight
+                    else "it has no weight in staticWeightList"
+                ),
+            )
         case strategy:
             divided = dynamic.by_tier if overflows else dynamic.by_room
+            aggregated = strategy is Strategy.AGGREGATED
             try:
-                given = divided(
-                    selected,
-                    request.replicas,
-                    aggregated=strategy is Strategy.AGGREGATED,
-                    fresh=request.fresh,
-                    uid=request.uid,
-                )
+                given = divided(selected, request.replicas, aggregated=aggregated, fresh=request.fresh, uid=request.uid)
             except Unplaceable as error:
                 raise Unplaceable(error.reason, f"failed to assign replicas: {error.message}") from error
-            return given, {option.name: f"no replica fell to it (room for {option.available})" for option in selected}
+            return given, lambda name: "not needed: fewer clusters hold all replicas" if aggregated else NO_REPLICA
 
 
 def _kept(
@@ -284,4 +325,15 @@ def _kept(
 
 
 def _rejections(reasons: Mapping[str, str]) -> tuple[Rejection, ...]:
-    return tuple(Rejection(name, reason) for name, reason in sorted(reasons.items()))
+    return tuple(_rejection(name, reasons[name]) for name in sorted(reasons))
+
+
+@lru_cache(maxsize=1 << 16)
+def _share(name: str, replicas: int) -> Share:
+    """Equal values are one object: thousands of workloads have the same share of the same cluster."""
+    return Share(name, replicas)
+
+
+@lru_cache(maxsize=1 << 14)
+def _rejection(name: str, reason: str) -> Rejection:
+    return Rejection(name, reason)

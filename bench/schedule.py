@@ -1,0 +1,184 @@
+"""Scheduling alone: 5,000 bindings on 100 clusters of 50 nodes, counted node by node, one core, from memory.
+
+No file is read and nothing is rendered here: that is `scale`. Half of the policies divide by room (dynamic weights and
+Aggregated), the others by static weights or not at all, and one in ten chooses clusters by region. Every node has
+another amount free, and every workload that is placed takes room from the next.
+"""
+
+from __future__ import annotations
+
+import gc
+import random
+import resource
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any, NamedTuple
+
+from gitfed.change import bind, turns
+from gitfed.interpret import native
+from gitfed.interpret.registry import Interpreter
+from gitfed.model.base import ClusterName, Digest, ObjectKey, Origin, key_of
+from gitfed.model.decisions import Decision
+from gitfed.model.declared.federation import Federation
+from gitfed.model.declared.policy import Propagation
+from gitfed.model.fleet import NodeFacts
+from gitfed.model.repo import Manifest
+from gitfed.placement import match, quota
+from gitfed.placement.cluster import Candidate
+from gitfed.placement.estimate import Capacity
+
+CLUSTERS, NODES, BINDINGS, SHAPES, REGIONS = 100, 50, 5_000, 50, 10
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+STRATEGIES: Mapping[str, Mapping[str, Any]] = {
+    "duplicated": {"replicaScheduling": {"replicaSchedulingType": "Duplicated"}},
+    "static": {"replicaScheduling": {"replicaSchedulingType": "Divided", "weightPreference": {}}},
+    "dynamic": {
+        "replicaScheduling": {
+            "replicaSchedulingType": "Divided",
+            "weightPreference": {"dynamicWeight": "AvailableReplicas"},
+        }
+    },
+    "aggregated": {
+        "replicaScheduling": {"replicaSchedulingType": "Divided", "replicaDivisionPreference": "Aggregated"}
+    },
+    "regions": {
+        "replicaScheduling": {"replicaSchedulingType": "Divided", "replicaDivisionPreference": "Aggregated"},
+        "spreadConstraints": [
+            {"spreadByField": "region", "minGroups": 2, "maxGroups": 2},
+            {"spreadByField": "cluster", "minGroups": 2, "maxGroups": 10},
+        ],
+    },
+}
+MIX = ("dynamic", "aggregated", "duplicated", "static", "dynamic",
+       "aggregated", "duplicated", "static", "regions", "aggregated")  # fmt: skip
+
+
+class Fleet(NamedTuple):
+    binder: bind.Binder
+    capacities: dict[ClusterName, Capacity | None]
+
+
+def fleet() -> Fleet:
+    chance = random.Random(7)
+    candidates, capacities = [], {}
+    for number in range(CLUSTERS):
+        name = f"c{number:03}"
+        candidates.append(Candidate(name, region=f"r{number % REGIONS}", provider="example"))
+        capacities[name] = capacity(chance)
+    policies = [
+        Propagation.read(
+            {
+                "apiVersion": "policy.karmada.io/v1alpha1",
+                "kind": "PropagationPolicy",
+                "metadata": {"name": strategy, "namespace": strategy},
+                "spec": {
+                    "resourceSelectors": [{"apiVersion": "apps/v1", "kind": "Deployment"}],
+                    "placement": {"clusterAffinity": {}, **placement},
+                },
+            }
+        )
+        for strategy, placement in STRATEGIES.items()
+    ]
+    settings = Federation.read({"apiVersion": "gitfed.io/v1alpha1", "kind": "Federation", "metadata": {"name": "b"}})
+    interpreter = Interpreter((native.Native(),))
+    binder = bind.Binder(match.Index(policies), tuple(candidates), interpreter, bind.Schedules(), settings, NOW)
+    return Fleet(binder, capacities)
+
+
+def capacity(chance: random.Random) -> Capacity:
+    nodes = tuple(
+        NodeFacts(
+            f"n{number}",
+            {"cpu": "64", "memory": "256Gi", "pods": "250"},
+            {"cpu": f"{chance.randrange(32_000)}m", "memory": f"{chance.randrange(128_000)}Mi", "pods": "20"},
+            {"kubernetes.io/hostname": f"n{number}", "disk": chance.choice(["ssd", "hdd"])},
+        )
+        for number in range(NODES)
+    )
+    whole = {"cpu": str(64 * NODES), "memory": f"{256 * NODES}Gi", "pods": str(250 * NODES)}
+    return Capacity({"allocatable": whole, "allocated": {"cpu": str(16 * NODES), "pods": str(20 * NODES)}}, {}, nodes)
+
+
+def manifests(count: int, shapes: int) -> list[Manifest]:
+    found = []
+    for number in range(count):
+        strategy, shape = MIX[number % len(MIX)], number % shapes
+        requests = {"cpu": f"{20 + shape % 50}m", "memory": f"{32_768 + shape}Ki"}
+        body = {
+            "apiVersion": "apps/v1",
+            "kind": "Deployment",
+            "metadata": {"name": f"app-{number:05}", "namespace": strategy},
+            "spec": {
+                "replicas": number % 40 + 1,
+                "template": {"spec": {"containers": [{"name": "main", "resources": {"requests": requests}}]}},
+            },
+        }
+        found.append(Manifest(key_of(body), "apps/v1", body, Origin(f"{number}.yaml"), Digest(str(number))))
+    return found
+
+
+def placed(
+    some: list[Manifest], decisions: Mapping[ObjectKey, Decision], here: Fleet, room: turns.Room
+) -> dict[ObjectKey, bind.Bound]:
+    """What a build does to place templates."""
+    room.use(here.capacities, here.binder.schedules)
+    entries, bounds = [], {}
+    for manifest in some:
+        asked = bind.ask(manifest, decisions.get(manifest.key), here.binder)
+        assert isinstance(asked, bind.Asked)
+        bound = None if asked.waits else bind.answer(asked, here.binder)
+        if bound is not None:
+            bounds[manifest.key] = bound
+        entries.append(turns.Entry(asked, bound))
+    quotas = quota.Ledger.of(())
+    return bounds | turns.place(entries, here.binder, room, quotas, lambda asked: 0, None)
+
+
+def timed(work: Callable[[], Any]) -> tuple[Any, float]:
+    gc.collect()
+    before = time.process_time()
+    result = work()
+    return result, time.process_time() - before
+
+
+def cold(count: int, shapes: int) -> tuple[dict[ObjectKey, bind.Bound], float]:
+    some, here = manifests(count, shapes), fleet()
+    return timed(lambda: placed(some, {}, here, turns.Room()))
+
+
+def run() -> list[tuple[str, str]]:
+    import gitfed.placement.rooms  # noqa: F401, PLC0415  numpy is loaded once in a process
+
+    bounds, few = cold(BINDINGS, SHAPES)
+    failed = sum(1 for bound in bounds.values() if not bound.binding.condition.status)
+    _, all_differ = cold(BINDINGS, BINDINGS)
+
+    some, here, room = manifests(BINDINGS, SHAPES), fleet(), turns.Room()
+    decisions = {key: bound.binding.decision for key, bound in placed(some, {}, here, room).items()}
+    key = some[4].key
+    changed = replace(some[4], body={**some[4].body, "spec": {**some[4].body["spec"], "replicas": 33}})
+    placed([some[4]], decisions, here, room)
+    _, one = timed(lambda: placed([changed], {key: decisions[key]}, here, room))
+    others = dict(here.capacities)
+    others["c000"] = capacity(random.Random(8))
+    before = len(here.binder.schedules.answers)
+    _, moved = timed(lambda: placed(some, decisions, Fleet(here.binder, others), room))
+    again = len(here.binder.schedules.by_room)
+
+    figures = [
+        (f"{BINDINGS} bindings, {SHAPES} requirement shapes (target ≥ 5,000/s)", f"{BINDINGS / few:,.0f}/s"),
+        (f"{BINDINGS} bindings, all shapes differ (target ≥ 1,000/s)", f"{BINDINGS / all_differ:,.0f}/s"),
+        ("of them not placed", str(failed)),
+        ("one changed binding (target ≤ 2 ms)", f"{1000 * one:.2f} ms"),
+        ("room of one cluster changed: all bindings asked again", f"{moved:.2f} s"),
+        ("… of which placed anew", f"{again} (by themselves: {len(here.binder.schedules.answers) - before})"),
+    ]
+    base = 0.0
+    for count in (1_000, 5_000, 10_000, 30_000):
+        _, took = cold(count, SHAPES)
+        base = base or took / count
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+        figures.append((f"{count:,} bindings", f"{took:.2f} s, {took / count / base:.2f} × linear, {peak:.0f} MB"))
+    return figures
