@@ -22,6 +22,8 @@ from typing import Any
 
 from gitfed import errors
 from gitfed.change import build, gate
+from gitfed.daemon import facts
+from gitfed.daemon.facts_record import FactsRecord
 from gitfed.daemon.fleet import Fleet, Options
 from gitfed.daemon.reader import Reader
 from gitfed.daemon.record import Record
@@ -30,9 +32,7 @@ from gitfed.interpret.registry import Interpreter
 from gitfed.model.base import ClusterName, ObjectKey, Severity
 from gitfed.model.decisions import Approval, Decisions
 from gitfed.model.declared.cluster import Cluster
-from gitfed.model.fleet import (
-    FleetSnapshot,
-)
+from gitfed.model.fleet import ClusterFacts, FleetSnapshot
 from gitfed.model.plan import Plan
 from gitfed.model.repo import RepoSnapshot
 
@@ -70,8 +70,10 @@ class Engine:
         interpreter: Callable[[RepoSnapshot], Interpreter],
         options: Options | None = None,
         *,
+        facts_record: FactsRecord | None = None,
         listener: Callable[[str, Any], None] = lambda event, value: None,
     ) -> None:
+        """`facts_record` None: decisions are taken from what is seen, and nothing of it is written down."""
         self.options = options or Options()
         self.plan: Plan | None = None
         self.repo: RepoSnapshot | None = None
@@ -81,6 +83,8 @@ class Engine:
         self.source_error = ""
         self.reader = reader
         self._record = record
+        self._facts = facts_record
+        self._known: Mapping[ClusterName, ClusterFacts] = {}
         self._interpreter = interpreter
         self._interpreters: tuple[object, Interpreter] | None = None
         self._listener = listener
@@ -157,15 +161,20 @@ class Engine:
         if not self._opened:
             # Before any member starts: what the state remembers tells whether an inventory is damaged.
             self.decisions = await asyncio.to_thread(self._record.load)
+            if self._facts is not None:
+                self._known = await asyncio.to_thread(self._facts.load)
         self.fleet.match(
             repo,
             repository_id=lambda: self.decisions.repository_id,
             remembered=self._remembered,
             claimed=self._opened and self.decisions.known,
+            known=self._known,
+            capacity=facts.reads_capacity(repo),
         )
         if not self._opened:
             await self._open(repo)
-        fleet = self.fleet.snapshot(repo)
+        await self.fleet.measured(_FIRST_LOOK)
+        fleet = await self._from_record(repo, self.fleet.snapshot(repo))
         interpreter = self._interpreter_of(repo)
         decisions = await self._decisions_for(repo)
         plan = await asyncio.to_thread(_build, repo, fleet, decisions, interpreter, self.options.now(), self._memo)
@@ -241,6 +250,18 @@ class Engine:
         """How many objects the state says are in a cluster."""
         return sum(1 for one in self.decisions.bindings.values() if any(s.cluster == cluster for s in one.shares))
 
+    async def _from_record(self, repo: RepoSnapshot, fleet: FleetSnapshot) -> FleetSnapshot:
+        """The snapshot with facts as they are written down, after writing what is due: decisions are taken from those.
+
+        A cluster that nobody ever looked at has no written facts; it is unknown, as the snapshot says.
+        """
+        if self._facts is None:
+            return fleet
+        await asyncio.to_thread(self._facts.write, self.fleet.facts(), repo.clusters.keys(), self.options.now())
+        self._known = self._facts.recorded.facts
+        clusters = {name: self._known.get(name, seen) for name, seen in fleet.clusters.items()}
+        return replace(fleet, facts=self._facts.ref, clusters=clusters)
+
     # -- decide and record --------------------------------------------------------------------------------------
 
     async def _open(self, repo: RepoSnapshot) -> None:
@@ -291,6 +312,8 @@ class Engine:
             reasons=reasons,
             now=self.options.now(),
         )
+        if self._facts is not None:
+            await asyncio.to_thread(self._facts.cite)
         return True
 
     async def _record_results(self, plan: Plan) -> None:
@@ -400,4 +423,4 @@ def _reasons(plan: Plan, decisions: Decisions) -> tuple[str, ...]:
     lines += [f"{key} is gone" for key in decisions.bindings.keys() - plan.bindings.keys()]
     if len(lines) > 200:
         lines = [*lines[:200], f"… and {len(lines) - 200} more"]
-    return (*lines, f"Facts: {plan.facts.source}")
+    return (*lines, f"Facts: {plan.facts.source} {plan.facts.commit}".rstrip())

@@ -10,9 +10,10 @@ from __future__ import annotations
 import asyncio
 import functools
 import logging
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from types import MappingProxyType
 from typing import Any
 
 from gitfed.change import compare, redact
@@ -22,7 +23,16 @@ from gitfed.edges.kube.session import Session
 from gitfed.interpret import readiness
 from gitfed.model.base import Body, ClusterName, Kind, ObjectKey
 from gitfed.model.declared.cluster import Cluster
-from gitfed.model.fleet import ApplyResult, FactsRef, FleetSnapshot, Health, InventoryEntry, LiveObject, LiveState
+from gitfed.model.fleet import (
+    ApplyResult,
+    ClusterFacts,
+    FactsRef,
+    FleetSnapshot,
+    Health,
+    InventoryEntry,
+    LiveObject,
+    LiveState,
+)
 from gitfed.model.plan import Action, Change, Plan, RenderedManifest
 from gitfed.model.repo import RepoSnapshot
 
@@ -81,8 +91,13 @@ class Fleet:
         repository_id: Callable[[], str],
         remembered: Callable[[ClusterName], int],
         claimed: bool,
+        known: Mapping[ClusterName, ClusterFacts] = MappingProxyType({}),
+        capacity: bool = False,
     ) -> None:
-        """One member for each declared cluster; one that is reached in another way now is a new member."""
+        """One member for each declared cluster; one that is reached in another way now is a new member.
+
+        `known`: facts of an earlier process. `capacity`: whether nodes and pods are to be watched.
+        """
         for name in list(self.members):
             declared = repo.clusters.get(name)
             if declared is None or _connection(declared) != _connection(self.members[name].cluster):
@@ -102,6 +117,7 @@ class Fleet:
         for name, declared in repo.clusters.items():
             if name in self.members:
                 self.members[name].cluster = declared
+                self.members[name].want_capacity(capacity)
                 continue
             member = self.members[name] = Member(
                 declared,
@@ -113,7 +129,9 @@ class Fleet:
                 adopt=name in self._options.adopt,
                 timing=self._options.timing,
                 concurrency=self._options.concurrency,
+                known=known.get(name),
             )
+            member.want_capacity(capacity)
             self._tasks[name] = asyncio.create_task(member.run(), name=f"member-{name}")
             if claimed:
                 member.claim()
@@ -130,6 +148,14 @@ class Fleet:
             for look in looks:
                 look.cancel()
 
+    async def measured(self, seconds: float) -> None:
+        """Wait until the room of every cluster that can be read was read, where it is wanted and never was."""
+        looks = [asyncio.create_task(member.measured()) for member in self.members.values() if member.measuring]
+        if looks:
+            await asyncio.wait(looks, timeout=seconds)
+            for look in looks:
+                look.cancel()
+
     async def close(self) -> None:
         """Stop every member; what is under way is finished first."""
         tasks = list(self._tasks.values())
@@ -140,6 +166,10 @@ class Fleet:
         self._tasks.clear()
 
     # -- what is there ------------------------------------------------------------------------------------------
+
+    def facts(self) -> dict[ClusterName, ClusterFacts]:
+        """What is believed of each cluster that was looked at."""
+        return {name: member.facts for name, member in self.members.items() if member.looked.is_set()}
 
     def snapshot(self, repo: RepoSnapshot) -> FleetSnapshot:
         """Facts and objects as known now."""

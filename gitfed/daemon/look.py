@@ -7,6 +7,7 @@ from collections.abc import Callable
 from datetime import datetime
 
 from gitfed.change import compare, redact
+from gitfed.daemon import facts
 from gitfed.daemon.member import Member, Upward
 from gitfed.edges.kube.observe import Assessment
 from gitfed.edges.kube.session import Session
@@ -26,8 +27,13 @@ async def look(
     *,
     now: Callable[[], datetime],
     timeout: float = 20.0,
+    capacity: bool | None = None,
 ) -> FleetSnapshot:
-    """Facts and objects of every declared cluster. One that cannot be read is in the result, marked so."""
+    """Facts and objects of every declared cluster. One that cannot be read is in the result, marked so.
+
+    `capacity`: whether to read nodes and pods too; None: if a policy of the repository asks how much room there is.
+    """
+    measure = facts.reads_capacity(repo) if capacity is None else capacity
     kinds = frozenset(Kind(key.group, key.kind) for key in repo.manifests) | {Kind("", "Namespace")}
     upward = Upward(
         assess=_assess,
@@ -45,6 +51,7 @@ async def look(
     tasks = []
     for member in members:
         member.want(kinds)
+        member.want_capacity(measure)
         tasks.append(asyncio.create_task(member.run()))
     try:
         looks = [asyncio.create_task(member.looked.wait()) for member in members]

@@ -11,13 +11,14 @@ import contextlib
 import logging
 import random
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from gitfed import errors
 from gitfed.change import compare, retain
+from gitfed.daemon import facts as beliefs
 from gitfed.daemon.worker import Worker
-from gitfed.edges.kube import apply, facts
+from gitfed.edges.kube import apply, capacity, facts
 from gitfed.edges.kube.discovery import Discovery
 from gitfed.edges.kube.inventory import Inventory
 from gitfed.edges.kube.observe import Assessment, Observer
@@ -31,6 +32,8 @@ log = logging.getLogger("gitfed.member")
 
 _SETTLE = 60.0
 """Seconds for the first list of every kind."""
+_MEASURE = 30.0
+"""Seconds that a cluster is waited for when its room is wanted: it can be used without."""
 RETRIES = (0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 30.0)
 """Seconds between attempts to reach a cluster, by number of failures in a row."""
 
@@ -40,9 +43,8 @@ class Timing:
     """Karmada's defaults (cluster status collection)."""
 
     probe: float = 10.0
-    failure_threshold: float = 30.0
-    """Seconds that a cluster must have failed before it counts as not ready."""
-    success_threshold: float = 0.0
+    """Seconds between two looks at a cluster's health, and at its room where that changed."""
+    thresholds: beliefs.Thresholds = field(default_factory=beliefs.Thresholds)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,11 +76,14 @@ class Member:
         adopt: bool = False,
         timing: Timing = Timing(),
         concurrency: int = 16,
+        known: ClusterFacts | None = None,
     ) -> None:
-        """`expected`: entries that the state remembers of this cluster; far fewer mean a damaged inventory."""
+        """`expected`: entries that the state remembers of this cluster; far fewer mean a damaged inventory. `known`:
+        facts of an earlier process; what of them cannot be read anew stays."""
         self.name: ClusterName = cluster.metadata.name
         self.cluster = cluster
-        self.facts = ClusterFacts(self.name, reach=Reach.UNKNOWN, apis=None)
+        self.facts = replace(known or ClusterFacts(self.name, apis=None), reach=Reach.UNKNOWN)
+        """What is believed of it."""
         self.looked = asyncio.Event()
         """The first look is over, well or badly."""
         self.ready = asyncio.Event()
@@ -98,7 +103,11 @@ class Member:
         self._discovery: Discovery | None = None
         self._error = ""
         self._wanted: frozenset[Kind] = frozenset()
-        self._failing_since: float | None = None
+        self._belief: beliefs.Belief | None = None
+        self._wants_room = asyncio.Event()
+        self._room: capacity.Room | None = None
+        """None: nobody asked for it, or the first look at it is not over."""
+        self._room_looked = asyncio.Event()
         self._claim = asyncio.Event()
         self._term: int | None = None
         self._served = False
@@ -174,6 +183,23 @@ class Member:
             self._kinds = (entries, frozenset(Kind(key.group, key.kind) for key in entries))
         return self._kinds[1]
 
+    def want_capacity(self, wanted: bool) -> None:
+        """Whether to watch Nodes and Pods. What nobody asks for is forgotten: it would not be kept up to date."""
+        if wanted:
+            self._wants_room.set()
+        elif self._wants_room.is_set():
+            self._wants_room.clear()
+            self._publish()
+
+    @property
+    def measuring(self) -> bool:
+        """Room is wanted of a cluster that is in use, and was not looked at yet."""
+        return self._wants_room.is_set() and not self._room_looked.is_set() and self.looked.is_set() and not self._error
+
+    async def measured(self) -> None:
+        """Wait for the first look at nodes and pods. The caller sets the timeout."""
+        await self._room_looked.wait()
+
     def claim(self) -> None:
         """The repository id is known: write it into the inventory, with a higher term, and begin to write."""
         self._claim.set()
@@ -213,9 +239,9 @@ class Member:
         self._upward.facts_changed(self.name)
 
     def _note_unreachable(self, error: errors.GitfedError) -> None:
-        if isinstance(error, errors.ClusterError) and self.facts.conditions:
-            return  # the prober damps a cluster that was seen before
-        self.facts = replace(self.facts, reach=Reach.UNKNOWN)
+        """What failed before anybody could look: the credentials. All else is the next look's to find out."""
+        if isinstance(error, errors.CredentialsError):
+            self._take(facts.unusable(self.facts, error, now=self._upward.now()))
 
     async def _serve(self) -> None:
         """Everything from the first look to the last write; ends with an exception only."""
@@ -228,7 +254,7 @@ class Member:
         assert discovery is not None
         assert inventory is not None
         found = await facts.probe(session, discovery, now=self._upward.now(), previous=self.facts)
-        self._take(found, first=not self.looked.is_set())
+        self._take(found)
         if found.reach is not Reach.READY:
             message = next((c.message for c in found.conditions if c.type == "Ready"), "not ready")
             raise errors.ClusterUnreachable(f"cluster {self.name}: {message}", cluster=self.name)
@@ -239,8 +265,13 @@ class Member:
         observer.want(self._wanted | self._listed())
         async with asyncio.TaskGroup() as group:
             group.create_task(observer.run())
+            group.create_task(self._measure(session))
             async with asyncio.timeout(_SETTLE):
                 await observer.settled()
+            if self._wants_room.is_set():  # without it the first plan would not know what fits
+                with contextlib.suppress(TimeoutError):
+                    async with asyncio.timeout(_MEASURE):
+                        await self._room_looked.wait()
             self._error = ""
             self.looked.set()
             self._upward.relisted(self.name)
@@ -300,7 +331,7 @@ class Member:
             await asyncio.sleep(self._timing.probe * random.uniform(0.9, 1.1))
             found = await facts.probe(session, discovery, now=self._upward.now(), previous=self.facts)
             was = self.facts.reach
-            self._take(found, first=False)
+            self._take(found)
             if self.worker is not None and was is not Reach.READY and self.facts.reach is Reach.READY:
                 self.worker.wake()
                 if self.observer is not None:
@@ -308,15 +339,51 @@ class Member:
             # No watch shows when somebody else's object leaves the name that we want.
             await self.look_at(self.foreign())
 
-    def _take(self, found: ClusterFacts, *, first: bool) -> None:
-        """Believe a change for the worse only after it has lasted (Karmada: failure threshold)."""
+    async def _measure(self, session: Session) -> None:
+        """Follow nodes and pods while somebody wants to know the room; look at the sums now and then, if they changed.
+
+        Not at every event: pods come and go all the time, and a decision is taken from what was written down anyway.
+        """
+        while True:
+            await self._wants_room.wait()
+            watch = capacity.Watch(session)
+            try:
+                async with asyncio.TaskGroup() as group:
+                    work = group.create_task(watch.run())
+                    await watch.settled()
+                    await self._tell_room(watch)
+                    work.cancel()
+            finally:
+                self._room_looked.clear()
+            self._room = None
+            self._publish()
+
+    async def _tell_room(self, watch: capacity.Watch) -> None:
+        told = -1
+        while self._wants_room.is_set():
+            if watch.changes != told and self.facts.reach is Reach.READY:
+                told = watch.changes
+                self._room = watch.room(self.cluster.spec.resource_models or (), self._last_room())
+                self._publish()
+            self._room_looked.set()
+            await asyncio.sleep(self._timing.probe * random.uniform(0.9, 1.1))
+
+    def _last_room(self) -> capacity.Room:
+        return self._room or capacity.Room(self.facts.resource_summary, self.facts.nodes, capacity.NOT_READ)
+
+    def _take(self, found: ClusterFacts) -> None:
+        """What a look at the cluster's health showed, as far as it is to be believed (`daemon.facts`)."""
         now = asyncio.get_running_loop().time()
-        if found.reach is Reach.READY:
-            self._failing_since = None
-        elif not first and self.facts.reach is Reach.READY:
-            self._failing_since = self._failing_since or now
-            if now - self._failing_since < self._timing.failure_threshold:
-                return
+        self._belief = beliefs.believe(found, self._belief, now, self._timing.thresholds)
+        self._publish()
+
+    def _publish(self) -> None:
+        if self._belief is None:
+            return
+        if self._wants_room.is_set():
+            found = capacity.told(self._belief.facts, self._last_room(), before=self.facts, now=self._upward.now())
+        else:
+            found = capacity.untold(self._belief.facts)
         if found != self.facts:
             self.facts = found
             self._upward.facts_changed(self.name)

@@ -17,12 +17,13 @@ from pathlib import Path
 from typing import Any
 
 from gitfed.daemon.cycle import Engine
+from gitfed.daemon.facts_record import FactsRecord
 from gitfed.daemon.fleet import Options as EngineOptions
 from gitfed.daemon.look import look
 from gitfed.daemon.member import Timing
 from gitfed.daemon.reader import Reader
 from gitfed.daemon.record import Record
-from gitfed.edges import files, git, lock, state
+from gitfed.edges import facts_branch, files, git, lock, state
 from gitfed.edges.kube import credentials
 from gitfed.edges.kube.session import Session
 from gitfed.interpret import native
@@ -32,7 +33,7 @@ from gitfed.model.declared.cluster import Cluster
 from gitfed.model.fleet import FleetSnapshot
 from gitfed.model.plan import Plan
 from gitfed.model.repo import RepoSnapshot
-from gitfed.source import bindings
+from gitfed.source import bindings, facts
 
 log = logging.getLogger("gitfed")
 
@@ -101,10 +102,19 @@ def make_engine(options: Options, *, listener: Callable[[str, Any], None] = lamb
     push = settings.push if options.push_state is None else options.push_state
     branch = state.StateBranch(clone, bindings, branch=settings.branch)
     record = Record(branch, url=url, push=push)
+    facts_record = FactsRecord(facts_branch.FactsBranch(clone, facts, branch=settings.facts_branch), url=url, push=push)
     engine_options = EngineOptions(
         timing=options.timing, concurrency=options.concurrency, adopt=options.adopt, now=options.now
     )
-    return Engine(reader, record, open_sessions(options), interpreter_of, engine_options, listener=listener)
+    return Engine(
+        reader,
+        record,
+        open_sessions(options),
+        interpreter_of,
+        engine_options,
+        facts_record=facts_record,
+        listener=listener,
+    )
 
 
 def _settings(reader: Reader) -> Any:
@@ -183,6 +193,6 @@ async def _settle(
     return False
 
 
-async def observe(repo: RepoSnapshot, options: Options) -> FleetSnapshot:
-    """What the clusters hold now; nothing is written."""
-    return await look(repo, open_sessions(options), now=options.now)
+async def observe(repo: RepoSnapshot, options: Options, *, capacity: bool | None = None) -> FleetSnapshot:
+    """What the clusters hold now; nothing is written. `capacity`: read nodes and pods; None: if a policy needs it."""
+    return await look(repo, open_sessions(options), now=options.now, capacity=capacity)

@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from gitfed import errors
-from gitfed.edges.kube import facts, reflect, translate
+from gitfed.edges.kube import reflect, translate
 from gitfed.edges.kube.session import Session
 from gitfed.model import capacity
 from gitfed.model.base import Body
@@ -25,6 +25,7 @@ from gitfed.model.fleet import ClusterFacts, Condition, NodeFacts
 
 KNOWN = "CapacityKnown"
 """Condition of a cluster whose room somebody asked for. Karmada has none: there, unread room looks like no room."""
+NOT_READ = "not read yet"
 _PAGE = 200
 """Objects a page: pods are large, and many clusters are listed at the same time."""
 
@@ -159,18 +160,24 @@ class _Pods:
         self.watch.lost("pods", error)
 
 
-def told(known: ClusterFacts, room: Room | None, now: datetime) -> ClusterFacts:
-    """The facts with this room. None: nobody asked for it, and what was known before stays, without saying more."""
-    if room is None:
-        return known
+def told(known: ClusterFacts, room: Room, *, before: ClusterFacts, now: datetime) -> ClusterFacts:
+    """The facts with this room, and a condition that says whether it is up to date; `before` dates it."""
+    if room.problem == NOT_READ:
+        return replace(known, resource_summary=room.summary, nodes=room.nodes)
     if room.problem:
         condition = Condition(KNOWN, "False", "NotReadable", room.problem)
     else:
         condition = Condition(KNOWN, "True", "Read", "")
-    others = [one for one in known.conditions if one.type != KNOWN]
-    return replace(
-        known,
-        resource_summary=room.summary,
-        nodes=room.nodes,
-        conditions=facts.dated([*others, condition], known, now),
-    )
+    last = next((one for one in before.conditions if one.type == KNOWN and one.status == condition.status), None)
+    condition = replace(condition, last_transition=last.last_transition if last is not None else now)
+    return replace(known, resource_summary=room.summary, nodes=room.nodes, conditions=_conditions(known, condition))
+
+
+def untold(known: ClusterFacts) -> ClusterFacts:
+    """The facts of a cluster whose room nobody asked for."""
+    return replace(known, resource_summary=None, nodes=(), conditions=_conditions(known))
+
+
+def _conditions(known: ClusterFacts, *more: Condition) -> tuple[Condition, ...]:
+    others = [condition for condition in known.conditions if condition.type != KNOWN]
+    return tuple(sorted([*others, *more], key=lambda condition: condition.type))

@@ -1,0 +1,114 @@
+"""The facts that decisions are taken from: kept on the facts branch, written when they are out of date.
+
+What the members see is handed in each cycle; `daemon.facts` says what of it is to be written. The planner gets what
+was written, as it reads from the branch, and with it the name of the commit. If nothing can be pushed, the commits of
+our own clone do as well: only others see older facts then.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Collection, Mapping
+from datetime import datetime
+
+from gitfed import errors
+from gitfed.daemon import facts
+from gitfed.edges.facts_branch import FactsBranch, Recorded
+from gitfed.model.base import ClusterName, Commit
+from gitfed.model.fleet import ClusterFacts, FactsRef
+
+log = logging.getLogger("gitfed.facts")
+
+SOURCE = "facts branch"
+
+
+class FactsRecord:
+    """The facts branch of one daemon. Methods block; the cycle calls them from a thread, one at a time."""
+
+    def __init__(self, branch: FactsBranch, *, url: str | None, push: bool) -> None:
+        self._branch = branch
+        self._url = url if push else None
+        self._pushed: Commit | None = None
+        self._refused = False
+        self._last_room: datetime | None = None
+        self._kept: Commit | None = None
+        self._kept_ref = ""
+        self.recorded = Recorded()
+
+    @property
+    def ref(self) -> FactsRef:
+        """How a plan names these facts."""
+        one = self.recorded
+        return FactsRef(SOURCE, one.commit or "", one.when, one.digest)
+
+    def load(self) -> Mapping[ClusterName, ClusterFacts]:
+        """Read the newest facts, from the other side first."""
+        if self._url is not None:
+            try:
+                self._pushed = self._branch.pull(self._url)
+            except errors.SourceError as error:
+                log.warning("the facts branch could not be fetched", extra={"error": str(error)})
+        self.recorded = self._branch.read()
+        self._last_room = self.recorded.when
+        return self.recorded.facts
+
+    def write(self, seen: Mapping[ClusterName, ClusterFacts], declared: Collection[ClusterName], now: datetime) -> bool:
+        """Write what is due; whether anything was. Clusters that are not declared any more are taken out.
+
+        Never raises for what the other side does: a conflict is read, and written over with the next call.
+        """
+        before = self.recorded
+        found = facts.due(before.facts, seen, last_room=self._last_room, now=now)
+        gone = [name for name in before.facts if name not in declared]
+        if not found and not gone:
+            return False
+        try:
+            self.recorded = self._branch.write(before, found, gone, now=now)
+        except errors.StateConflict as error:
+            log.warning("the facts branch moved: reading it again", extra={"error": str(error)})
+            self.recorded = self._branch.read()
+            return False
+        if any(_tells_room(before.facts.get(name), one) for name, one in found.items()):
+            self._last_room = now
+        if self.recorded.since != before.since and self._kept_ref:
+            self._send(self._kept_ref)
+            self._kept_ref = ""
+        self._send()
+        return self.recorded is not before
+
+    def cite(self) -> None:
+        """A decision was recorded that names the present facts."""
+        if self.recorded.commit is not None and self.recorded.commit != self._kept:
+            self._kept_ref = self._branch.keep(self.recorded)
+            self._kept = self.recorded.commit
+
+    def _send(self, ref: str = "") -> None:
+        if self._url is None or self.recorded.commit is None:
+            return
+        try:
+            if ref:
+                self._branch.push(self._url, ref, expected=self._branch.tip(self._url, ref))
+                return
+            self._branch.push(self._url, expected=self._pushed)
+            self._pushed, self._refused = self.recorded.commit, False
+        except errors.StateConflict as error:
+            log.warning("the facts branch was written by somebody else", extra={"error": str(error)})
+            self._take_over()
+        except errors.SourceError as error:
+            if not self._refused:
+                log.warning("the facts branch could not be pushed", extra={"error": str(error)})
+            self._refused = True
+
+    def _take_over(self) -> None:
+        """Theirs becomes ours; what we see differently is due again with the next cycle."""
+        assert self._url is not None
+        try:
+            self._pushed = self._branch.pull(self._url)
+        except errors.SourceError as error:
+            log.warning("the facts branch could not be fetched", extra={"error": str(error)})
+            return
+        self.recorded = self._branch.read()
+
+
+def _tells_room(before: ClusterFacts | None, after: ClusterFacts) -> bool:
+    return before is not None and (before.resource_summary, before.nodes) != (after.resource_summary, after.nodes)
