@@ -6,7 +6,7 @@ import pytest
 
 from gitfed.sim import status
 from gitfed.sim.kind import Kind
-from gitfed.sim.server import selectors
+from gitfed.sim.server import field_selectors, selectors
 
 LABELS = {"app": "web", "tier": "front", "size": "5"}
 POD = Kind(group="", version="v1", kind="Pod", plural="pods", field_labels={"spec.nodeName": lambda body: body["node"]})
@@ -60,10 +60,10 @@ def test_a_label_selector_that_cannot_be_read_is_400(text: str, complaint: str) 
 
 
 def test_a_field_selector_reads_the_fields_its_kind_knows() -> None:
-    chosen, pinned = selectors.parse_fields("metadata.name=a,spec.nodeName!=n1", POD)
+    chosen, pinned = field_selectors.parse("metadata.name=a,spec.nodeName!=n1", POD)
     assert pinned == {"metadata.name": "a"}
-    assert selectors.fields_match(chosen, {"metadata": {"name": "a"}, "node": "n2"})
-    assert not selectors.fields_match(chosen, {"metadata": {"name": "a"}, "node": "n1"})
+    assert field_selectors.matches(chosen, {"metadata": {"name": "a"}, "node": "n2"})
+    assert not field_selectors.matches(chosen, {"metadata": {"name": "a"}, "node": "n1"})
 
 
 @pytest.mark.parametrize(
@@ -76,11 +76,11 @@ def test_a_field_selector_reads_the_fields_its_kind_knows() -> None:
 )
 def test_a_field_selector_with_an_unknown_field_is_400(kind: Kind, text: str, complaint: str) -> None:
     with pytest.raises(status.ApiError) as caught:
-        selectors.parse_fields(text, kind)
+        field_selectors.parse(text, kind)
     assert (caught.value.code, str(caught.value)) == (400, complaint)
 
 
 def test_a_comma_can_be_escaped_in_a_field_selector() -> None:
-    chosen, pinned = selectors.parse_fields("metadata.name=a\\,b", MAP)
+    chosen, pinned = field_selectors.parse("metadata.name=a\\,b", MAP)
     assert pinned == {"metadata.name": "a,b"}
     assert len(chosen) == 1

@@ -31,12 +31,13 @@ from gitfed.sim.server import (
     request,
     reviews,
     scale,
+    tables,
     write,
 )
 from gitfed.sim.server.call import Call, Outcome
-from gitfed.sim.server.forms import Form
 from gitfed.sim.server.rbac import Attributes
 from gitfed.sim.server.request import JSON, TEXT, Address, Request, Response, User
+from gitfed.sim.server.tables import Form
 from gitfed.sim.server.watch import Watch
 from gitfed.sim.server.world import World
 from gitfed.sim.store import Record
@@ -280,7 +281,7 @@ class _Handler:
 
     def _object(self, code: int, body: Body, record: Record | None, form: Form, own: Kind | None = None) -> Response:
         """``own``: the kind of what a subresource answers, where that is not the object itself."""
-        if record is not None and form == forms.PLAIN:
+        if record is not None and form == tables.PLAIN:
             return self._response(code, forms.encoded(record, self._kind), form)
         if record is not None and form.shape == "PartialObjectMetadata" and not form.yaml and not form.pretty:
             return self._response(code, forms.encoded_partial(record, form.version), form)

@@ -9,7 +9,7 @@ import orjson
 
 from gitfed.sim import openapi, status
 from gitfed.sim.registry import Registry
-from gitfed.sim.server import discovery, forms
+from gitfed.sim.server import discovery, forms, tables
 from gitfed.sim.server.request import TEXT, Request, Response
 from gitfed.sim.server.world import World
 
@@ -144,7 +144,7 @@ def _document_answer(req: Request, body: Any) -> Response:
     """As JSON or YAML; 406 for anything else."""
     for media, params in forms.clauses(str(req.headers.get("Accept", ""))) or [("*/*", {})]:
         if "as" not in params and media in ("*/*", "application/*", *forms.MEDIA[:2]):
-            form = forms.Form(yaml=media == forms.MEDIA[1])
+            form = tables.Form(yaml=media == forms.MEDIA[1])
             return Response(200, forms.dumps(body, form), form.media_type)
     raise status.not_acceptable(forms.MEDIA)
 

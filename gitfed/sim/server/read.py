@@ -18,7 +18,7 @@ import orjson
 
 from gitfed.sim import status
 from gitfed.sim.kind import Kind
-from gitfed.sim.server import forms, gojson, options, selectors
+from gitfed.sim.server import field_selectors, forms, gojson, options, selectors
 from gitfed.sim.server.world import World
 from gitfed.sim.store import Record, VersionGone
 
@@ -67,7 +67,7 @@ class Filter:
     """Both selectors of a request. ``name`` is the one object the field selector pins, if it does."""
 
     labels: selectors.Selector
-    fields: selectors.FieldSelector
+    fields: field_selectors.FieldSelector
     name: str | None
 
     @property
@@ -83,7 +83,7 @@ class Filter:
         def match(record: Record) -> bool:
             if not selectors.matches(labels, record.body["metadata"].get("labels")):
                 return False
-            return not wanted or selectors.fields_match(wanted, forms.view(record, kind))
+            return not wanted or field_selectors.matches(wanted, forms.view(record, kind))
 
         return match
 
@@ -95,7 +95,7 @@ def _everything(record: Record) -> bool:
 def filter_of(kind: Kind, found: options.ListOptions) -> Filter:
     """400 for selectors that do not parse or name unknown fields."""
     labels = selectors.parse_labels(found.labels)
-    wanted, pinned = selectors.parse_fields(found.fields, kind)
+    wanted, pinned = field_selectors.parse(found.fields, kind)
     return Filter(labels, wanted, pinned.get("metadata.name"))
 
 

@@ -17,8 +17,8 @@ import orjson
 
 from gitfed.sim import status
 from gitfed.sim.kind import Kind
-from gitfed.sim.server import forms, options, read
-from gitfed.sim.server.forms import Form
+from gitfed.sim.server import forms, options, read, tables
+from gitfed.sim.server.tables import Form
 from gitfed.sim.server.world import World
 from gitfed.sim.store import Event, Record, Subscription, VersionGone
 
@@ -59,7 +59,7 @@ class Watch:
         if form.yaml:
             raise status.not_acceptable(forms.STREAMS)
         if form.shape == "Table":
-            forms.check_include(form.include)
+            tables.check_include(form.include)
         chosen = read.filter_of(kind, found)
         version = options.version(found.resource_version)
         if isinstance(version, str):
@@ -167,7 +167,7 @@ class Watch:
     def _table(self, record: Record) -> Body:
         body = forms.view(record, self._kind)
         metadata = {"resourceVersion": str(record.version)}
-        shown = forms.table([body], self._kind, self._form, self._world.clock.now(), metadata, headed=self._headed)
+        shown = tables.table([body], self._kind, self._form, self._world.clock.now(), metadata, headed=self._headed)
         self._headed = False
         return shown
 
@@ -185,10 +185,10 @@ class Watch:
                 body["spec"] = {"replicas": 0, **body["spec"]}
         body["metadata"] = metadata
         if form.shape.startswith("Partial"):
-            body = forms.partial(body, form.version)
+            body = tables.partial(body, form.version)
         elif form.shape == "Table":
             version = {"resourceVersion": metadata["resourceVersion"]}
-            body = forms.table([body], kind, form, self._world.clock.now(), version, headed=self._headed)
+            body = tables.table([body], kind, form, self._world.clock.now(), version, headed=self._headed)
         return b'{"type":"BOOKMARK","object":' + orjson.dumps(body) + b"}\n"
 
 
