@@ -41,6 +41,15 @@ def test_dependents_go_with_their_owner_to_the_last_generation(client: Client) -
     assert names(client) == []
 
 
+def test_a_family_of_hundreds_goes_as_well_as_a_small_one(client: Client) -> None:
+    last = make(client, "owner")
+    for generation in range(300):
+        last = make(client, f"heir-{generation}", last)
+        make(client, f"sibling-{generation}", last)
+    client.delete("configmaps", "default", "owner")
+    assert names(client) == []
+
+
 def test_an_orphaned_dependent_stays_without_the_reference(client: Client) -> None:
     make(client, "child", make(client, "owner"))
     client.delete("configmaps", "default", "owner", policy="Orphan")

@@ -46,6 +46,7 @@ class World:
         """Seconds a reader waits for a version that is not reached yet."""
         self._jobs: deque[Callable[[], None]] = deque()
         self._scheduled = False
+        self._working = False
 
     # what the server makes up
 
@@ -73,7 +74,7 @@ class World:
 
     def proceed(self) -> None:
         """Sees to put-off jobs: in slices on the running loop, at once where there is none."""
-        if not self._jobs or self._scheduled:
+        if not self._jobs or self._scheduled or self._working:
             return
         try:
             loop = asyncio.get_running_loop()
@@ -86,16 +87,25 @@ class World:
     def _slice(self) -> None:
         self._scheduled = False
         try:
-            for _ in range(min(_SLICE, len(self._jobs))):
-                self._jobs.popleft()()
+            self._work(min(_SLICE, len(self._jobs)))
         finally:
             # One job that fails must not keep the others waiting for the next request.
             self.proceed()
 
     def settle(self) -> None:
         """Does all put-off jobs now, and those they cause."""
-        while self._jobs:
-            self._jobs.popleft()()
+        while self._jobs and not self._working:
+            self._work(len(self._jobs))
+
+    def _work(self, count: int) -> None:
+        """Jobs write, and writes put off more jobs: these wait their turn, or a long chain would nest as deep as it
+        is long."""
+        self._working = True
+        try:
+            for _ in range(count):
+                self._jobs.popleft()()
+        finally:
+            self._working = False
 
 
 class StoreLookup:
