@@ -149,7 +149,7 @@ def cold(count: int, shapes: int) -> tuple[dict[ObjectKey, bind.Bound], float]:
 
 
 def run() -> list[tuple[str, str]]:
-    import gitfed.placement.rooms  # noqa: F401, PLC0415  numpy is loaded once in a process
+    import gitfed.placement.rooms  # noqa: F401  numpy is loaded once in a process
 
     bounds, few = cold(BINDINGS, SHAPES)
     failed = sum(1 for bound in bounds.values() if not bound.binding.condition.status)

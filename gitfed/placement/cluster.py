@@ -79,9 +79,15 @@ def candidate(declared: Cluster | None, facts: ClusterFacts) -> Candidate:
         taints=_with_reach(taints, facts.reach),
         apis=facts.apis,
         reach=facts.reach,
-        capacity=None if facts.resource_summary is None else Capacity(facts.resource_summary, grades),
+        capacity=_capacity(facts, grades),
         facts=facts,
     )
+
+
+def _capacity(facts: ClusterFacts, grades: Mapping[int, Mapping[str, str]]) -> Capacity | None:
+    if facts.resource_summary is None and not facts.nodes:
+        return None
+    return Capacity(facts.resource_summary, grades, facts.nodes)
 
 
 def _with_reach(taints: list[Taint], reach: Reach) -> tuple[Taint, ...]:

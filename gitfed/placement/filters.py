@@ -9,7 +9,7 @@ a cluster with two defects always shows the same reason.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -59,10 +59,14 @@ def cluster_eviction(demand: Demand, candidate: Candidate) -> str | None:
 def taint_toleration(demand: Demand, candidate: Candidate) -> str | None:
     if candidate.name in demand.present:
         return None
+    found = next(untolerated(demand, candidate), None)
+    return None if found is None else f"cluster(s) had untolerated taint {{{found}}}"
+
+
+def untolerated(demand: Demand, candidate: Candidate) -> Iterator[Taint]:
     for taint in candidate.taints:
         if taint.effect in _REPELLING and not any(_tolerates(item, taint) for item in demand.tolerations):
-            return f"cluster(s) had untolerated taint {{{taint}}}"
-    return None
+            yield taint
 
 
 def api_enablement(demand: Demand, candidate: Candidate) -> str | None:

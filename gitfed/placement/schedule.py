@@ -118,7 +118,7 @@ class Fits:
         known = self._known.get(key)
         if known is None:
             self._placements[id(request.placement)] = request.placement
-            known = self._known[key] = filters.split(_demand(request, term), candidates)
+            known = self._known[key] = filters.split(demand(request, term), candidates)
         return known
 
 
@@ -167,7 +167,7 @@ def schedule(
 
 def reasons(request: Request, candidates: Sequence[Candidate]) -> dict[str, str]:
     """Why clusters could not be used by the group in use, by name: for a decision that stands and is not made again."""
-    return filters.split(_demand(request, _terms_to_try(request)[0]), candidates)[1]
+    return filters.split(demand(request, _terms_to_try(request)[0]), candidates)[1]
 
 
 def _terms_to_try(request: Request) -> list[affinity.Term]:
@@ -179,7 +179,8 @@ def _terms_to_try(request: Request) -> list[affinity.Term]:
     return terms[start:]
 
 
-def _demand(request: Request, term: affinity.Term) -> filters.Demand:
+def demand(request: Request, term: affinity.Term) -> filters.Demand:
+    """What the filters are asked about one group."""
     overflows = request.is_workload and term.overflow
     return filters.Demand(
         api_version=request.api_version,
