@@ -40,13 +40,14 @@ def hold(
     gates: list[Gate] = []
 
     def gate(name: str, limit: str, value: str, *, over: bool, counts: Callable[[Change], bool]) -> None:
-        held = 0
-        counted = [i for i, change in enumerate(kept) if change.action in _ACTS and counts(change)] if over else []
-        if len(counted) > allowed.get(name, 0):
+        # Every gate counts for itself, whatever another one holds already: an approval has to name them all.
+        counted = [i for i, change in enumerate(changes) if change.action in _ACTS and counts(change)] if over else []
+        held = len(counted) if len(counted) > allowed.get(name, 0) else 0
+        if held:
             for index in counted:
-                reason = f"gate {name}: {value} of at most {limit}"
-                kept[index] = replace(kept[index], action=Action.SKIP, reason=reason)
-            held = len(counted)
+                if kept[index].action in _ACTS:
+                    reason = f"gate {name}: {value} of at most {limit}"
+                    kept[index] = replace(changes[index], action=Action.SKIP, reason=reason)
         gates.append(Gate(name, limit, value, held))
 
     if not decisions.known:
@@ -54,7 +55,7 @@ def hold(
     if not decisions.descends and repo.commit:
         applied = (decisions.applied_commit or "")[:12]
         gate("history", f"descendants of {applied}", repo.commit[:12], over=True, counts=lambda change: True)
-    deletions = [change for change in kept if change.action is Action.DELETE and not change.move]
+    deletions = [change for change in changes if change.action is Action.DELETE and not change.move]
     gate("deletions", str(guards.max_deletions), str(len(deletions)),
          over=len(deletions) > guards.max_deletions, counts=_is_deletion)  # fmt: skip
     owned = _owned(live) if deletions else 0  # counting a million copies is not for every cycle
@@ -66,7 +67,7 @@ def hold(
     gate("moved replicas", f"{guards.max_moved_replicas_percent}%", f"{share:.0f}%",
          over=share > guards.max_moved_replicas_percent, counts=lambda change: change.key in movers)  # fmt: skip
     if guards.max_clusters_touched is not None:
-        touched = {change.cluster for change in kept if change.action in _ACTS}
+        touched = {change.cluster for change in changes if change.action in _ACTS}
         gate("clusters touched", str(guards.max_clusters_touched), str(len(touched)),
              over=len(touched) > guards.max_clusters_touched, counts=lambda change: True)  # fmt: skip
     return tuple(gates), kept

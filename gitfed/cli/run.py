@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import signal
 from pathlib import Path
 
 import click
@@ -58,7 +59,7 @@ def command(
     gitfed run --repo /srv/fleet.git --logging-format json
 
     \b
-    Exit codes: 0 stopped as asked · 2 bad usage · 3 invalid settings · 4 repository unreachable at start.
+    Exit codes: 0 stopped by SIGTERM · 130 interrupted · 2 bad usage · 3 invalid settings · 4 not a repository.
     """
     from gitfed.daemon import logs, wiring
     from gitfed.hub import serve
@@ -67,7 +68,7 @@ def command(
     if health_address and (not colon or not host or not port.isdecimal()):
         raise click.UsageError(f"--health-address {health_address!r} is not HOST:PORT")
     logs.set_up(logging_format, log_level)
-    asyncio.run(
+    ended_by = asyncio.run(
         serve.run(
             wiring.Options(
                 repo=repo,
@@ -83,4 +84,4 @@ def command(
             )
         )
     )
-    return exits.OK
+    return exits.INTERRUPTED if ended_by == signal.SIGINT else exits.OK

@@ -19,6 +19,7 @@ from typing import Any
 from gitfed.daemon.cycle import Engine
 from gitfed.daemon.facts_record import FactsRecord
 from gitfed.daemon.fleet import Options as EngineOptions
+from gitfed.daemon.inputs import interpreter_of
 from gitfed.daemon.look import look
 from gitfed.daemon.member import Timing
 from gitfed.daemon.reader import Reader
@@ -26,8 +27,6 @@ from gitfed.daemon.record import Record
 from gitfed.edges import facts_branch, files, git, lock, state
 from gitfed.edges.kube import credentials
 from gitfed.edges.kube.session import Session
-from gitfed.interpret import native
-from gitfed.interpret.registry import Interpreter
 from gitfed.model.decisions import Approval
 from gitfed.model.declared.cluster import Cluster
 from gitfed.model.fleet import FleetSnapshot
@@ -82,11 +81,6 @@ def open_sessions(options: Options) -> Callable[[Cluster], Session]:
         return Session(cluster.metadata.name, credentials.resolve(cluster, sources), concurrency=options.concurrency)
 
     return open_session
-
-
-def interpreter_of(repo: RepoSnapshot) -> Interpreter:
-    """The interpreter of one commit. Customizations join the native rules when scripts can be run."""
-    return Interpreter((native.Native(),))
 
 
 def make_engine(options: Options, *, listener: Callable[[str, Any], None] = lambda event, value: None) -> Engine:

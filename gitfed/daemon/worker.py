@@ -35,6 +35,7 @@ class Inventory(Protocol):
 
     @property
     def entries(self) -> Mapping[ObjectKey, InventoryEntry]: ...
+    def check_ours(self) -> None: ...
     async def record(self, add: Iterable[InventoryEntry] = (), remove: Iterable[ObjectKey] = ()) -> None: ...
 
 
@@ -161,6 +162,7 @@ class Worker:
             await self._sleep(pause if pause > 0 else None)
             return
         try:
+            self._inventory.check_ours()  # what the watch told: a newer leader writes here now
             await self._write_down(loop.time())
         except errors.NotOwned as error:
             self._give_up(error)

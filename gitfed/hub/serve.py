@@ -21,42 +21,72 @@ from gitfed.hub.health import HealthServer
 
 log = logging.getLogger("gitfed")
 
+_RETRY = 2.0
+"""Seconds until a repository that could not be read at start is tried again."""
 _STUCK = 300.0
 """Seconds without a finished cycle after which the process counts as dead. Polls end a sleep long before."""
 
 
-async def run(options: Options, *, started: Callable[[Engine, int], None] = lambda engine, port: None) -> None:
-    """The daemon: until SIGTERM or SIGINT. `started` hears the engine and the health port."""
+async def run(
+    options: Options, *, started: Callable[[Engine, int], None] = lambda engine, port: None
+) -> signal.Signals:
+    """The daemon: until SIGTERM or SIGINT, which it returns. `started` hears the engine and the health port."""
     folder = wiring.data_dir(options)
+    began = time.monotonic()
+    made: list[Engine] = []
     with lock.exclusive(folder):
-        engine = await asyncio.to_thread(wiring.make_engine, options)
-        began = time.monotonic()
-        health = HealthServer(lambda: _liveness(engine, began), lambda: _readiness(engine))
+        health = HealthServer(lambda: _liveness(made, began), lambda: _readiness(made))
         async with AsyncExitStack() as stack:
             if options.health_address:
                 host, _, port = options.health_address.rpartition(":")
                 await health.start(host or "127.0.0.1", int(port))
                 stack.push_async_callback(health.stop)
-            stop = asyncio.Event()
+            stop: asyncio.Future[signal.Signals] = asyncio.get_running_loop().create_future()
             loop = asyncio.get_running_loop()
             for name in (signal.SIGTERM, signal.SIGINT):
-                loop.add_signal_handler(name, stop.set)
+                loop.add_signal_handler(name, _settle, stop, name)
                 stack.callback(loop.remove_signal_handler, name)
+            log.info("gitfed runs", extra={"repo": options.repo, "data": str(folder), "health": health.port})
+            engine = await _make(options, stop)
+            if engine is None:
+                return stop.result()
+            made.append(engine)
             watch = engine.reader.watched()
             if watch is not None:
                 watching = asyncio.create_task(_watch(watch, engine))
                 stack.callback(watching.cancel)
-            log.info("gitfed runs", extra={"repo": options.repo, "data": str(folder), "health": health.port})
             started(engine, health.port)
             work = asyncio.create_task(engine.run(poll=lambda: _interval(engine, options)))
-            stopped = asyncio.create_task(stop.wait())
-            await asyncio.wait({work, stopped}, return_when=asyncio.FIRST_COMPLETED)
-            stopped.cancel()
+            work.add_done_callback(lambda _: _settle(stop, signal.SIGTERM))
+            await asyncio.wait({stop})
             if not work.done():
                 log.info("stopping: what is under way is finished first")
                 work.cancel()
             with contextlib.suppress(asyncio.CancelledError):
                 await work
+            return stop.result()
+
+
+def _settle(stop: asyncio.Future[signal.Signals], name: signal.Signals) -> None:
+    if not stop.done():
+        stop.set_result(name)
+
+
+async def _make(options: Options, stop: asyncio.Future[signal.Signals]) -> Engine | None:
+    """The engine, as soon as there is a commit to read its settings from; None when stopped before.
+
+    A repository that is not there yet (a remote that is down, a branch without a commit) is waited for.
+    """
+    said = ""
+    while not stop.done():
+        try:
+            return await asyncio.to_thread(wiring.make_engine, options)
+        except (errors.SourceUnreachable, errors.RevisionNotFound) as error:
+            if str(error) != said:
+                log.error("the repository cannot be read", extra={"error": str(error)})
+            said = str(error)
+        await asyncio.wait({stop}, timeout=_RETRY)
+    return None
 
 
 async def _watch(path: Path, engine: Engine) -> None:
@@ -76,13 +106,13 @@ def _interval(engine: Engine, options: Options) -> float:
     return seconds * random.uniform(0.9, 1.1)
 
 
-def _liveness(engine: Engine, began: float) -> str:
-    silent = time.monotonic() - max(engine.last_cycle, began)
-    return f"no cycle for {silent:.0f} s" if silent > _STUCK else ""
+def _liveness(made: list[Engine], began: float) -> str:
+    silent = time.monotonic() - max([began, *(engine.last_cycle for engine in made)])
+    return f"no cycle for {silent:.0f} s" if made and silent > _STUCK else ""
 
 
-def _readiness(engine: Engine) -> str:
-    if engine.plan is None:
-        return engine.source_error or "no commit was planned yet"
-    waiting = sorted(name for name, member in engine.fleet.members.items() if not member.looked.is_set())
+def _readiness(made: list[Engine]) -> str:
+    if not made or made[0].plan is None:
+        return (made[0].source_error if made else "") or "no commit was planned yet"
+    waiting = sorted(name for name, member in made[0].fleet.members.items() if not member.looked.is_set())
     return f"clusters not looked at yet: {', '.join(waiting)}" if waiting else ""

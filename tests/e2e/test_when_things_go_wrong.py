@@ -300,10 +300,18 @@ def test_two_daemons_the_newer_one_leads_and_the_older_one_stops_writing(world: 
     old = world.daemon()
     world.until(lambda: image(world, "web", "m1") and image(world, "web", "m2"), "web everywhere")
     new = world.daemon("--data-dir", str(world.directory / "data-of-the-new"))
-    world.until(lambda: new.said("cycle finished"), "the new one works")
+    for name in world.names:
+        world.until(lambda name=name: _term(world, name) == "2", f"the new one leads in {name}")
+        world.until(lambda name=name: name in [line["cluster"] for line in old.said("cluster gets no write")],
+                    f"the old one noticed in {name}")  # fmt: skip
     world.push({"apps/extra.json": deployment("extra")})
     world.until(lambda: image(world, "extra", "m1"), "somebody applied it")
     assert not [line for line in old.said("object created") if "extra" in line["object"]]
+
+
+def _term(world: World, name: str) -> str:
+    path = "/api/v1/namespaces/gitfed-system/configmaps/gitfed-inventory-acme-0"
+    return str(world.ask(name, "GET", path)["data"]["term"])
 
 
 def test_a_file_that_only_settings_made_wrong_is_said_with_its_place(world: World) -> None:

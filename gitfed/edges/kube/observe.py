@@ -243,9 +243,10 @@ class Observer:
         for live in self._sightings.of_kind(kind):
             if live.key not in bodies and not is_listed(self._inventory.entries.get(live.key), live.uid):
                 self._sightings.remove(live.key)
-        for key in self._inventory.entries:
-            # Listed in the inventory and not seen by label: gone, not made yet, or its label was taken away.
-            if key[:2] == kind and key not in bodies:
+        for key, entry in self._inventory.entries.items():
+            # Written once and not seen by label: gone, or its label was taken away. An entry without a uid is only an
+            # intention; what came of it bears the label, or nothing came of it.
+            if entry.uid and key[:2] == kind and key not in bodies:
                 self._look_soon(key, resource)
         self._read(kind)
 
