@@ -51,11 +51,13 @@ MEANING = {
     "scheduling.descheduleInterval": NOT_YET + "Pause between two looks for replicas that found no node.",
     "scheduling.unschedulableThreshold": NOT_YET + "How long a pod may wait for a node before it counts.",
     "state.branch": "Branch of the decisions. Read at start.",
-    "state.factsBranch": "Branch of recorded facts. It is read when it exists. *Writing it is not there yet.*",
-    "state.url": "Repository that the state branch is pushed to. Unset: the source. Read at start.",
-    "state.push": "Push the state branch. With `false` it stays in the daemon's clone. Read at start.",
+    "state.factsBranch": "Branch of what was observed of the clusters. Read at start.",
+    "state.url": "Repository that state and facts are pushed to. Unset: the source. Read at start.",
+    "state.push": "Push state and facts. With `false` they stay in the daemon's clone. Read at start.",
     "render.branch": NOT_YET + "Branch with one folder of rendered manifests per cluster.",
-    "featureGates": NOT_YET + "Karmada's feature gates by name. An unknown name is an error.",
+    "featureGates": "Karmada's feature gates by name. Acted on are `CustomizedClusterResourceModeling`, "
+    "`FederatedQuotaEnforcement`, `MultiplePodTemplatesScheduling` and `WorkloadAffinity`; the others are accepted. "
+    "An unknown name is an error.",
 }
 _HEAD = """\
 # Settings

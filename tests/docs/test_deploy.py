@@ -31,6 +31,15 @@ _MEMBER = User(
     "system:serviceaccount:gitfed-system:gitfed",
     groups=("system:serviceaccounts", "system:serviceaccounts:gitfed-system", "system:authenticated"),
 )
+_BY_ROOM = """\
+apiVersion: policy.karmada.io/v1alpha1
+kind: PropagationPolicy
+metadata: {name: cache, namespace: shop}
+spec:
+  resourceSelectors: [{apiVersion: apps/v1, kind: Deployment, name: cache}]
+  placement:
+    replicaScheduling: {replicaSchedulingType: Divided, replicaDivisionPreference: Aggregated}
+"""
 _PLURALS = {"Ingress": "ingresses", "NetworkPolicy": "networkpolicies"}
 
 
@@ -114,9 +123,10 @@ async def test_the_rights_of_a_member_suffice_and_each_verb_is_used(
     settings = wiring.Options(
         repo=str(repository), kubeconfig=(kubeconfig,), data_dir=tmp_path / "data", push_state=False
     )
+    (repository / "policies" / "room.yaml").write_text(_BY_ROOM)
     for change in ("all", "less"):
         if change == "less":
-            (repository / "apps" / "shop" / "cache.yaml").unlink()
+            (repository / "apps" / "shop" / "migrate.yaml").unlink()
         _git(repository, "add", "-A")
         _git(repository, "commit", "-q", "-m", change)
         await wiring.observe(inputs.read(inputs.open_repository(str(repository))).repo, settings)
@@ -127,7 +137,9 @@ async def test_the_rights_of_a_member_suffice_and_each_verb_is_used(
     asked = set[tuple[str, str, str, str]]().union(*(recorder.asked for recorder in recorders))
     rules = {body["metadata"]["name"]: body["rules"] for body in _documents("member-rbac.yaml") if "rules" in body}
     granted = {verb for rule in rules["gitfed-objects"] for verb in rule["verbs"]}
-    outside = {verb for verb, _, _, namespace in asked if namespace != "gitfed-system"}
+    room = {(verb, resource) for verb, _, resource, _ in asked if resource in ("nodes", "pods")}
+    assert room == {(verb, name) for name in ("nodes", "pods") for verb in rules["gitfed-room"][0]["verbs"]}
+    outside = {verb for verb, _, resource, space in asked if space != "gitfed-system" and resource != "nodes"}
     # create is no request of its own: the server asks for that right when an apply makes an object.
     assert outside == granted - {"create"}
     inventory = {verb for verb, _, resource, space in asked if (resource, space) == ("configmaps", "gitfed-system")}
