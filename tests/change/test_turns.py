@@ -1,0 +1,452 @@
+"""What templates of one build share: room, company and quotas."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gitfed.change import build, gate
+from gitfed.interpret.native import Native
+from gitfed.interpret.registry import Inputs, Interpreter, Operation
+from gitfed.model.base import Body, Commit, ObjectKey
+from gitfed.model.decisions import Decision, Decisions, Share
+from gitfed.model.fleet import ClusterFacts, FactsRef, FleetSnapshot, NodeFacts
+from gitfed.model.plan import Binding, Plan
+from gitfed.source import repo as source
+from gitfed.source.memory import Memory
+from tests.change.test_build import Tree
+from tests.placement.reference import AGGREGATED, DIVISIONS, DUPLICATED, DYNAMIC, spread
+
+NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
+INTERPRETER = Interpreter((Native(),))
+ZERO = Decisions(repository_id="r")
+
+
+def workload(name: str, replicas: int, cpu: str = "1", *, namespace: str = "shop", **labels: str) -> Body:
+    container = {"name": "main", "image": "example/app:1", "resources": {"requests": {"cpu": cpu}}}
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": name, "namespace": namespace, "labels": {"app": name, **labels}},
+        "spec": {
+            "replicas": replicas,
+            "selector": {"matchLabels": {"app": name}},
+            "template": {"metadata": {"labels": {"app": name}}, "spec": {"containers": [container]}},
+        },
+    }
+
+
+def policy(name: str, targets: Sequence[str], division: Mapping[str, Any] | None = None, **spec: Any) -> Body:
+    placement = {"spreadConstraints": spec.pop("spread", []), **spec.pop("placement", {})}
+    if division is not None:
+        placement["replicaScheduling"] = division
+    selectors = [{"apiVersion": "apps/v1", "kind": "Deployment", "name": target} for target in targets]
+    return {
+        "apiVersion": "policy.karmada.io/v1alpha1",
+        "kind": "PropagationPolicy",
+        "metadata": {"name": name, "namespace": "shop"},
+        "spec": {"resourceSelectors": spec.pop("selectors", selectors), "placement": placement, **spec},
+    }
+
+
+def quota(cpu: str, **assigned: str) -> Body:
+    listed = [{"clusterName": name, "hard": {"cpu": amount}} for name, amount in assigned.items()]
+    return {
+        "apiVersion": "policy.karmada.io/v1alpha1",
+        "kind": "FederatedResourceQuota",
+        "metadata": {"name": "all", "namespace": "shop"},
+        "spec": {"overall": {"cpu": cpu}, "staticAssignments": listed},
+    }
+
+
+@dataclass
+class World:
+    """A repository and the facts of its clusters, and the plan that follows."""
+
+    objects: Sequence[Body]
+    rooms: Mapping[str, str | ClusterFacts | None]
+    decisions: Decisions = ZERO
+    now: datetime = NOW
+    taken_at: datetime | None = None
+    interpreter: Interpreter = INTERPRETER
+    commit: str = "1"
+    memory: Memory = field(default_factory=Memory)
+    """Unchanged files give the same objects again, as they do in a daemon."""
+
+    def plan(self, memo: build.Memo | None = None) -> Plan:
+        files = {"gitfed.json": json.dumps({"apiVersion": "gitfed.io/v1alpha1", "kind": "Federation",
+                                            "metadata": {"name": "acme"}})}  # fmt: skip
+        for name in self.rooms:
+            spec = {"syncMode": "Push", "region": name}
+            body = {
+                "apiVersion": "cluster.karmada.io/v1alpha1",
+                "kind": "Cluster",
+                "metadata": {"name": name},
+                "spec": spec,
+            }
+            files[f"clusters/{name}.json"] = json.dumps(body)
+        for index, body in enumerate(self.objects):
+            files[f"objects/{index:03}.json"] = json.dumps(body)
+        repo = source.read(Tree(files, Commit(self.commit * 40)), memory=self.memory)
+        assert not [problem for problem in repo.problems if problem.severity == "error"]
+        facts = {
+            name: room if isinstance(room, ClusterFacts) else facts_of(name, room) for name, room in self.rooms.items()
+        }
+        fleet = FleetSnapshot(FactsRef("test", taken_at=self.taken_at), facts)
+        return build.build(repo, fleet, self.decisions, self.interpreter, self.now, memo=memo)
+
+    def after(self, plan: Plan) -> World:
+        """Everything was decided and recorded; the facts are as they were."""
+        bindings = gate.decisions_to_record(plan.bindings, self.decisions, plan.changes or ())
+        return replace(self, decisions=replace(self.decisions, bindings=bindings, applied_commit=plan.commit))
+
+
+def facts_of(name: str, cpu: str | None) -> ClusterFacts:
+    if cpu is None:
+        return ClusterFacts(name)
+    return ClusterFacts(name, resource_summary={"allocatable": {"cpu": cpu, "pods": "1000"}})
+
+
+def key(name: str) -> ObjectKey:
+    return ObjectKey("apps", "Deployment", "shop", name)
+
+
+def of(plan: Plan, name: str) -> Binding:
+    return plan.bindings[key(name)]
+
+
+def where(plan: Plan, name: str) -> str:
+    return " ".join(f"{share.cluster}={share.replicas}" for share in of(plan, name).shares)
+
+
+def said(plan: Plan) -> list[str]:
+    return [problem.message for problem in plan.problems]
+
+
+# -- room ----------------------------------------------------------------------------------------------------------
+
+
+def test_two_workloads_are_not_given_the_same_room() -> None:
+    world = World(
+        [workload("one", 8), workload("two", 8), policy("p", ["one", "two"], AGGREGATED)], {"a": "10", "b": "10"}
+    )
+    plan = world.plan()
+    assert (where(plan, "one"), where(plan, "two")) == ("a=8", "b=8")
+
+
+def test_what_is_left_over_is_used_up() -> None:
+    names = ["one", "two", "three"]
+    world = World([*(workload(name, 6) for name in names), policy("p", names, AGGREGATED)], {"a": "10", "b": "10"})
+    plan = world.plan()
+    assert (where(plan, "one"), where(plan, "three"), where(plan, "two")) == ("a=6", "b=6", "a=3 b=3")
+
+
+def test_copies_take_room_too() -> None:
+    world = World(
+        [workload("app", 7), workload("web", 5), policy("copy", ["app"], DUPLICATED), policy("p", ["web"], AGGREGATED)],
+        {"a": "10", "b": "10"},
+    )
+    plan = world.plan()
+    assert (where(plan, "app"), where(plan, "web")) == ("a=7 b=7", "a=3 b=2")
+
+
+def priority_class(name: str, value: int) -> Body:
+    return {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": name}, "value": value}
+
+
+def urgent(name: str, target: str) -> Body:
+    wanted = {"priorityClassSource": "KubePriorityClass", "priorityClassName": name}
+    return policy(f"urgent-{target}", [target], AGGREGATED, schedulePriority=wanted)
+
+
+def test_the_more_urgent_goes_first() -> None:
+    world = World(
+        [
+            workload("a", 8), workload("b", 8), workload("c", 8), priority_class("high", 100),
+            policy("p", ["a"], AGGREGATED), urgent("high", "b"), urgent("system-node-critical", "c"),
+        ],
+        {"m": "20"},
+    )  # fmt: skip
+    plan = world.plan()
+    assert (where(plan, "c"), where(plan, "b"), where(plan, "a")) == ("m=8", "m=8", "")
+    assert of(plan, "a").condition is not None
+    assert of(plan, "a").condition.reason == "Unschedulable"  # type: ignore[union-attr]
+
+
+def test_a_class_that_nobody_declares_counts_as_nothing_and_is_said() -> None:
+    world = World(
+        [workload("a", 8), workload("b", 8), urgent("none", "b"), policy("p", ["a"], AGGREGATED)], {"m": "10"}
+    )
+    plan = world.plan()
+    assert where(plan, "a") == "m=8"
+    assert "PropagationPolicy/shop/urgent-b: no PriorityClass none: it counts as 0" in said(plan)
+
+
+def test_what_runs_already_is_in_the_facts() -> None:
+    """Ten more fit beside the eight that run; those eight are not counted a second time."""
+    world = World([workload("one", 8), policy("p", ["one", "two"], AGGREGATED)], {"a": "10"})
+    world = world.after(world.plan())
+    grown = replace(world, objects=[workload("one", 12), workload("two", 6), policy("p", ["one", "two"], AGGREGATED)])
+    plan = grown.plan()
+    assert (where(plan, "one"), where(plan, "two")) == ("a=12", "a=6")
+
+
+def test_what_was_decided_after_the_facts_were_taken_counts() -> None:
+    world = World([workload("one", 8), policy("p", ["one", "two"], AGGREGATED)], {"a": "10"})
+    world = world.after(world.plan())
+    objects = [workload("one", 8), workload("two", 6), policy("p", ["one", "two"], AGGREGATED)]
+    later = NOW + timedelta(minutes=1)
+    old_facts = replace(world, objects=objects, now=later, taken_at=NOW - timedelta(minutes=1))
+    new_facts = replace(world, objects=objects, now=later, taken_at=later)
+    assert (where(old_facts.plan(), "two"), where(new_facts.plan(), "two")) == ("", "a=6")
+
+
+def test_nodes_are_looked_at_one_by_one() -> None:
+    nodes = tuple(NodeFacts(f"n{index}", {"cpu": "4", "pods": "10"}, {}, {}) for index in range(3))
+    facts = ClusterFacts("a", resource_summary={"allocatable": {"cpu": "12", "pods": "30"}}, nodes=nodes)
+    world = World([workload("big", 4, "3"), policy("p", ["big"], DYNAMIC)], {"a": facts})
+    condition = of(world.plan(), "big").condition
+    assert condition is not None
+    assert condition.message.endswith("Clusters available replicas 3 are not enough to schedule.")
+
+
+def test_room_that_is_not_known_is_said_and_nothing_moves() -> None:
+    world = World([workload("one", 2), policy("p", ["one"], DYNAMIC)], {"a": "10", "b": None})
+    assert "Deployment.apps/shop/one: the room in b is not known" in said(world.plan())
+
+
+# -- company -------------------------------------------------------------------------------------------------------
+
+TEAM = {"groupByLabelKey": "team"}
+TOGETHER = {"workloadAffinity": {"affinity": TEAM}}
+APART = {"workloadAffinity": {"antiAffinity": TEAM}}
+
+
+def test_workloads_of_a_group_follow_the_first() -> None:
+    one = policy("one", ["a"], placement={**TOGETHER, "clusterAffinity": {"clusterNames": ["y"]}})
+    two = policy("two", ["b"], placement=TOGETHER)
+    world = World([workload("a", 1, team="red"), workload("b", 1, team="red"), one, two], dict.fromkeys("xyz"))
+    plan = world.plan()
+    assert (where(plan, "a"), where(plan, "b")) == ("y=1", "y=1")
+
+
+def test_workloads_that_keep_apart_take_different_clusters() -> None:
+    names = ["a", "b", "c"]
+    one_each = policy("p", names, DUPLICATED, placement=APART, spread=spread("cluster 1-1"))
+    world = World([*(workload(name, 1, team="red") for name in names), one_each], {"x": "9", "y": "9"})
+    plan = world.plan()
+    assert (where(plan, "a"), where(plan, "b"), where(plan, "c")) == ("x=1", "y=1", "")
+    condition = of(plan, "c").condition
+    assert condition is not None
+    assert condition.reason == "NoClusterFit"
+
+
+def test_without_the_label_there_is_no_group() -> None:
+    names = ["a", "b"]
+    world = World([workload("a", 1), workload("b", 1, team="red"), policy("p", names, placement=APART)], {"x": None})
+    plan = world.plan()
+    assert (where(plan, "a"), where(plan, "b")) == ("x=1", "x=1")
+
+
+def test_who_is_there_already_stays_and_newcomers_keep_away() -> None:
+    old = World([workload("z", 1, team="red"), policy("p", ["a", "z"], placement=APART)], {"x": None})
+    old = old.after(old.plan())
+    grown = replace(old, objects=[workload("a", 1, team="red"), *old.objects], rooms={"x": None, "y": None})
+    plan = grown.plan()
+    assert where(plan, "z") == "x=1 y=1" or where(plan, "z") == "x=1"
+    assert where(plan, "a") == "y=1"
+
+
+# -- quotas --------------------------------------------------------------------------------------------------------
+
+
+def test_a_quota_refuses_what_does_not_fit_into_it() -> None:
+    names = ["one", "two"]
+    world = World([*(workload(name, 4) for name in names), policy("p", names), quota("6")], {"a": None})
+    plan = world.plan()
+    message = "FederatedResourceQuota(shop/all) exceeded for resource cpu: requested sum 8, limit 6."
+    condition = of(plan, "two").condition
+    assert (where(plan, "one"), where(plan, "two")) == ("a=4", "")
+    assert condition is not None
+    assert (condition.status, condition.reason, condition.message) == (False, "QuotaExceeded", message)
+    assert f"Deployment.apps/shop/two: {message}" in said(plan)
+
+
+def test_a_refused_workload_stays_as_it_was() -> None:
+    world = World([workload("one", 4), policy("p", ["one"]), quota("6")], {"a": None})
+    world = world.after(world.plan())
+    plan = replace(world, objects=[workload("one", 9), policy("p", ["one"]), quota("6")]).plan()
+    assert where(plan, "one") == "a=4"
+    decision = of(plan, "one").decision
+    assert decision is not None
+    assert decision.shares == (Share("a", 4),)
+
+
+def test_a_refused_workload_takes_no_room() -> None:
+    names = ["one", "two", "zero"]
+    objects = [workload("one", 4), workload("two", 7), workload("zero", 2), policy("p", names, AGGREGATED), quota("6")]
+    plan = World(objects, {"a": "6"}).plan()
+    assert [where(plan, name) for name in names] == ["a=4", "", "a=2"]
+
+
+def test_a_template_that_asks_for_more_than_its_quota_is_told() -> None:
+    world = World([workload("one", 4), policy("p", ["one"]), quota("6")], {"a": None})
+    world = world.after(world.plan())
+    plan = replace(world, objects=[workload("one", 4, "2"), policy("p", ["one"]), quota("6")]).plan()
+    assert "FederatedResourceQuota(shop/all) is exceeded for resource cpu: used 8, limit 6." in said(plan)
+
+
+def test_what_is_assigned_to_a_cluster_is_a_quota_there() -> None:
+    plan = World([workload("one", 1), policy("p", ["one"]), quota("9", a="4", b="5")], {"a": None, "b": None}).plan()
+    rendered = plan.rendered[ObjectKey("", "ResourceQuota", "shop", "all")]
+    assert [(item.clusters, item.body["spec"]["hard"]) for item in rendered] == [
+        (("a",), {"cpu": "4"}),
+        (("b",), {"cpu": "5"}),
+    ]
+    assert rendered[0].body["metadata"]["labels"]["gitfed.io/federation"] == "acme"
+
+
+# -- components ----------------------------------------------------------------------------------------------------
+
+
+class Rays:
+    """Answers for the components of one kind."""
+
+    name = "test"
+
+    def handles(self, api_version: str, kind: str, operation: Operation) -> bool:
+        return kind == "RayCluster" and operation is Operation.COMPONENT
+
+    def answer(self, operation: Operation, inputs: Inputs) -> Any:
+        needs = {"resourceRequest": {"cpu": "2"}}
+        return tuple({"name": name, "replicas": 2, "replicaRequirements": needs} for name in ("head", "worker"))
+
+
+def test_a_workload_of_components_goes_where_a_whole_set_fits() -> None:
+    ray = {"apiVersion": "ray.io/v1", "kind": "RayCluster", "metadata": {"name": "ray", "namespace": "shop"}}
+    wanted = policy("p", [], AGGREGATED, spread=spread("cluster 1-1"),
+                    selectors=[{"apiVersion": "ray.io/v1", "kind": "RayCluster"}])  # fmt: skip
+    plan = World([ray, wanted], {"a": "7", "b": "8"}, interpreter=Interpreter((Rays(), Native()))).plan()
+    binding = plan.bindings[ObjectKey("ray.io", "RayCluster", "shop", "ray")]
+    assert (binding.shares, binding.replicas, len(binding.components)) == ((Share("b"),), None, 2)
+
+
+# -- any repository ------------------------------------------------------------------------------------------------
+
+CLUSTERS = ["a", "b", "c"]
+names = st.sampled_from(["one", "two", "three", "four"])
+rooms = st.fixed_dictionaries({name: st.sampled_from(["0", "3", "10", "40", None]) for name in CLUSTERS})
+known_rooms = st.fixed_dictionaries({name: st.sampled_from(["0", "3", "10", "40"]) for name in CLUSTERS})
+
+
+@st.composite
+def repositories(draw: st.DrawFn) -> list[Body]:
+    chosen = draw(st.lists(names, unique=True, min_size=1))
+    objects: list[Body] = []
+    for name in chosen:
+        labels = {"team": "red"} if draw(st.booleans()) else {}
+        objects.append(workload(name, draw(st.integers(0, 12)), draw(st.sampled_from(["1", "500m", "3"])), **labels))
+        how = DIVISIONS[draw(st.sampled_from(["dup", "dyn", "agg", "static"]))]
+        wanted = draw(st.sampled_from([{}, {}, {}, TOGETHER, APART]))
+        constraints = draw(st.sampled_from(["", "", "cluster 1-2", "region 1-2, cluster 1-2"]))
+        objects.append(policy(f"p-{name}", [name], how, placement=wanted, spread=spread(constraints)))
+    if draw(st.booleans()):
+        objects.append(quota(draw(st.sampled_from(["5", "20"]))))
+    return objects
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(st.tuples(repositories(), rooms), min_size=2, max_size=4))
+def test_an_incremental_build_equals_a_full_one(history: list[tuple[list[Body], dict[str, str | None]]]) -> None:
+    memo, decisions = build.Memo(), ZERO
+    for number, (objects, room) in enumerate(history):
+        world = World(objects, room, decisions, commit=str(number + 1))
+        plan = world.plan()
+        assert world.plan(memo) == plan
+        assert world.plan(memo) == plan
+        decisions = world.after(plan).decisions
+
+
+@settings(max_examples=40, deadline=None)
+@given(repositories(), rooms)
+def test_planning_twice_changes_nothing(objects: list[Body], room: dict[str, str | None]) -> None:
+    world = World(objects, room)
+    first = world.plan()
+    after = world.after(first)
+    # What runs is in the facts of a real fleet; here they stay, so only what was placed is asked to stand.
+    second = after.plan()
+    for one, binding in first.bindings.items():
+        if binding.condition is not None and binding.condition.status:
+            assert second.bindings[one].shares == binding.shares
+
+
+@settings(max_examples=40, deadline=None)
+@given(repositories(), known_rooms)
+def test_no_room_is_given_away_twice(objects: list[Body], room: dict[str, str]) -> None:
+    """All that is divided by room fits, whatever else takes room beside it."""
+    by_room = {"dynamicWeight", "Aggregated"}
+    divided = [one for one in objects if one["kind"] == "PropagationPolicy" and _mentions(one, by_room)]
+    plan = World([*(one for one in objects if one["kind"] == "Deployment"), *divided], room).plan()
+    for name, cpu in room.items():
+        used = 0.0
+        for binding in plan.bindings.values():
+            asked = ((binding.requirements or {}).get("resourceRequest") or {}).get("cpu", "0")
+            one = float(asked[:-1]) / 1000 if asked.endswith("m") else float(asked)
+            share = binding.share_of(name)
+            used += one * (share.replicas or 0) if share else 0
+        assert used <= float(cpu)
+
+
+def _mentions(body: Body, words: set[str]) -> bool:
+    return any(word in json.dumps(body) for word in words)
+
+
+@settings(max_examples=40, deadline=None)
+@given(repositories(), known_rooms)
+def test_an_unrelated_cluster_may_go(objects: list[Body], room: dict[str, str]) -> None:
+    """What is divided stays where it is when a cluster leaves that it does not use."""
+    world = World(objects, room)
+    plan = world.plan()
+    after = world.after(plan)
+    used = {share.cluster for binding in plan.bindings.values() for share in binding.shares}
+    for gone in set(CLUSTERS) - used:
+        less = replace(after, rooms={name: cpu for name, cpu in room.items() if name != gone}).plan()
+        for one, binding in plan.bindings.items():
+            divided = binding.replicas is not None and binding.why.startswith("divided")
+            if divided and binding.condition is not None and binding.condition.status:
+                assert less.bindings[one].shares == binding.shares
+
+
+def test_a_change_of_room_recomputes_only_what_goes_by_room() -> None:
+    names = [f"app{index}" for index in range(20)]
+    objects = [
+        *(workload(name, 2) for name in names),
+        policy("all", names[1:], DUPLICATED),
+        policy("p", names[:1], DYNAMIC),
+    ]
+    world, memo = World(objects, {"a": "40", "b": "40"}), build.Memo()
+    world = world.after(world.plan(memo))
+    world.plan(memo)
+    calm = replace(world, rooms={"a": "40", "b": "41"})
+    calm.plan(memo)
+    assert memo.recomputed == 0
+    grown = replace(calm, objects=[workload(names[0], 5), *objects[1:]])
+    grown.plan(memo)
+    before = len(memo.schedules.by_room)
+    replace(grown, rooms={"a": "42", "b": "41"}).plan(memo)
+    assert (before, len(memo.schedules.by_room)) == (1, 1)
+
+
+def test_a_decision_of_unknown_age_is_read_as_it_is() -> None:
+    """A binding that somebody else wrote has no time; it stands like any other."""
+    world = World([workload("one", 2), policy("p", ["one"], DYNAMIC)], {"a": "9"})
+    world = world.after(world.plan())
+    decision: Decision = world.decisions.bindings[key("one")]
+    bare = replace(world.decisions, bindings={key("one"): replace(decision, last_scheduled=None)})
+    assert where(replace(world, decisions=bare, taken_at=NOW).plan(), "one") == "a=2"
