@@ -135,6 +135,8 @@ class Asked:
     losers: tuple[PolicyRef, ...]
     request: schedule.Request
     """But for what others take and where they are."""
+    shape: str
+    """Digest of what one replica, or one set of components, needs; "" for what is no workload."""
     identity: BindingId
     stands: bool
     """The previous decision holds; nothing is decided anew."""
@@ -220,7 +222,8 @@ def _ask(
     if placement.workload_affinity is not None and binder.settings.gate("WorkloadAffinity"):
         group, apart = affinity.groups(placement.workload_affinity, manifest)
     stands = _stands(placement, decision, request, binder)
-    return Asked(manifest, decision, policy, losers, request, identity, stands, group, apart)
+    shape = canonical.digest(components or requirements) if request.is_workload else ""
+    return Asked(manifest, decision, policy, losers, request, shape, identity, stands, group, apart)
 
 
 def answer(
@@ -238,7 +241,7 @@ def answer(
         id(request.placement), request.api_version, request.kind, request.replicas, request.is_workload,
         request.previous, request.evicting, request.observed_affinity, divide.names_descend(request.uid),
         request.fresh,
-        canonical.digest([request.requirements, request.components]) if request.needs_room else "",
+        asked.shape if request.needs_room else "",
         history if request.needs_room else 0, beside, away_from,
     )  # fmt: skip
     if asked.stands:
@@ -253,7 +256,8 @@ def answer(
     answers = schedules.by_room if request.needs_room else schedules.answers
     result = answers.get(question)
     if result is None:
-        request = replace(request, beside=beside, away_from=away_from)
+        if beside is not None or away_from:
+            request = replace(request, beside=beside, away_from=away_from)
         result = answers[question] = schedule.schedule(
             request, binder.candidates, room() if request.needs_room else {}, schedules.fits
         )

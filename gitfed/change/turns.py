@@ -186,22 +186,23 @@ class _Taken:
         """What is newly placed; replicas that were there before are in the facts."""
         if before == after:
             return
-        parts: list[tuple[Body | None, Mapping[ClusterName, int]]] = []
+        parts: list[tuple[str, Body | None, Mapping[ClusterName, int]]] = []
         had = {share.cluster: share.replicas or 0 for share in before}
         if asked.request.components:
             new = [share.cluster for share in after if share.cluster not in had]
             for component in asked.request.components:
                 count = int(component.get("replicas") or 0)
-                parts.append((component.get("replicaRequirements") or None, dict.fromkeys(new, count)))
+                needs = component.get("replicaRequirements") or None
+                parts.append((canonical.digest(needs), needs, dict.fromkeys(new, count)))
         else:
             more = {share.cluster: (share.replicas or 0) - had.get(share.cluster, 0) for share in after}
-            parts.append((_requirements(asked.request), {name: count for name, count in more.items() if count > 0}))
-        parts = [(requirements, counts) for requirements, counts in parts if any(counts.values())]
-        if not parts:
-            return
-        self._pending += parts
-        claim = tuple((canonical.digest(needs), tuple(sorted(counts.items()))) for needs, counts in parts)
-        self.history = self._room.after(self.history, claim)
+            new_here = {name: count for name, count in more.items() if count > 0}
+            parts.append((asked.shape, _requirements(asked.request), new_here))
+        parts = [part for part in parts if any(part[2].values())]
+        if parts:
+            self._pending += [(needs, counts) for _, needs, counts in parts]
+            claim = tuple((shape, tuple(counts.items())) for shape, _, counts in parts)
+            self.history = self._room.after(self.history, claim)
 
     def room_for(self, asked: Asked) -> schedule.Room:
         if self._rooms is None:
@@ -215,7 +216,7 @@ class _Taken:
         self._pending.clear()
         if asked.request.counts_sets:
             return self._rooms.sets(asked.request.components)
-        return self._rooms.of(_requirements(asked.request))
+        return self._rooms.of(_requirements(asked.request), asked.shape)
 
 
 def _requirements(request: schedule.Request) -> Body | None:

@@ -51,12 +51,13 @@ class Rooms:
             for table, rows in zip((sums, graded, nodal), here or ((), (), ()), strict=True):
                 table.add(index, rows)
         self._known = np.array(known, dtype=bool)
+        self._unknown = tuple(self.names[index] for index in np.flatnonzero(~self._known).tolist())
         self._sums, self._graded, self._nodal = sums.close(), graded.close(), nodal.close()
         self._answers: dict[str, dict[str, int | None]] = {}
 
     def copy(self) -> Rooms:
         twin = object.__new__(Rooms)
-        twin.names, twin._index, twin._known = self.names, self._index, self._known
+        twin.names, twin._index, twin._known, twin._unknown = self.names, self._index, self._known, self._unknown
         twin._sums, twin._graded, twin._nodal = self._sums.copy(), self._graded.copy(), self._nodal.copy()
         twin._answers = dict(self._answers)
         return twin
@@ -107,18 +108,18 @@ class Rooms:
     def _ask(self, requirements: Body | None) -> dict[str, int | None]:
         one = _bounded_all(estimate.wanted(requirements))
         most = np.int64(estimate.MOST)
-        pods = np.where(self._sums.present, self._sums.total({}, None), most)
-        found = pods
-        if requirements is not None:
-            found = np.where(self._sums.present, self._sums.total(one, None), most)
-            if self._graded.count:
-                found = np.where(self._graded.present, np.minimum(pods, self._graded.total(one, None)), found)
+        found = self._sums.total(one if requirements is not None else {}, None)
+        if self._graded.count and requirements is not None:
+            pods = self._sums.total({}, None)
+            found = np.where(self._graded.present, np.minimum(pods, self._graded.total(one, None)), found)
+        if not self._sums.everywhere:
+            found = np.where(self._sums.present, found, most)
         if self._nodal.count:
-            by_node = self._nodal.total(one, self._nodal.eligible(requirements))
-            found = np.where(self._nodal.present, np.minimum(found, by_node), found)
+            by_node = np.minimum(found, self._nodal.total(one, self._nodal.eligible(requirements)))
+            found = by_node if self._nodal.everywhere else np.where(self._nodal.present, by_node, found)
         rooms: dict[str, int | None] = dict(zip(self.names, np.minimum(found, most).tolist(), strict=True))
-        for index in np.flatnonzero(~self._known).tolist():
-            rooms[self.names[index]] = None
+        for name in self._unknown:
+            rooms[name] = None
         return rooms
 
 
@@ -194,6 +195,7 @@ class _Table:
         """By node claim, for each distinct node; None: all of them."""
         self.present: Flags = np.zeros(clusters, dtype=bool)
         self.present[owner] = True
+        self.everywhere = bool(self.present.all())
         self._find_starts()
 
     @property
@@ -246,7 +248,7 @@ class _Table:
         held = np.minimum(each, estimate.MOST) * self._number
         before = np.cumsum(held) - held
         before = before - np.repeat(before[self._starts], self._lengths)
-        taken = np.clip(placed[self._owner] - before, 0, held)
+        taken = np.minimum(np.maximum(placed[self._owner] - before, 0), held)
         if self._all_single:
             self._use(one, taken)
             return
@@ -268,7 +270,7 @@ class _Table:
             self.fill(one, only, eligible)
             return
         each = self._each(one, None if eligible is None else eligible[here], here)
-        used = np.clip(placed - (np.cumsum(each) - each), 0, each)
+        used = np.minimum(np.maximum(placed - (np.cumsum(each) - each), 0), each)
         self._slots[here] -= used
         for name, amount in one.items():
             if name in self._free:

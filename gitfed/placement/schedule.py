@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from functools import lru_cache
+from functools import lru_cache, partial
 from operator import attrgetter
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -30,7 +30,10 @@ if TYPE_CHECKING:
 SUCCESS = ScheduledCondition(True, "Success", "Binding has been scheduled successfully.")
 NOT_SELECTED = "not selected by spreadConstraints"
 NO_REPLICA = "no replica fell to it"
+NOT_NEEDED = "not needed: fewer clusters hold all replicas"
 _name = attrgetter("name")
+_option = partial(tuple.__new__, Option)
+"""`Option(*fields)` without the call in between: a hundred are made for each workload."""
 
 
 class NotAsked(Enum):
@@ -118,7 +121,8 @@ class Fits:
         known = self._known.get(key)
         if known is None:
             self._placements[id(request.placement)] = request.placement
-            known = self._known[key] = filters.split(demand(request, term), candidates)
+            ordered = sorted(candidates, key=_name)
+            known = self._known[key] = filters.split(demand(request, term), ordered)
         return known
 
 
@@ -131,7 +135,6 @@ def schedule(
     `fits` remembers between calls with the same candidates.
     """
     fits = Fits() if fits is None else fits
-    candidates = sorted(candidates, key=_name)
     if room is None:
         room = _estimated(request, candidates)
     named = bool(request.placement.cluster_affinities)
@@ -213,10 +216,9 @@ def _options(request: Request, term: affinity.Term, fitting: Sequence[Candidate]
     rooms = [room.get(candidate.name) for candidate in fitting] if counts else [0] * len(fitting)
     tiered = request.is_workload and bool(term.overflow)
     if not present and not tiered:
-        return [
-            Option(candidate, 0, 0, enough if free is None else free, 0)
-            for candidate, free in zip(fitting, rooms, strict=True)
-        ]
+        free_ones = [enough if free is None else free for free in rooms] if None in rooms else rooms
+        none = [0] * len(fitting)
+        return list(map(_option, zip(fitting, none, none, free_ones, none, strict=True)))
     return [
         Option(
             candidate,
@@ -244,7 +246,8 @@ def _best_first(option: Option) -> tuple[int, int, int]:
 
 def _select(request: Request, options: Sequence[Option]) -> list[Option]:
     if not spreads(request.placement):
-        return sorted(options, key=_best_first)
+        # Without a past and without tiers the order of clusters is that of their room, which the division goes by.
+        return sorted(options, key=_best_first) if any(option[1] or option[2] for option in options) else list(options)
     duplicated = of(request.placement) is Strategy.DUPLICATED or not request.is_workload
     wanted = spread.demand(
         request.placement.spread_constraints,
@@ -272,20 +275,22 @@ def _assign(
     if request.empty_propagation:
         given = {option.name: given.get(option.name, 0) for option in selected}
         return tuple(_share(name, given[name]) for name in sorted(given)), {}
-    names = [option.candidate.name for option in selected]
     shares = tuple(_share(name, given[name]) for name in sorted(given) if given[name] > 0)
-    return shares, {name: why_not(name) for name in names if given.get(name, 0) <= 0}
+    without = [option.candidate.name for option in selected if not given.get(option.candidate.name)]
+    if isinstance(why_not, str):
+        return shares, dict.fromkeys(without, why_not)
+    return shares, {name: why_not(name) for name in without}
 
 
 def _divide(
     request: Request, selected: Sequence[Option], *, overflows: bool
-) -> tuple[Mapping[str, int], Callable[[str], str]]:
-    """(replicas by cluster, why one gets none)"""
+) -> tuple[Mapping[str, int], str | Callable[[str], str]]:
+    """(replicas by cluster, why one gets none: all for the same reason, or each for its own)"""
     placement = request.placement
     match of(placement):
         case Strategy.DUPLICATED:
             given = dict.fromkeys((option.candidate.name for option in selected), request.replicas)
-            return given, lambda name: "the workload has no replicas"
+            return given, "the workload has no replicas"
         case Strategy.STATIC:
             weight = weights.static(placement, [option.candidate for option in selected])
             return (
@@ -303,7 +308,7 @@ def _divide(
                 given = divided(selected, request.replicas, aggregated=aggregated, fresh=request.fresh, uid=request.uid)
             except Unplaceable as error:
                 raise Unplaceable(error.reason, f"failed to assign replicas: {error.message}") from error
-            return given, lambda name: "not needed: fewer clusters hold all replicas" if aggregated else NO_REPLICA
+            return given, NOT_NEEDED if aggregated else NO_REPLICA
 
 
 def _kept(
