@@ -6,7 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from gitfed.cli import load, matrix, names, plan_json, plan_text
+from gitfed.cli import load, matrix, names, plan_json, plan_text, room
+from gitfed.daemon import inputs
 from gitfed.model.declared.policy import Override, Propagation
 from gitfed.model.fleet import FleetSnapshot
 from gitfed.model.plan import Action, Plan
@@ -38,19 +39,25 @@ def _clusters(session: load.Session, fleet: FleetSnapshot, plan: Plan, namespace
         assumed = facts is None or facts.assumed
         ready = "assumed" if assumed else {"Ready": "True", "NotReady": "False"}.get(candidate.reach.value, "Unknown")
         taints = [str(taint) for taint in candidate.taints]
+        endpoint = declared.spec.api_endpoint if declared else elsewhere.get("apiEndpoint", "")
+        proxy = inputs.without_credentials(declared.spec.proxy_url if declared else elsewhere.get("proxyURL", ""))
+        offered = room.of_cluster(facts)
         rows.append([
             candidate.name, version or matrix.NONE, mode or matrix.NONE, ready, candidate.region or matrix.NONE,
             str(objects), " ".join(taints) or matrix.NONE, candidate.provider or matrix.NONE,
-            " ".join(candidate.zones) or matrix.NONE, str(declared.origin) if declared else "facts only",
+            " ".join(candidate.zones) or matrix.NONE, endpoint or matrix.NONE, proxy or matrix.NONE,
+            room.nodes_text(facts), *room.cells(offered), str(declared.origin) if declared else "facts only",
         ])  # fmt: skip
         items.append({
             "name": candidate.name, "version": version, "mode": mode, "state": candidate.reach.value,
             "assumed": assumed, "region": candidate.region, "provider": candidate.provider,
             "zones": list(candidate.zones), "taints": taints, "objects": objects,
             "labels": dict(candidate.labels), "declared": str(declared.origin) if declared else None,
+            "apiEndpoint": endpoint, "proxyURL": proxy, "room": room.item(offered),
         })  # fmt: skip
-    head = ["NAME", "VERSION", "MODE", "READY", "REGION", "OBJECTS", "TAINTS", "PROVIDER", "ZONES", "FILE"]
-    return Listing("clusters", head, rows, items, [row[0] for row in rows], wide=3)
+    wide = ["PROVIDER", "ZONES", "API-ENDPOINT", "PROXY-URL", "NODES", "CPU", "MEMORY", "PODS", "FILE"]
+    head = ["NAME", "VERSION", "MODE", "READY", "REGION", "OBJECTS", "TAINTS", *wide]
+    return Listing("clusters", head, rows, items, [row[0] for row in rows], wide=len(wide))
 
 
 def _bindings(session: load.Session, fleet: FleetSnapshot, plan: Plan, namespace: str, only: str) -> Listing:

@@ -27,6 +27,7 @@ _GROUPS = {
         "render": "Print the manifests of each cluster.",
         "explain": "Say why an object goes where it goes.",
         "get": "List clusters, bindings, policies, problems, works, orphans.",
+        "top": "Show how full clusters or their nodes are.",
     },
     "Do": {
         "apply": "Carry out one plan.",
