@@ -13,7 +13,7 @@ RUN apt-get update \
  && rm -rf /var/lib/apt/lists/* \
  && useradd --uid 65532 --create-home --home-dir /var/lib/gitfed --shell /usr/sbin/nologin gitfed
 COPY --from=build /opt/gitfed /opt/gitfed
-ENV PATH=/opt/gitfed/bin:$PATH PYTHONUNBUFFERED=1 GITFED_RUN_DATA_DIR=/var/lib/gitfed/data
+ENV PATH=/opt/gitfed/bin:$PATH PYTHONUNBUFFERED=1 GITFED_DATA_DIR=/var/lib/gitfed/data
 USER 65532
 VOLUME /var/lib/gitfed
 ENTRYPOINT ["gitfed"]

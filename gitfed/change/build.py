@@ -24,7 +24,7 @@ from gitfed.model.decisions import Decision, Decisions
 from gitfed.model.fleet import ClusterFacts, ClusterLive, FleetSnapshot, LiveObject
 from gitfed.model.plan import Action, Binding, Change, Plan, RenderedManifest, Totals
 from gitfed.model.repo import Manifest, RepoSnapshot
-from gitfed.placement import cluster, match, priority, quota
+from gitfed.placement import cluster, match, priority, quota, rebalance
 from gitfed.placement.cluster import Candidate
 from gitfed.placement.estimate import Capacity
 from gitfed.render import manifest as render_manifest
@@ -69,6 +69,7 @@ class _Question:
     candidates: object
     decision: Decision | None
     asked: bind.Asked | bind.Bound
+    rebalancers: tuple[str, ...] = ()
     bound: bind.Bound | None = None
     """The answer, where it does not depend on other templates."""
 
@@ -199,8 +200,9 @@ def _prepare(
         overrides=memo.override_index,
         live_clusters=memo.live_clusters,
         same_commit=bool(repo.commit) and decisions.applied_commit == repo.commit,
-        binder=bind.Binder(memo.index, memo.candidates, interpreter, memo.schedules, repo.settings, now),
-    )
+        binder=bind.Binder(memo.index, memo.candidates, interpreter, memo.schedules, repo.settings, now,
+                           rebalance.wanted(repo.rebalancers)),
+    )  # fmt: skip
 
 
 def _candidates(
@@ -247,6 +249,13 @@ def _placed(memo: Memo, world: _World) -> tuple[dict[ObjectKey, bind.Bound], lis
         for declared in repo.quotas
         for message in exceeded.get(f"{declared.metadata.namespace or ''}/{declared.metadata.name}", ())
     ]
+    problems += [
+        Problem(rebalancer.origin or Origin(""), f"WorkloadRebalancer/{rebalancer.metadata.name}: there is no {key}",
+                hint="nothing is placed anew for it", severity=Severity.WARNING)
+        for rebalancer in repo.rebalancers
+        for key in rebalance.workloads(rebalancer)
+        if key not in repo.manifests
+    ]  # fmt: skip
     for policy in repo.propagation:
         if priority.value(policy, repo.manifests) is None and policy.spec.schedule_priority is not None:
             name = policy.spec.schedule_priority.priority_class_name
@@ -260,15 +269,17 @@ def _placed(memo: Memo, world: _World) -> tuple[dict[ObjectKey, bind.Bound], lis
 def _question(memo: Memo, world: _World, manifest: Manifest, quotas: quota.Ledger) -> _Question:
     known = memo.questions.get(manifest.key)
     decision = world.decisions.bindings.get(manifest.key)
+    rebalancers = world.binder.rebalancers.get(manifest.key, ())
     if (
         known is None
         or known.manifest is not manifest
         or known.policies is not world.policies
         or known.candidates is not world.candidates
         or known.decision is not decision
+        or known.rebalancers != rebalancers
     ):
         asked = bind.ask(manifest, decision, world.binder)
-        known = _Question(manifest, world.policies, world.candidates, decision, asked)
+        known = _Question(manifest, world.policies, world.candidates, decision, asked, rebalancers)
     if isinstance(known.asked, bind.Bound):
         known.bound = known.asked
     elif known.asked.waits or (
@@ -461,7 +472,7 @@ def _lost_clusters(repo: RepoSnapshot, decisions: Decisions, fleet: FleetSnapsho
         yield Problem(
             repo.settings.origin,
             f"cluster {name} is no longer declared: {count} object{'s' if count != 1 else ''} stay there untouched",
-            hint=f"to clean it up: gitfed unjoin {name}",
+            hint="declare it again, or delete there what bears our label",
             severity=Severity.WARNING,
         )
 

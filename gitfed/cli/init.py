@@ -122,7 +122,7 @@ This repository says what runs in a fleet of Kubernetes clusters. gitfed keeps t
     gitfed validate --worktree     what is wrong with it
     gitfed plan --worktree         which cluster gets what, and why
     gitfed diff                    what a branch would change
-    gitfed run                     keep the clusters equal to it
+    gitfed run --repo .            keep the clusters equal to it
 """,
 }
 _NAME = re.compile(r"[a-z0-9]([a-z0-9-]{0,38}[a-z0-9])?")

@@ -99,13 +99,18 @@ def due(
 
     `last_room`: the last commit that told of room.
     """
-    rested = last_room is None or now - last_room >= APART
+    rested = is_rested(last_room, now)
     found = {}
     for name, facts in sorted(seen.items()):
         known = recorded.get(name)
         if known is None or is_urgent(known, facts) or (rested and has_moved(known, facts)):
             found[name] = written(facts)
     return found
+
+
+def is_rested(last_room: datetime | None, now: datetime) -> bool:
+    """Whether a commit that tells of nothing but room may be made again."""
+    return last_room is None or now - last_room >= APART
 
 
 def is_urgent(known: ClusterFacts, seen: ClusterFacts) -> bool:

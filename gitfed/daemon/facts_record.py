@@ -31,6 +31,8 @@ class FactsRecord:
         self._pushed: Commit | None = None
         self._refused = False
         self._last_room: datetime | None = None
+        self._settled: dict[ClusterName, ClusterFacts] = {}
+        """What was compared with the present record, room included, and was not due: not compared again."""
         self._kept: Commit | None = None
         self._kept_ref = ""
         self.recorded = Recorded()
@@ -48,7 +50,7 @@ class FactsRecord:
                 self._pushed = self._branch.pull(self._url)
             except errors.SourceError as error:
                 log.warning("the facts branch could not be fetched", extra={"error": str(error)})
-        self.recorded = self._branch.read()
+        self._read()
         self._last_room = self.recorded.when
         return self.recorded.facts
 
@@ -58,7 +60,10 @@ class FactsRecord:
         Never raises for what the other side does: a conflict is read, and written over with the next call.
         """
         before = self.recorded
-        found = facts.due(before.facts, seen, last_room=self._last_room, now=now)
+        open_ = {name: one for name, one in seen.items() if self._settled.get(name) is not one}
+        found = facts.due(before.facts, open_, last_room=self._last_room, now=now)
+        if facts.is_rested(self._last_room, now):
+            self._settled.update(open_)
         gone = [name for name in before.facts if name not in declared]
         if not found and not gone:
             return False
@@ -66,7 +71,7 @@ class FactsRecord:
             self.recorded = self._branch.write(before, found, gone, now=now)
         except errors.StateConflict as error:
             log.warning("the facts branch moved: reading it again", extra={"error": str(error)})
-            self.recorded = self._branch.read()
+            self._read()
             return False
         if any(_tells_room(before.facts.get(name), one) for name, one in found.items()):
             self._last_room = now
@@ -107,7 +112,11 @@ class FactsRecord:
         except errors.SourceError as error:
             log.warning("the facts branch could not be fetched", extra={"error": str(error)})
             return
+        self._read()
+
+    def _read(self) -> None:
         self.recorded = self._branch.read()
+        self._settled.clear()
 
 
 def _tells_room(before: ClusterFacts | None, after: ClusterFacts) -> bool:

@@ -15,6 +15,7 @@ from gitfed.errors import RevisionNotFound, SourceError
 from gitfed.model.base import Commit
 from gitfed.model.repo import HeldFile, RepoSnapshot
 from gitfed.source import repo as source
+from gitfed.source import tree
 from gitfed.source.memory import Memory
 from gitfed.source.parse import ParseCache
 from gitfed.text import yaml
@@ -52,14 +53,15 @@ class Reader:
             commit = self._local.branch_commit(branch)
             if commit is None:
                 raise RevisionNotFound(
-                    f"{self.location} has no commit on branch {branch}", hint="the last good commit stays in force"
+                    f"{git.shown(self.location)} has no commit on branch {branch}",
+                    hint="the last good commit stays in force",
                 )
             return commit
         branch = self._branch or self._remote_branch()
         self._clone.fetch(self.location, [f"+refs/heads/{branch}:{_FETCHED}"])
         commit = self._clone.branch_commit(_FETCHED)
         if commit is None:
-            raise RevisionNotFound(f"{self.location} has no branch {branch}")
+            raise RevisionNotFound(f"{git.shown(self.location)} has no branch {branch}")
         return commit
 
     def _remote_branch(self) -> str:
@@ -70,7 +72,7 @@ class Reader:
         for name in ("main", "master", *named):
             if name in named:
                 return name
-        raise SourceError(f"{self.location} has no branch that HEAD names", hint="name one with --branch")
+        raise SourceError(f"{git.shown(self.location)} has no branch that HEAD names", hint="name one with --branch")
 
     def read(self, commit: Commit, applied: Commit | None, held: Mapping[str, HeldFile]) -> RepoSnapshot:
         """The snapshot of a commit.
@@ -118,5 +120,6 @@ def _usable(repository: git.Repository, path: str, commit: Commit) -> Iterator[t
     for older, blob in repository.last_commits_of(path, commit):
         if present is not None and blob == present.blob_id:
             continue
-        if yaml.parse(repository.read(blob), is_json=path.endswith(".json")).usable:
+        data = repository.read(blob)
+        if len(data) <= tree.LARGEST_FILE and yaml.parse(data, is_json=path.endswith(".json")).usable:
             yield older, blob

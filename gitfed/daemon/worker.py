@@ -292,7 +292,7 @@ class Worker:
         self._wake.set()
 
     def _note(self, change: Change, result: ApplyResult) -> None:
-        if change.rendered is None:
+        if change.rendered is None or result.outcome == "skipped":
             return
         uid, version = str(result.details.get("uid", "")), str(result.details.get("resourceVersion", ""))
         self._written[change.key] = (change.rendered.digest, version)

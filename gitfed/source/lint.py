@@ -25,8 +25,35 @@ def check(snapshot: RepoSnapshot) -> tuple[Problem, ...]:
         *_ties(snapshot),
         *_missing_overrides(snapshot),
         *_selects_nothing(snapshot),
+        *_not_acted_on(snapshot),
     ]
     return tuple(sorted(set(found)))
+
+
+def _not_acted_on(snapshot: RepoSnapshot) -> Iterator[Problem]:
+    """What is accepted and understood, and has no effect in this version: nobody should find that out in an outage."""
+    declared: list[Declared] = [
+        *snapshot.quotas, *snapshot.taint_policies, *snapshot.interpreters, *snapshot.webhooks, *snapshot.rebalancers,
+        *snapshot.tests,
+    ]  # fmt: skip
+    for one in declared:
+        if one.kind not in ACTED_ON:
+            yield _warning(one, f"{one.kind} is understood and not acted on yet")
+    for policy in snapshot.propagation:
+        spec = policy.spec
+        inert = {
+            "propagateDeps": bool(spec.propagate_deps),
+            "failover": spec.failover is not None,
+        }
+        for name in (name for name, used in inert.items() if used):
+            yield _warning(policy, f"spec.{name} is understood and not acted on yet")
+    for cluster in snapshot.clusters.values():
+        if cluster.spec.sync_mode == "Pull":
+            yield _warning(cluster, "spec.syncMode Pull is not acted on yet: gitfed connects to the cluster itself")
+
+
+ACTED_ON: frozenset[str] = frozenset()
+"""Declared kinds beside policies and clusters that this version carries out."""
 
 
 def _unknown_clusters(snapshot: RepoSnapshot) -> Iterator[Problem]:

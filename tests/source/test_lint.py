@@ -146,7 +146,8 @@ def test_quotas_taints_and_overflows_name_clusters_too() -> None:
         "[{affinityName: a, clusterNames: [eu-1], overflowAffinities: [{affinityName: b, clusterNames: [mars]}]}]\n",
     )
     old = policy("o", "  targetCluster: {exclude: [mars]}\n", kind="OverridePolicy")
-    fields = [message.split("warning: ")[1].split(" names ")[0] for message in warnings(quota, taints, overflow, old)]
+    named = [message for message in warnings(quota, taints, overflow, old) if " names " in message]
+    fields = [message.split("warning: ")[1].split(" names ")[0] for message in named]
     assert fields == [
         "spec.staticAssignments[0].clusterName",
         "spec.targetClusters.clusterNames[0]",
@@ -159,4 +160,18 @@ def test_a_selector_of_a_kind_that_is_not_there_suggests_one_that_is() -> None:
     text = policy("p", "", selector="namespace: shop").replace("kind: Deployment,", "kind: Deploymnt,")
     assert warnings(text) == [
         "p0.yaml:1:1: warning: spec.resourceSelectors[0] selects nothing: no Deploymnt shop (did you mean Deployment?)"
+    ]
+
+
+def test_what_has_no_effect_in_this_version_is_said() -> None:
+    taints = (
+        "apiVersion: policy.karmada.io/v1alpha1\nkind: ClusterTaintPolicy\nmetadata: {name: t}\n"
+        "spec: {taints: [{key: a, effect: NoSchedule}]}\n"
+    )
+    moves = policy("p", "  propagateDeps: true\n  failover: {application: {decisionConditions: {}}}\n")
+    said = [message.split("warning: ")[1] for message in warnings(taints, moves) if "not acted on yet" in message]
+    assert said == [
+        "ClusterTaintPolicy is understood and not acted on yet",
+        "spec.failover is understood and not acted on yet",
+        "spec.propagateDeps is understood and not acted on yet",
     ]

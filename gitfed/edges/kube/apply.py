@@ -47,6 +47,7 @@ REPLACE = "gitfed.io/replace"
 _NEVER_STORED = "1"
 _GONE_AFTER = (0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 2.0, 4.0, 5.0, 5.0, 10.0)
 """Seconds between looks whether a replaced object is gone: a Deployment's takes no time, a finalizer's may."""
+_NAMESPACE = Kind("", "Namespace")
 
 Observed = Callable[[ObjectKey, str, Body | None], None]
 """(key, uid, body as answered; None: gone). The observer learns of our own writes from their answers."""
@@ -137,6 +138,9 @@ async def _exists(target: Target, change: Change, resource: Resource, body: Body
         return _failed(change, "exists already with our label; looking again", retry=True)
     if change.adopt or _annotation(body, CONFLICT_RESOLUTION).lower() == "overwrite":
         return await _adopt(target, change, resource, body, live)
+    if _kind(change) == _NAMESPACE:
+        message = "somebody else made it: it is used as it is"
+        return ApplyResult(change.cluster, change.key, "skipped", message, details={"reason": "Exists"})
     return _failed(
         change,
         f"{change.key} exists in cluster {change.cluster} and is not managed by this federation; to take it over, "
@@ -287,7 +291,7 @@ def _written_by_us(target: Target, live: Body) -> bool:
 
 def _listed(live: LiveObject) -> bool:
     """Whether the inventory lists this very object: then it is ours though somebody took its label away."""
-    return live.entry is not None and live.entry.uid in ("", live.uid)
+    return live.entry is not None and bool(live.uid) and live.entry.uid == live.uid
 
 
 def _body(change: Change) -> Body:
