@@ -1,0 +1,196 @@
+"""The catalogue: rules for popular kinds that come with the program, and the cases that prove them.
+
+A folder `<group>/<version>/<Kind>/` holds `interpreter.yaml` (`apiVersion`, `kind`, and the files of `lib/` its
+scripts build upon), one Lua file per operation named after it, `cases.yaml` and `testdata/`. This module reads that
+layout from a mapping path → text and makes a source of it. Where the files lie and how Lua runs is told from outside:
+the first is the business of the wiring, the second of the Lua edge.
+
+The files of `lib/` are put in front of a script, so every script is a chunk of its own, as one that a user writes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from gitfed.interpret.registry import Inputs, Operation
+from gitfed.text import yaml
+
+Run: TypeAlias = Callable[[Operation, str, Inputs], Any]
+"""(operation, script, inputs) → value of the operation. Raises InterpretError or NoAnswer."""
+
+Key: TypeAlias = tuple[str, str]
+"""apiVersion and kind."""
+
+FUNCTIONS: Mapping[Operation, str] = {
+    Operation.REPLICA: "GetReplicas",
+    Operation.COMPONENT: "GetComponents",
+    Operation.REVISE: "ReviseReplica",
+    Operation.RETAIN: "Retain",
+    Operation.AGGREGATE: "AggregateStatus",
+    Operation.STATUS: "ReflectStatus",
+    Operation.HEALTH: "InterpretHealth",
+    Operation.DEPENDENCY: "GetDependencies",
+}
+"""The global function that a script of each operation defines (Karmada: interpreters §2.1)."""
+
+_INPUTS = {
+    Operation.REVISE: {"object", "replicas"},
+    Operation.RETAIN: {"desired", "observed"},
+    Operation.AGGREGATE: {"object", "aggregatedStatusItems"},
+}
+_MARKER = "interpreter.yaml"
+
+
+class CatalogueError(ValueError):
+    """A file of the catalogue is not as it should be: path and what is wrong."""
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One question with the answer that is right."""
+
+    path: str
+    """Of the file it stands in."""
+    name: str
+    operation: Operation
+    inputs: Mapping[str, Any]
+    """`object`, or `desired` and `observed` (Retain); `replicas`; `aggregatedStatusItems`."""
+    expect: Mapping[str, Any]
+    """Members by operation: `healthy`, `replicas` and `replicaRequirements`, `components`, `object`, `status`,
+    `dependencies`; or `error: true`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bundle:
+    """What the catalogue knows of one kind."""
+
+    folder: str
+    api_version: str
+    kind: str
+    scripts: Mapping[Operation, str]
+
+
+def read(files: Mapping[str, str]) -> tuple[Bundle, ...]:
+    """All bundles, sorted by folder. `files`: path below the catalogue's root, with `/` → text.
+
+    Raises CatalogueError for a folder whose name contradicts its content, an unknown file or library.
+    """
+    folders = sorted(path.removesuffix(f"/{_MARKER}") for path in files if path.endswith(f"/{_MARKER}"))
+    bundles = tuple(_bundle(folder, files) for folder in folders)
+    known = {f"{folder}/" for folder in folders} | {"lib/"}
+    for path in files:
+        if "/" in path and not any(path.startswith(prefix) for prefix in known):
+            raise CatalogueError(f"{path}: no folder above has an {_MARKER}")
+    return bundles
+
+
+def cases(files: Mapping[str, str]) -> Iterator[Case]:
+    """Every case of the catalogue. Apart from `read`, because a running program has no use for them."""
+    for path in sorted(files):
+        if path.endswith("/cases.yaml"):
+            yield from _cases(path.removesuffix("/cases.yaml"), files)
+
+
+class Bundled:
+    """The catalogue as a source of answers."""
+
+    name = "bundled"
+
+    def __init__(self, bundles: tuple[Bundle, ...], run: Run) -> None:
+        self._scripts: Mapping[Key, Mapping[Operation, str]] = {
+            (bundle.api_version, bundle.kind): bundle.scripts for bundle in bundles
+        }
+        self._run = run
+
+    def handles(self, api_version: str, kind: str, operation: Operation) -> bool:
+        return operation in self._scripts.get((api_version, kind), {})
+
+    def answer(self, operation: Operation, inputs: Inputs) -> Any:
+        key = (inputs.object["apiVersion"], inputs.object["kind"])
+        return self._run(operation, self._scripts[key][operation], inputs)
+
+
+def _bundle(folder: str, files: Mapping[str, str]) -> Bundle:
+    about = _mapping(f"{folder}/{_MARKER}", files)
+    api_version, kind = about.get("apiVersion"), about.get("kind")
+    if f"{api_version}/{kind}" != folder:
+        raise CatalogueError(f"{folder}/{_MARKER}: says {api_version} {kind}")
+    library = "".join(_library(folder, name, files) for name in about.get("library", ()))
+    scripts = {}
+    for path in sorted(files):
+        if not path.startswith(f"{folder}/"):
+            continue
+        name = path.removeprefix(f"{folder}/")
+        if name.endswith(".lua"):
+            scripts[_operation(path, name.removesuffix(".lua"))] = library + files[path]
+        elif name not in (_MARKER, "cases.yaml") and not name.startswith("testdata/"):
+            raise CatalogueError(f"{path}: does not belong here")
+    return Bundle(folder, str(api_version), str(kind), scripts)
+
+
+def _library(folder: str, name: str, files: Mapping[str, str]) -> str:
+    try:
+        return files[f"lib/{name}.lua"]
+    except KeyError:
+        raise CatalogueError(f"{folder}/{_MARKER}: there is no lib/{name}.lua") from None
+
+
+def _operation(path: str, name: str) -> Operation:
+    try:
+        return Operation(name)
+    except ValueError:
+        raise CatalogueError(f"{path}: {name} is no operation") from None
+
+
+def _cases(folder: str, files: Mapping[str, str]) -> Iterator[Case]:
+    """`cases.yaml`: operation → list of {name, from, with?, …inputs, expect}.
+
+    Raises CatalogueError. `from` names a file of testdata and `with` is a merge patch upon it (RFC 7386), so that a case shows what it is
+    about; in Retain both `desired` and `observed` are patches upon that same object.
+    """
+    path = f"{folder}/cases.yaml"
+    for name, rows in _mapping(path, files).items():
+        operation = _operation(path, name)
+        for row in rows:
+            base = _mapping(f"{folder}/testdata/{row['from']}", files)
+            inputs = {key: row[key] for key in _INPUTS.get(operation, set()) - {"object"} if key in row}
+            if operation is Operation.RETAIN:
+                inputs = {key: merged(base, patch) for key, patch in inputs.items()}
+            else:
+                inputs["object"] = merged(base, row.get("with", {}))
+            extra = row.keys() - _INPUTS.get(operation, set()) - {"name", "from", "with", "expect"}
+            if extra or "expect" not in row:
+                raise CatalogueError(f"{path}: {name}, {row.get('name')}: {', '.join(sorted(extra)) or 'no expect'}")
+            expect = row["expect"]
+            if operation in (Operation.REVISE, Operation.RETAIN) and "with" in expect:
+                start = inputs["desired"] if operation is Operation.RETAIN else inputs["object"]
+                expect = {"object": merged(start, expect["with"])}
+            yield Case(path, row["name"], operation, inputs, expect)
+
+
+def merged(base: Any, patch: Any) -> Any:
+    """`base` after a merge patch: null removes a member, mappings are merged, all else replaces."""
+    if not isinstance(patch, Mapping):
+        return patch
+    result = dict(base) if isinstance(base, Mapping) else {}
+    for name, value in patch.items():
+        if value is None:
+            result.pop(name, None)
+        else:
+            result[name] = merged(result.get(name), value)
+    return result
+
+
+def _mapping(path: str, files: Mapping[str, str]) -> Mapping[str, Any]:
+    if path not in files:
+        raise CatalogueError(f"{path}: there is no such file")
+    try:
+        documents = yaml.load_all(files[path].encode())
+    except yaml.YamlError as error:
+        raise CatalogueError(f"{path}: {error}") from None
+    value = documents[0] if len(documents) == 1 else None
+    if not isinstance(value, Mapping):
+        raise CatalogueError(f"{path}: is not one mapping")
+    return value

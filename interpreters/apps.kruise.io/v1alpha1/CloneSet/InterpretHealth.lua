@@ -1,0 +1,3 @@
+function InterpretHealth(observedObj)
+  return workload.healthy(observedObj)
+end

@@ -1,0 +1,6 @@
+function InterpretHealth(observedObj)
+  if observedObj.status == nil or observedObj.metadata == nil or observedObj.spec == nil then
+    return false
+  end
+  return workload.healthy(observedObj)
+end

@@ -1,0 +1,3 @@
+function GetReplicas(desiredObj)
+  return workload.replicas(desiredObj)
+end

@@ -1,0 +1,3 @@
+function InterpretHealth(observedObj)
+  return flux.healthy(observedObj, {"ReconciliationSucceeded"})
+end

@@ -1,0 +1,18 @@
+function AggregateStatus(desiredObj, statusItems)
+  if statusItems == nil then
+    return desiredObj
+  end
+  local counts = {validate = 0, generate = 0, mutate = 0, verifyimages = 0}
+  for _, own in ipairs(status.values(statusItems, "rulecount")) do
+    for name, count in pairs(counts) do
+      counts[name] = count + (own[name] or 0)
+    end
+  end
+  desiredObj.status = {
+    autogen = status.last(statusItems, "autogen", {}),
+    ready = status.last(statusItems, "ready", nil),
+    rulecount = counts,
+    conditions = conditions.merge(statusItems),
+  }
+  return desiredObj
+end

@@ -1,0 +1,29 @@
+-- The template's observedGeneration, which may rise only when every copy has seen the current template.
+-- Needs status.lua.
+local gate = {}
+
+-- Whether a copy was made from this generation of the template and its controller has looked at it.
+local function current(own, generation)
+  return (own.resourceTemplateGeneration or 0) == generation and (own.generation or 0) == (own.observedGeneration or 0)
+end
+
+-- Makes `desired.status` and sets observedGeneration. Copies without a status count as current unless `strict`.
+-- Returns the status and the items ({} when there are none).
+function gate.open(desired, items, strict)
+  desired.metadata = desired.metadata or {}
+  desired.metadata.generation = desired.metadata.generation or 0
+  desired.status = desired.status or {}
+  desired.status.observedGeneration = desired.status.observedGeneration or 0
+  local generation = desired.metadata.generation
+  for _, item in ipairs(items or {}) do
+    if item.status == nil then
+      if strict then
+        return desired.status, items
+      end
+    elseif not current(item.status, generation) then
+      return desired.status, items
+    end
+  end
+  desired.status.observedGeneration = generation
+  return desired.status, items or {}
+end

@@ -1,0 +1,24 @@
+-- Kinds that look like a Deployment: `spec.replicas`, `spec.template`, counters in the status.
+-- Needs status.lua and pods.lua.
+local workload = {}
+
+function workload.replicas(object)
+  return object.spec.replicas or 1, pods.requirements(object.spec.template)
+end
+
+function workload.revise(object, replicas)
+  object.spec.replicas = replicas
+  return object
+end
+
+-- All replicas are of the newest revision, and available.
+function workload.healthy(object)
+  local spec, own = object.spec, object.status
+  if own.observedGeneration ~= object.metadata.generation then
+    return false
+  end
+  if spec.replicas ~= nil and own.updatedReplicas < spec.replicas then
+    return false
+  end
+  return own.availableReplicas >= own.updatedReplicas
+end

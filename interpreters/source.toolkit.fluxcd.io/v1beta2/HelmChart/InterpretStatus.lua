@@ -1,0 +1,8 @@
+local FIELDS = {
+  "conditions", "observedGeneration", "artifact", "url", "observedChartName",
+  "observedSourceArtifactRevision"
+}
+
+function ReflectStatus(observedObj)
+  return status.reflect(observedObj, FIELDS)
+end

@@ -1,0 +1,3 @@
+function AggregateStatus(desiredObj, statusItems)
+  return flux.aggregate(desiredObj, statusItems, {artifact = {}, url = ""})
+end
