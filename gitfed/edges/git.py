@@ -10,15 +10,18 @@ persistent `cat-file` process is behind a lock.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import re
+import stat
 import tempfile
 import threading
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 import git as gitpython
 from git.exc import GitCommandError, GitCommandNotFound
@@ -40,11 +43,19 @@ _SAFE_CONFIG = (
     "protocol.https.allow=always",
     "protocol.ssh.allow=always",
     "submodule.recurse=false",
+    "log.showSignature=false",
+    "core.alternateRefsCommand=",
     "http.followRedirects=false",
     "transfer.fsckObjects=true",
 )
 _LEAKY = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY", "GIT_ALTERNATE_OBJECT_DIRECTORIES",
           "GIT_NAMESPACE", "GIT_CEILING_DIRECTORIES", "GIT_PREFIX", "GIT_QUARANTINE_PATH")  # fmt: skip
+_MOST_ENTRIES = 1_000_000
+_MOST_CHANGES = 2000
+_MOST_LISTED = 256 * 1024 * 1024
+_FOLDER = 0o40000
+_LARGEST_BLOB = 64 * 1024 * 1024
+_DEEPEST_FOLDER = 256
 _URL = re.compile(r"^[A-Za-z][A-Za-z0-9+.-]*://")
 _SCHEMES = ("file", "git", "http", "https", "ssh")
 _SCP = re.compile(r"^[A-Za-z0-9._-]+@[A-Za-z0-9.-]+:[^:]")
@@ -96,14 +107,23 @@ def check_url(url: str) -> str:
     if url.startswith("-"):
         raise UsageError(f"{url!r} is not a repository URL", hint="it begins with a dash")
     if _SCP.match(url) and not _URL.match(url):
+        if url.partition("@")[2].startswith("-"):
+            raise UsageError(f"{url!r} is not a repository URL", hint="its host begins with a dash")
         return url
     scheme = url.partition("://")[0].lower() if _URL.match(url) else url.partition("::")[0].lower()
     if scheme not in _SCHEMES:
         raise UsageError(f"{url!r} cannot be used as a repository", hint="use https, ssh, git or file URLs")
-    host = url.split("://", 1)[1].split("/", 1)[0].rpartition("@")[2]
-    if host.startswith("-"):
+    place = url.split("://", 1)[1].split("/", 1)[0]
+    if place.startswith("-") or place.rpartition("@")[2].startswith("-"):
         raise UsageError(f"{url!r} is not a repository URL", hint="its host begins with a dash")
     return url
+
+
+def shown(url: str) -> str:
+    """A URL as a message may hold it: without what stands before the host, which may be a password or a token."""
+    scheme, separator, rest = url.partition("://")
+    place, slash, path = rest.partition("/")
+    return f"{scheme}{separator}{place.rpartition('@')[2]}{slash}{path}" if separator else url
 
 
 def find_root(start: Path) -> Path:
@@ -134,7 +154,15 @@ class Repository:
         self._lock = threading.Lock()
         self._listing: tuple[Commit, dict[str, TreeEntry]] | None = None
         for runner in (self._git, self._reader):
-            runner.update_environment(GIT_TERMINAL_PROMPT="0", GIT_OPTIONAL_LOCKS="0", GIT_ADVICE="0", **(env or {}))
+            runner.update_environment(
+                GIT_TERMINAL_PROMPT="0",
+                GIT_OPTIONAL_LOCKS="0",
+                GIT_ADVICE="0",
+                # An object that is missing in a partial clone would be fetched by a command of its configuration.
+                GIT_NO_LAZY_FETCH="1",
+                **(env or {}),
+            )
+        self._reader.set_persistent_git_options(c=list(_SAFE_CONFIG))
 
     @classmethod
     def open(cls, path: Path) -> Repository:
@@ -159,8 +187,7 @@ class Repository:
     # -- running ------------------------------------------------------------------------------------------------
 
     def _run(self, *args: str, stdin: bytes | None = None, timeout: float | None = 120) -> bytes:
-        config = [part for setting in _SAFE_CONFIG for part in ("-c", setting)]
-        command = [gitpython.Git.GIT_PYTHON_GIT_EXECUTABLE or "git", *config, *args]
+        command = _command(args)
         with tempfile.TemporaryFile() as feed:
             if stdin is not None:
                 feed.write(stdin)
@@ -179,6 +206,39 @@ class Repository:
                 raise _translate(args, error) from error
         assert isinstance(result, bytes)
         return result
+
+    def _records(self, *args: str) -> list[bytes]:
+        """What a listing with `-z` prints, refused once it is larger than any fleet's repository.
+
+        Ten objects are enough for ten thousand million paths: a folder that holds one other folder ten times, level
+        by level. So the output is counted while it comes, and not when all of it is there.
+        """
+        try:
+            process = self._git.execute(_command(args), as_process=True)
+        except GitCommandNotFound as error:
+            raise SourceError("the git program was not found", hint="install Git 2.39 or newer") from error
+        chunks: list[bytes] = []
+        size = count = 0
+        output: Any = process.stdout
+        errors: Any = process.stderr
+        with output, errors:
+            while chunk := output.read(1 << 20):
+                size += len(chunk)
+                count += chunk.count(b"\0")
+                if size > _MOST_LISTED or count > _MOST_ENTRIES:
+                    process.kill()
+                    with contextlib.suppress(GitCommandError):
+                        process.wait()
+                    raise SourceError(
+                        f"{args[-1][:12]} lists more than {_MOST_ENTRIES} files or {_MOST_LISTED} bytes of names",
+                        hint="keep what is deployed in a repository of its own",
+                    )
+                chunks.append(chunk)
+            try:
+                process.wait()
+            except GitCommandError as error:
+                raise _translate(args, error) from error
+        return b"".join(chunks).split(b"\0")
 
     def _text(self, *args: str) -> str:
         return self._run(*args).decode("utf-8", "surrogateescape").strip()
@@ -254,7 +314,10 @@ class Repository:
             known = self._listing
         if known is not None and known[0] == commit:
             return known[1]
-        listing = self._list_changed(known, commit) if known is not None else None
+        listing = None
+        if known is not None:
+            with contextlib.suppress(SourceError):
+                listing = self._list_changed(known, commit)
         if listing is None:
             listing = self._list_all(commit)
         with self._lock:
@@ -262,33 +325,63 @@ class Repository:
         return listing
 
     def _list_all(self, commit: Commit) -> dict[str, TreeEntry]:
-        raw = self._run("ls-tree", "-r", "-z", "-l", "--full-tree", commit)
         listing: dict[str, TreeEntry] = {}
-        for line in raw.split(b"\0"):
+        for line in self._records("ls-tree", "-r", "-z", "-l", "--full-tree", commit):
             if line:
                 meta, _, name = line.partition(b"\t")
                 mode, _, blob, size = meta.split()
                 path = name.decode("utf-8", "surrogateescape")
-                listing[path] = TreeEntry(path, blob.decode(), 0 if size == b"-" else int(size), int(mode, 8))
+                listing[path] = TreeEntry(path, blob.decode(), int(size) if size.isdigit() else 0, int(mode, 8))
         return listing
 
     def _list_changed(self, known: tuple[Commit, dict[str, TreeEntry]], commit: Commit) -> dict[str, TreeEntry] | None:
-        try:
-            raw = self._run("diff-tree", "-r", "-z", "--raw", "--no-renames", known[0], commit)
-        except SourceError:
-            return None
-        parts = raw.split(b"\0")
-        if len(parts) > 4000:
-            return None
+        """The listing after the known one; None when more changed than a listing from scratch costs.
+
+        Folders are compared here and not by `git diff-tree`, which gathers all changes in memory before it prints the
+        first: a folder that holds itself again and again would take the whole machine.
+        """
         listing = dict(known[1])
-        for meta, name in zip(parts[0::2], parts[1::2], strict=False):
-            _, mode, _, blob, status = meta.decode().split()
-            path = name.decode("utf-8", "surrogateescape")
-            if status == "D":
-                listing.pop(path, None)
-            else:
-                listing[path] = TreeEntry(path, blob, self._size(blob), int(mode, 8))
+        looked = 0
+        pairs = [("", self._tree_of(known[0]), self._tree_of(commit))]
+        while pairs:
+            prefix, before, after = pairs.pop()
+            old, new = self._folder(before), self._folder(after)
+            for name in old.keys() | new.keys():
+                was, now = old.get(name), new.get(name)
+                if was == now:
+                    continue
+                looked += 1
+                if looked > _MOST_CHANGES:
+                    return None
+                path = prefix + name
+                below = [one[1] if one is not None and one[0] == _FOLDER else "" for one in (was, now)]
+                if any(below):
+                    pairs.append((f"{path}/", below[0], below[1]))
+                if was is not None and was[0] != _FOLDER:
+                    listing.pop(path, None)
+                if now is not None and now[0] != _FOLDER:
+                    listing[path] = TreeEntry(path, now[1], self._size(now[1]), now[0])
         return listing
+
+    def _tree_of(self, commit: Commit) -> str:
+        with self._lock:
+            try:
+                return str(self._reader.get_object_header(f"{commit}^{{tree}}")[0])
+            except ValueError:
+                return ""
+
+    def _folder(self, tree: str) -> dict[str, tuple[int, str]]:
+        """Name → (mode, object id) of one folder; nothing for no folder. Raises SourceError."""
+        content = self.read(tree) if tree else b""
+        width = len(tree) // 2
+        found = {}
+        start = 0
+        while start < len(content):
+            space, end = content.index(b" ", start), content.index(b"\0", start)
+            name = content[space + 1 : end].decode("utf-8", "surrogateescape")
+            found[name] = (int(content[start:space], 8), content[end + 1 : end + 1 + width].hex())
+            start = end + 1 + width
+        return found
 
     def _size(self, blob: str) -> int:
         with self._lock:
@@ -298,20 +391,20 @@ class Repository:
                 return 0  # a submodule's commit is not among our objects
 
     def read(self, blob_id: str) -> bytes:
-        """Content of a blob. Raises SourceError when the object is missing (shallow or damaged repository)."""
+        """Content of a blob. Raises SourceError when the object is missing (shallow or damaged repository), or so large
+        that it is no text of ours: a gigabyte of zeros is a kilobyte in a pack."""
         with self._lock:
             try:
-                return bytes(self._reader.get_object_data(blob_id)[3])
+                size = int(self._reader.get_object_header(blob_id)[2])
+                if size <= _LARGEST_BLOB:
+                    return bytes(self._reader.get_object_data(blob_id)[3])
             except (ValueError, OSError, BrokenPipeError, GitCommandError) as error:
                 self._reader.clear_cache()
                 raise SourceError(f"object {blob_id} cannot be read from {self.path}") from error
+        raise SourceError(f"object {blob_id} has {size} bytes, at most {_LARGEST_BLOB} are read")
 
     def tree(self, commit: Commit) -> CommitTree:
         return CommitTree(self, commit)
-
-    def changed_paths(self, base: Commit, head: Commit) -> list[str]:
-        raw = self._run("diff-tree", "-r", "-z", "--name-only", "--no-renames", base, head)
-        return [part.decode("utf-8", "surrogateescape") for part in raw.split(b"\0") if part]
 
     def info(self, commit: Commit) -> CommitInfo:
         raw = self._run("log", "-1", "--format=%H%x00%P%x00%an <%ae>%x00%cI%x00%s%x00%b", commit, "--")
@@ -350,7 +443,7 @@ class Repository:
             )  # fmt: skip
         except SourceError as error:
             if "couldn't find remote ref" in error.message:
-                raise RevisionNotFound(f"{url} has no such branch", hint=", ".join(refspecs)) from error
+                raise RevisionNotFound(f"{shown(url)} has no such branch", hint=", ".join(refspecs)) from error
             raise
 
     def remote_refs(self, url: str, pattern: str = "refs/heads/*") -> dict[str, Commit]:
@@ -376,7 +469,7 @@ class Repository:
         except SourceError as error:
             text = error.message
             if "stale info" in text or "non-fast-forward" in text or "fetch first" in text or "cannot lock ref" in text:
-                raise StateConflict(f"{ref} was pushed to {url} by somebody else") from error
+                raise StateConflict(f"{ref} was pushed to {shown(url)} by somebody else") from error
             raise
 
     # -- writing ------------------------------------------------------------------------------------------------
@@ -461,29 +554,49 @@ class WorkTree:
         self.root = root
         self.max_bytes = max_bytes
         self._content: dict[str, Path] = {}
+        self._links: dict[str, bytes] = {}
 
     def entries(self) -> Iterable[TreeEntry]:
-        for folder, names, files in os.walk(self.root, followlinks=False):
-            links = [name for name in names if Path(folder, name).is_symlink()]
-            names[:] = sorted(name for name in names if name != ".git" and name not in links)
-            for name in sorted([*files, *links]):
-                path = Path(folder, name)
-                status = path.lstat()
+        folders = [(self.root, 0)]
+        while folders:
+            folder, depth = folders.pop()
+            for name in _names(folder):
+                path = folder / name
                 relative = path.relative_to(self.root).as_posix()
-                if path.is_symlink():
-                    yield self._entry(relative, os.readlink(path).encode(), 0o120000, None)
-                elif status.st_size > self.max_bytes:
-                    yield TreeEntry(relative, f"worktree-{relative}", status.st_size, 0o100644)
-                elif path.is_file():
-                    yield self._entry(relative, path.read_bytes(), 0o100644, path)
+                try:
+                    status = path.lstat()
+                    if stat.S_ISDIR(status.st_mode):
+                        if name != ".git":
+                            folders.append((self._bounded(path, depth + 1), depth + 1))
+                    elif stat.S_ISLNK(status.st_mode):
+                        yield self._entry(relative, os.readlink(os.fsencode(path)), 0o120000, None)
+                    elif status.st_size > self.max_bytes:
+                        yield TreeEntry(relative, f"worktree-{relative}", status.st_size, 0o100644)
+                    elif stat.S_ISREG(status.st_mode):
+                        yield self._entry(relative, path.read_bytes(), 0o100644, path)
+                except OSError:
+                    # Listed all the same: whoever needs its content is told that it cannot be read.
+                    yield TreeEntry(relative, f"worktree-{relative}", 0, 0o100644)
+
+    def _bounded(self, path: Path, depth: int) -> Path:
+        if depth > _DEEPEST_FOLDER:
+            raise SourceError(
+                f"{self.root} holds folders more than {_DEEPEST_FOLDER} levels deep",
+                hint="read a commit instead of --worktree",
+            )
+        return path
 
     def _entry(self, relative: str, data: bytes, mode: int, path: Path | None) -> TreeEntry:
         blob = hashlib.sha1(b"blob %d\0" % len(data) + data, usedforsecurity=False).hexdigest()
-        if path is not None:
+        if path is None:
+            self._links[blob] = data
+        else:
             self._content[blob] = path
         return TreeEntry(relative, blob, len(data), mode)
 
     def read(self, blob_id: str) -> bytes:
+        if blob_id in self._links:
+            return self._links[blob_id]
         path = self._content.get(blob_id)
         if path is None:
             raise SourceError(f"{blob_id} is not a file of {self.root}")
@@ -491,6 +604,21 @@ class WorkTree:
             return path.read_bytes()
         except OSError as error:
             raise SourceError(f"{path} cannot be read: {error.strerror}") from error
+
+
+def _names(folder: Path) -> list[str]:
+    """Sorted; none of a folder that went away meanwhile. Raises SourceError: what cannot be seen is not absent."""
+    try:
+        return sorted(os.listdir(folder))
+    except FileNotFoundError:
+        return []
+    except OSError as error:
+        raise SourceError(f"{folder} cannot be read: {error.strerror}") from error
+
+
+def _command(args: Sequence[str]) -> list[str]:
+    config = [part for setting in _SAFE_CONFIG for part in ("-c", setting)]
+    return [gitpython.Git.GIT_PYTHON_GIT_EXECUTABLE or "git", *config, *args]
 
 
 def _data(content: bytes) -> bytes:
@@ -512,4 +640,6 @@ def _translate(args: Sequence[str], error: GitCommandError) -> SourceError:
     kind = SourceUnreachable if _UNREACHABLE.search(text) else SourceError
     if args[0] == "push" and kind is SourceError:
         message = "; ".join(line.strip() for line in text.splitlines()[:4])
-    return kind(f"git {args[0]}: {message}")
+    # A server says part of this text: it must not move the cursor of whoever reads it.
+    message = "".join(letter if letter.isprintable() else "?" for letter in message)
+    return kind(f"git {args[0]}: {message[:1000]}")

@@ -14,6 +14,7 @@ from gitfed.model.base import Commit
 from gitfed.model.repo import HeldFile
 from gitfed.source.content import FileContent
 from gitfed.source.memory import Memory
+from gitfed.source.tree import LARGEST_FILE
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +39,8 @@ class Versions:
             data = self.read(known)
             if data is None:
                 raise SourceError(f"{path} at {known.commit} is gone")
+            if len(data) > LARGEST_FILE:
+                raise SourceError(f"{path} at {known.commit} has {len(data)} bytes")
             return data
 
         try:

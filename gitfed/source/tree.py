@@ -120,6 +120,8 @@ def _why_odd(path: str) -> str:
             return f"has the invisible character U+{ord(character):04X}"
     if path.startswith("-"):
         return "begins with -, which programs take for an option"
+    if any(name in ("", ".", "..") for name in path.split("/")):
+        return "has a part that is no name"
     if any(name.rstrip(" .").casefold() == ".git" for name in path.split("/")):
         return "lies inside a folder named .git"
     return ""
