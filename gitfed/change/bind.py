@@ -17,12 +17,12 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from gitfed.interpret import defaults
 from gitfed.interpret.registry import Interpreter, Operation, Unknown
-from gitfed.model.base import BindingId, Body, Problem, Severity
+from gitfed.model.base import BindingId, Body, ObjectKey, Problem, Severity
 from gitfed.model.decisions import Decision, PolicyRef, Rejection, ScheduledCondition, Share
 from gitfed.model.declared.policy import Placement
 from gitfed.model.plan import Binding
 from gitfed.model.repo import Manifest
-from gitfed.placement import affinity, divide, due, match, schedule, strategy
+from gitfed.placement import affinity, divide, due, estimate, match, rebalance, schedule, strategy
 from gitfed.placement.cluster import Candidate
 from gitfed.placement.identity import binding_id
 from gitfed.render import namespaces
@@ -117,6 +117,8 @@ class Binder:
     schedules: Schedules
     settings: Federation
     now: datetime
+    rebalancers: Mapping[ObjectKey, tuple[str, ...]] = field(default_factory=dict)
+    """Who asks for which template to be placed anew."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,6 +192,7 @@ def _ask(
     policy: Propagation, losers: tuple[PolicyRef, ...], manifest: Manifest, decision: Decision | None, binder: Binder
 ) -> Asked | Bound:
     placement = policy.spec.placement
+    decision = rebalance.triggered(decision, binder.rebalancers.get(manifest.key, ()), binder.now)
     body, identity = defaults.filled_in(manifest.body), binding_id(manifest.key)
     replicas, requirements = 0, None
     components: tuple[Body, ...] = ()
@@ -203,6 +206,10 @@ def _ask(
         if isinstance(answer, Unknown):
             return _unknown(policy, losers, manifest, decision, answer.reason)
         replicas, requirements = answer.value
+    if replicas < 0:
+        return _unknown(policy, losers, manifest, decision, f"{replicas} replicas are asked for")
+    if reason := estimate.why_not(requirements, components):
+        return _unknown(policy, losers, manifest, decision, reason)
     request = schedule.Request(
         placement=placement,
         api_version=manifest.api_version,
@@ -380,12 +387,16 @@ def _unknown(
     """The interpreter could not answer: the last decision stays."""
     shares = decision.shares if decision else ()
     condition = ScheduledCondition(False, "SchedulerError", reason)
+    where = ", ".join(share.cluster for share in shares)
+    problem = Problem(manifest.origin, f"{manifest.key}: {reason}", severity=Severity.WARNING,
+                      hint=f"its copies stay in {where}" if where else "it runs nowhere yet")  # fmt: skip
     return Bound(
         Binding(
             binding_id(manifest.key), manifest.key, manifest.api_version, manifest.origin, match.ref(policy), shares,
             decision.replicas if decision else None, condition, losers=losers, decision=decision,
             why="unknown: the last decision stays",
-        )
+        ),
+        (problem,),
     )  # fmt: skip
 
 
@@ -403,6 +414,7 @@ def _record(
     placement = binder.schedules.body(policy.spec.placement)
     preserve = bool(policy.spec.preserve_resources_on_deletion)
     reference = match.ref(policy)
+    rebalancers = binder.rebalancers.get(manifest.key, ())
     if decision is not None and (
         decision.shares == shares
         and decision.condition == condition
@@ -411,6 +423,7 @@ def _record(
         and decision.policy == reference
         and decision.placement == placement
         and decision.preserve == preserve
+        and decision.rebalancers == rebalancers
         and not due.rescheduled(decision.reschedule_triggered, decision.last_scheduled)
     ):
         return decision
@@ -427,6 +440,7 @@ def _record(
         reschedule_triggered=decision.reschedule_triggered if decision else None,
         condition=condition,
         preserve=preserve,
+        rebalancers=rebalancers,
         raw=decision.raw if decision else None,
     )
 

@@ -72,6 +72,8 @@ class Decision:
     condition: ScheduledCondition | None = None
     preserve: bool = False
     """The policy in force said preserveResourcesOnDeletion: outlives template and policy."""
+    rebalancers: tuple[str, ...] = ()
+    """The WorkloadRebalancers that have asked for it already: each asks once."""
     raw: Body | None = None
     """The document it was read from: unknown parts survive a rewrite."""
 

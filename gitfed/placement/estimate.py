@@ -76,7 +76,7 @@ def sets(capacity: Capacity | None, components: Sequence[Body]) -> int | None:
         parts = list(parts_of(components))
         limits = [MOST]
         if (summary := capacity.summary) is not None:
-            spare = {name: free_in(summary, name) for name in (summary.get("allocatable") or {}) if name != PODS}
+            spare = {name: free_in(summary, name) for name in table(summary, "allocatable") if name != PODS}
             limits.append(sets_in_sum(pods_in(summary), spare, parts))
             if graded := grade_rows(summary, capacity.grades):
                 limits.append(sets_on(graded, parts))
@@ -85,6 +85,19 @@ def sets(capacity: Capacity | None, components: Sequence[Body]) -> int | None:
     except quantity.QuantityError:
         return None
     return max(0, min(limits))
+
+
+def why_not(requirements: Body | None, components: Sequence[Body] = ()) -> str | None:
+    """Why nothing can be estimated for such a workload: its numbers cannot be read. None: they can."""
+    parts = [(requirements, 0), *((part.get("replicaRequirements"), part.get("replicas", 0)) for part in components)]
+    for needs, replicas in parts:
+        if not isinstance(replicas, int) or isinstance(replicas, bool) or replicas < 0:
+            return f"a component has {replicas!r} replicas"
+        try:
+            wanted(needs)
+        except (quantity.QuantityError, AttributeError) as error:
+            return f"what one replica needs cannot be read: {error}"
+    return None
 
 
 # -- what one replica, one node and one cluster amount to ----------------------------------------------------------
@@ -115,7 +128,14 @@ def pods_in(summary: Body) -> int:
 
 def grade_rows(summary: Body, grades: Mapping[int, Mapping[str, str]]) -> list[Row]:
     """Nodes that are known by their grade only: each is taken for the smallest of its grade, without labels."""
-    counts: dict[int, int] = {item["grade"]: item["count"] for item in summary.get("allocatableModelings") or ()}
+    counts: dict[int, int] = {}
+    listed = summary.get("allocatableModelings") or ()
+    if not isinstance(listed, list | tuple):
+        raise quantity.QuantityError("allocatableModelings is no list")
+    for item in listed:
+        if not isinstance(item, Mapping) or not all(isinstance(item.get(name), int) for name in ("grade", "count")):
+            raise quantity.QuantityError(f"{item!r} is no number of nodes by grade")
+        counts[item["grade"]] = item["count"]
     if not counts or not grades:
         return []
     return [
@@ -153,8 +173,15 @@ def _spare(node: NodeFacts, name: str) -> int:
 
 
 def _nano(summary: Body, member: str, name: str) -> int:
-    value = (summary.get(member) or {}).get(name)
+    value = table(summary, member).get(name)
     return 0 if value is None else quantity.parse(value).nano
+
+
+def table(summary: Body, member: str) -> Mapping[str, Any]:
+    found = summary.get(member) or {}
+    if not isinstance(found, Mapping):
+        raise quantity.QuantityError(f"{member} of the resource summary is no table of amounts")
+    return found
 
 
 # -- the estimators ------------------------------------------------------------------------------------------------
@@ -170,7 +197,7 @@ def _general(summary: Body, grades: Mapping[int, Mapping[str, str]], requirement
         return Estimate("node grades", pods, PODS) if pods <= held else Estimate("node grades", held, by)
     found, by = pods, PODS
     for name, amount in one.items():
-        here = max(0, free_in(summary, name)) // amount if name in (summary.get("allocatable") or {}) else 0
+        here = max(0, free_in(summary, name)) // amount if name in table(summary, "allocatable") else 0
         if here < found:
             found, by = here, name
     return Estimate("resource summary", found, by)

@@ -21,15 +21,16 @@ _CORDONED = {"key": "node.kubernetes.io/unschedulable", "value": "", "effect": "
 
 def filter_of(requirements: Body | None) -> Filter:
     """The nodes that a replica with these requirements may use."""
-    claim: Mapping[str, Any] = (requirements or {}).get("nodeClaim") or {}
-    selector: Mapping[str, str] = claim.get("nodeSelector") or {}
-    terms: Sequence[Any] = (claim.get("hardNodeAffinity") or {}).get("nodeSelectorTerms") or ()
-    tolerations: Sequence[Any] = claim.get("tolerations") or ()
+    claim = _table((requirements or {}).get("nodeClaim"))
+    selector = _table(claim.get("nodeSelector"))
+    required = claim.get("hardNodeAffinity")
+    terms = _rows(_table(required).get("nodeSelectorTerms"))
+    tolerations = _rows(claim.get("tolerations"))
 
     def takes(node: NodeFacts) -> bool:
         if any(node.labels.get(key) != value for key, value in selector.items()):
             return False
-        if terms and not any(_term_matches(term, node) for term in terms):
+        if required and not any(_term_matches(term, node) for term in terms):
             return False
         taints = [*node.taints, _CORDONED] if node.unschedulable else node.taints
         return all(
@@ -40,9 +41,18 @@ def filter_of(requirements: Body | None) -> Filter:
     return takes
 
 
+def _table(value: Any) -> Mapping[str, Any]:
+    """What is malformed asks for nothing; the cluster's own server will refuse it."""
+    return value if isinstance(value, Mapping) else {}
+
+
+def _rows(value: Any) -> list[Mapping[str, Any]]:
+    return [item for item in value if isinstance(item, Mapping)] if isinstance(value, list | tuple) else []
+
+
 def _term_matches(term: Mapping[str, Any], node: NodeFacts) -> bool:
     """A term without any requirement matches nothing."""
-    expressions, fields = term.get("matchExpressions") or (), term.get("matchFields") or ()
+    expressions, fields = _rows(term.get("matchExpressions")), _rows(term.get("matchFields"))
     if not expressions and not fields:
         return False
     by_field = {"metadata.name": node.name}
@@ -50,7 +60,8 @@ def _term_matches(term: Mapping[str, Any], node: NodeFacts) -> bool:
 
 
 def _holds(requirement: Mapping[str, Any], labels: Mapping[str, str]) -> bool:
-    key, values = requirement.get("key", ""), requirement.get("values") or ()
+    key, values = requirement.get("key", ""), requirement.get("values")
+    values = values if isinstance(values, list | tuple) else ()
     match requirement.get("operator"):
         case "In":
             return key in labels and labels[key] in values
@@ -71,7 +82,7 @@ def _compared(have: str | None, values: Sequence[Any]) -> int:
     """Above, below, or 0 where the two cannot be compared as whole numbers."""
     try:
         return int(have or "") - int(values[0])
-    except (ValueError, IndexError):
+    except (ValueError, TypeError, IndexError):
         return 0
 
 

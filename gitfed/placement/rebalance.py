@@ -1,68 +1,44 @@
 """WorkloadRebalancer: place these workloads anew, whatever they have now (Karmada: scheduling §7).
 
-In a cluster a rebalancer acts when it is created. In a repository it stands in a file, and the moment that counts is
-the first time it is seen: that moment is kept with the decisions, so a file that stays does not rebalance for ever. A
-workload that is added to the file later counts from when it was added.
+In a cluster a rebalancer acts when it is created. In a repository it stands in a file, so it acts when a decision is
+taken that does not name it yet; the decision then names it, and a file that stays does not rebalance for ever. A
+workload that is added to the file later is placed anew then, and one that does not exist yet is not, once it does.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import replace
 from datetime import datetime
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from gitfed.model.base import ObjectKey, group_of
-from gitfed.model.decisions import Decisions
+from gitfed.model.decisions import Decision
 
 if TYPE_CHECKING:
     from gitfed.model.declared.policy import WorkloadRebalancer
 
-SUCCESSFUL = "Successful"
-FAILED = "Failed"
-NOT_FOUND = "ReferencedBindingNotFound"
 
-Seen = Mapping[str, Mapping[str, datetime]]
-"""By rebalancer's name, by workload as `identity` writes it: when it was first seen."""
-
-
-class Observed(NamedTuple):
-    """What became of one workload: Karmada's `status.observedWorkloads[]`."""
-
-    rebalancer: str
-    workload: str
-    """`apiVersion kind namespace name`"""
-    result: str
-    reason: str = ""
+def wanted(rebalancers: Iterable[WorkloadRebalancer]) -> dict[ObjectKey, tuple[str, ...]]:
+    """The names of the rebalancers that ask for each workload, sorted."""
+    found: dict[ObjectKey, set[str]] = {}
+    for rebalancer in rebalancers:
+        for key in workloads(rebalancer):
+            found.setdefault(key, set()).add(rebalancer.metadata.name)
+    return {key: tuple(sorted(names)) for key, names in found.items()}
 
 
-def rebalance(
-    rebalancers: Iterable[WorkloadRebalancer], decisions: Decisions, seen: Seen, now: datetime
-) -> tuple[Decisions, Seen, tuple[Observed, ...]]:
-    """(decisions with the moment to place anew, what to remember, the outcome sorted by rebalancer and workload).
+def workloads(rebalancer: WorkloadRebalancer) -> list[ObjectKey]:
+    return [
+        ObjectKey(group_of(item.api_version), item.kind, item.namespace, item.name)
+        for item in rebalancer.spec.workloads
+    ]
 
-    The decisions are the same object, and so is `seen`, when nothing is new.
-    """
-    bindings, changed = dict(decisions.bindings), False
-    remembered: dict[str, dict[str, datetime]] = {}
-    outcome: list[Observed] = []
-    for rebalancer in sorted(rebalancers, key=lambda item: item.metadata.name):
-        name = rebalancer.metadata.name
-        known = seen.get(name, {})
-        for workload in rebalancer.spec.workloads:
-            key = ObjectKey(group_of(workload.api_version), workload.kind, workload.namespace, workload.name)
-            identity = f"{workload.api_version} {workload.kind} {workload.namespace} {workload.name}"
-            when = remembered.setdefault(name, {})[identity] = known.get(identity, now)
-            decision = bindings.get(key)
-            if decision is None:
-                outcome.append(Observed(name, identity, FAILED, NOT_FOUND))
-                continue
-            if decision.reschedule_triggered is None or when > decision.reschedule_triggered:
-                bindings[key], changed = replace(decision, reschedule_triggered=when), True
-            outcome.append(Observed(name, identity, SUCCESSFUL))
-    outcome.sort()
-    return (
-        replace(decisions, bindings=bindings) if changed else decisions,
-        seen if remembered == seen else remembered,
-        tuple(outcome),
-    )
+
+def triggered(decision: Decision | None, names: Iterable[str], now: datetime) -> Decision | None:
+    """The decision with the moment of an explicit reschedule, if one of these rebalancers was not served yet."""
+    if decision is None or set(names) <= set(decision.rebalancers):
+        return decision
+    if decision.reschedule_triggered is not None and decision.reschedule_triggered >= now:
+        return decision
+    return replace(decision, reschedule_triggered=now)

@@ -130,7 +130,7 @@ def _rows(capacity: Capacity | None) -> tuple[Sequence[Row], Sequence[Row], Sequ
     nodal = [Row.of(node) for node in capacity.nodes]
     if (summary := capacity.summary) is None:
         return (), (), nodal
-    spare = {name: estimate.free_in(summary, name) for name in (summary.get("allocatable") or {})}
+    spare = {name: estimate.free_in(summary, name) for name in estimate.table(summary, "allocatable")}
     spare.pop(estimate.PODS, None)
     whole = Row(1, estimate.pods_in(summary), spare, None)
     return [whole], estimate.grade_rows(summary, capacity.grades), nodal

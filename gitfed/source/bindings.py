@@ -18,6 +18,8 @@ from gitfed.text import canonical
 
 GROUP_VERSION = "work.karmada.io/v1alpha2"
 APPLIED_PLACEMENT = "policy.karmada.io/applied-placement"
+REBALANCED_BY = "gitfed.io/rebalanced-by"
+"""The names of the WorkloadRebalancers that were served, separated by commas."""
 _POLICY_NAMESPACE = "propagationpolicy.karmada.io/namespace"
 _POLICY_NAME = "propagationpolicy.karmada.io/name"
 _CLUSTER_POLICY_NAME = "clusterpropagationpolicy.karmada.io/name"
@@ -52,6 +54,8 @@ def to_document(decision: Decision) -> Body:
             annotations[_POLICY_NAME] = decision.policy.name
         else:
             annotations[_CLUSTER_POLICY_NAME] = decision.policy.name
+    if decision.rebalancers:
+        annotations[REBALANCED_BY] = ",".join(decision.rebalancers)
     if annotations:
         metadata["annotations"] = annotations
     resource: dict[str, Any] = {
@@ -117,7 +121,7 @@ def _without_ours(metadata: Mapping[str, Any]) -> dict[str, Any]:
     annotations = {
         key: value
         for key, value in (metadata.get("annotations") or {}).items()
-        if key not in (APPLIED_PLACEMENT, _POLICY_NAME, _POLICY_NAMESPACE, _CLUSTER_POLICY_NAME)
+        if key not in (APPLIED_PLACEMENT, REBALANCED_BY, _POLICY_NAME, _POLICY_NAMESPACE, _CLUSTER_POLICY_NAME)
     }
     return kept | ({"annotations": annotations} if annotations else {})
 
@@ -165,6 +169,7 @@ def from_document(document: Body) -> Decision:
         reschedule_triggered=_time(spec.get("rescheduleTriggeredAt")),
         condition=_condition(status.get("conditions") or []),
         preserve=spec.get("preserveResourcesOnDeletion") is True,
+        rebalancers=tuple(filter(None, str(annotations.get(REBALANCED_BY) or "").split(","))),
         raw=document,
     )
 

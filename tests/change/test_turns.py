@@ -18,6 +18,7 @@ from gitfed.model.base import Body, Commit, ObjectKey
 from gitfed.model.decisions import Decision, Decisions, Share
 from gitfed.model.fleet import ClusterFacts, FactsRef, FleetSnapshot, NodeFacts
 from gitfed.model.plan import Binding, Plan
+from gitfed.source import bindings
 from gitfed.source import repo as source
 from gitfed.source.memory import Memory
 from tests.change.test_build import Tree
@@ -310,6 +311,54 @@ def test_what_is_assigned_to_a_cluster_is_a_quota_there() -> None:
         (("b",), {"cpu": "5"}),
     ]
     assert rendered[0].body["metadata"]["labels"]["gitfed.io/federation"] == "acme"
+
+
+# -- rebalancing ---------------------------------------------------------------------------------------------------
+
+
+def rebalancer(*names: str) -> Body:
+    listed = [{"apiVersion": "apps/v1", "kind": "Deployment", "namespace": "shop", "name": name} for name in names]
+    return {
+        "apiVersion": "apps.karmada.io/v1alpha1",
+        "kind": "WorkloadRebalancer",
+        "metadata": {"name": "spread"},
+        "spec": {"workloads": listed},
+    }
+
+
+def test_a_rebalancer_places_a_workload_anew_and_only_once() -> None:
+    """It went to the only cluster that had room; there is another one now."""
+    objects = [workload("one", 8), policy("p", ["one"], DYNAMIC)]
+    world = World(objects, {"a": "10", "b": "0"})
+    world = replace(world.after(world.plan()), rooms={"a": "0", "b": "24"}, now=NOW + timedelta(hours=1))
+    assert where(world.plan(), "one") == "a=8"
+    asked = replace(world, objects=[*objects, rebalancer("one")])
+    moved = asked.plan()
+    assert where(moved, "one") == "a=2 b=6"
+    decision = of(moved, "one").decision
+    assert decision is not None
+    assert (decision.rebalancers, decision.last_scheduled) == (("spread",), asked.now)
+    served = replace(asked.after(moved), rooms={"a": "24", "b": "0"}, now=NOW + timedelta(hours=2))
+    again = served.plan()
+    assert of(again, "one").decision is decision
+
+
+def test_who_was_served_is_recorded_with_the_decision() -> None:
+    decision = Decision(key("one"), "apps/v1", rebalancers=("first", "second"))
+    document = bindings.to_document(decision)
+    assert document["metadata"]["annotations"]["gitfed.io/rebalanced-by"] == "first,second"
+    read = bindings.from_document(document)
+    assert read.rebalancers == decision.rebalancers
+    assert "annotations" not in bindings.to_document(replace(read, rebalancers=()))["metadata"]
+
+
+def test_a_workload_that_comes_after_its_rebalancer_is_not_placed_twice() -> None:
+    objects = [workload("one", 8), policy("p", ["one"], DYNAMIC), rebalancer("one", "gone")]
+    world = World(objects, {"a": "10"})
+    plan = world.plan()
+    assert "WorkloadRebalancer/spread: there is no Deployment.apps/shop/gone" in said(plan)
+    after = replace(world.after(plan), rooms={"a": "2", "b": "24"}, now=NOW + timedelta(hours=1))
+    assert where(after.plan(), "one") == "a=8"
 
 
 # -- components ----------------------------------------------------------------------------------------------------

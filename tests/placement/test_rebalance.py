@@ -6,62 +6,53 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 from gitfed.model.base import ObjectKey
-from gitfed.model.decisions import Decision, Decisions
+from gitfed.model.decisions import Decision
 from gitfed.model.declared.policy import WorkloadRebalancer
-from gitfed.placement.rebalance import Observed, rebalance
+from gitfed.placement import rebalance
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 WEB = ObjectKey("apps", "Deployment", "shop", "web")
 API = ObjectKey("apps", "Deployment", "shop", "api")
-DECISIONS = Decisions(bindings={key: Decision(key, "apps/v1", last_scheduled=NOW) for key in (WEB, API)})
+DECISION = Decision(WEB, "apps/v1", last_scheduled=NOW - timedelta(hours=1))
 
 
-def rebalancer(*names: str) -> WorkloadRebalancer:
-    workloads = [{"apiVersion": "apps/v1", "kind": "Deployment", "namespace": "shop", "name": name} for name in names]
+def rebalancer(name: str, *workloads: str) -> WorkloadRebalancer:
+    listed = [{"apiVersion": "apps/v1", "kind": "Deployment", "namespace": "shop", "name": item} for item in workloads]
     return WorkloadRebalancer.read(
         {
             "apiVersion": "apps.karmada.io/v1alpha1",
             "kind": "WorkloadRebalancer",
-            "metadata": {"name": "spread"},
-            "spec": {"workloads": workloads},
+            "metadata": {"name": name},
+            "spec": {"workloads": listed},
         }
     )
 
 
-def test_a_workload_is_placed_anew_once() -> None:
-    first = NOW + timedelta(hours=1)
-    after, seen, outcome = rebalance([rebalancer("web")], DECISIONS, {}, first)
-    assert after.bindings[WEB].reschedule_triggered == first
-    assert after.bindings[API].reschedule_triggered is None
-    assert outcome == (Observed("spread", "apps/v1 Deployment shop web", "Successful"),)
-    later, again, _ = rebalance([rebalancer("web")], after, seen, first + timedelta(hours=1))
-    assert later is after
-    assert again is seen
+def test_who_asks_for_which_workload() -> None:
+    found = rebalance.wanted([rebalancer("two", "web"), rebalancer("one", "web", "api", "api")])
+    assert found == {WEB: ("one", "two"), API: ("one",)}
 
 
-def test_a_workload_that_is_added_later_counts_from_then() -> None:
-    first, second = NOW + timedelta(hours=1), NOW + timedelta(hours=2)
-    after, seen, _ = rebalance([rebalancer("web")], DECISIONS, {}, first)
-    after, _, _ = rebalance([rebalancer("web", "api")], after, seen, second)
-    assert (after.bindings[WEB].reschedule_triggered, after.bindings[API].reschedule_triggered) == (first, second)
+def test_a_rebalancer_asks_once() -> None:
+    asked = rebalance.triggered(DECISION, ("one",), NOW)
+    assert asked is not None
+    assert asked.reschedule_triggered == NOW
+    served = replace(asked, rebalancers=("one",))
+    assert rebalance.triggered(served, ("one",), NOW + timedelta(hours=1)) is served
+    assert rebalance.triggered(served, (), NOW) is served
+
+
+def test_another_one_asks_again() -> None:
+    served = replace(DECISION, rebalancers=("one",))
+    asked = rebalance.triggered(served, ("one", "two"), NOW)
+    assert asked is not None
+    assert asked.reschedule_triggered == NOW
 
 
 def test_a_later_request_is_not_taken_back() -> None:
-    asked = NOW + timedelta(days=1)
-    before = Decisions(bindings={WEB: replace(DECISIONS.bindings[WEB], reschedule_triggered=asked)})
-    after, _, _ = rebalance([rebalancer("web")], before, {}, NOW)
-    assert after is before
+    later = replace(DECISION, reschedule_triggered=NOW + timedelta(days=1))
+    assert rebalance.triggered(later, ("one",), NOW) is later
 
 
-def test_a_workload_without_a_binding_has_failed_for_good() -> None:
-    _, seen, outcome = rebalance([rebalancer("gone")], DECISIONS, {}, NOW)
-    assert outcome == (Observed("spread", "apps/v1 Deployment shop gone", "Failed", "ReferencedBindingNotFound"),)
-    gone = ObjectKey("apps", "Deployment", "shop", "gone")
-    born = Decisions(bindings={gone: Decision(gone, "apps/v1", last_scheduled=NOW + timedelta(hours=1))})
-    after, _, _ = rebalance([rebalancer("gone")], born, seen, NOW + timedelta(hours=2))
-    assert after.bindings[gone].reschedule_triggered == NOW
-
-
-def test_a_rebalancer_that_is_gone_is_forgotten() -> None:
-    _, seen, _ = rebalance([rebalancer("web")], DECISIONS, {}, NOW)
-    assert rebalance([], DECISIONS, seen, NOW)[1] == {}
+def test_what_was_never_placed_is_not_placed_anew() -> None:
+    assert rebalance.triggered(None, ("one",), NOW) is None

@@ -1,0 +1,130 @@
+"""Numbers and facts that make no sense: a clear word, never a traceback, never a silent empty placement."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gitfed.model.base import Body
+from gitfed.model.decisions import Share
+from gitfed.model.fleet import ClusterFacts
+from tests.change.test_turns import World, of, policy, said, where, workload
+from tests.placement.reference import AGGREGATED, DIVIDED, DIVISIONS, DUPLICATED, DYNAMIC, spread
+
+
+def told(plan: Any, name: str = "one") -> tuple[str, str]:
+    condition = of(plan, name).condition
+    assert condition is not None
+    assert not condition.status
+    return condition.reason, condition.message
+
+
+@pytest.mark.parametrize("how", [DUPLICATED, DIVIDED, DYNAMIC, AGGREGATED])
+def test_fewer_than_no_replicas_are_refused_and_what_runs_stays(how: dict[str, Any]) -> None:
+    world = World([workload("one", 4), policy("p", ["one"], how)], {"a": "9"})
+    world = world.after(world.plan())
+    plan = World([workload("one", -1), policy("p", ["one"], how)], {"a": "9"}, world.decisions).plan()
+    assert told(plan) == ("SchedulerError", "-1 replicas are asked for")
+    assert "Deployment.apps/shop/one: -1 replicas are asked for" in said(plan)
+    assert of(plan, "one").shares == (Share("a", 4),)
+
+
+def test_replicas_beyond_all_measure_are_divided_in_no_time() -> None:
+    count = 2**31
+    weights = {"staticWeightList": [{"targetCluster": {"clusterNames": ["a"]}, "weight": 2**63 - 1},
+                                    {"targetCluster": {"clusterNames": ["b"]}, "weight": 1}]}  # fmt: skip
+    objects = [workload("one", count), policy("p", ["one"], {**DIVIDED, "weightPreference": weights})]
+    assert where(World(objects, {"a": "1", "b": "1"}).plan(), "one") == f"a={count}"
+    by_room = World([workload("one", count), policy("p", ["one"], DYNAMIC)], {"a": "1", "b": "1"})
+    assert told(by_room.plan()) == (
+        "Unschedulable",
+        "failed to assign replicas: failed to scale up: Clusters available replicas 2 are not enough to schedule.",
+    )
+
+
+def test_an_amount_that_is_none_is_said() -> None:
+    plan = World([workload("one", 2, "plenty"), policy("p", ["one"], DYNAMIC)], {"a": "9"}).plan()
+    assert told(plan) == ("SchedulerError", "'plenty' is no quantity (examples: 500m, 2, 1.5Gi)")
+
+
+def test_spreading_over_more_than_there_is_is_said() -> None:
+    wanted = policy("p", ["one"], DYNAMIC, spread=spread("region 5-5, cluster 5-5"))
+    plan = World([workload("one", 2), wanted], {"a": "9"}).plan()
+    assert told(plan) == (
+        "SchedulerError",
+        "failed to select clusters: the number of feasible region is less than spreadConstraint.MinGroups",
+    )
+
+
+def test_clusters_that_do_not_exist_and_affinities_that_contradict_themselves_leave_none() -> None:
+    nobody = {"clusterAffinity": {"clusterNames": ["nobody"]}}
+    both = {"clusterAffinity": {"clusterNames": ["a"], "exclude": ["a"]}}
+    for affinity in (nobody, both):
+        plan = World([workload("one", 2), policy("p", ["one"], DYNAMIC, placement=affinity)], {"a": "9"}).plan()
+        assert told(plan)[0] == "NoClusterFit"
+
+
+def broken(summary: Any, name: str = "a") -> ClusterFacts:
+    return ClusterFacts(name, resource_summary=summary)
+
+
+@pytest.mark.parametrize(
+    "summary",
+    [
+        {"allocatable": {"cpu": "much", "pods": "9"}},
+        {"allocatable": ["cpu"]},
+        {"allocatable": {"pods": {}}},
+        {"allocatable": {"cpu": "9", "pods": "9"}, "allocatableModelings": [{"grade": "small", "count": 1}]},
+        {"allocatable": {"cpu": "9", "pods": "9"}, "allocatableModelings": ["grade"]},
+    ],
+)
+def test_facts_that_cannot_be_read_are_not_known(summary: Any) -> None:
+    world = World([workload("one", 2), policy("p", ["one"], DYNAMIC)], {"a": broken(summary), "b": "9"})
+    assert told(world.plan()) == ("SchedulerError", "the room in a is not known")
+
+
+def test_less_than_nothing_allocatable_is_no_room() -> None:
+    negative = broken({"allocatable": {"cpu": "-5", "pods": "9"}, "allocated": {"cpu": "3"}})
+    world = World([workload("one", 2), policy("p", ["one"], DYNAMIC)], {"a": negative, "b": "9"})
+    assert where(world.plan(), "one") == "b=2"
+
+
+def test_a_huge_selector_is_read() -> None:
+    names = [f"c{number}" for number in range(5_000)]
+    affinity = {"clusterAffinity": {"clusterNames": [*names, "a"], "exclude": names}}
+    plan = World([workload("one", 2), policy("p", ["one"], DYNAMIC, placement=affinity)], {"a": "9", "b": "9"}).plan()
+    assert where(plan, "one") == "a=2"
+
+
+junk = st.recursive(
+    st.none() | st.booleans() | st.integers(-3, 3) | st.sampled_from(["", "1", "x", "1Gi", "-4"]),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(["cpu", "pods", "key", "operator", "nodeSelectorTerms", "grade"]), inner, max_size=3
+        )
+    ),
+    max_leaves=6,
+)
+
+
+@settings(max_examples=120, deadline=None)
+@given(
+    st.fixed_dictionaries({}, optional=dict.fromkeys(("allocatable", "allocated", "allocatableModelings"), junk)),
+    st.fixed_dictionaries({}, optional=dict.fromkeys(("nodeSelector", "affinity", "tolerations"), junk)),
+    st.sampled_from(sorted(DIVISIONS)),
+)
+def test_no_facts_and_no_pod_break_the_plan(summary: Body, pod: Body, how: str) -> None:
+    one = dict(workload("one", 2))
+    spec = one["spec"]["template"]["spec"]
+    one = {**one, "spec": {**one["spec"], "template": {"spec": {**spec, **pod}}}}
+    world = World(
+        [one, workload("two", 1), policy("p", ["one", "two"], DIVISIONS[how])], {"a": broken(summary), "b": "9"}
+    )
+    plan = world.plan()
+    binding = of(plan, "one")
+    assert binding.condition is not None
+    assert binding.shares or not binding.condition.status
