@@ -29,7 +29,7 @@ from gitfed.daemon.reader import Reader
 from gitfed.daemon.record import Record
 from gitfed.edges.kube.session import Session
 from gitfed.interpret.registry import Interpreter
-from gitfed.model.base import ClusterName, ObjectKey, Severity
+from gitfed.model.base import ClusterName, Commit, ObjectKey, Severity
 from gitfed.model.decisions import Approval, Decisions
 from gitfed.model.declared.cluster import Cluster
 from gitfed.model.fleet import ClusterFacts, FleetSnapshot
@@ -40,6 +40,8 @@ log = logging.getLogger("gitfed.cycle")
 
 _BUSY = 1.0
 """Seconds between two cycles while a roll-out is under way and nobody pushes."""
+_HOLD = 2.0
+"""Seconds that the backlog waits at most while a push is read and planned."""
 _FIRST_LOOK = 15.0
 """Seconds that the first cycle waits for every cluster's first look, well or badly."""
 _LARGE = 1000
@@ -94,6 +96,7 @@ class Engine:
         self._look_at_source = True
         self._urgent: set[ObjectKey] = set()
         self._approvals: list[Approval] = []
+        self._descends: tuple[tuple[Commit | None, Commit] | None, bool] = (None, True)
         self._opened = False
         self._turning = False
 
@@ -117,7 +120,7 @@ class Engine:
                 self._wake.clear()
                 report = await self.turn()
                 if report is not None:
-                    await self._calm(max(_CALM, 3 * report.took))
+                    await self._calm(min(_BUSY, max(_CALM, 3 * report.took)))
                 await self._sleep(poll())
                 if not self._wake.is_set():
                     self._look_at_source = True
@@ -177,12 +180,15 @@ class Engine:
         fleet = await self._from_record(repo, self.fleet.snapshot(repo))
         interpreter = self._interpreter_of(repo)
         decisions = await self._decisions_for(repo)
+        ready = time.monotonic()
         plan = await asyncio.to_thread(_build, repo, fleet, decisions, interpreter, self.options.now(), self._memo)
+        built = time.monotonic()
         self.plan = plan
         self.fleet.follow(plan)
         if before is not None and before is not repo:
             self._urgent |= _touched(before, repo)
         recorded = await self._record_decisions(plan, decisions)
+        told = time.monotonic()
         handed = self.fleet.hand_over(plan, self._urgent)
         self._urgent.clear()
         await self._record_results(plan)
@@ -202,6 +208,8 @@ class Engine:
                     "held": sum(one.held for one in plan.gates),
                     "problems": len(plan.problems),
                     "took": round(report.took, 3),
+                    "build": round(built - ready, 3),
+                    "record": round(told - built, 3),
                 },
             )
         return report
@@ -218,6 +226,7 @@ class Engine:
                 log.info("the state branch was changed by somebody else: reading it again")
                 self._opened = False
             if self.repo is None or commit != self.repo.commit:
+                self.fleet.hold(_HOLD)
                 held = {one.path: one for one in (self.repo.held if self.repo is not None else self._record.state.held)}
                 repo = await asyncio.to_thread(self.reader.read, commit, self.decisions.applied_commit, held)
                 if self._usable(repo):
@@ -285,7 +294,10 @@ class Engine:
 
     async def _decisions_for(self, repo: RepoSnapshot) -> Decisions:
         applied = self.decisions.applied_commit
-        descends = applied is None or await asyncio.to_thread(self.reader.is_ancestor, applied, repo.commit)
+        if self._descends[0] != (applied, repo.commit):
+            known = applied is None or await asyncio.to_thread(self.reader.is_ancestor, applied, repo.commit)
+            self._descends = ((applied, repo.commit), known)
+        descends = self._descends[1]
         if descends != self.decisions.descends or tuple(self._approvals) != self.decisions.approvals:
             self.decisions = replace(self.decisions, descends=descends, approvals=tuple(self._approvals))
         return self.decisions

@@ -256,6 +256,12 @@ class Fleet:
             for cluster in rendered.clusters:
                 self._classes.pop((key, cluster), None)
 
+    def hold(self, seconds: float) -> None:
+        """Let the backlog wait while a push is being planned; `hand_over` ends it."""
+        for member in self.members.values():
+            if member.worker is not None:
+                member.worker.hold(seconds)
+
     def hand_over(self, plan: Plan, urgent: Collection[ObjectKey]) -> int:
         """Give every cluster its list, and say how long all lists are. What is in no list any more is dropped there."""
         lists: dict[ClusterName, list[Change]] = {name: [] for name in self.members}
@@ -281,6 +287,7 @@ class Fleet:
                 if key not in wanted and (key, name) not in self._classes and member.absent(key)
             ]
             member.worker.submit(lists[name], urgent, orphans.get(name, ()), forget)
+            member.worker.release()
         return acts
 
     def _finished(self, change: Change, result: ApplyResult) -> None:

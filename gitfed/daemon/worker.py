@@ -70,6 +70,7 @@ class Worker:
         self._forget: set[ObjectKey] = set()
         self._written: dict[ObjectKey, tuple[str, str]] = {}
         self._flushed_at = 0.0
+        self._held_until = 0.0
         self._intend = False
         self._announcing: asyncio.Task[None] | None = None
         self.stopped: str = ""
@@ -111,6 +112,15 @@ class Worker:
         self._failures = 0
         self._queue.hurry()
         self._wake.set()
+
+    def hold(self, seconds: float) -> None:
+        """Start nothing more for that long at most: a push is being planned, and its changes go before all of these."""
+        self._held_until = asyncio.get_running_loop().time() + seconds
+
+    def release(self) -> None:
+        if self._held_until:
+            self._held_until = 0.0
+            self._wake.set()
 
     def nudge(self) -> None:
         """Something that a change may be waiting for (`depends-on`) happened."""
@@ -169,6 +179,9 @@ class Worker:
             return
         except errors.ClusterError as error:
             self._pause(error)
+            return
+        if self._held_until > loop.time():
+            await self._sleep(self._held_until - loop.time())
             return
         self._announce()
         started = False
