@@ -34,6 +34,16 @@ function flux.aggregate(desired, items, fields)
   return desired
 end
 
+-- As `aggregate`; what no copy says keeps the value it had.
+function flux.continue(desired, items, fields)
+  local own, present = gate.open(desired, items)
+  own.conditions = conditions.merge(present)
+  for _, name in ipairs(fields) do
+    own[name] = status.last(present, name, items ~= nil and own[name] or nil)
+  end
+  return desired
+end
+
 -- Secrets by the paths given, each a list of names.
 function flux.secrets(object, refer, paths)
   for _, path in ipairs(paths) do

@@ -7,7 +7,8 @@ local function current(own, generation)
   return (own.resourceTemplateGeneration or 0) == generation and (own.generation or 0) == (own.observedGeneration or 0)
 end
 
--- Makes `desired.status` and sets observedGeneration. Copies without a status count as current unless `strict`.
+-- Makes `desired.status` and sets observedGeneration. A copy without a status has seen generation 0,
+-- or nothing at all if `strict`.
 -- Returns the status and the items ({} when there are none).
 function gate.open(desired, items, strict)
   desired.metadata = desired.metadata or {}
@@ -16,11 +17,7 @@ function gate.open(desired, items, strict)
   desired.status.observedGeneration = desired.status.observedGeneration or 0
   local generation = desired.metadata.generation
   for _, item in ipairs(items or {}) do
-    if item.status == nil then
-      if strict then
-        return desired.status, items
-      end
-    elseif not current(item.status, generation) then
+    if item.status == nil and strict or not current(item.status or {}, generation) then
       return desired.status, items
     end
   end

@@ -12,9 +12,10 @@ function AggregateStatus(desiredObj, statusItems)
   if statusItems == nil then
     return desiredObj
   end
-  local own = {}
+  local own = desiredObj.status or {}
   status.sums(own, statusItems, {"active", "succeeded", "failed", "desired"})
   own.phase = status.last(statusItems, "phase", "")
+  own.conditions = nil
   local failed, complete, reported = {}, 0, 0
   for _, item in ipairs(statusItems) do
     if item.status ~= nil then

@@ -9,5 +9,10 @@ function GetDependencies(desiredObj)
       name = volume.name, configMap = volume.configMap, secret = volume.secret, projected = volume.projected,
     }
   end
-  return pods.dependencies(desiredObj, {{spec = {containers = containers, volumes = volumes}}})
+  local all = pods.dependencies(desiredObj, {{spec = {containers = containers, volumes = volumes}}})
+  -- The kind has no namespace, and so the reference has none.
+  for _, one in ipairs(all) do
+    one.namespace = desiredObj.metadata.namespace
+  end
+  return all
 end

@@ -1,12 +1,7 @@
 -- What no copy reports keeps its old value; failures count on from it.
 function AggregateStatus(desiredObj, statusItems)
-  local old = statusItems ~= nil and desiredObj.status or {}
-  flux.aggregate(desiredObj, statusItems, {
-    lastAttemptedRevision = old.lastAttemptedRevision or "",
-    lastAppliedRevision = old.lastAppliedRevision or "",
-    lastAttemptedValuesChecksum = old.lastAttemptedValuesChecksum or "",
-    helmChart = old.helmChart or "",
-    lastReleaseRevision = old.lastReleaseRevision or "",
+  flux.continue(desiredObj, statusItems, {
+    "lastAttemptedRevision", "lastAppliedRevision", "lastAttemptedValuesChecksum", "helmChart", "lastReleaseRevision",
   })
   local own = desiredObj.status
   for _, field in ipairs({"failures", "upgradeFailures", "installFailures"}) do

@@ -1,7 +1,3 @@
 function AggregateStatus(desiredObj, statusItems)
-  local old = statusItems ~= nil and desiredObj.status or {}
-  return flux.aggregate(desiredObj, statusItems, {
-    lastAttemptedRevision = old.lastAttemptedRevision or "",
-    lastAppliedRevision = old.lastAppliedRevision or "",
-  })
+  return flux.continue(desiredObj, statusItems, {"lastAttemptedRevision", "lastAppliedRevision"})
 end

@@ -1,0 +1,4 @@
+function ReviseReplica(desiredObj, desiredReplica)
+  desiredObj.spec.parallelism = desiredReplica
+  return desiredObj
+end

@@ -1,0 +1,5 @@
+function ReflectStatus(observedObj)
+  local own = status.pick(observedObj.status, {"readyReplicas", "containerState", "conditions"})
+  own.readyReplicas = own.readyReplicas or 0
+  return own
+end

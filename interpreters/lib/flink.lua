@@ -1,0 +1,52 @@
+-- The two roles of a Flink cluster.
+local kube = require("kube")
+local flink = {}
+
+function flink.job_managers(spec)
+  return (spec.jobManager or {}).replicas or 1
+end
+
+-- As many as the parallelism needs slots, unless told.
+function flink.task_managers(spec)
+  local told = (spec.taskManager or {}).replicas
+  if told ~= nil then
+    return told
+  end
+  local parallelism = (spec.job or {}).parallelism
+  local slots = tonumber((spec.flinkConfiguration or {})["taskmanager.numberOfTaskSlots"])
+  if parallelism == nil or slots == nil or slots == 0 then
+    return 1
+  end
+  return math.ceil(parallelism / slots)
+end
+
+-- Where the pods may run, and their priority.
+function flink.placement(pod)
+  local result = {priorityClassName = pod.priorityClassName}
+  if pod.nodeSelector ~= nil or pod.tolerations ~= nil then
+    result.nodeClaim = {nodeSelector = flink.clone(pod.nodeSelector), tolerations = flink.clone(pod.tolerations)}
+  end
+  return result
+end
+
+function flink.requirements(spec, role)
+  local result = flink.placement((spec.podTemplate or {}).spec or {})
+  local resource = (spec[role] or {}).resource or {}
+  result.resourceRequest = {cpu = resource.cpu}
+  if resource.memory ~= nil then
+    result.resourceRequest.memory = kube.getResourceQuantity(resource.memory)
+  end
+  return result
+end
+
+-- One table must not stand in two places of an answer.
+function flink.clone(value)
+  if type(value) ~= "table" then
+    return value
+  end
+  local copy = {}
+  for name, child in pairs(value) do
+    copy[name] = flink.clone(child)
+  end
+  return copy
+end

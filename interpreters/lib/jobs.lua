@@ -1,0 +1,76 @@
+-- Training jobs of Kubeflow: a status per role, conditions that only ever become true. Needs status.lua, pods.lua.
+local jobs = {}
+
+-- Once it has reported at all, a job is healthy as long as it has not failed.
+function jobs.healthy(object)
+  local own = object.status or {}
+  return own.conditions ~= nil and not status.is_true(own.conditions, "Failed")
+end
+
+-- `roles`: the names under which the parts stand, in the order wanted.
+function jobs.components(specs, roles)
+  local all = {}
+  for _, role in ipairs(roles) do
+    local spec = (specs or {})[role]
+    if spec ~= nil then
+      all[#all + 1] = pods.component(string.lower(role), tonumber(spec.replicas) or 1, spec.template)
+    end
+  end
+  return all
+end
+
+function jobs.dependencies(object, specs, roles)
+  local templates = {}
+  for _, role in ipairs(roles) do
+    local spec = (specs or {})[role]
+    if spec ~= nil and spec.template ~= nil then
+      templates[#templates + 1] = spec.template
+    end
+  end
+  return pods.dependencies(object, templates)
+end
+
+-- Sums of active, succeeded and failed per role.
+function jobs.replica_statuses(items, roles)
+  local sums = {}
+  for _, statuses in ipairs(status.values(items, "replicaStatuses")) do
+    for _, role in ipairs(roles) do
+      for _, field in ipairs({"active", "failed", "succeeded"}) do
+        local count = (statuses[role] or {})[field]
+        if count ~= nil then
+          sums[role] = sums[role] or {}
+          sums[role][field] = (sums[role][field] or 0) + count
+        end
+      end
+    end
+  end
+  return sums
+end
+
+-- How the copies ended: names of clusters that failed, number of those that succeeded. Of several conditions of a copy
+-- the last true one counts.
+function jobs.outcomes(items)
+  local failed, succeeded = {}, 0
+  for _, item in ipairs(items) do
+    local ended
+    for _, condition in ipairs((item.status or {}).conditions or {}) do
+      if condition.status == "True" and (condition.type == "Succeeded" or condition.type == "Failed") then
+        ended = condition.type
+      end
+    end
+    if ended == "Failed" then
+      failed[#failed + 1] = item.clusterName
+    elseif ended == "Succeeded" then
+      succeeded = succeeded + 1
+    end
+  end
+  return failed, succeeded
+end
+
+-- No copies: nothing of an earlier round may stay.
+function jobs.clear(own)
+  for _, field in ipairs({"startTime", "completionTime", "replicaStatuses", "conditions"}) do
+    own[field] = nil
+  end
+  return own
+end

@@ -1,0 +1,50 @@
+-- What the kinds of Ray share: a head, groups of workers, and a status that replaces the whole. Needs status.lua and
+-- pods.lua.
+local ray = {}
+
+function ray.components(cluster)
+  local all = {}
+  local head = cluster.headGroupSpec
+  if head ~= nil then
+    all[1] = pods.component("ray-head", 1, head.template)
+  end
+  for i, group in ipairs(cluster.workerGroupSpecs or {}) do
+    all[#all + 1] = pods.component(group.groupName or ("worker-" .. i), group.replicas or 0, group.template)
+  end
+  return all
+end
+
+-- The templates of head and workers, without the containers that only somebody who debugs puts there.
+function ray.templates(cluster)
+  local all = {}
+  local function add(template)
+    if template ~= nil and template.spec ~= nil then
+      local spec = {}
+      for name, value in pairs(template.spec) do
+        if name ~= "ephemeralContainers" then
+          spec[name] = value
+        end
+      end
+      all[#all + 1] = {spec = spec}
+    end
+  end
+  add((cluster.headGroupSpec or {}).template)
+  for _, group in ipairs(cluster.workerGroupSpecs or {}) do
+    add(group.template)
+  end
+  return all, add
+end
+
+-- `combine(items)` gives the status of several. The spec says nothing about a status and is left out.
+function ray.aggregate(desired, items, combine)
+  if items == nil then
+    return desired
+  end
+  desired.spec = nil
+  if #items == 1 then
+    desired.status = items[1].status
+  else
+    desired.status = combine(items)
+  end
+  return desired
+end

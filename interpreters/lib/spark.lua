@@ -1,0 +1,59 @@
+-- What the driver and the executors of a Spark application ask for.
+local spark = {}
+
+-- Bytes of one unit. Spark writes JVM units, all of them binary.
+local BYTES = {k = 1024, m = 1024 ^ 2, g = 1024 ^ 3, t = 1024 ^ 4, p = 1024 ^ 5}
+local NAMES = {k = "Ki", m = "Mi", g = "Gi", t = "Ti", p = "Pi"}
+
+-- Amount and unit: `2g` → 2, "g". What has no JVM unit counts in bytes.
+local function parse(text)
+  local amount, unit = string.match(string.lower(text), "^([%d%.]+)([kmgtp])b?i?$")
+  if amount == nil then
+    return tonumber(string.match(text, "^[%d%.]+")), nil
+  end
+  return tonumber(amount), unit
+end
+
+-- Memory and what the JVM needs beside it, in the smaller unit of the two.
+local function memory(spec, role)
+  local amount, unit = parse(role.memory or "1g")
+  local bytes = amount * (BYTES[unit] or 1)
+  local extra, extra_unit
+  if role.memoryOverhead ~= nil then
+    extra, extra_unit = parse(role.memoryOverhead)
+    extra = extra * (BYTES[extra_unit] or 1)
+  else
+    local kind = string.lower(spec.type or "")
+    local factor = tonumber(spec.memoryOverheadFactor) or ((kind == "java" or kind == "scala") and 0.1 or 0.4)
+    extra, extra_unit = math.max(bytes * factor, 384 * BYTES.m), "m"
+  end
+  local small = (BYTES[unit] or 1) < (BYTES[extra_unit] or 1) and unit or extra_unit
+  return string.format("%f", (bytes + extra) / (BYTES[small] or 1)) .. (NAMES[small] or "")
+end
+
+function spark.executors(spec)
+  local count = (spec.executor or {}).instances or 1
+  local dynamic = spec.dynamicAllocation
+  if dynamic ~= nil and dynamic.enabled then
+    count = math.max(count, dynamic.initialExecutors or 1, dynamic.minExecutors or 1)
+  end
+  return count
+end
+
+function spark.requirements(spec, role)
+  local result = {
+    resourceRequest = {cpu = role.cores or 1, memory = memory(spec, role)},
+    priorityClassName = role.priorityClassName,
+  }
+  local gpu = role.gpu
+  if gpu ~= nil and gpu.name ~= nil and (gpu.quantity or 0) > 0 then
+    result.resourceRequest[gpu.name] = gpu.quantity
+  end
+  local affinity = ((role.affinity or {}).nodeAffinity or {}).requiredDuringSchedulingIgnoredDuringExecution
+  if role.nodeSelector ~= nil or role.tolerations ~= nil or affinity ~= nil then
+    result.nodeClaim = {
+      nodeSelector = role.nodeSelector, tolerations = role.tolerations, hardNodeAffinity = affinity,
+    }
+  end
+  return result
+end

@@ -1,0 +1,34 @@
+local DEPLOYMENT = {
+  [""] = 0, Initializing = 1, Waiting = 2, Suspending = 3, Suspended = 3, Retrying = 4, Running = 5, Complete = 6,
+  ValidationFailed = 7, Failed = 8,
+}
+local JOB = {PENDING = 1, RUNNING = 2, SUCCEEDED = 3, STOPPED = 4, FAILED = 5}
+
+-- The status of the highest rank, of equals the first.
+local function highest(items, field, ranks)
+  local found, top
+  for _, item in ipairs(items) do
+    local own = item.status
+    if own ~= nil and own[field] ~= nil then
+      local rank = ranks[own[field]] or 0
+      if top == nil or rank > top then
+        found, top = own, rank
+      end
+    end
+  end
+  return found or {}
+end
+
+local function combine(items)
+  local deployment = highest(items, "jobDeploymentStatus", DEPLOYMENT)
+  return {
+    jobDeploymentStatus = deployment.jobDeploymentStatus,
+    reason = deployment.reason,
+    message = deployment.message,
+    jobStatus = highest(items, "jobStatus", JOB).jobStatus,
+  }
+end
+
+function AggregateStatus(desiredObj, statusItems)
+  return ray.aggregate(desiredObj, statusItems, combine)
+end

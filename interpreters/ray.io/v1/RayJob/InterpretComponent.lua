@@ -1,0 +1,3 @@
+function GetComponents(desiredObj)
+  return ray.components(desiredObj.spec.rayClusterSpec or {})
+end

@@ -1,0 +1,3 @@
+function InterpretHealth(observedObj)
+  return status.is_true((observedObj.status or {}).conditions, "Ready")
+end
