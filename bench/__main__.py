@@ -15,6 +15,7 @@ BENCHES = {
     "push": "from git push until both clusters hold one changed image",
     "steady": "requests of an unchanged cycle",
     "restart": "a fresh push after a restart with 5,000 queued bindings",
+    "watch": "nodes and pods of 100 clusters watched: memory, sockets, time, and what quiet costs",
 }
 
 

@@ -65,6 +65,8 @@ class FactsRecord:
         if facts.is_rested(self._last_room, now):
             self._settled.update(open_)
         gone = [name for name in before.facts if name not in declared]
+        for name in gone:
+            self._settled.pop(name, None)
         if not found and not gone:
             return False
         try:

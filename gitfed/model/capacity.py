@@ -212,10 +212,17 @@ class Tally:
             return False
         if known is not None:
             self._count(uid, known, -1)
-        kept = Pod(*(self._same.setdefault(part, part) for part in pod))
-        self._pods[uid] = self._same.setdefault(kept, kept)
+        self._pods[uid] = kept = self.shared(pod)
         self._count(uid, kept, 1)
         return True
+
+    def shared(self, pod: Pod) -> Pod:
+        """An equal pod, made of parts that others have too."""
+        known = self._same.get(pod)
+        if known is None:
+            known = Pod(*(self._same.setdefault(part, part) for part in pod))
+            self._same[known] = known
+        return known
 
     def drop_pod(self, uid: str) -> bool:
         known = self._pods.pop(uid, None)

@@ -139,9 +139,8 @@ class _Nodes:
 class _Pods:
     watch: Watch
 
-    @staticmethod
-    def cut(body: Body) -> tuple[str, capacity.Pod]:
-        return str((body.get("metadata") or {}).get("uid") or ""), capacity.pod_of(body)
+    def cut(self, body: Body) -> tuple[str, capacity.Pod]:
+        return str((body.get("metadata") or {}).get("uid") or ""), self.watch.tally.shared(capacity.pod_of(body))
 
     def listed(self, items: list[tuple[str, capacity.Pod]], version: str) -> None:
         self.watch.changed(self.watch.tally.all_pods(items))

@@ -98,6 +98,7 @@ async def follow(
             if not version:
                 items, version = await read(session, path, selector, page=page, project=project)
                 follower.listed(items, version)
+                del items  # or it would live as long as the watch
                 failures = 0
             began = time.monotonic()
             version = await _watch(session, path, selector, version, _Opened(follower, failures > 0), watch_seconds)
@@ -151,6 +152,7 @@ async def read(
                 body = await session.json("GET", path, query=query)
                 items.extend(_items(body) if project is None else map(project, body.get("items") or ()))
                 metadata = body.get("metadata") or {}
+                del body  # a page of pods is large, and the next one may take long to come
                 if not metadata.get("continue"):
                     return items, str(metadata.get("resourceVersion") or "")
                 query["continue"] = str(metadata["continue"])
