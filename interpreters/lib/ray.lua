@@ -1,4 +1,4 @@
--- What the kinds of Ray share: a head, groups of workers, and a status that replaces the whole. Needs status.lua and
+-- What the kinds of Ray share: a head, groups of workers, and how several statuses become one. Needs status.lua and
 -- pods.lua.
 local ray = {}
 
@@ -35,7 +35,7 @@ function ray.templates(cluster)
   return all, add
 end
 
--- `combine(items)` gives the status of several. The spec says nothing about a status and is left out.
+-- `combine(items, own)` writes the status of several over the old one. The spec is not needed beside it and left out.
 function ray.aggregate(desired, items, combine)
   if items == nil then
     return desired
@@ -44,7 +44,8 @@ function ray.aggregate(desired, items, combine)
   if #items == 1 then
     desired.status = items[1].status
   else
-    desired.status = combine(items)
+    desired.status = desired.status or {}
+    combine(items, desired.status)
   end
   return desired
 end

@@ -46,7 +46,7 @@ function spark.requirements(spec, role)
     priorityClassName = role.priorityClassName,
   }
   local gpu = role.gpu
-  if gpu ~= nil and gpu.name ~= nil and (gpu.quantity or 0) > 0 then
+  if gpu ~= nil and gpu.name ~= nil and (tonumber(gpu.quantity) or 0) > 0 then
     result.resourceRequest[gpu.name] = gpu.quantity
   end
   local affinity = ((role.affinity or {}).nodeAffinity or {}).requiredDuringSchedulingIgnoredDuringExecution

@@ -57,7 +57,7 @@ end
 function status.latest(items, field)
   local result
   for _, value in ipairs(status.values(items, field)) do
-    if result == nil or value > result then
+    if value ~= "" and (result == nil or value > result) then
       result = value
     end
   end

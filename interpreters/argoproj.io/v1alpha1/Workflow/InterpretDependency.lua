@@ -9,10 +9,7 @@ function GetDependencies(desiredObj)
   for _, one in ipairs(pods.dependencies(desiredObj, {{spec = pod}})) do
     refer(one.kind, one.name)
   end
-  local executor = (spec.executor or {}).serviceAccountName
-  if executor ~= "default" then
-    refer("ServiceAccount", executor)
-  end
+  refer("ServiceAccount", (spec.executor or {}).serviceAccountName)
   for _, claim in ipairs(spec.volumeClaimTemplates or {}) do
     refer("PersistentVolumeClaim", (claim.metadata or {}).name)
   end

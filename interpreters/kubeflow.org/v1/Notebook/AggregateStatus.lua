@@ -10,18 +10,15 @@ function AggregateStatus(desiredObj, statusItems)
   local failed, running, state = {}, 0, nil
   for _, item in ipairs(statusItems) do
     local own = (item.status or {}).containerState
-    if own == nil or own.running == nil then
-      failed[#failed + 1] = item.clusterName
-      state = own
-      if status.empty(own) then
-        state = {waiting = {reason = "Unschedulable"}}
-      end
-    else
+    if own ~= nil and own.running ~= nil then
       running = running + 1
       local started = own.running.startedAt or ""
       if #failed == 0 and (state == nil or started > (state.running.startedAt or "")) then
         state = own
       end
+    elseif item.status ~= nil then
+      failed[#failed + 1] = item.clusterName
+      state = status.empty(own) and {waiting = {reason = "Unschedulable"}} or own
     end
   end
   local now = status.now()
@@ -32,7 +29,7 @@ function AggregateStatus(desiredObj, statusItems)
       message = "Notebook executed failed in member clusters: " .. table.concat(failed, ", "),
       lastProbeTime = now, lastTransitionTime = now,
     }}
-  elseif running > 0 then
+  elseif running > 0 and running == #statusItems then
     result.conditions = {{
       type = "Ready", status = "True", reason = "Ready", message = "All notebooks are ready",
       lastProbeTime = now, lastTransitionTime = now,

@@ -3,7 +3,9 @@ local kube = require("kube")
 local function amounts(items, field)
   local total = "0"
   for _, amount in ipairs(status.values(items, field)) do
-    total = kube.resourceAdd(total, amount)
+    if amount ~= "" then
+      total = kube.resourceAdd(total, amount)
+    end
   end
   return total
 end
@@ -16,17 +18,16 @@ local function devices(items, field)
   return tostring(total)
 end
 
-local function combine(items)
-  local own = {
-    conditions = status.concat(items, "conditions"),
-    desiredCPU = amounts(items, "desiredCPU"),
-    desiredMemory = amounts(items, "desiredMemory"),
-    desiredGPU = devices(items, "desiredGPU"),
-    desiredTPU = devices(items, "desiredTPU"),
-    lastUpdateTime = status.latest(items, "lastUpdateTime"),
-    endpoints = status.values(items, "endpoints")[1],
-    head = status.values(items, "head")[1],
-  }
+local function combine(items, own)
+  own.conditions = status.concat(items, "conditions")
+  own.desiredCPU = amounts(items, "desiredCPU")
+  own.desiredMemory = amounts(items, "desiredMemory")
+  own.desiredGPU = devices(items, "desiredGPU")
+  own.desiredTPU = devices(items, "desiredTPU")
+  own.lastUpdateTime = status.latest(items, "lastUpdateTime")
+  own.endpoints = status.values(items, "endpoints")[1]
+  own.head = status.values(items, "head")[1]
+  own.state, own.stateTransitionTimes = nil, nil
   status.sums(own, items, {
     "readyWorkerReplicas", "availableWorkerReplicas", "maxWorkerReplicas", "minWorkerReplicas",
     "desiredWorkerReplicas",
@@ -37,7 +38,6 @@ local function combine(items)
       break
     end
   end
-  return own
 end
 
 function AggregateStatus(desiredObj, statusItems)

@@ -19,14 +19,12 @@ local function highest(items, field, ranks)
   return found or {}
 end
 
-local function combine(items)
+local function combine(items, own)
   local deployment = highest(items, "jobDeploymentStatus", DEPLOYMENT)
-  return {
-    jobDeploymentStatus = deployment.jobDeploymentStatus,
-    reason = deployment.reason,
-    message = deployment.message,
-    jobStatus = highest(items, "jobStatus", JOB).jobStatus,
-  }
+  own.jobDeploymentStatus = deployment.jobDeploymentStatus
+  own.reason = deployment.reason
+  own.message = deployment.message
+  own.jobStatus = highest(items, "jobStatus", JOB).jobStatus
 end
 
 function AggregateStatus(desiredObj, statusItems)

@@ -15,30 +15,22 @@ local function applications(items)
   return worst
 end
 
-local function combine(items)
-  local own = {
-    conditions = status.concat(items, "conditions"),
-    numServeEndpoints = status.sum(items, "numServeEndpoints"),
-    lastUpdateTime = status.latest(items, "lastUpdateTime"),
-    observedGeneration = status.latest(items, "observedGeneration"),
-    serviceStatus = "Running",
-    activeServiceStatus = status.values(items, "activeServiceStatus")[1],
-    pendingServiceStatus = status.values(items, "pendingServiceStatus")[1],
-  }
+local function combine(items, own)
+  own.conditions = status.concat(items, "conditions")
+  own.numServeEndpoints = status.sum(items, "numServeEndpoints")
+  own.lastUpdateTime = status.latest(items, "lastUpdateTime")
+  own.observedGeneration = status.latest(items, "observedGeneration")
+  own.serviceStatus = "Running"
   for _, state in ipairs(status.values(items, "serviceStatus")) do
     if state == "" then
       own.serviceStatus = ""
     end
   end
+  own.activeServiceStatus = status.values(items, "activeServiceStatus")[1]
   if own.activeServiceStatus ~= nil then
-    local active = {}
-    for name, value in pairs(own.activeServiceStatus) do
-      active[name] = value
-    end
-    active.applicationStatuses = applications(items)
-    own.activeServiceStatus = active
+    own.activeServiceStatus.applicationStatuses = applications(items)
   end
-  return own
+  own.pendingServiceStatus = status.values(items, "pendingServiceStatus")[1]
 end
 
 function AggregateStatus(desiredObj, statusItems)

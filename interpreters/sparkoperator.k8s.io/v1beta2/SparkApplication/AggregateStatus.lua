@@ -27,12 +27,11 @@ function AggregateStatus(desiredObj, statusItems)
     desiredObj.status = statusItems[1].status
     return desiredObj
   end
-  local own = {
-    applicationState = state(statusItems),
-    lastSubmissionAttemptTime = status.latest(statusItems, "lastSubmissionAttemptTime") or "",
-    terminationTime = status.latest(statusItems, "terminationTime") or "",
-    executorState = {},
-  }
+  local own = desiredObj.status or {}
+  own.applicationState = state(statusItems)
+  own.lastSubmissionAttemptTime = status.latest(statusItems, "lastSubmissionAttemptTime") or ""
+  own.terminationTime = status.latest(statusItems, "terminationTime") or ""
+  own.executorState = {}
   status.sums(own, statusItems, {"submissionAttempts", "executionAttempts"})
   for _, states in ipairs(status.values(statusItems, "executorState")) do
     for name, value in pairs(states) do
