@@ -55,7 +55,14 @@ class Queue:
 
     def startable(self, now: float) -> bool:
         """Whether any change that is not under way waits for nothing but a free place."""
+        if len(self._places) > len(self._attempts):
+            return True
         return any(self._not_before(key) <= now for key in self._places)
+
+    def stage(self, key: ObjectKey) -> tuple[int, tuple[int, int]]:
+        """Urgency and stage of a change that is not under way; what is not in the list goes last."""
+        place = self._places.get(key)
+        return (place.urgency, place.stage) if place is not None else (len(Urgency), (0, 0))
 
     def waiting(self) -> Iterable[Change]:
         """Changes that are not under way, in no particular order."""
@@ -111,8 +118,7 @@ class Queue:
 
     def next_time(self) -> float | None:
         """When the earliest change in backoff may be tried again; None when none waits for time alone."""
-        times = [self._not_before(key) for key in self._places if self._not_before(key)]
-        return min(times, default=None)
+        return min((tried[1] for key, tried in self._attempts.items() if key in self._places), default=None)
 
     def finished(self, key: ObjectKey, *, failed_at: float | None = None, delay: Callable[[int], float]) -> None:
         """A change is over. Failed: it stays in the list and waits `delay(attempt)` seconds; else it is done.

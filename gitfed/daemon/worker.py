@@ -17,12 +17,14 @@ from typing import Protocol
 
 from gitfed import errors
 from gitfed.daemon import queue
+from gitfed.edges.kube import ledger
 from gitfed.model.base import ClusterName, ObjectKey
 from gitfed.model.fleet import ApplyResult, Health, InventoryEntry, LiveObject
 from gitfed.model.plan import Action, Change
 
 log = logging.getLogger("gitfed.worker")
 
+_SHARDS_AT_ONCE = 4
 PAUSES = (0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 30.0)
 """Seconds that a cluster which does not answer is left alone, by number of failures in a row."""
 _FLUSH = 5.0
@@ -210,7 +212,8 @@ class Worker:
     def _announce(self) -> None:
         """Begin to write entries for everything that will be made; `_blocked` holds each object until its entry is.
 
-        All of them go out at once, one write for each shard, and the first objects start with the first shard.
+        What comes first goes first, and then a few shards at a time: the first objects start while the entries of the
+        last ones are still being written.
         """
         if not self._intend or self._announcing is not None:
             return
@@ -222,8 +225,18 @@ class Worker:
             if change.rendered is not None and _makes(change) and change.key not in known
         ]
         if missing:
-            self._announcing = asyncio.create_task(self._inventory.record(add=missing))
+            self._announcing = asyncio.create_task(self._announce_all(missing))
             self._announcing.add_done_callback(self._announced)
+
+    async def _announce_all(self, entries: list[InventoryEntry]) -> None:
+        first = min(self._queue.stage(entry.key) for entry in entries)
+        batches: dict[int, list[InventoryEntry]] = {}
+        for entry in entries:
+            number = -1 if self._queue.stage(entry.key) == first else ledger.shard_of(entry.key) // _SHARDS_AT_ONCE
+            batches.setdefault(number, []).append(entry)
+        for number in sorted(batches):
+            await self._inventory.record(add=batches[number])
+            self._wake.set()
 
     def _announced(self, task: asyncio.Task[None]) -> None:
         self._announcing = None
