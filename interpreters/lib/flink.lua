@@ -3,12 +3,12 @@ local kube = require("kube")
 local flink = {}
 
 function flink.job_managers(spec)
-  return (spec.jobManager or {}).replicas or 1
+  return tonumber((spec.jobManager or {}).replicas) or 1
 end
 
 -- As many as the parallelism needs slots, unless told.
 function flink.task_managers(spec)
-  local told = (spec.taskManager or {}).replicas
+  local told = tonumber((spec.taskManager or {}).replicas)
   if told ~= nil then
     return told
   end
