@@ -1,10 +1,18 @@
-"""JSON Schema of the declared kinds, for editors and for `gitfed schema`. The models are the only source."""
+"""JSON Schema of the declared kinds, for editors and for `gitfed schema`. The models are the only source.
+
+Descriptions are the strings that stand below the fields. They are read from the source here, when a schema is asked
+for: having pydantic do it would cost every command a quarter of a second.
+"""
 
 from __future__ import annotations
 
+import ast
+import inspect
+import textwrap
 from typing import Any
 
 from gitfed.model.declared import registry
+from gitfed.model.declared.shape import Part
 
 
 def kinds() -> tuple[str, ...]:
@@ -17,9 +25,46 @@ def of_kind(kind: str) -> dict[str, Any]:
     for (api_version, name), model in registry.MODELS.items():
         if name == kind:
             schema = model.model_json_schema(by_alias=True)
+            _describe(schema, model)
+            parts = {part.__name__: part for part in _parts(Part)}
+            for name_of_part, definition in schema.get("$defs", {}).items():
+                if name_of_part in parts:
+                    _describe(definition, parts[name_of_part])
             schema["$schema"] = "https://json-schema.org/draft/2020-12/schema"
             schema["title"] = kind
             schema["properties"]["apiVersion"] = {"const": api_version}
             schema["properties"]["kind"] = {"const": kind}
             return schema
     raise KeyError(kind)
+
+
+def descriptions(model: type[Part]) -> dict[str, str]:
+    """What is said below the fields of a model and its bases, by the fields' names in Python."""
+    found: dict[str, str] = {}
+    for cls in reversed(model.__mro__):
+        if not issubclass(cls, Part) or cls is Part:
+            continue
+        body = ast.parse(textwrap.dedent(inspect.getsource(cls))).body[0]
+        assert isinstance(body, ast.ClassDef)
+        for field, text in zip(body.body, body.body[1:], strict=False):
+            if (
+                isinstance(field, ast.AnnAssign)
+                and isinstance(field.target, ast.Name)
+                and isinstance(text, ast.Expr)
+                and isinstance(text.value, ast.Constant)
+                and isinstance(text.value.value, str)
+            ):
+                found[field.target.id] = inspect.cleandoc(text.value.value)
+    return found
+
+
+def _describe(schema: dict[str, Any], model: type[Part]) -> None:
+    for name, text in descriptions(model).items():
+        field = model.model_fields.get(name)
+        member = schema.get("properties", {}).get(field.alias or name) if field is not None else None
+        if isinstance(member, dict):
+            member.setdefault("description", text)
+
+
+def _parts(base: type[Part]) -> list[type[Part]]:
+    return [found for cls in base.__subclasses__() for found in (cls, *_parts(cls))]

@@ -106,7 +106,6 @@ class Part(BaseModel):
         serialize_by_alias=True,
         extra="forbid",
         frozen=True,
-        use_attribute_docstrings=True,
     )
 
     def _settle(self, **values: Any) -> None:
