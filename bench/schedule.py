@@ -17,6 +17,7 @@ from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 from gitfed.change import bind, turns
+from gitfed.change.schedules import Schedules
 from gitfed.interpret import native
 from gitfed.interpret.registry import Interpreter
 from gitfed.model.base import ClusterName, Digest, ObjectKey, Origin, key_of
@@ -83,7 +84,7 @@ def fleet() -> Fleet:
     ]
     settings = Federation.read({"apiVersion": "gitfed.io/v1alpha1", "kind": "Federation", "metadata": {"name": "b"}})
     interpreter = Interpreter((native.Native(),))
-    binder = bind.Binder(match.Index(policies), tuple(candidates), interpreter, bind.Schedules(), settings, NOW)
+    binder = bind.Binder(match.Index(policies), tuple(candidates), interpreter, Schedules(), settings, NOW)
     return Fleet(binder, capacities)
 
 

@@ -13,8 +13,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
+from gitfed.change.schedules import Question, Schedules
 from gitfed.interpret import defaults
 from gitfed.interpret.registry import Interpreter, Operation, Unknown
 from gitfed.model.base import BindingId, Body, ObjectKey, Problem, Severity
@@ -42,69 +43,6 @@ _HOW = {how: f"divided by {how.value}" for how in strategy.Strategy} | {
     strategy.Strategy.DUPLICATED: "copied to each cluster"
 }
 _STANDS = "the decision stands: a divided workload moves only when its placement or replicas change"
-
-
-class _Question(NamedTuple):
-    """Everything a schedule depends on beside the candidates. Equal questions share one answer, and its memory."""
-
-    placement: int
-    api_version: str
-    kind: str
-    replicas: int
-    is_workload: bool
-    previous: tuple[Share, ...]
-    evicting: frozenset[str]
-    observed: str
-    descending: bool
-    fresh: bool
-    requirements: str
-    """Digest of what one replica, or one set of components, needs, where room decides; else "": it does not matter."""
-    history: int
-    """What earlier decisions of the build took of the room; 0 where room does not decide."""
-    beside: frozenset[str] | None
-    away_from: frozenset[str]
-
-
-@dataclass(slots=True)
-class Schedules:
-    """Answers already given for the present policies and candidates; and applied placements, parsed."""
-
-    answers: dict[_Question, schedule.Result] = field(default_factory=dict)
-    by_room: dict[_Question, schedule.Result] = field(default_factory=dict)
-    """The answers that hold for the present room only."""
-    standing: dict[_Question, Mapping[str, str]] = field(default_factory=dict)
-    fits: schedule.Fits = field(default_factory=schedule.Fits)
-    _placements: dict[int, tuple[Body, Placement | None]] = field(default_factory=dict)
-    _bodies: dict[int, tuple[Placement, Body]] = field(default_factory=dict)
-    shared: dict[tuple[Share, ...], tuple[Share, ...]] = field(default_factory=dict)
-    names: frozenset[str] = frozenset()
-
-    def clear(self) -> None:
-        self.answers.clear()
-        self.by_room.clear()
-        self.standing.clear()
-        self.fits = schedule.Fits()
-        self._bodies.clear()
-        self._placements.clear()
-        self.shared.clear()
-        self.names = frozenset()
-
-    def applied(self, body: Body | None) -> Placement | None:
-        """A recorded placement as a model; None when it cannot be read (counts as changed)."""
-        if body is None:
-            return None
-        known = self._placements.get(id(body))
-        if known is None or known[0] is not body:
-            known = self._placements[id(body)] = (body, _read_placement(body))
-        return known[1]
-
-    def body(self, placement: Placement) -> Body:
-        """A placement as it is recorded."""
-        known = self._bodies.get(id(placement))
-        if known is None or known[0] is not placement:
-            text = placement.model_dump(mode="json", by_alias=True, exclude_none=True)
-            known = self._bodies[id(placement)] = (placement, text)
-        return known[1]
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,7 +182,7 @@ def answer(
 ) -> Bound:
     """Where the template goes. `room` is asked only if the same was not asked before with the same `history`."""
     request, schedules, decision = asked.request, binder.schedules, asked.decision
-    question = _Question(
+    question = Question(
         id(request.placement), request.api_version, request.kind, request.replicas, request.is_workload,
         request.previous, request.evicting, request.observed_affinity, divide.names_descend(request.uid),
         request.fresh,
@@ -451,10 +389,3 @@ def _shared(schedules: Schedules, shares: tuple[Share, ...]) -> tuple[Share, ...
 
 def _why(placement: Placement, *, divided: bool) -> str:
     return _HOW[strategy.of(placement)] if divided else "every matching cluster"
-
-
-def _read_placement(body: Body) -> Placement | None:
-    try:
-        return Placement.model_validate(body)
-    except ValueError:  # pydantic's ValidationError is one
-        return None

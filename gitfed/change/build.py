@@ -18,6 +18,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from gitfed.change import bind, compare, gate, order, turns
+from gitfed.change.schedules import Schedules
 from gitfed.interpret.registry import Interpreter
 from gitfed.model.base import Body, ClusterName, Commit, Digest, ObjectKey, Origin, Problem, Severity, key_of
 from gitfed.model.decisions import Decision, Decisions
@@ -86,7 +87,7 @@ class Memo:
     policies: object = None
     override_index: override.Overrides | None = None
     overrides: object = None
-    schedules: bind.Schedules = field(default_factory=bind.Schedules)
+    schedules: Schedules = field(default_factory=Schedules)
     settings: object = None
     interpreter: object = None
     live_clusters: Mapping[ClusterName, ClusterLive] = field(default_factory=dict)

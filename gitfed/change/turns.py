@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from gitfed.change import bind
 from gitfed.change.bind import Asked, Bound
+from gitfed.change.schedules import Schedules
 from gitfed.model.base import Body, ClusterName, ObjectKey
 from gitfed.model.decisions import Share
 from gitfed.placement import quota, schedule
@@ -40,13 +41,13 @@ class Room:
     _pristine: Rooms | None = None
     _histories: dict[tuple[int, _Claim], int] = field(default_factory=dict)
 
-    def use(self, capacities: Mapping[ClusterName, Capacity | None], schedules: bind.Schedules) -> None:
+    def use(self, capacities: Mapping[ClusterName, Capacity | None], schedules: Schedules) -> None:
         """These are the facts now. Answers that other facts gave are forgotten."""
         if capacities != self.capacities:
             self.capacities = capacities
             self.clear(schedules)
 
-    def clear(self, schedules: bind.Schedules) -> None:
+    def clear(self, schedules: Schedules) -> None:
         self._pristine = None
         self._histories.clear()
         schedules.by_room.clear()

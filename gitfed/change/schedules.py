@@ -1,0 +1,87 @@
+"""Answers of the scheduler, kept from build to build.
+
+Thousands of templates ask the same: the same policy, as many replicas, no past. Equal questions share one answer, and
+its memory. What a question does not name must therefore not matter, or the answers are cleared when it changes:
+policies, candidates and settings for all of them, the room of the clusters for those that go by room.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from gitfed.model.base import Body
+from gitfed.model.decisions import Share
+from gitfed.model.declared.policy import Placement
+from gitfed.placement import schedule
+
+
+class Question(NamedTuple):
+    """Everything a schedule depends on beside the candidates. Equal questions share one answer, and its memory."""
+
+    placement: int
+    api_version: str
+    kind: str
+    replicas: int
+    is_workload: bool
+    previous: tuple[Share, ...]
+    evicting: frozenset[str]
+    observed: str
+    descending: bool
+    fresh: bool
+    requirements: str
+    """Digest of what one replica, or one set of components, needs, where room decides; else "": it does not matter."""
+    history: int
+    """What earlier decisions of the build took of the room; 0 where room does not decide."""
+    beside: frozenset[str] | None
+    away_from: frozenset[str]
+
+
+@dataclass(slots=True)
+class Schedules:
+    """Answers already given for the present policies and candidates; and applied placements, parsed."""
+
+    answers: dict[Question, schedule.Result] = field(default_factory=dict)
+    by_room: dict[Question, schedule.Result] = field(default_factory=dict)
+    """The answers that hold for the present room only."""
+    standing: dict[Question, Mapping[str, str]] = field(default_factory=dict)
+    fits: schedule.Fits = field(default_factory=schedule.Fits)
+    _placements: dict[int, tuple[Body, Placement | None]] = field(default_factory=dict)
+    _bodies: dict[int, tuple[Placement, Body]] = field(default_factory=dict)
+    shared: dict[tuple[Share, ...], tuple[Share, ...]] = field(default_factory=dict)
+    names: frozenset[str] = frozenset()
+
+    def clear(self) -> None:
+        self.answers.clear()
+        self.by_room.clear()
+        self.standing.clear()
+        self.fits = schedule.Fits()
+        self._bodies.clear()
+        self._placements.clear()
+        self.shared.clear()
+        self.names = frozenset()
+
+    def applied(self, body: Body | None) -> Placement | None:
+        """A recorded placement as a model; None when it cannot be read (counts as changed)."""
+        if body is None:
+            return None
+        known = self._placements.get(id(body))
+        if known is None or known[0] is not body:
+            known = self._placements[id(body)] = (body, _read_placement(body))
+        return known[1]
+
+    def body(self, placement: Placement) -> Body:
+        """A placement as it is recorded."""
+        known = self._bodies.get(id(placement))
+        if known is None or known[0] is not placement:
+            text = placement.model_dump(mode="json", by_alias=True, exclude_none=True)
+            known = self._bodies[id(placement)] = (placement, text)
+        return known[1]
+
+
+def _read_placement(body: Body) -> Placement | None:
+    try:
+        return Placement.model_validate(body)
+    except ValueError:  # pydantic's ValidationError is one
+        return None
