@@ -17,6 +17,7 @@ from datetime import datetime
 from gitfed import errors
 from gitfed.change import compare, retain
 from gitfed.daemon import facts as beliefs
+from gitfed.daemon.measure import Measure
 from gitfed.daemon.worker import Worker
 from gitfed.edges.kube import apply, capacity, facts
 from gitfed.edges.kube.discovery import Discovery
@@ -104,10 +105,15 @@ class Member:
         self._error = ""
         self._wanted: frozenset[Kind] = frozenset()
         self._belief: beliefs.Belief | None = None
-        self._wants_room = asyncio.Event()
-        self._room: capacity.Room | None = None
-        """None: nobody asked for it, or the first look at it is not over."""
-        self._room_looked = asyncio.Event()
+        self._told: ClusterFacts | None = None
+        """The facts that the daemon was last woken for."""
+        self._measure = Measure(
+            every=timing.probe,
+            models=lambda: self.cluster.spec.resource_models or (),
+            usable=lambda: self.facts.reach is Reach.READY,
+            known=self._known_room,
+            publish=self._publish,
+        )
         self._claim = asyncio.Event()
         self._term: int | None = None
         self._served = False
@@ -184,21 +190,17 @@ class Member:
         return self._kinds[1]
 
     def want_capacity(self, wanted: bool) -> None:
-        """Whether to watch Nodes and Pods. What nobody asks for is forgotten: it would not be kept up to date."""
-        if wanted:
-            self._wants_room.set()
-        elif self._wants_room.is_set():
-            self._wants_room.clear()
-            self._publish()
+        """Whether to watch Nodes and Pods."""
+        self._measure.want(wanted)
 
     @property
     def measuring(self) -> bool:
         """Room is wanted of a cluster that is in use, and was not looked at yet."""
-        return self._wants_room.is_set() and not self._room_looked.is_set() and self.looked.is_set() and not self._error
+        return self._measure.wanted and not self._measure.looked and self.looked.is_set() and not self._error
 
     async def measured(self) -> None:
         """Wait for the first look at nodes and pods. The caller sets the timeout."""
-        await self._room_looked.wait()
+        await self._measure.first_look()
 
     def claim(self) -> None:
         """The repository id is known: write it into the inventory, with a higher term, and begin to write."""
@@ -265,13 +267,13 @@ class Member:
         observer.want(self._wanted | self._listed())
         async with asyncio.TaskGroup() as group:
             group.create_task(observer.run())
-            group.create_task(self._measure(session))
+            group.create_task(self._measure.run(session))
             async with asyncio.timeout(_SETTLE):
                 await observer.settled()
-            if self._wants_room.is_set():  # without it the first plan would not know what fits
+            if self._measure.wanted:  # without it the first plan would not know what fits
                 with contextlib.suppress(TimeoutError):
                     async with asyncio.timeout(_MEASURE):
-                        await self._room_looked.wait()
+                        await self._measure.first_look()
             self._error = ""
             self.looked.set()
             self._upward.relisted(self.name)
@@ -339,37 +341,8 @@ class Member:
             # No watch shows when somebody else's object leaves the name that we want.
             await self.look_at(self.foreign())
 
-    async def _measure(self, session: Session) -> None:
-        """Follow nodes and pods while somebody wants to know the room; look at the sums now and then, if they changed.
-
-        Not at every event: pods come and go all the time, and a decision is taken from what was written down anyway.
-        """
-        while True:
-            await self._wants_room.wait()
-            watch = capacity.Watch(session)
-            try:
-                async with asyncio.TaskGroup() as group:
-                    work = group.create_task(watch.run())
-                    await watch.settled()
-                    await self._tell_room(watch)
-                    work.cancel()
-            finally:
-                self._room_looked.clear()
-            self._room = None
-            self._publish()
-
-    async def _tell_room(self, watch: capacity.Watch) -> None:
-        told = -1
-        while self._wants_room.is_set():
-            if watch.changes != told and self.facts.reach is Reach.READY:
-                told = watch.changes
-                self._room = watch.room(self.cluster.spec.resource_models or (), self._last_room())
-                self._publish()
-            self._room_looked.set()
-            await asyncio.sleep(self._timing.probe * random.uniform(0.9, 1.1))
-
-    def _last_room(self) -> capacity.Room:
-        return self._room or capacity.Room(self.facts.resource_summary, self.facts.nodes, capacity.NOT_READ)
+    def _known_room(self) -> capacity.Room:
+        return capacity.Room(self.facts.resource_summary, self.facts.nodes, capacity.NOT_READ)
 
     def _take(self, found: ClusterFacts) -> None:
         """What a look at the cluster's health showed, as far as it is to be believed (`daemon.facts`)."""
@@ -380,12 +353,17 @@ class Member:
     def _publish(self) -> None:
         if self._belief is None:
             return
-        if self._wants_room.is_set():
-            found = capacity.told(self._belief.facts, self._last_room(), before=self.facts, now=self._upward.now())
+        if self._measure.wanted:
+            room = self._measure.room or self._known_room()
+            found = capacity.told(self._belief.facts, room, before=self.facts, now=self._upward.now())
         else:
             found = capacity.untold(self._belief.facts)
-        if found != self.facts:
-            self.facts = found
+        if found == self.facts:
+            return
+        self.facts = found
+        # Pods come and go everywhere and always: only what would be written down is worth a cycle.
+        if self._told is None or beliefs.is_urgent(self._told, found) or beliefs.has_moved(self._told, found):
+            self._told = found
             self._upward.facts_changed(self.name)
 
     async def _close(self) -> None:

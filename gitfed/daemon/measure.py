@@ -1,0 +1,84 @@
+"""How one member follows the room of its cluster: while somebody wants to know it, and not at every event.
+
+Pods come and go all the time, and a decision is taken from what was written down anyway; so the watches (`edges.kube.
+capacity`) keep sums, and here the sums are looked at now and then, if they changed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import Callable, Iterable
+
+from gitfed.edges.kube import capacity
+from gitfed.edges.kube.session import Session
+from gitfed.model.capacity import Model
+
+
+class Measure:
+    """Call `run` as a task beside the member's others, anew for each session."""
+
+    def __init__(
+        self,
+        *,
+        every: float,
+        models: Callable[[], Iterable[Model]],
+        usable: Callable[[], bool],
+        known: Callable[[], capacity.Room],
+        publish: Callable[[], None],
+    ) -> None:
+        """`every`: seconds between two looks at the sums. `usable`: whether the cluster counts as ready; else nothing
+        is collected. `known`: the room of an earlier time. `publish` is called when `room` changed."""
+        self.room: capacity.Room | None = None
+        """None: nobody asked for it, or the first look is not over."""
+        self._every = every
+        self._models = models
+        self._usable = usable
+        self._known = known
+        self._publish = publish
+        self._wanted = asyncio.Event()
+        self._looked = asyncio.Event()
+
+    @property
+    def wanted(self) -> bool:
+        return self._wanted.is_set()
+
+    @property
+    def looked(self) -> bool:
+        return self._looked.is_set()
+
+    def want(self, wanted: bool) -> None:
+        """What nobody asks for is forgotten: it would not be kept up to date."""
+        if wanted:
+            self._wanted.set()
+        elif self.wanted:
+            self._wanted.clear()
+            self.room = None
+            self._publish()
+
+    async def first_look(self) -> None:
+        """Wait until nodes and pods were read, or could not be. The caller sets the timeout."""
+        await self._looked.wait()
+
+    async def run(self, session: Session) -> None:
+        while True:
+            await self._wanted.wait()
+            watch = capacity.Watch(session)
+            try:
+                async with asyncio.TaskGroup() as group:
+                    work = group.create_task(watch.run())
+                    await watch.settled()
+                    await self._look(watch)
+                    work.cancel()
+            finally:
+                self._looked.clear()
+
+    async def _look(self, watch: capacity.Watch) -> None:
+        seen = -1
+        while self.wanted:
+            if (self.room is None or watch.changes != seen) and self._usable():
+                seen = watch.changes
+                self.room = watch.room(self._models(), self.room or self._known())
+                self._publish()
+            self._looked.set()
+            await asyncio.sleep(self._every * random.uniform(0.9, 1.1))

@@ -1,0 +1,196 @@
+"""What one member believes of its cluster, and of the room in it, while the cluster comes and goes."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from gitfed.daemon.facts import Thresholds
+from gitfed.daemon.member import Member, Timing, Upward
+from gitfed.edges.kube.observe import Assessment
+from gitfed.edges.kube.session import Session
+from gitfed.errors import CredentialsError
+from gitfed.model.declared.cluster import Cluster
+from gitfed.model.fleet import ClusterFacts, Condition, Health, NodeFacts, Reach
+from gitfed.sim import cluster as sim
+from gitfed.sim.fleet import ClusterSpec, Fleet
+from tests.edges.kube.answering import connection
+
+NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
+QUICK = Timing(probe=0.02, thresholds=Thresholds(failure=0.0, success=0.0))
+PATIENT = Timing(probe=0.02, thresholds=Thresholds(failure=3600.0, success=3600.0))
+DECLARED = Cluster.model_validate(
+    {
+        "apiVersion": "cluster.karmada.io/v1alpha1",
+        "kind": "Cluster",
+        "metadata": {"name": "m1"},
+        "spec": {"syncMode": "Push"},
+    }
+)
+
+
+def upward(woken: list[str] | None = None) -> Upward:
+    return Upward(
+        assess=lambda *_: Assessment(None, Health.CURRENT, ""),
+        changed=lambda *_: None,
+        relisted=lambda *_: None,
+        facts_changed=(woken if woken is not None else []).append,
+        finished=lambda *_: None,
+        now=lambda: NOW,
+        redact=lambda body, text: text,
+    )
+
+
+@asynccontextmanager
+async def serving(open_session: Callable[[Cluster], Session], **options: Any) -> AsyncIterator[Member]:
+    capacity = options.pop("capacity", False)
+    told = upward(options.pop("woken", None))
+    member = Member(DECLARED, open_session, told, federation="acme", repository_id=lambda: "id", **options)
+    member.want_capacity(capacity)
+    member.claim()
+    work = asyncio.create_task(member.run())
+    try:
+        async with asyncio.timeout(60):
+            await member.looked.wait()
+        yield member
+    finally:
+        work.cancel()
+        await asyncio.gather(work, return_exceptions=True)
+
+
+async def until(claim: Callable[[], Any]) -> None:
+    async with asyncio.timeout(60):
+        while not claim():  # noqa: ASYNC110 - facts change without an event of their own
+            await asyncio.sleep(0.01)
+
+
+def of(condition: str, member: Member) -> Condition | None:
+    return next((one for one in member.facts.conditions if one.type == condition), None)
+
+
+@pytest.fixture
+async def fleet() -> AsyncIterator[Fleet]:
+    async with Fleet([ClusterSpec(name="m1", nodes=2, cpu="4")]) as fleet:
+        yield fleet
+
+
+def opening(fleet: Fleet) -> Callable[[Cluster], Session]:
+    address = fleet["m1"].url
+
+    def open_session(cluster: Cluster) -> Session:
+        return Session("m1", connection(address, headers={"Authorization": f"Bearer {sim.TOKEN}"}))
+
+    return open_session
+
+
+async def test_room_is_known_with_the_first_look_and_follows_the_pods(fleet: Fleet) -> None:
+    async with serving(opening(fleet), timing=QUICK, capacity=True) as member:
+        assert member.facts.reach is Reach.READY
+        assert (member.facts.resource_summary or {})["allocatable"]["cpu"] == "8"
+        assert [node.name for node in member.facts.nodes] == ["m1-node-1", "m1-node-2"]
+        assert of("CapacityKnown", member) == Condition("CapacityKnown", "True", "Read", "", NOW)
+        fleet["m1"].api.create("pods", pod("a", "3"))
+        await until(lambda: used(member) == "3")
+
+
+def pod(name: str, cpu: str) -> dict[str, Any]:
+    container = {"name": "c", "image": "x", "resources": {"requests": {"cpu": cpu}}}
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": name, "namespace": "default"},
+        "spec": {"containers": [container]},
+    }
+
+
+def used(member: Member) -> str:
+    return str((member.facts.resource_summary or {}).get("allocated", {}).get("cpu", "0"))
+
+
+async def test_only_a_change_of_room_that_would_be_written_wakes_the_daemon(fleet: Fleet) -> None:
+    woken: list[str] = []
+    async with serving(opening(fleet), timing=QUICK, capacity=True, woken=woken) as member:
+        await member.ready.wait()
+        woken.clear()
+        fleet["m1"].api.create("pods", pod("small", "10m"))
+        await until(lambda: used(member) == "10m")
+        assert woken == []
+        fleet["m1"].api.create("pods", pod("large", "2"))
+        await until(lambda: used(member) == "2010m")
+        assert set(woken) == {"m1"}
+
+
+def state(member: Member) -> tuple[bool, bool, bool]:
+    """Is the room being read; is it known; do the facts say so?"""
+    known = member.facts.resource_summary is not None
+    return member.measuring, known, of("CapacityKnown", member) is not None
+
+
+async def test_room_is_read_once_it_is_wanted_and_forgotten_when_it_is_not(fleet: Fleet) -> None:
+    async with serving(opening(fleet), timing=QUICK) as member:
+        assert state(member) == (False, False, False)
+        member.want_capacity(True)
+        assert state(member) == (True, False, False)
+        await member.measured()
+        assert state(member) == (False, True, True)
+        member.want_capacity(False)
+        assert state(member) == (False, False, False)
+        member.want_capacity(True)
+        await until(lambda: member.facts.resource_summary is not None)
+
+
+async def test_a_cluster_that_goes_away_keeps_its_facts_and_comes_back(fleet: Fleet) -> None:
+    async with serving(opening(fleet), timing=QUICK, capacity=True) as member:
+        before, port = member.facts, int(fleet["m1"].url.rpartition(":")[2])
+        await fleet["m1"].cluster.stop()
+        await until(lambda: member.facts.reach is Reach.UNKNOWN)
+        assert member.facts.nodes == before.nodes
+        assert member.facts.resource_summary == before.resource_summary
+        assert (member.facts.kubernetes_version, member.facts.apis) == (before.kubernetes_version, before.apis)
+        await fleet["m1"].cluster.start(port)
+        await until(lambda: member.facts.reach is Reach.READY)
+
+
+async def test_a_failure_that_does_not_last_is_not_believed(fleet: Fleet) -> None:
+    async with serving(opening(fleet), timing=PATIENT) as member:
+        await member.ready.wait()
+        await fleet["m1"].cluster.stop()
+        await until(lambda: member._belief is not None and member._belief.contrary_since is not None)
+        assert member.facts.reach is Reach.READY
+
+
+KNOWN = ClusterFacts(
+    "m1",
+    kubernetes_version="v1.2.3",
+    conditions=(Condition("Ready", "True", "ClusterReady", "", NOW),),
+    resource_summary={"allocatable": {"cpu": "4"}},
+    nodes=(NodeFacts("n1", {"cpu": "4"}, {}, {}),),
+)
+
+
+async def test_what_an_earlier_process_knew_of_a_cluster_that_does_not_answer_stays() -> None:
+    def nobody(cluster: Cluster) -> Session:
+        return Session("m1", connection("http://127.0.0.1:1"))
+
+    async with serving(nobody, timing=PATIENT, capacity=True, known=KNOWN) as member:
+        assert member.facts.reach is Reach.UNKNOWN
+        assert member.facts.nodes == KNOWN.nodes
+        assert member.facts.resource_summary == KNOWN.resource_summary
+        assert member.facts.kubernetes_version == "v1.2.3"
+        ready = of("Ready", member)
+        assert ready is not None
+        assert (ready.status, ready.reason, ready.last_transition) == ("False", "ClusterNotReachable", NOW)
+
+
+async def test_a_cluster_without_usable_credentials_says_so() -> None:
+    def refused(cluster: Cluster) -> Session:
+        raise CredentialsError("cluster m1: no context m1", cluster="m1")
+
+    async with serving(refused, timing=QUICK) as member:
+        assert member.facts.reach is Reach.UNKNOWN
+        assert of("Ready", member) == Condition("Ready", "False", "StatusCollectionFailed", "no context m1", NOW)
