@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import re
+import sys
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,13 +16,14 @@ from typing import Any
 
 import click
 
-from gitfed.cli import exits, lasting, matrix, options, plain, plan_text, simulated, words
+from gitfed.cli import exits, lasting, options, plain, simulated, words
 from gitfed.edges import git
 from gitfed.errors import InputError
 from gitfed.model.base import Commit
 from gitfed.model.plan import Plan
 
 _BRANCH = "refs/heads/main"
+_PROPOSAL = "refs/heads/proposal"
 _PATIENCE = 120.0
 """Seconds for one step; a slow machine needs a few."""
 _WEB = "apps/shop/web.yaml"
@@ -109,6 +112,11 @@ class _Demo:
         await fleet.start()
         kubeconfig = self.place / "kubeconfig"
         simulated.write_kubeconfig(kubeconfig, fleet)
+        self.say(f"{words.count(len(names), 'cluster')} run in this process: {words.some(names)}", head=True)
+        self.say(f"kubeconfig  {kubeconfig}")
+        self.say(f"repository  {bare}")
+        self.say(f"log         {self.place / 'daemon.log'}")
+        await self.before()
         ready: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         settings = wiring.Options(
             repo=str(bare), kubeconfig=(kubeconfig,), data_dir=self.place / "data", health_address=""
@@ -119,14 +127,11 @@ class _Demo:
             if daemon.done():
                 daemon.result()
             self.engine = await ready
-            self.say(f"{words.count(len(names), 'cluster')} run in this process: {words.some(names)}", head=True)
-            self.say(f"kubeconfig  {kubeconfig}")
-            self.say(f"repository  {bare}")
-            self.say(f"log         {self.place / 'daemon.log'}")
             await self.guided()
             self.summary()
+            if not self.failed:
+                self.invite(bare, kubeconfig, once=once)
             if not once and not self.failed:
-                self.invite(bare, kubeconfig)
                 await daemon  # it ends when a signal asks it to
                 return exits.INTERRUPTED
         finally:
@@ -136,21 +141,31 @@ class _Demo:
             log.close()
         return exits.UNHEALTHY if self.failed else exits.OK
 
+    async def before(self) -> None:
+        """What a person looks at first: is anything wrong, and what would happen?"""
+        self.say("Before anything runs: is the repository all right, and where would everything go?", head=True)
+        code, _ = await self.gitfed("validate")
+        self.check("nothing is wrong with it", code == exits.OK)
+        await self.gitfed("plan", "--live", "--kubeconfig", str(self.place / "kubeconfig"))
+
     async def guided(self) -> None:
         await self.first_rollout()
         await self.a_push()
         await self.a_hand()
         await self.an_absence()
         await self.a_slip()
+        await self.a_question()
 
     async def first_rollout(self) -> None:
-        self.say("The repository says where everything goes; the daemon makes it so", head=True)
+        self.say("The daemon starts, and makes it so", head=True)
+        through: set[str] = set()
+        progress = asyncio.create_task(self.progress(through))
         plan = await self.settled("the first roll-out")
+        progress.cancel()
+        await asyncio.gather(progress, return_exceptions=True)
+        self.tell_progress(through)
         if plan is None:
             return
-        rows = plan_text.rows(plan_text.View(plan, {}))
-        for line in matrix.lines(rows, plan.clusters, self.paint, 100):
-            self.say(line)
         missing = [
             f"{cluster}: {key}"
             for key, classes in plan.rendered.items()
@@ -165,7 +180,10 @@ class _Demo:
         text = self.files[_WEB].decode()
         changed = re.sub(r"(?m)^(  replicas:) \d+$", r"\1 12", text, count=1)
         changed = re.sub(r"(?m)^( *image: \S+:)\S+$", r"\g<1>2.0.0", changed, count=1)
-        self.push({_WEB: changed.encode()}, "Twelve of web, and 2.0.0")
+        self.propose({_WEB: changed.encode()}, "Twelve of web, and 2.0.0")
+        code, _ = await self.gitfed("diff", "main..proposal")
+        self.check("the difference is seen before anything is pushed", code == exits.DIFFERENT)
+        self.accept()
         plan = await self.settled("the push")
         if plan is None:
             return
@@ -206,6 +224,11 @@ class _Demo:
         await self.settled("the repair")
         self.check("after the repair nothing is wrong", not (self.engine.plan and self.engine.plan.problems))
 
+    async def a_question(self) -> None:
+        self.say("Somebody asks why web does not run in us-staging", head=True)
+        code, said = await self.gitfed("explain", "deployment/shop/web", "--cluster", "us-staging")
+        self.check("there is a reason", code == exits.OK and "affinity" in said)
+
     # -- what the steps are made of -----------------------------------------------------------------------------
 
     def push(self, changes: Mapping[str, bytes], message: str) -> None:
@@ -216,6 +239,53 @@ class _Demo:
             _BRANCH, dict(changes), message, parent=self.head, author="A person <person@example.com>",
             when=datetime.now(UTC),
         )  # fmt: skip
+
+    def propose(self, changes: Mapping[str, bytes], message: str) -> None:
+        """The same commit on a branch of its own, as for a pull request."""
+        assert self.repository is not None
+        assert self.head is not None
+        self.files = {**self.files, **changes}
+        self.repository.update_ref(_PROPOSAL, self.head)
+        self.head = self.repository.commit_files(
+            _PROPOSAL, dict(changes), message, parent=self.head, author="A person <person@example.com>",
+            when=datetime.now(UTC),
+        )  # fmt: skip
+
+    def accept(self) -> None:
+        """Merge the proposal: the branch that the daemon follows moves."""
+        assert self.repository is not None
+        self.repository.update_ref(_BRANCH, self.head)
+
+    async def gitfed(self, *arguments: str) -> tuple[int, str]:
+        """Run a command as a person would, in the repository, and show what it prints."""
+        shown = " ".join(one.replace(str(self.place) + "/", "") for one in arguments)
+        self.say(self.paint.strong(f"$ gitfed {shown}"))
+        environment = {name: value for name, value in os.environ.items() if not name.startswith("GITFED_")}
+        color = ("--color", "always") if self.paint.on else ("--color", "never")
+        process = await asyncio.create_subprocess_exec(
+            sys.executable, "-m", "gitfed", *arguments, *color, cwd=self.place / "fleet.git",
+            env={**environment, "XDG_CACHE_HOME": str(self.place / "cache"), "COLUMNS": "110"},
+            stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT,
+        )  # fmt: skip
+        said = (await process.communicate())[0].decode("utf-8", "replace")
+        for line in said.splitlines():
+            self.say(f"  {line}")
+        return process.returncode or 0, said
+
+    async def progress(self, through: set[str]) -> None:
+        while True:
+            self.tell_progress(through)
+            await asyncio.sleep(0.05)
+
+    def tell_progress(self, through: set[str]) -> None:
+        """One line for each cluster that is through with everything it has to do; `through` were told before."""
+        done: dict[str, int] = {}
+        for cluster, _ in self.engine.fleet.results:
+            done[cluster] = done.get(cluster, 0) + 1
+        for name, member in sorted(self.engine.fleet.members.items()):
+            if name not in through and done.get(name) and member.worker is not None and not member.worker.pending:
+                through.add(name)
+                self.say(f"{name}: {words.count(done[name], 'object')} written")
 
     async def settled(self, what: str) -> Plan | None:
         """The plan of the newest commit, once every cluster holds it."""
@@ -277,14 +347,22 @@ class _Demo:
         passed = self.checked - len(self.failed)
         self.say(f"{passed} of {words.count(self.checked, 'check')} passed", head=True)
 
-    def invite(self, bare: Path, kubeconfig: Path) -> None:
-        lines: Sequence[str] = (
-            "Now you, in another terminal:",
-            f"  git clone {bare} fleet && cd fleet",
-            "  edit something, then: git commit -a -m 'My change' && git push",
-            f"  gitfed plan --live --kubeconfig {kubeconfig}",
-            f"  kubectl --kubeconfig {kubeconfig} get deployments -A",
-            "Control-C ends it.",
-        )
+    def invite(self, bare: Path, kubeconfig: Path, *, once: bool) -> None:
+        if once:
+            lines: Sequence[str] = (
+                "What to try next:",
+                "  gitfed demo                      the same, and the fleet stays up for your own pushes and kubectl",
+                "  gitfed init fleet && cd fleet    a repository of your own",
+                "  gitfed sim up --kubeconfig k     clusters to try it on",
+            )
+        else:
+            lines = (
+                "Now you, in another terminal:",
+                f"  git clone {bare} fleet && cd fleet",
+                "  edit something, then: git commit -a -m 'My change' && git push",
+                f"  gitfed plan --live --kubeconfig {kubeconfig}",
+                f"  kubectl --kubeconfig {kubeconfig} get deployments -A",
+                "Control-C ends it.",
+            )
         for line in lines:
             self.say(line)
