@@ -1,0 +1,17 @@
+"""Runs the Lua scripts of resource interpreters, so that none of them can harm anybody.
+
+    Lua ──► Runtime            in this process: limits on instructions and memory      (`runtime`, `sandbox.lua`)
+        └─► Worker ──► Runtime in a process that is killed when it hangs               (`worker`)
+
+A script that is wrong gives `Failed(permanent=True)`: it raises, returns what JSON cannot hold, or needs more
+instructions or memory than a script may; the same everywhere. One that had to be killed gives `permanent=False`,
+because how long something takes depends on the machine: nothing is known then, and the last decision stays.
+
+Answers are remembered, by identity of the arguments and by their content. What the answers mean is not known here
+(`interpret.scripted`), nor what the functions of the `kube` module do: they are passed in.
+"""
+
+from gitfed.edges.lua.lua import Lua
+from gitfed.edges.lua.runtime import Runtime, ScriptError
+
+__all__ = ["Lua", "Runtime", "ScriptError"]

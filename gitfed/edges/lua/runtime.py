@@ -1,0 +1,284 @@
+"""One Lua state in this process: compiles scripts, takes values in, calls, takes values out.
+
+What a script may see and do is in `sandbox.lua`; this module is the Python side of it. Only texts, numbers and tables
+cross the border, in both directions. A state that met a limit is never used again.
+
+The limits here are an amount of instructions and of memory, both an error of the script and the same on every machine,
+and an amount of work that cannot be interrupted, which is no error: such a call belongs in a process that can be killed
+(`worker`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib import resources
+from typing import Any, Final
+
+import orjson
+from lupa import luajit21
+
+from gitfed.model.script import Script
+
+Function = Callable[..., Any]
+"""A function of the `kube` module: JSON values in and out, ValueError with a message for the script."""
+
+MEMORY: Final = 48 << 20
+"""Bytes of one Lua state. Converted objects are in it too."""
+INSTRUCTIONS: Final = 10_000_000
+_STEP: Final = 500
+"""Instructions between two looks at the limits."""
+_SECONDS: Final = 0.5
+"""Processor time after which a call moves to the worker: concatenating texts of megabytes takes few instructions."""
+_EFFORT: Final = 3e6
+"""Steps of pattern matching and the like, which no look at the limits interrupts."""
+_DEEPEST: Final = 200
+_KEPT_TABLES: Final = 256
+_KEPT_SCRIPTS: Final = 1024
+_LARGE: Final = 64 << 10
+"""Objects whose JSON is larger are converted anew for each call, so that kept ones cannot fill the memory."""
+_EXACT: Final = 2**63
+
+
+class ScriptError(Exception):
+    """The script is wrong, or its inputs cannot be given to it: the same call fails again."""
+
+
+class Elsewhere(Exception):
+    """The call could hang where nothing interrupts it: run it where it can be killed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    kinds: tuple[str, ...]
+    """Lua's type of each value."""
+    values: tuple[Any, ...]
+    """JSON values; an empty table is `[]`."""
+    told_time: bool
+    """The script asked for the time, so the answer holds only for that time."""
+    took_order: bool
+    """The script walked over the keys of a map."""
+    took_chance: bool
+    """The script asked for a random number."""
+
+
+class Runtime:
+    """Not for several threads at once. `confined`: we are in the process that may be killed, so nothing is put off."""
+
+    def __init__(self, functions: Mapping[str, Function], *, confined: bool = False) -> None:
+        self._functions = functions
+        self._confined = confined
+        self._start()
+
+    def _start(self) -> None:
+        """A new state with nothing in it. Costs some hundred microseconds."""
+        self._lua = luajit21.LuaRuntime(
+            encoding="latin-1",
+            register_eval=False,
+            register_builtins=False,
+            attribute_filter=_no_attributes,
+            unpack_returned_tuples=True,
+            max_memory=MEMORY,
+        )
+        unlimited = float("inf")
+        self._compile, self._call = self._lua.execute(
+            _sandbox(),
+            self._bridge,
+            INSTRUCTIONS,
+            _STEP,
+            unlimited if self._confined else _SECONDS,
+            unlimited if self._confined else _EFFORT,
+            name="=sandbox",
+        )
+        self._scripts: dict[Script, Any] = {}
+        self._tables: OrderedDict[int, tuple[Any, Any]] = OrderedDict()
+
+    def check(self, script: Script) -> str:
+        """Why the script does not compile, "" if it does. Nothing runs."""
+        try:
+            self._compiled(script)
+        except ScriptError as error:
+            return str(error)
+        return ""
+
+    def call(
+        self,
+        script: Script,
+        function: str,
+        *arguments: Any,
+        results: int = 1,
+        now: int = 0,
+        backwards: bool = False,
+        seed: int = 1,
+    ) -> Outcome:
+        """Runs the whole script in a fresh environment, then its global function with up to two arguments.
+
+        `now` is the script's clock in seconds since 1970; `backwards` and `seed` choose another order of keys and other
+        random numbers, to find out whether an answer depends on them. Raises ScriptError, Elsewhere.
+        """
+        chunk = self._compiled(script)
+        first, second = (*(self._taken_in(value) for value in arguments), None, None)[:2]
+        try:
+            answer = self._call(chunk, function, results, now, backwards, seed, first, second)
+        except luajit21.LuaError as error:
+            self._start()
+            raise _ended(error, script) from None
+        if answer[0] is True:
+            kinds, text, *flags = answer[1:]
+            return Outcome(tuple(kinds.split()), tuple(orjson.loads(_utf8(text))), *flags)
+        message = answer[1]
+        if _OUT_OF_MEMORY in message:
+            self._start()
+            raise ScriptError(_memory(script))
+        raise ScriptError(_said(message, script))
+
+    def _compiled(self, script: Script) -> Any:
+        chunk = self._scripts.get(script)
+        if chunk is None:
+            if fault := _not_lua(script):
+                raise ScriptError(fault)
+            answer = self._compile(_latin(script.text), _latin(script.name[:50]))
+            if isinstance(answer, tuple):
+                raise ScriptError(_said(answer[1], script))
+            if len(self._scripts) >= _KEPT_SCRIPTS:
+                self._scripts.clear()
+            chunk = self._scripts[script] = answer
+        return chunk
+
+    def _taken_in(self, value: Any) -> Any:
+        """The value as Lua has it. Tables are kept by the identity of the body, which is never changed in place."""
+        if not isinstance(value, dict | list):
+            return _number(value) if isinstance(value, int) and not isinstance(value, bool) else _scalar(value)
+        known = self._tables.get(id(value))
+        if known is not None:
+            self._tables.move_to_end(id(value))
+            return known[1]
+        try:
+            table = self._lua.table_from(_clean(value, _DEEPEST), recursive=True)
+        except luajit21.LuaMemoryError:
+            self._start()
+            raise ScriptError("the object is too large for a script") from None
+        self._tables[id(value)] = (value, table)
+        if len(self._tables) > _KEPT_TABLES or self._lua.get_memory_used() > MEMORY // 3:
+            self._forget()
+        return table
+
+    def _forget(self) -> None:
+        """The older half; the one that was just taken in stays."""
+        for _ in range((len(self._tables) + 1) // 2):
+            if len(self._tables) > 1:
+                self._tables.popitem(last=False)
+        self._lua.gccollect()
+
+    def _bridge(self, name: str, arguments: str) -> tuple[bool, Any]:
+        """What the `kube` functions of scripts call. Never raises: an exception would be a Python object in Lua."""
+        try:
+            value = self._functions[name](*orjson.loads(_utf8(arguments)))
+        except (ValueError, RecursionError) as error:
+            return False, _latin(f"{name}: {error}")
+        if isinstance(value, dict | list | tuple):
+            return True, self._lua.table_from(_clean(value, _DEEPEST), recursive=True)
+        return True, _scalar(value)
+
+
+@lru_cache(maxsize=1)
+def _sandbox() -> str:
+    return resources.files(__package__).joinpath("sandbox.lua").read_text(encoding="utf-8")
+
+
+def _no_attributes(_obj: object, _name: str, _setting: bool) -> str:
+    raise AttributeError("a script has no access to Python")
+
+
+_OUT_OF_MEMORY = "not enough memory"
+
+
+def _ended(error: luajit21.LuaError, script: Script) -> ScriptError | Elsewhere:
+    message = str(error)
+    if message.startswith("\1elsewhere"):
+        return Elsewhere(script.name)
+    if message.startswith("\1budget"):
+        return ScriptError(f"{script.name}: needs more than {INSTRUCTIONS:,} instructions (an endless loop?)")
+    if isinstance(error, luajit21.LuaMemoryError) or _OUT_OF_MEMORY in message:
+        return ScriptError(_memory(script))
+    return ScriptError(_said(message.partition("\nstack traceback")[0], script))
+
+
+def _memory(script: Script) -> str:
+    return f"{script.name}: needs more than {MEMORY >> 20} MiB of memory"
+
+
+def _said(message: str, script: Script) -> str:
+    """A message of Lua, beginning with the script's name; our own lines in it help nobody."""
+    text = re.sub(r"sandbox:\d+: ", "", _utf8(message).decode(errors="replace"))
+    name = script.name[:50]
+    return text if text.startswith(f"{name}:") else f"{script.name}: {text}"
+
+
+_TOKENS = re.compile(
+    r"--\[(=*)\[.*?\]\1\]|--[^\n]*|\[(=*)\[.*?\]\2\]|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*'"
+    r"|[A-Za-z_]\w*|(?P<number>\.?\d(?:[eEpP][+-]|[\w.])*)",
+    re.DOTALL,
+)
+_FOREIGN_NUMBER = re.compile(r"(?:u?ll|i)\Z", re.IGNORECASE)
+
+
+def _not_lua(script: Script) -> str:
+    """LuaJIT reads `1LL` and `1i` as values of its C interface, which no script is to have."""
+    for token in _TOKENS.finditer(script.text):
+        number = token.group("number")
+        if number and _FOREIGN_NUMBER.search(number):
+            line = script.text.count("\n", 0, token.start()) + 1
+            return f"{script.name}:{line}: malformed number near '{number[:40]}'"
+    return ""
+
+
+# Lua texts are bytes and Latin-1 gives every byte one character, so that no text a script makes is undecodable.
+
+
+def _latin(text: str) -> str:
+    return text if text.isascii() else text.encode(errors="replace").decode("latin-1")
+
+
+def _utf8(text: str) -> bytes:
+    raw = text.encode("latin-1")
+    return raw if raw.isascii() else raw.decode(errors="replace").encode()
+
+
+def _number(value: int) -> int | float:
+    """Lua's numbers are floats anyway; what fits no machine integer is made one here."""
+    if -_EXACT < value < _EXACT:
+        return value
+    try:
+        return float(value)
+    except OverflowError:
+        raise ScriptError("the object holds a number that is too large") from None
+
+
+def _scalar(value: Any) -> Any:
+    return _latin(value) if isinstance(value, str) else value
+
+
+def _clean(value: Any, depth: int) -> Any:
+    """A copy without nulls, in lists too: Lua has no place for them. Nothing in it is shared."""
+    if not depth:
+        raise ScriptError(f"the object is nested more than {_DEEPEST} levels deep")
+    kind = type(value)
+    if kind is str:
+        return value if value.isascii() else _latin(value)
+    if isinstance(value, dict):
+        return {
+            _latin(name): child
+            if (type_ := type(child)) is bool or type_ is float or (type_ is str and child.isascii())
+            else _clean(child, depth - 1)
+            for name, child in value.items()
+            if child is not None
+        }
+    if isinstance(value, list | tuple):
+        return [_clean(child, depth - 1) for child in value if child is not None]
+    if kind is int:
+        return _number(value)
+    return value

@@ -1,0 +1,95 @@
+"""What a script's answer meant: empty tables, and whole numbers that Lua could not hold.
+
+Lua has one kind of empty table, so `{}` and `[]` come back alike. Karmada decides by the object that went in
+(interpreters §2.5): an empty table becomes a map or a list where that object has an empty one at the same path, list
+positions not counted, and disappears elsewhere. Parents that become empty by this stay. We look at the exact place
+first, which is right where both kinds stand at one path of a list.
+
+Integers above 2^53 lose digits in Lua. Where the same place of the input held the number that came back, rounded, it
+was not changed, and the input's digits are kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, TypeAlias
+
+_Path: TypeAlias = tuple[str, ...]
+_EXACT = 2**53
+_FINITE = 2**1000
+_GONE: Any = object()
+
+
+def restored(value: Any, references: Sequence[Any]) -> Any:
+    """The answer with its empty tables resolved against the objects that went in, members in order of name.
+
+    An answer that is empty as a whole is returned as `[]`: only the operation knows what it stands for.
+    """
+    if not value and isinstance(value, list):
+        return value
+    return _restored(value, (), tuple(references), _Kinds(references))
+
+
+class _Kinds:
+    """The empty maps and lists of the references by path. Found when first needed: most answers hold none."""
+
+    def __init__(self, references: Sequence[Any]) -> None:
+        self._references = references
+        self._known: dict[_Path, Any] | None = None
+
+    def at(self, path: _Path) -> Any:
+        """`{}` or `[]`, anew; `_GONE` if no reference has an empty one there. A map is preferred to a list."""
+        if self._known is None:
+            self._known = {}
+            for reference in self._references:
+                for found, empty in _empties(reference, ()):
+                    if self._known.get(found) != {}:
+                        self._known[found] = empty
+        empty = self._known.get(path, _GONE)
+        return empty if empty is _GONE else type(empty)()
+
+
+def _restored(value: Any, path: _Path, here: tuple[Any, ...], kinds: _Kinds) -> Any:
+    """`here` are the references' values at exactly this place."""
+    if isinstance(value, dict):
+        members = {}
+        for name in sorted(value):
+            beside = tuple(one[name] for one in here if isinstance(one, Mapping) and name in one)
+            child = _restored(value[name], (*path, name), beside, kinds)
+            if child is not _GONE:
+                members[name] = child
+        return members
+    if isinstance(value, list):
+        if not value:
+            exact = next((one for one in here if isinstance(one, dict | list) and not one), None)
+            return kinds.at(path) if exact is None else type(exact)()
+        found = []
+        for i, item in enumerate(value):
+            beside = tuple(one[i] for one in here if isinstance(one, list) and i < len(one))
+            child = _restored(item, path, beside, kinds)
+            if child is not _GONE:
+                found.append(child)
+        return found
+    return _number(value, here) if isinstance(value, int | float) and not isinstance(value, bool) else value
+
+
+def _number(value: int | float, here: tuple[Any, ...]) -> int | float:
+    if isinstance(value, float) and value.is_integer() and abs(value) < 2**63:
+        value = int(value)
+    if abs(value) < _EXACT:
+        return value
+    given = (one for one in here if isinstance(one, int) and abs(one) < _FINITE)
+    return next((one for one in given if float(one) == float(value)), value)
+
+
+def _empties(value: Any, path: _Path) -> Iterator[tuple[_Path, Any]]:
+    if isinstance(value, Mapping):
+        if not value:
+            yield path, {}
+        for name, child in value.items():
+            yield from _empties(child, (*path, name))
+    elif isinstance(value, list):
+        if not value:
+            yield path, []
+        for child in value:
+            yield from _empties(child, path)

@@ -1,0 +1,182 @@
+"""Rules written in Lua: which function answers which question, and what an answer must look like.
+
+Karmada: interpreters §2.1, §2.5. Where scripts come from is for others to say (`customized`: the repository,
+`bundled`: our catalogue), and so is running them: a `Run` is passed in, so that everything here is a function of its
+inputs if that is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeAlias
+
+from gitfed.interpret import empties, shapes
+from gitfed.interpret.registry import Inputs, InterpretError, NoAnswer, Operation, Replicas
+from gitfed.model.base import Body
+from gitfed.model.script import Call, Failed, Returned, Run, Script
+
+Rules: TypeAlias = Mapping[tuple[str, str, Operation], Sequence[Script]]
+"""By apiVersion, kind and operation. More than one script only makes sense for dependencies, which are united."""
+
+FUNCTIONS: Mapping[Operation, str] = {
+    Operation.REPLICA: "GetReplicas",
+    Operation.COMPONENT: "GetComponents",
+    Operation.REVISE: "ReviseReplica",
+    Operation.RETAIN: "Retain",
+    Operation.AGGREGATE: "AggregateStatus",
+    Operation.STATUS: "ReflectStatus",
+    Operation.HEALTH: "InterpretHealth",
+    Operation.DEPENDENCY: "GetDependencies",
+}
+
+
+class Scripted:
+    """Scripts as a source of the registry, which see."""
+
+    def __init__(self, name: str, rules: Rules, run: Run) -> None:
+        self._name = name
+        self._rules = rules
+        self._run = run
+
+    @property
+    def name(self) -> str:
+        return self._name
+
+    def handles(self, api_version: str, kind: str, operation: Operation) -> bool:
+        return (api_version, kind, operation) in self._rules
+
+    def answer(self, operation: Operation, inputs: Inputs) -> Any:
+        """Raises InterpretError with kind, operation, script and line; NoAnswer when the script had to be killed."""
+        body = inputs.object
+        scripts = self._rules[body["apiVersion"], body["kind"], operation]
+        try:
+            if operation is Operation.DEPENDENCY:
+                return _united(self._ask(script, operation, inputs) for script in scripts)
+            return self._ask(scripts[0], operation, inputs)
+        except (InterpretError, NoAnswer) as error:
+            raise type(error)(f"{body['kind']} {operation}: {error}") from error
+
+    def _ask(self, script: Script, operation: Operation, inputs: Inputs) -> Any:
+        arguments, results = _ARGUMENTS[operation](inputs), 2 if operation is Operation.REPLICA else 1
+        outcome = self._run(Call(script, FUNCTIONS[operation], arguments, results, inputs.now))
+        if isinstance(outcome, Failed):
+            raise InterpretError(outcome.message) if outcome.permanent else NoAnswer(outcome.message)
+        try:
+            return _READ[operation](outcome, inputs)
+        except InterpretError as error:
+            raise InterpretError(f"{script.name}: {FUNCTIONS[operation]} returned what it must not: {error}") from error
+
+
+_ARGUMENTS: Mapping[Operation, Callable[[Inputs], tuple[Any, ...]]] = {
+    Operation.REPLICA: lambda inputs: (inputs.object,),
+    Operation.COMPONENT: lambda inputs: (inputs.object,),
+    Operation.REVISE: lambda inputs: (inputs.object, inputs.replicas),
+    Operation.RETAIN: lambda inputs: (inputs.object, inputs.observed or {}),
+    Operation.AGGREGATE: lambda inputs: (inputs.object, _items(inputs.items)),
+    Operation.STATUS: lambda inputs: (inputs.object,),
+    Operation.HEALTH: lambda inputs: (inputs.object,),
+    Operation.DEPENDENCY: lambda inputs: (inputs.object,),
+}
+
+
+def _items(items: Sequence[Body] | None) -> list[Any] | None:
+    """`applied` is left out when it is false, as Karmada's encoder does."""
+    if items is None:
+        return None
+    return [
+        {name: value for name, value in item.items() if name != "applied"} if item.get("applied") is False else item
+        for item in items
+    ]
+
+
+def _replicas(outcome: Returned, inputs: Inputs) -> Replicas:
+    if outcome.kinds[0] != "number":
+        raise InterpretError(f"the replicas must be a number, not {outcome.kinds[0]}")
+    count = int(outcome.values[0])
+    if not -(2**31) <= count < 2**31:
+        raise InterpretError(f"the replicas are out of range: {outcome.values[0]}")
+    if outcome.kinds[1] not in ("table", "nil"):
+        raise InterpretError(f"the requirements must be a table or nil, not {outcome.kinds[1]}")
+    if outcome.kinds[1] == "nil":
+        return Replicas(count, None)
+    return Replicas(count, shapes.requirements(empties.restored(outcome.values[1], ())))
+
+
+def _components(outcome: Returned, inputs: Inputs) -> tuple[Body, ...]:
+    if outcome.kinds[0] == "nil":
+        return ()
+    return shapes.components(empties.restored(_table(outcome), ()))
+
+
+def _revised(outcome: Returned, inputs: Inputs) -> Body:
+    return _object(_table(outcome), (inputs.object,))
+
+
+def _retained(outcome: Returned, inputs: Inputs) -> Body:
+    return _object(_table(outcome), (inputs.object, inputs.observed))
+
+
+def _aggregated(outcome: Returned, inputs: Inputs) -> Body:
+    """The template with the answer's status; a script says nothing about the rest of it.
+
+    Whoever reads the status only would not notice a script that forgets the rest, so it may.
+    """
+    status = _object(_table(outcome), ()).get("status")
+    rest = {name: value for name, value in inputs.object.items() if name != "status"}
+    return rest if status is None else {**rest, "status": status}
+
+
+def _status(outcome: Returned, inputs: Inputs) -> Any:
+    return empties.restored(_table(outcome), ()) or {}
+
+
+def _health(outcome: Returned, inputs: Inputs) -> bool:
+    if outcome.kinds[0] != "boolean":
+        raise InterpretError(f"the health must be true or false, not {outcome.kinds[0]}")
+    healthy: bool = outcome.values[0]
+    return healthy
+
+
+def _dependencies(outcome: Returned, inputs: Inputs) -> tuple[Body, ...]:
+    return shapes.dependencies(empties.restored(_table(outcome), ()))
+
+
+_READ: Mapping[Operation, Callable[[Returned, Inputs], Any]] = {
+    Operation.REPLICA: _replicas,
+    Operation.COMPONENT: _components,
+    Operation.REVISE: _revised,
+    Operation.RETAIN: _retained,
+    Operation.AGGREGATE: _aggregated,
+    Operation.STATUS: _status,
+    Operation.HEALTH: _health,
+    Operation.DEPENDENCY: _dependencies,
+}
+
+
+def _table(outcome: Returned) -> Any:
+    if outcome.kinds[0] != "table":
+        raise InterpretError(f"a table is wanted, not {outcome.kinds[0]}")
+    return outcome.values[0]
+
+
+def _object(value: Any, references: Sequence[Body | None]) -> dict[str, Any]:
+    body = empties.restored(value, [one for one in references if one is not None])
+    if not isinstance(body, dict) or not isinstance(body.get("kind"), str) or not body["kind"]:
+        raise InterpretError("an object with apiVersion and kind is wanted")
+    return body
+
+
+def _united(answers: Any) -> tuple[Body, ...]:
+    """Every reference once, in order; those that select by labels are kept as they come."""
+    named: dict[tuple[str, ...], Body] = {}
+    selecting: list[Body] = []
+    for reference in (one for answer in answers for one in answer):
+        if "labelSelector" in reference:
+            selecting.append(reference)
+        else:
+            named.setdefault(_order(reference), reference)
+    return tuple(sorted([*named.values(), *selecting], key=_order))
+
+
+def _order(reference: Body) -> tuple[str, ...]:
+    return tuple(reference.get(name, "") for name in ("apiVersion", "kind", "namespace", "name"))

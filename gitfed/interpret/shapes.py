@@ -1,0 +1,129 @@
+"""Answers of scripts as Karmada's types have them (Karmada: interpreters §1, §2.5).
+
+Unknown members are ignored, members of a wrong type are an error, members that say nothing are left out: as a Go
+program reads JSON into these types. Amounts may be texts or numbers and become canonical text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, TypeAlias
+
+from gitfed.interpret.registry import InterpretError
+from gitfed.text import quantity, selector
+
+Shape: TypeAlias = Callable[[Any, str], Any]
+"""Reads a value; the text is its path, for the message."""
+
+
+def _text(value: Any, path: str) -> str:
+    if not isinstance(value, str):
+        raise _wrong(value, path, "a text")
+    return value
+
+
+def _whole(bits: int) -> Shape:
+    def read(value: Any, path: str) -> int:
+        if isinstance(value, float) and value.is_integer():
+            value = int(value)
+        if isinstance(value, bool) or not isinstance(value, int):
+            raise _wrong(value, path, "a whole number")
+        if not -(1 << (bits - 1)) <= value < 1 << (bits - 1):
+            raise InterpretError(f"{path} is out of range: {value}")
+        return value
+
+    return read
+
+
+def _amount(value: Any, path: str) -> str:
+    if not isinstance(value, str | int | float):
+        raise _wrong(value, path, "an amount")
+    try:
+        return str(quantity.parse(value))
+    except quantity.QuantityError as error:
+        raise InterpretError(f"{path}: {error}") from error
+
+
+def _list(item: Shape) -> Shape:
+    def read(value: Any, path: str) -> list[Any]:
+        if not isinstance(value, list):
+            raise _wrong(value, path, "a list")
+        return [item(child, f"{path}[{i}]") for i, child in enumerate(value)]
+
+    return read
+
+
+def _map(item: Shape) -> Shape:
+    def read(value: Any, path: str) -> dict[str, Any]:
+        if not isinstance(value, Mapping):
+            raise _wrong(value, path, "an object")
+        return {name: item(child, f"{path}.{name}") for name, child in value.items() if child is not None}
+
+    return read
+
+
+def _struct(**members: Shape) -> Shape:
+    """Members by name. An empty text or list says nothing; an empty object does, because Go keeps its pointer."""
+
+    def read(value: Any, path: str) -> dict[str, Any]:
+        if not isinstance(value, Mapping):
+            raise _wrong(value, path, "an object")
+        found = {}
+        for name, member in members.items():
+            if value.get(name) is not None:
+                child = member(value[name], f"{path}.{name}")
+                if child not in ("", []):
+                    found[name] = child
+        return found
+
+    return read
+
+
+_EXPRESSIONS = _list(_struct(key=_text, operator=_text, values=_list(_text)))
+_NODE_SELECTOR = _struct(nodeSelectorTerms=_list(_struct(matchExpressions=_EXPRESSIONS, matchFields=_EXPRESSIONS)))
+_TOLERATION = _struct(key=_text, operator=_text, value=_text, effect=_text, tolerationSeconds=_whole(64))
+_NODE_CLAIM = _struct(hardNodeAffinity=_NODE_SELECTOR, nodeSelector=_map(_text), tolerations=_list(_TOLERATION))
+_REQUIREMENTS = _struct(nodeClaim=_NODE_CLAIM, resourceRequest=_map(_amount), namespace=_text, priorityClassName=_text)
+_COMPONENT = _struct(
+    name=_text,
+    replicas=_whole(32),
+    replicaRequirements=_struct(nodeClaim=_NODE_CLAIM, resourceRequest=_map(_amount), priorityClassName=_text),
+)
+_SELECTOR = _struct(matchLabels=_map(_text), matchExpressions=_EXPRESSIONS)
+_DEPENDENCY = _struct(apiVersion=_text, kind=_text, namespace=_text, name=_text, labelSelector=_SELECTOR)
+
+
+def requirements(value: Any) -> dict[str, Any]:
+    """ReplicaRequirements; `{}` of an answer that is an empty table. Raises InterpretError."""
+    found: dict[str, Any] = _REQUIREMENTS(value or {}, "requirements")
+    return found
+
+
+def components(value: Any) -> tuple[dict[str, Any], ...]:
+    """Components `{name, replicas, replicaRequirements?}`. Raises InterpretError."""
+    found = _list(_COMPONENT)(value, "components")
+    return tuple({"name": "", "replicas": 0, **component} for component in found)
+
+
+def dependencies(value: Any) -> tuple[dict[str, Any], ...]:
+    """DependentObjectReferences in the order given, every one of them valid. Raises InterpretError."""
+    found: list[dict[str, Any]] = _list(_DEPENDENCY)(value, "dependencies")
+    for i, reference in enumerate(found):
+        path = f"dependencies[{i}]"
+        for name in ("apiVersion", "kind"):
+            if name not in reference:
+                raise InterpretError(f"{path} has no {name}")
+        if "name" not in reference and "labelSelector" not in reference:
+            raise InterpretError(f"{path} has neither name nor labelSelector")
+        labels = reference.get("labelSelector", {})
+        expressions = (
+            (one.get("key", ""), one.get("operator", ""), one.get("values", ()))
+            for one in labels.get("matchExpressions", ())
+        )
+        if problems := selector.problems(labels.get("matchLabels", {}), expressions):
+            raise InterpretError(f"{path}.labelSelector: {problems[0]}")
+    return tuple(found)
+
+
+def _wrong(value: Any, path: str, wanted: str) -> InterpretError:
+    return InterpretError(f"{path} must be {wanted}, not {value!r:.60}")
