@@ -17,17 +17,16 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
-from gitfed.change import bind, compare, gate, order, turns
+from gitfed.change import bind, compare, gate, order, place, turns
 from gitfed.change.schedules import Schedules
 from gitfed.interpret.registry import Interpreter
-from gitfed.model.base import Body, ClusterName, Commit, Digest, ObjectKey, Origin, Problem, Severity, key_of
-from gitfed.model.decisions import Decision, Decisions
-from gitfed.model.fleet import ClusterFacts, ClusterLive, FleetSnapshot, LiveObject
+from gitfed.model.base import Body, ClusterName, Commit, Digest, ObjectKey, Origin, Problem, Severity
+from gitfed.model.decisions import Decisions
+from gitfed.model.fleet import ClusterLive, FleetSnapshot, LiveObject
 from gitfed.model.plan import Action, Binding, Change, Plan, RenderedManifest, Totals
 from gitfed.model.repo import Manifest, RepoSnapshot
-from gitfed.placement import cluster, match, priority, quota, rebalance
+from gitfed.placement import match, rebalance
 from gitfed.placement.cluster import Candidate
-from gitfed.placement.estimate import Capacity
 from gitfed.render import manifest as render_manifest
 from gitfed.render import namespaces, override
 from gitfed.text import canonical
@@ -62,25 +61,11 @@ class _Item:
 
 
 @dataclass(slots=True)
-class _Question:
-    """What is asked for one template, and from what that follows: the left sides are compared with `is`."""
-
-    manifest: Manifest
-    policies: object
-    candidates: object
-    decision: Decision | None
-    asked: bind.Asked | bind.Bound
-    rebalancers: tuple[str, ...] = ()
-    bound: bind.Bound | None = None
-    """The answer, where it does not depend on other templates."""
-
-
-@dataclass(slots=True)
 class Memo:
     """What a planner remembers between builds. Give the same memo to consecutive builds of one repository."""
 
     items: dict[ObjectKey, _Item] = field(default_factory=dict)
-    questions: dict[ObjectKey, _Question] = field(default_factory=dict)
+    questions: dict[ObjectKey, place.Question] = field(default_factory=dict)
     room: turns.Room = field(default_factory=turns.Room)
     candidates: tuple[Candidate, ...] = ()
     index: match.Index | None = None
@@ -91,6 +76,7 @@ class Memo:
     settings: object = None
     interpreter: object = None
     live_clusters: Mapping[ClusterName, ClusterLive] = field(default_factory=dict)
+    assigned: dict[ObjectKey, Manifest] = field(default_factory=dict)
     implied: dict[str, tuple[Manifest, tuple[ClusterName, ...]]] = field(default_factory=dict)
     recomputed: int = 0
     """Templates whose binding, rendering or changes the last build had to compute: what a test asserts on."""
@@ -112,9 +98,13 @@ def build(
     """
     memo = Memo() if memo is None else memo
     world = _prepare(memo, repo, fleet, decisions, interpreter, now)
-    bounds, problems = _placed(memo, world)
+    memo.questions = place.questions(memo.questions, repo, decisions, world.binder)
+    bounds, problems = place.answers(memo.questions, repo, world.binder, memo.room, fleet.facts.taken_at)
     items = [_item(memo, world, repo.manifests[key], bound) for key, bound in bounds.items()]
-    items += [_item(memo, world, manifest, bound, bodies) for manifest, bound, bodies in _assigned_quotas(world)]
+    items += [
+        _item(memo, world, manifest, bound, bodies)
+        for manifest, bound, bodies in place.assigned_quotas(memo.assigned, repo, world.by_name)
+    ]
     for manifest, where in _implied_namespaces(memo, world, items):
         items.append(_item(memo, world, manifest, bind.implied(manifest, where)))
     items.sort(key=lambda item: item.manifest.key)
@@ -175,7 +165,7 @@ def _prepare(
         memo.questions.clear()
         memo.schedules.clear()
         memo.interpreter, memo.settings = interpreter, repo.settings
-    candidates, capacities = _candidates(repo, fleet)
+    candidates, capacities = place.candidates(repo, fleet)
     if candidates != memo.candidates:
         memo.candidates = candidates
         memo.schedules.clear()
@@ -204,92 +194,6 @@ def _prepare(
         binder=bind.Binder(memo.index, memo.candidates, interpreter, memo.schedules, repo.settings, now,
                            rebalance.wanted(repo.rebalancers)),
     )  # fmt: skip
-
-
-def _candidates(
-    repo: RepoSnapshot, fleet: FleetSnapshot
-) -> tuple[tuple[Candidate, ...], dict[ClusterName, Capacity | None]]:
-    """Declared clusters with what was observed of them, and those that only a facts file declares; and their room.
-
-    The two are kept apart, because a change of room alone concerns only what is placed by room. Facts that neither
-    filter nor estimate reads (conditions, times) are dropped: their change recomputes nothing.
-    """
-    found: list[Candidate] = []
-    capacities: dict[ClusterName, Capacity | None] = {}
-    graded = repo.settings.gate("CustomizedClusterResourceModeling")
-    for name in sorted(repo.clusters.keys() | fleet.clusters.keys()):
-        declared, facts = repo.clusters.get(name), fleet.clusters.get(name)
-        if declared is None and (facts is None or facts.declared is None):
-            continue
-        seen = cluster.candidate(declared, facts or ClusterFacts(name, assumed=True))
-        capacity = seen.capacity
-        capacities[name] = capacity if graded or capacity is None else replace(capacity, grades={})
-        found.append(replace(seen, facts=None, capacity=None))
-    return tuple(found), capacities
-
-
-def _placed(memo: Memo, world: _World) -> tuple[dict[ObjectKey, bind.Bound], list[Problem]]:
-    """Where every template goes, by key: first what is placed by itself, then what takes turns."""
-    repo = world.repo
-    limited = repo.settings.gate("FederatedQuotaEnforcement")
-    quotas = quota.Ledger.of(repo.quotas if limited else ())
-    questions = {key: _question(memo, world, repo.manifests[key], quotas) for key in sorted(repo.manifests)}
-    memo.questions = questions
-    in_turn = turns.place(
-        [turns.Entry(one.asked, one.bound) for one in questions.values() if isinstance(one.asked, bind.Asked)],
-        world.binder,
-        memo.room,
-        quotas,
-        lambda asked: priority.of(asked.policy, asked.manifest.key, repo.manifests),
-        world.fleet.facts.taken_at,
-    )
-    bounds = {key: one.bound or in_turn[key] for key, one in questions.items()}
-    exceeded = quotas.exceeded()
-    problems = [
-        Problem(declared.origin or Origin(""), message, severity=Severity.WARNING)
-        for declared in repo.quotas
-        for message in exceeded.get(f"{declared.metadata.namespace or ''}/{declared.metadata.name}", ())
-    ]
-    problems += [
-        Problem(rebalancer.origin or Origin(""), f"WorkloadRebalancer/{rebalancer.metadata.name}: there is no {key}",
-                hint="nothing is placed anew for it", severity=Severity.WARNING)
-        for rebalancer in repo.rebalancers
-        for key in rebalance.workloads(rebalancer)
-        if key not in repo.manifests
-    ]  # fmt: skip
-    for policy in repo.propagation:
-        if priority.value(policy, repo.manifests) is None and policy.spec.schedule_priority is not None:
-            name = policy.spec.schedule_priority.priority_class_name
-            problems.append(
-                Problem(policy.origin or Origin(""), f"{match.ref(policy)}: no PriorityClass {name}: it counts as 0",
-                        hint="add it to the repository", severity=Severity.WARNING)
-            )  # fmt: skip
-    return bounds, problems
-
-
-def _question(memo: Memo, world: _World, manifest: Manifest, quotas: quota.Ledger) -> _Question:
-    known = memo.questions.get(manifest.key)
-    decision = world.decisions.bindings.get(manifest.key)
-    rebalancers = world.binder.rebalancers.get(manifest.key, ())
-    if (
-        known is None
-        or known.manifest is not manifest
-        or known.policies is not world.policies
-        or known.candidates is not world.candidates
-        or known.decision is not decision
-        or known.rebalancers != rebalancers
-    ):
-        asked = bind.ask(manifest, decision, world.binder)
-        known = _Question(manifest, world.policies, world.candidates, decision, asked, rebalancers)
-    if isinstance(known.asked, bind.Bound):
-        known.bound = known.asked
-    elif known.asked.waits or (
-        known.asked.request.is_workload and not known.asked.stands and quotas.covers(manifest.key.namespace)
-    ):
-        known.bound = None
-    elif known.bound is None:
-        known.bound = bind.answer(known.asked, world.binder)
-    return known
 
 
 def _item(
@@ -348,18 +252,6 @@ def _item(
         memo.recomputed += 1
     memo.items[manifest.key] = item
     return item
-
-
-def _assigned_quotas(world: _World) -> Iterator[tuple[Manifest, bind.Bound, Mapping[ClusterName, Body]]]:
-    """The ResourceQuotas that federated quotas assign to single clusters; a template of that name comes first."""
-    for declared in world.repo.quotas:
-        bodies = quota.assignments(declared, world.by_name)
-        if not bodies:
-            continue
-        body = next(iter(bodies.values()))
-        manifest = Manifest(key_of(body), "v1", body, declared.origin or Origin(""), Digest(canonical.digest(bodies)))
-        if manifest.key not in world.repo.manifests:
-            yield manifest, bind.implied(manifest, tuple(sorted(bodies)), bind.ASSIGNED), bodies
 
 
 def _render(world: _World, item: _Item) -> None:

@@ -1,0 +1,160 @@
+"""Where every template of one commit goes, and what is to be said about it.
+
+First each template by itself (`bind`), as far as anything it depends on is another object than in the build before;
+then those that share something, one after the other (`turns`). Rendering and comparing begin after this.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from gitfed.change import bind, turns
+from gitfed.model.base import Body, ClusterName, Digest, ObjectKey, Origin, Problem, Severity, key_of
+from gitfed.model.decisions import Decision, Decisions
+from gitfed.model.fleet import ClusterFacts, FleetSnapshot
+from gitfed.model.repo import Manifest, RepoSnapshot
+from gitfed.placement import cluster, match, priority, quota, rebalance
+from gitfed.placement.cluster import Candidate
+from gitfed.placement.estimate import Capacity
+from gitfed.text import canonical
+
+
+@dataclass(slots=True)
+class Question:
+    """What is asked for one template, and from what that follows: the left sides are compared with `is`."""
+
+    manifest: Manifest
+    policies: object
+    candidates: object
+    decision: Decision | None
+    asked: bind.Asked | bind.Bound
+    rebalancers: tuple[str, ...] = ()
+    bound: bind.Bound | None = None
+    """The answer, where it does not depend on other templates."""
+
+
+def candidates(
+    repo: RepoSnapshot, fleet: FleetSnapshot
+) -> tuple[tuple[Candidate, ...], dict[ClusterName, Capacity | None]]:
+    """Declared clusters with what was observed of them, and those that only a facts file declares; and their room.
+
+    The two are kept apart, because a change of room alone concerns only what is placed by room. Facts that neither
+    filter nor estimate reads (conditions, times) are dropped: their change recomputes nothing.
+    """
+    found: list[Candidate] = []
+    capacities: dict[ClusterName, Capacity | None] = {}
+    graded = repo.settings.gate("CustomizedClusterResourceModeling")
+    for name in sorted(repo.clusters.keys() | fleet.clusters.keys()):
+        declared, facts = repo.clusters.get(name), fleet.clusters.get(name)
+        if declared is None and (facts is None or facts.declared is None):
+            continue
+        seen = cluster.candidate(declared, facts or ClusterFacts(name, assumed=True))
+        capacity = seen.capacity
+        capacities[name] = capacity if graded or capacity is None else replace(capacity, grades={})
+        found.append(replace(seen, facts=None, capacity=None))
+    return tuple(found), capacities
+
+
+def questions(
+    before: Mapping[ObjectKey, Question], repo: RepoSnapshot, decisions: Decisions, binder: bind.Binder
+) -> dict[ObjectKey, Question]:
+    """What is asked for every template, by key: the question of the build before where nothing changed."""
+    return {
+        key: _question(before.get(key), repo.manifests[key], decisions.bindings.get(key), binder)
+        for key in sorted(repo.manifests)
+    }
+
+
+def answers(
+    asked: Mapping[ObjectKey, Question],
+    repo: RepoSnapshot,
+    binder: bind.Binder,
+    room: turns.Room,
+    facts_taken: datetime | None,
+) -> tuple[dict[ObjectKey, bind.Bound], list[Problem]]:
+    """Where every template goes, by key: first what is placed by itself, then what takes turns."""
+    quotas = quota.Ledger.of(repo.quotas if repo.settings.gate("FederatedQuotaEnforcement") else ())
+    for question in asked.values():
+        _by_itself(question, quotas, binder)
+    in_turn = turns.place(
+        [turns.Entry(one.asked, one.bound) for one in asked.values() if isinstance(one.asked, bind.Asked)],
+        binder,
+        room,
+        quotas,
+        lambda one: priority.of(one.policy, one.manifest.key, repo.manifests),
+        facts_taken,
+    )
+    bounds = {key: one.bound or in_turn[key] for key, one in asked.items()}
+    return bounds, [*_quotas_exceeded(repo, quotas), *_nothing_to_rebalance(repo), *_classes_missing(repo)]
+
+
+def assigned_quotas(
+    before: dict[ObjectKey, Manifest], repo: RepoSnapshot, clusters: Iterable[ClusterName]
+) -> Iterator[tuple[Manifest, bind.Bound, Mapping[ClusterName, Body]]]:
+    """The ResourceQuotas that federated quotas assign to single clusters; a template of that name comes first.
+
+    `before` keeps them from build to build, so that what did not change is the same object.
+    """
+    clusters = tuple(clusters)
+    for declared in repo.quotas:
+        bodies = quota.assignments(declared, clusters)
+        if not bodies:
+            continue
+        body = next(iter(bodies.values()))
+        manifest = Manifest(key_of(body), "v1", body, declared.origin or Origin(""), Digest(canonical.digest(bodies)))
+        manifest = before[manifest.key] = before[manifest.key] if before.get(manifest.key) == manifest else manifest
+        if manifest.key not in repo.manifests:
+            yield manifest, bind.implied(manifest, tuple(sorted(bodies)), bind.ASSIGNED), bodies
+
+
+def _question(known: Question | None, manifest: Manifest, decision: Decision | None, binder: bind.Binder) -> Question:
+    rebalancers = binder.rebalancers.get(manifest.key, ())
+    if (
+        known is not None
+        and known.manifest is manifest
+        and known.policies is binder.policies
+        and known.candidates is binder.candidates
+        and known.decision is decision
+        and known.rebalancers == rebalancers
+    ):
+        return known
+    asked = bind.ask(manifest, decision, binder)
+    return Question(manifest, binder.policies, binder.candidates, decision, asked, rebalancers)
+
+
+def _by_itself(question: Question, quotas: quota.Ledger, binder: bind.Binder) -> None:
+    """Settle what does not depend on others; whether a quota counts may change from commit to commit."""
+    asked = question.asked
+    if isinstance(asked, bind.Bound):
+        question.bound = asked
+    elif asked.waits or (
+        asked.request.is_workload and not asked.stands and quotas.covers(question.manifest.key.namespace)
+    ):
+        question.bound = None
+    elif question.bound is None:
+        question.bound = bind.answer(asked, binder)
+
+
+def _quotas_exceeded(repo: RepoSnapshot, quotas: quota.Ledger) -> Iterator[Problem]:
+    exceeded = quotas.exceeded()
+    for declared in repo.quotas:
+        for message in exceeded.get(f"{declared.metadata.namespace or ''}/{declared.metadata.name}", ()):
+            yield Problem(declared.origin or Origin(""), message, severity=Severity.WARNING)
+
+
+def _nothing_to_rebalance(repo: RepoSnapshot) -> Iterator[Problem]:
+    for rebalancer in repo.rebalancers:
+        for key in rebalance.workloads(rebalancer):
+            if key not in repo.manifests:
+                message = f"WorkloadRebalancer/{rebalancer.metadata.name}: there is no {key}"
+                yield Problem(rebalancer.origin or Origin(""), message, "nothing is placed anew", Severity.WARNING)
+
+
+def _classes_missing(repo: RepoSnapshot) -> Iterator[Problem]:
+    for policy in repo.propagation:
+        wanted = policy.spec.schedule_priority
+        if wanted is not None and priority.value(policy, repo.manifests) is None:
+            message = f"{match.ref(policy)}: no PriorityClass {wanted.priority_class_name}: it counts as 0"
+            yield Problem(policy.origin or Origin(""), message, "add it to the repository", Severity.WARNING)
