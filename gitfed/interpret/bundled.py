@@ -5,35 +5,21 @@ scripts build upon), one Lua file per operation named after it, `cases.yaml` and
 layout from a mapping path → text and makes a source of it. Where the files lie and how Lua runs is told from outside:
 the first is the business of the wiring, the second of the Lua edge.
 
-The files of `lib/` are put in front of a script, so every script is a chunk of its own, as one that a user writes.
+The files of `lib/` are put in front of a script, so every script is a chunk of its own, as one that a user writes;
+lines in messages count from the first of them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any
 
-from gitfed.interpret.registry import Inputs, Operation
+from gitfed.interpret.registry import Operation
+from gitfed.interpret.scripted import Scripted
+from gitfed.model.script import Run, Script
 from gitfed.text import yaml
-
-Run: TypeAlias = Callable[[Operation, str, Inputs], Any]
-"""(operation, script, inputs) → value of the operation. Raises InterpretError or NoAnswer."""
-
-Key: TypeAlias = tuple[str, str]
-"""apiVersion and kind."""
-
-FUNCTIONS: Mapping[Operation, str] = {
-    Operation.REPLICA: "GetReplicas",
-    Operation.COMPONENT: "GetComponents",
-    Operation.REVISE: "ReviseReplica",
-    Operation.RETAIN: "Retain",
-    Operation.AGGREGATE: "AggregateStatus",
-    Operation.STATUS: "ReflectStatus",
-    Operation.HEALTH: "InterpretHealth",
-    Operation.DEPENDENCY: "GetDependencies",
-}
-"""The global function that a script of each operation defines (Karmada: interpreters §2.1)."""
+from gitfed.text.build import YamlError
 
 _INPUTS = {
     Operation.REVISE: {"object", "replicas"},
@@ -69,7 +55,7 @@ class Bundle:
     folder: str
     api_version: str
     kind: str
-    scripts: Mapping[Operation, str]
+    scripts: Mapping[Operation, Script]
 
 
 def read(files: Mapping[str, str]) -> tuple[Bundle, ...]:
@@ -93,23 +79,14 @@ def cases(files: Mapping[str, str]) -> Iterator[Case]:
             yield from _cases(path.removesuffix("/cases.yaml"), files)
 
 
-class Bundled:
-    """The catalogue as a source of answers."""
-
-    name = "bundled"
-
-    def __init__(self, bundles: tuple[Bundle, ...], run: Run) -> None:
-        self._scripts: Mapping[Key, Mapping[Operation, str]] = {
-            (bundle.api_version, bundle.kind): bundle.scripts for bundle in bundles
-        }
-        self._run = run
-
-    def handles(self, api_version: str, kind: str, operation: Operation) -> bool:
-        return operation in self._scripts.get((api_version, kind), {})
-
-    def answer(self, operation: Operation, inputs: Inputs) -> Any:
-        key = (inputs.object["apiVersion"], inputs.object["kind"])
-        return self._run(operation, self._scripts[key][operation], inputs)
+def source(files: Mapping[str, str], run: Run) -> Scripted:
+    """The catalogue as a source of the registry. Raises CatalogueError as `read`."""
+    rules = {
+        (bundle.api_version, bundle.kind, operation): (script,)
+        for bundle in read(files)
+        for operation, script in bundle.scripts.items()
+    }
+    return Scripted("bundled", rules, run)
 
 
 def _bundle(folder: str, files: Mapping[str, str]) -> Bundle:
@@ -124,7 +101,8 @@ def _bundle(folder: str, files: Mapping[str, str]) -> Bundle:
             continue
         name = path.removeprefix(f"{folder}/")
         if name.endswith(".lua"):
-            scripts[_operation(path, name.removesuffix(".lua"))] = library + files[path]
+            operation = _operation(path, name.removesuffix(".lua"))
+            scripts[operation] = Script(f"interpreters/{path}", library + files[path])
         elif name not in (_MARKER, "cases.yaml") and not name.startswith("testdata/"):
             raise CatalogueError(f"{path}: does not belong here")
     return Bundle(folder, str(api_version), str(kind), scripts)
@@ -147,8 +125,8 @@ def _operation(path: str, name: str) -> Operation:
 def _cases(folder: str, files: Mapping[str, str]) -> Iterator[Case]:
     """`cases.yaml`: operation → list of {name, from, with?, …inputs, expect}.
 
-    Raises CatalogueError. `from` names a file of testdata and `with` is a merge patch upon it (RFC 7386), so that a case shows what it is
-    about; in Retain both `desired` and `observed` are patches upon that same object.
+    `from` names a file of testdata and `with` is a merge patch upon it (RFC 7386), so that a case shows what it is
+    about; in Retain both `desired` and `observed` are patches upon that same object. Raises CatalogueError.
     """
     path = f"{folder}/cases.yaml"
     for name, rows in _mapping(path, files).items():
@@ -188,7 +166,7 @@ def _mapping(path: str, files: Mapping[str, str]) -> Mapping[str, Any]:
         raise CatalogueError(f"{path}: there is no such file")
     try:
         documents = yaml.load_all(files[path].encode())
-    except yaml.YamlError as error:
+    except YamlError as error:
         raise CatalogueError(f"{path}: {error}") from None
     value = documents[0] if len(documents) == 1 else None
     if not isinstance(value, Mapping):

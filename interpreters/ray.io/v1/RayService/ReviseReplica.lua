@@ -17,7 +17,8 @@ function ReviseReplica(desiredObj, desiredReplica)
     elseif i == #groups then
       share = left
     else
-      share = math.floor(workers * (group.replicas or 0) / total + 0.5)
+      -- Several groups that round up must not take more than there is.
+      share = math.min(left, math.floor(workers * (group.replicas or 0) / total + 0.5))
     end
     group.replicas = share
     left = left - share
