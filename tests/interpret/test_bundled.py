@@ -1,0 +1,157 @@
+"""The catalogue: every case of every kind, and a layout that is refused when it is wrong."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+import pytest
+
+from gitfed.edges import catalogue
+from gitfed.edges.lua import Lua
+from gitfed.interpret import bundled
+from gitfed.interpret.bundled import Case, CatalogueError
+from gitfed.interpret.registry import Interpreter
+from tests.conformance import native
+
+FILES = catalogue.read(with_cases=True)
+BUNDLES = bundled.read(FILES)
+CASES = tuple(bundled.cases(FILES))
+
+
+@pytest.fixture(scope="module")
+def interpreter() -> Iterator[Interpreter]:
+    with Lua("gitfed.interpret.kube_module:FUNCTIONS") as lua:
+        yield Interpreter([bundled.source(FILES, lua.run)])
+
+
+@pytest.mark.parametrize("case", CASES, ids=[f"{case.path}: {case.operation}, {case.name}" for case in CASES])
+def test_case_of_the_catalogue(case: Case, interpreter: Interpreter) -> None:
+    subject = case.inputs.get("object") or case.inputs["desired"]
+    assert interpreter.handles(subject, case.operation)
+    recorded = {"id": case.name, "operation": case.operation, **case.inputs, "expect": _expected(case)}
+    assert native.check(recorded, interpreter) == []
+
+
+def _expected(case: Case) -> object:
+    return {"error": True, "message": "it must fail"} if case.expect == {"error": True} else case.expect
+
+
+def test_every_operation_of_every_kind_has_at_least_three_cases() -> None:
+    counted = Counter((case.path.rpartition("/")[0], case.operation) for case in CASES)
+    few = [
+        f"{bundle.folder} {operation}"
+        for bundle in BUNDLES
+        for operation in bundle.scripts
+        if counted[bundle.folder, operation] < 3
+    ]
+    assert few == []
+
+
+def test_no_kind_has_a_case_without_a_script() -> None:
+    scripts = {(bundle.folder, operation) for bundle in BUNDLES for operation in bundle.scripts}
+    assert {(case.path.rpartition("/")[0], case.operation) for case in CASES} <= scripts
+
+
+def test_names_of_cases_are_unique() -> None:
+    counted = Counter((case.path, case.operation, case.name) for case in CASES)
+    assert [name for name, times in counted.items() if times > 1] == []
+
+
+def test_every_file_of_test_data_is_used() -> None:
+    text = {path: FILES[path] for path in FILES if path.endswith("/cases.yaml")}
+    data = [path for path in FILES if "/testdata/" in path]
+    unused = []
+    for path in data:
+        folder, _, name = path.partition("/testdata/")
+        if f"from: {name}\n" not in text[f"{folder}/cases.yaml"]:
+            unused.append(path)
+    assert data
+    assert unused == []
+
+
+def test_a_running_program_does_not_read_the_cases() -> None:
+    few = catalogue.read()
+    assert {bundle.folder: bundle.scripts for bundle in bundled.read(few)} == {
+        bundle.folder: bundle.scripts for bundle in BUNDLES
+    }
+    assert not any("cases.yaml" in path or "testdata" in path for path in few)
+
+
+WIDGET = {"g/v1/Widget/interpreter.yaml": "apiVersion: g/v1\nkind: Widget\n"}
+
+
+def test_libraries_stand_in_front_of_a_script() -> None:
+    files = {
+        "lib/one.lua": "local one = 1\n",
+        "g/v1/Widget/interpreter.yaml": "apiVersion: g/v1\nkind: Widget\nlibrary: [one]\n",
+        "g/v1/Widget/InterpretHealth.lua": "function InterpretHealth(o) return one == 1 end\n",
+    }
+    (bundle,) = bundled.read(files)
+    ((operation, script),) = bundle.scripts.items()
+    assert operation == "InterpretHealth"
+    assert script.text == files["lib/one.lua"] + files["g/v1/Widget/InterpretHealth.lua"]
+    assert script.name == "interpreters/g/v1/Widget/InterpretHealth.lua"
+
+
+@pytest.mark.parametrize(
+    ("files", "message"),
+    [
+        (
+            {"g/v1/Widget/interpreter.yaml": "apiVersion: g/v1\nkind: Gadget\n"},
+            "g/v1/Widget/interpreter.yaml: says g/v1 Gadget",
+        ),
+        (
+            {"g/v1/Widget/interpreter.yaml": "apiVersion: g/v1\nkind: Widget\nlibrary: [none]\n"},
+            "g/v1/Widget/interpreter.yaml: there is no lib/none.lua",
+        ),
+        ({"g/v1/Widget/interpreter.yaml": "- a\n"}, "g/v1/Widget/interpreter.yaml: is not one mapping"),
+        (
+            {**WIDGET, "g/v1/Widget/Health.lua": ""},
+            "g/v1/Widget/Health.lua: Health is no operation",
+        ),
+        ({**WIDGET, "g/v1/Widget/notes.txt": ""}, "g/v1/Widget/notes.txt: does not belong here"),
+        ({**WIDGET, "g/v2/Widget/cases.yaml": ""}, "g/v2/Widget/cases.yaml: no folder above has an interpreter.yaml"),
+    ],
+    ids=["another kind", "unknown library", "not a mapping", "unknown operation", "stray file", "stray folder"],
+)
+def test_a_wrong_layout_is_refused(files: dict[str, str], message: str) -> None:
+    with pytest.raises(CatalogueError) as caught:
+        bundled.read(files)
+    assert str(caught.value) == message
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        ("{name: it, from: o.yaml}", "g/v1/Widget/cases.yaml: InterpretHealth, it: no expect"),
+        (
+            "{name: it, from: o.yaml, replicas: 1, expect: {healthy: true}}",
+            "g/v1/Widget/cases.yaml: InterpretHealth, it: replicas",
+        ),
+        (
+            "{name: it, from: p.yaml, expect: {healthy: true}}",
+            "g/v1/Widget/testdata/p.yaml: there is no such file",
+        ),
+    ],
+    ids=["nothing expected", "an input of another operation", "no such data"],
+)
+def test_a_wrong_case_is_refused(row: str, message: str) -> None:
+    files = {
+        **WIDGET,
+        "g/v1/Widget/cases.yaml": f"InterpretHealth:\n- {row}\n",
+        "g/v1/Widget/testdata/o.yaml": "apiVersion: g/v1\nkind: Widget\n",
+    }
+    with pytest.raises(CatalogueError) as caught:
+        list(bundled.cases(files))
+    assert str(caught.value) == message
+
+
+def test_a_patch_merges_mappings_and_replaces_everything_else() -> None:
+    base = {"a": {"b": 1, "c": [1, 2]}, "d": 1}
+    assert bundled.merged(base, {"a": {"c": [3], "b": None}, "e": {"f": 1}}) == {
+        "a": {"c": [3]},
+        "d": 1,
+        "e": {"f": 1},
+    }
+    assert base == {"a": {"b": 1, "c": [1, 2]}, "d": 1}
