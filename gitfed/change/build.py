@@ -49,6 +49,7 @@ class _Item:
     failed: Mapping[ClusterName, str] = field(default_factory=dict)
     render_problems: tuple[Problem, ...] = ()
     wave: order.Position = _FIRST
+    faults: tuple[Problem, ...] = ()
     live: Mapping[ClusterName, LiveObject] | None = None
     live_clusters: object = None
     drift_known: bool = False
@@ -113,6 +114,7 @@ def build(
     changes: list[Change] = []
     problems += [*repo.problems, *decisions.problems, *order.cycles([item.manifest for item in items])]
     for item in items:
+        problems.extend(item.faults)
         problems.extend(item.bound.problems)
         problems.extend(item.render_problems)
         changes.extend(item.changes)
@@ -219,6 +221,7 @@ def _item(
             bound=bound,
             bodies=bodies,
             wave=order.position(manifest),
+            faults=tuple(order.faults(manifest)),
         )
         if (
             known is not None

@@ -19,12 +19,11 @@ import hashlib
 import re
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 from gitfed.change import build
-from gitfed.daemon import given
+from gitfed.daemon import given, reader
 from gitfed.edges import files, git
 from gitfed.edges import state as state_edge
 from gitfed.errors import RevisionNotFound, SourceError
@@ -134,27 +133,10 @@ def read(opened: Opened, revision: str = "", *, worktree: bool = False) -> Read:
     snapshot = source.read(
         tree,
         memory=opened.memory,
-        last_good=lambda path: _last_good(opened, path, history),
+        last_good=reader.last_good(opened.repository, opened.memory, history, committed=not worktree),
         read_held=lambda held: opened.repository.read(held.blob),
     )
     return Read(snapshot, notes, tree)
-
-
-def _last_good(opened: Opened, path: str, history: Commit | None) -> tuple[Commit, str] | None:
-    """The newest version of a file, from `history` backwards, that has no errors."""
-    if history is None:
-        return None
-    try:
-        versions = opened.repository.last_commits_of(path, history)
-    except SourceError:
-        return None
-    for commit, blob in versions:
-        try:
-            if not opened.memory.held(path, blob, commit, partial(opened.repository.read, blob)).faulty:
-                return commit, blob
-        except SourceError:
-            continue
-    return None
 
 
 def default_base(opened: Opened, head: Commit) -> Commit:

@@ -6,6 +6,7 @@ cannot be used holds its objects at their last good version, looked for in the h
 
 from __future__ import annotations
 
+import functools
 import hashlib
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -15,10 +16,8 @@ from gitfed.errors import RevisionNotFound, SourceError
 from gitfed.model.base import Commit
 from gitfed.model.repo import HeldFile, RepoSnapshot
 from gitfed.source import repo as source
-from gitfed.source import tree
 from gitfed.source.memory import Memory
 from gitfed.source.parse import ParseCache
-from gitfed.text import yaml
 
 _FETCHED = "refs/gitfed/source"
 
@@ -84,8 +83,12 @@ class Reader:
             self.repository.tree(commit),
             memory=self._memory,
             held=held,
-            last_good=last_good(self.repository, commit, applied),
+            last_good=last_good(self.repository, self._memory, commit, applied),
         )
+
+    def interrupt(self) -> None:
+        """The process stops: wait no longer for a server that does not answer."""
+        self._clone.interrupt()
 
     def is_ancestor(self, ancestor: Commit, descendant: Commit) -> bool:
         return self.repository.is_ancestor(ancestor, descendant)
@@ -97,29 +100,37 @@ class Reader:
 
 
 def last_good(
-    repository: git.Repository, commit: Commit, applied: Commit | None = None
+    repository: git.Repository,
+    memory: Memory,
+    history: Commit | None,
+    applied: Commit | None = None,
+    *,
+    committed: bool = True,
 ) -> Callable[[str], tuple[Commit, str] | None]:
-    """For a path: (commit, blob id) of the version to fall back to, None when there is none."""
+    """For a path: (commit, blob id) of the version to fall back to, None when there is none.
+
+    `history` is the commit that is read; for a worktree (`committed` False) the one it started from, whose own version
+    may serve. What is looked for is a version without errors that is not the present one: that may be at fault only
+    together with another file.
+    """
 
     def version(path: str) -> tuple[Commit, str] | None:
         try:
-            if applied is not None and applied != commit:
+            if applied is not None and applied != history:
                 entry = repository.entries(applied).get(path)
                 if entry is not None:
                     return applied, entry.blob_id
-            return next(_usable(repository, path, commit), None)
+            return next(older(path), None) if history is not None else None
         except SourceError:
             return None
 
+    def older(path: str) -> Iterator[tuple[Commit, str]]:
+        assert history is not None
+        present = repository.entries(history).get(path) if committed else None
+        for commit, blob in repository.last_commits_of(path, history):
+            if present is not None and blob == present.blob_id:
+                continue
+            if not memory.held(path, blob, commit, functools.partial(repository.read, blob)).faulty:
+                yield commit, blob
+
     return version
-
-
-def _usable(repository: git.Repository, path: str, commit: Commit) -> Iterator[tuple[Commit, str]]:
-    """Older versions of a file that are at least well-formed, newest first."""
-    present = repository.entries(commit).get(path)
-    for older, blob in repository.last_commits_of(path, commit):
-        if present is not None and blob == present.blob_id:
-            continue
-        data = repository.read(blob)
-        if len(data) <= tree.LARGEST_FILE and yaml.parse(data, is_json=path.endswith(".json")).usable:
-            yield older, blob

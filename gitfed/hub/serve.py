@@ -11,12 +11,14 @@ import time
 from collections.abc import Callable
 from contextlib import AsyncExitStack
 from pathlib import Path
+from typing import Any
 
 from gitfed import errors
 from gitfed.daemon import wiring
 from gitfed.daemon.cycle import Engine
+from gitfed.daemon.reader import Reader
 from gitfed.daemon.wiring import Options
-from gitfed.edges import files, lock
+from gitfed.edges import files, git, lock
 from gitfed.hub.health import HealthServer
 
 log = logging.getLogger("gitfed")
@@ -46,7 +48,7 @@ async def run(
             for name in (signal.SIGTERM, signal.SIGINT):
                 loop.add_signal_handler(name, _settle, stop, name)
                 stack.callback(loop.remove_signal_handler, name)
-            log.info("gitfed runs", extra={"repo": options.repo, "data": str(folder), "health": health.port})
+            log.info("gitfed runs", extra={"repo": git.shown(options.repo), "data": str(folder), "health": health.port})
             engine = await _make(options, stop)
             if engine is None:
                 return stop.result()
@@ -61,6 +63,7 @@ async def run(
             await asyncio.wait({stop})
             if not work.done():
                 log.info("stopping: what is under way is finished first")
+                engine.reader.interrupt()
                 work.cancel()
             with contextlib.suppress(asyncio.CancelledError):
                 await work
@@ -79,8 +82,16 @@ async def _make(options: Options, stop: asyncio.Future[signal.Signals]) -> Engin
     """
     said = ""
     while not stop.done():
+        readers: list[Reader] = []
+        making = asyncio.create_task(asyncio.to_thread(wiring.make_engine, options, reading=readers.append))
+        either: set[asyncio.Future[Any]] = {making, stop}
+        await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
+        if not making.done():
+            # A server that never answers must not keep us from stopping.
+            for reader in readers:
+                reader.interrupt()
         try:
-            return await asyncio.to_thread(wiring.make_engine, options)
+            return await making
         except (errors.SourceUnreachable, errors.RevisionNotFound) as error:
             if str(error) != said:
                 log.error("the repository cannot be read", extra={"error": str(error)})
