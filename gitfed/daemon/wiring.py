@@ -27,6 +27,7 @@ from gitfed.daemon.record import Record
 from gitfed.edges import facts_branch, files, git, lock, state
 from gitfed.edges.kube import credentials
 from gitfed.edges.kube.session import Session
+from gitfed.errors import CredentialsError
 from gitfed.model.decisions import Approval
 from gitfed.model.declared.cluster import Cluster
 from gitfed.model.fleet import FleetSnapshot
@@ -71,11 +72,7 @@ def data_dir(options: Options) -> Path:
 
 def open_sessions(options: Options) -> Callable[[Cluster], Session]:
     """How a member reaches its cluster. Raises CredentialsError when called for one without usable credentials."""
-    sources = credentials.CredentialSources(
-        kubeconfig=options.kubeconfig,
-        credentials_dir=options.credentials_dir,
-        allow_exec=options.allow_exec,
-    )
+    sources = _sources(options)
 
     def open_session(cluster: Cluster) -> Session:
         return Session(cluster.metadata.name, credentials.resolve(cluster, sources), concurrency=options.concurrency)
@@ -83,14 +80,40 @@ def open_sessions(options: Options) -> Callable[[Cluster], Session]:
     return open_session
 
 
-def make_engine(options: Options, *, listener: Callable[[str, Any], None] = lambda event, value: None) -> Engine:
-    """An engine over real edges. Raises SourceError when the repository cannot be opened."""
+def has_credentials(options: Options, cluster: Cluster) -> bool:
+    """Whether this process could reach a cluster, as far as its own files tell."""
+    try:
+        credentials.resolve(cluster, _sources(options))
+    except CredentialsError:
+        return False
+    return True
+
+
+def _sources(options: Options) -> credentials.CredentialSources:
+    return credentials.CredentialSources(
+        kubeconfig=options.kubeconfig,
+        credentials_dir=options.credentials_dir,
+        allow_exec=options.allow_exec,
+    )
+
+
+def make_engine(
+    options: Options,
+    *,
+    listener: Callable[[str, Any], None] = lambda event, value: None,
+    reading: Callable[[Reader], None] = lambda reader: None,
+) -> Engine:
+    """An engine over real edges. Raises SourceError when the repository cannot be opened.
+
+    `reading` hears of the reader before it asks for the first commit: who is told to stop meanwhile interrupts it.
+    """
     folder = data_dir(options)
     clone_path = folder / "clone.git"
     clone = git.Repository.open(clone_path) if (clone_path / "HEAD").exists() else git.Repository.create(clone_path)
     location = options.repo if git.is_url(options.repo) else str(git.find_root(Path(options.repo)))
     cache = files.DiskCache(folder / "parse")
     reader = Reader(location, clone, cache, branch=options.branch)
+    reading(reader)
     settings = _settings(reader)
     url = settings.url or location
     push = settings.push if options.push_state is None else options.push_state

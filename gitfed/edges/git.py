@@ -14,7 +14,9 @@ import contextlib
 import hashlib
 import os
 import re
+import signal
 import stat
+import subprocess
 import tempfile
 import threading
 from collections.abc import Iterable, Mapping, Sequence
@@ -30,6 +32,7 @@ from gitfed.errors import RevisionNotFound, SourceError, SourceUnreachable, Stat
 from gitfed.model.base import Commit
 
 _NULL = "0" * 40
+_ASKING = ("fetch", "ls-remote")
 _SAFE_CONFIG = (
     # A repository must not be able to start a program on this machine, whatever its configuration says.
     "core.hooksPath=/dev/null",
@@ -152,6 +155,8 @@ class Repository:
         self._git = gitpython.Git(str(path))
         self._reader = gitpython.Git(str(path))
         self._lock = threading.Lock()
+        self._asking: set[subprocess.Popen[bytes]] = set()
+        self._interrupted = False
         self._listing: tuple[Commit, dict[str, TreeEntry]] | None = None
         for runner in (self._git, self._reader):
             runner.update_environment(
@@ -193,19 +198,35 @@ class Repository:
                 feed.write(stdin)
                 feed.seek(0)
             try:
-                result = self._git.execute(
-                    command,
-                    istream=feed,
-                    stdout_as_string=False,
-                    strip_newline_in_stdout=False,
-                    kill_after_timeout=timeout,
-                )
+                # In a session of its own, so that the helper that talks to a server can be ended with it.
+                started: Any = self._git.execute(command, istream=feed, as_process=True, start_new_session=True)
             except GitCommandNotFound as error:
                 raise SourceError("the git program was not found", hint="install Git 2.39 or newer") from error
-            except GitCommandError as error:
-                raise _translate(args, error) from error
-        assert isinstance(result, bytes)
-        return result
+            process: subprocess.Popen[bytes] = started.proc
+            if args[0] in _ASKING:
+                self._asking.add(process)
+                if self._interrupted:
+                    _kill(process)
+            try:
+                output, said = process.communicate(timeout=timeout)
+            except subprocess.TimeoutExpired:
+                _kill(process)
+                output, said = process.communicate()
+                said += b"\ntimeout: the command was ended after %d seconds" % (timeout or 0)
+            finally:
+                self._asking.discard(process)
+        if process.returncode:
+            raise _translate(args, said.decode("utf-8", "replace"))
+        return output
+
+    def interrupt(self) -> None:
+        """End every question to another repository that is under way in some thread, and every later one.
+
+        For a process that is asked to stop: a server that never answers would hold it for minutes.
+        """
+        self._interrupted = True
+        for process in list(self._asking):
+            _kill(process)
 
     def _records(self, *args: str) -> list[bytes]:
         """What a listing with `-z` prints, refused once it is larger than any fleet's repository.
@@ -237,7 +258,7 @@ class Repository:
             try:
                 process.wait()
             except GitCommandError as error:
-                raise _translate(args, error) from error
+                raise _translate(args, str(error.stderr)) from error
         return b"".join(chunks).split(b"\0")
 
     def _text(self, *args: str) -> str:
@@ -606,6 +627,12 @@ class WorkTree:
             raise SourceError(f"{path} cannot be read: {error.strerror}") from error
 
 
+def _kill(process: subprocess.Popen[bytes]) -> None:
+    """With everything that it started."""
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+
+
 def _names(folder: Path) -> list[str]:
     """Sorted; none of a folder that went away meanwhile. Raises SourceError: what cannot be seen is not absent."""
     try:
@@ -630,9 +657,8 @@ def _quote(path: str) -> bytes:
     return b'"' + raw.replace(b"\\", b"\\\\").replace(b'"', b'\\"').replace(b"\n", b"\\n") + b'"'
 
 
-def _translate(args: Sequence[str], error: GitCommandError) -> SourceError:
-    raw = error.stderr if isinstance(error.stderr, str) else str(error.stderr)
-    text = raw.strip().removeprefix("stderr:").strip().strip("'")
+def _translate(args: Sequence[str], said: str) -> SourceError:
+    text = said.strip().removeprefix("stderr:").strip().strip("'")
     first = next((line for line in text.splitlines() if line.strip()), f"git {args[0]} failed")
     message = first.removeprefix("fatal: ").removeprefix("error: ")
     if "dubious ownership" in text:
