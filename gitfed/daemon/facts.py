@@ -97,15 +97,13 @@ def due(
 ) -> dict[ClusterName, ClusterFacts]:
     """Clusters whose facts are to be written now, in the form to write.
 
-    `last_room`: the last commit that told of room.
+    `last_room`: the last commit that told of room. A commit that is made anyway tells of the room of all: its time is
+    taken for the time of everything in it, and replicas that were placed later are counted beside it.
     """
-    rested = is_rested(last_room, now)
-    found = {}
-    for name, facts in sorted(seen.items()):
-        known = recorded.get(name)
-        if known is None or is_urgent(known, facts) or (rested and has_moved(known, facts)):
-            found[name] = written(facts)
-    return found
+    urgent = {name for name, facts in seen.items() if name not in recorded or is_urgent(recorded[name], facts)}
+    if urgent or is_rested(last_room, now):
+        urgent |= {name for name, facts in seen.items() if name not in urgent and has_moved(recorded[name], facts)}
+    return {name: written(seen[name]) for name in sorted(urgent)}
 
 
 def is_rested(last_room: datetime | None, now: datetime) -> bool:

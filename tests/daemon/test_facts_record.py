@@ -62,6 +62,16 @@ def test_large_ones_wait_until_five_minutes_have_passed(tmp_path: Path) -> None:
     assert ours.write({"m1": cluster(used="20", version="v2")}, NAMES, NOW + timedelta(minutes=9))
 
 
+def test_a_commit_that_is_made_anyway_tells_of_the_room_of_all(tmp_path: Path) -> None:
+    ours = record(tmp_path / "a.git")
+    ours.write({"m1": cluster(used="1"), "m2": cluster("m2", used="1")}, NAMES, NOW)
+    assert ours.write({"m1": cluster(used="50"), "m2": cluster("m2", used="1")}, NAMES, NOW)
+    seen = {"m1": cluster(used="90"), "m2": cluster("m2", used="3")}
+    assert not ours.write(seen, NAMES, NOW + timedelta(minutes=1))
+    assert ours.write({**seen, "m2": cluster("m2", used="1", version="v2")}, NAMES, NOW + timedelta(minutes=1))
+    assert ours.recorded.facts["m1"].resource_summary == cluster(used="90").resource_summary
+
+
 def test_a_restart_does_not_begin_the_five_minutes_anew(tmp_path: Path) -> None:
     record(tmp_path / "a.git").write({"m1": cluster(used="1")}, NAMES, NOW)
     again = record(tmp_path / "a.git")
