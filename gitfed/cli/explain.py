@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import click
 
-from gitfed.cli import complete, load, matrix, names, options, plain, plan_json, structured, table, words
+from gitfed.cli import complete, load, matrix, names, options, plain, plan_json, story, structured, table, words
 from gitfed.cli.main import meant
 from gitfed.cli.table import Cell
 from gitfed.errors import UsageError
@@ -17,6 +17,8 @@ from gitfed.model.decisions import Decision, PolicyRef
 from gitfed.model.fleet import FleetSnapshot
 from gitfed.model.plan import Binding, Change, Edit, Plan
 from gitfed.model.repo import Manifest, RepoSnapshot
+from gitfed.placement import explain as placement
+from gitfed.placement import match
 from gitfed.placement.cluster import Candidate
 from gitfed.text import quantity
 
@@ -46,6 +48,8 @@ class Explanation:
     edits: tuple[tuple[Edit, tuple[ClusterName, ...]], ...]
     changes: tuple[Change, ...]
     origins: dict[PolicyRef, Origin]
+    story: placement.Story | None
+    """Numbers and what would change them; None for what no policy places."""
 
 
 @click.command("explain")
@@ -135,7 +139,13 @@ def explain(
         for policy in (*repo.propagation, *repo.overrides)
     }
     hits = tuple((edit, tuple(sorted(clusters))) for edit, clusters in edits.items() if clusters)
-    return Explanation(binding, repo.manifests.get(key), decision, tuple(reasons), hits, changes, origins)
+    placed_by = next((policy for policy in repo.propagation if match.ref(policy) == binding.policy), None)
+    told = None
+    if placed_by is not None:
+        told = placement.story(binding, placed_by.spec.placement, decision, candidates)
+        if only:
+            told = replace(told, clusters=tuple(item for item in told.clusters if item.cluster == only))
+    return Explanation(binding, repo.manifests.get(key), decision, tuple(reasons), hits, changes, origins, told)
 
 
 def _room(candidate: Candidate) -> str:
@@ -167,6 +177,8 @@ def lines(shown: Explanation, paint: plain.Paint, *, quiet: bool = False) -> Ite
     if shown.reasons:
         yield paint.strong("Clusters")
         yield from table.lines(_clusters(shown, paint), indent=2)
+    if shown.story is not None:
+        yield from story.lines(shown.story, paint)
     if shown.edits:
         yield paint.strong("Changed on the way")
         rows = [[edit.by, edit.what, words.some(clusters), str(edit.origin)] for edit, clusters in shown.edits]
@@ -257,6 +269,7 @@ def document(shown: Explanation) -> dict[str, Any]:
             }
             for reason in shown.reasons
         ],
+        "placement": story.document(shown.story) if shown.story is not None else None,
         "overrides": [
             {"by": edit.by, "what": edit.what, "origin": str(edit.origin), "clusters": list(clusters)}
             for edit, clusters in shown.edits

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import click
 
 from gitfed.cli import load, markdown, options, plain, plan_json, reach, structured, table, words
 from gitfed.daemon import inputs as daemon_inputs
-from gitfed.model.base import Problem, Severity
+from gitfed.model.base import Origin, Problem, Severity
 from gitfed.model.decisions import Decisions
 from gitfed.model.repo import RepoSnapshot
+from gitfed.placement import match, quirks
 from gitfed.source import lint
 
 SCHEMA = "gitfed.io/problems/v1"
@@ -44,8 +46,15 @@ def problems_of(session: load.Session) -> list[Problem]:
     """Of the files, of the files together, and of a plan of them for a fleet without troubles of its own."""
     repo = session.repo
     plan = daemon_inputs.plan(session.opened, repo, daemon_inputs.fleet(session.opened, repo), Decisions(), session.now)
-    found = {*plan.problems, *repo.problems, *lint.check(repo), *reach.check(repo, plan)}
+    found = {*plan.problems, *repo.problems, *lint.check(repo), *reach.check(repo, plan), *oddities(repo)}
     return sorted(found)
+
+
+def oddities(repo: RepoSnapshot) -> Iterator[Problem]:
+    """Placements that mean something else in Karmada, or less than they seem to say."""
+    for policy in repo.propagation:
+        for sentence in quirks.relied_on(policy.spec.placement):
+            yield Problem(policy.origin or Origin(""), f"{match.ref(policy)}: {sentence}", severity=Severity.WARNING)
 
 
 def show(problems: list[Problem], output: options.Output, *, of: str) -> None:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from gitfed.model.base import ClusterName
 from gitfed.model.decisions import Decision
 from gitfed.placement import affinity, estimate, filters, schedule, strategy, weights
-from gitfed.placement.cluster import Candidate
+from gitfed.placement.cluster import NOT_READY, UNREACHABLE, Candidate
 from gitfed.placement.estimate import Estimate
 from gitfed.placement.strategy import Strategy
 from gitfed.text import quantity
@@ -91,12 +91,13 @@ def story(binding: Binding, placement: Placement, decision: Decision | None, can
     shares = {share.cluster: share for share in binding.shares}
     before = {share.cluster: share.replicas or 0 for share in request.previous}
     to_divide = request.replicas - (sum(before.values()) if strategy.by_room(placement) else 0)
+    placed = binding.condition is not None and binding.condition.status
     clusters = []
     for candidate in ordered:
         name, rejected = candidate.name, rejections[candidate.name]
         share = shares.get(name)
         exact = None
-        if weight.get(name) and total and to_divide > 0:
+        if weight.get(name) and total and to_divide > 0 and placed:
             had = before.get(name, 0) if strategy.by_room(placement) else 0
             exact = had + to_divide * weight[name] / total
         clusters.append(
@@ -200,7 +201,9 @@ def _changes(
     if filters.cluster_affinity(demand, candidate):
         yield from _to_match(request.placement, term.name, candidate)
     if filters.taint_toleration(demand, candidate):
-        yield from (f"tolerate {taint}" for taint in filters.untolerated(demand, candidate))
+        for taint in filters.untolerated(demand, candidate):
+            away = taint.key in (NOT_READY, UNREACHABLE)
+            yield f"wait until {candidate.name} is ready" if away else f"tolerate {taint}"
     if filters.api_enablement(demand, candidate):
         yield f"let {candidate.name} serve {request.api_version} {request.kind}"
     if missing := filters.spread_property(demand, candidate):
