@@ -79,6 +79,14 @@ class Session:
         named = given_files.fleet(self.given.fleet, self.repo)
         return FleetSnapshot(named.facts, named.clusters, seen.live)
 
+    def observed(self) -> FleetSnapshot:
+        """Facts as `fleet` finds them, and what is in the clusters when their credentials resolve (`gitfed plan`)."""
+        known = self.fleet()
+        if known.live is not None or not reachable(self.repo, self.given, self.credentials):
+            return known
+        seen = observe(self.repo, self.given, self.credentials)
+        return seen if known.facts.source == "assumed" else FleetSnapshot(known.facts, known.clusters, seen.live)
+
     def plan(self, fleet: FleetSnapshot | None = None, past: Decisions | None = None) -> Plan:
         fleet = fleet or self.fleet()
         past = self.decisions(fleet) if past is None else past
@@ -87,6 +95,16 @@ class Session:
     @property
     def now(self) -> datetime:
         return self.given.now or datetime.now(UTC)
+
+
+def reachable(repo: RepoSnapshot, given: Inputs, credentials: Credentials) -> bool:
+    """Whether there are credentials for any declared cluster. Nothing is asked of a cluster."""
+    options = wiring_options(given, credentials)
+    if not options.kubeconfig and options.credentials_dir is None:
+        return False
+    from gitfed.daemon import wiring
+
+    return any(wiring.has_credentials(options, cluster) for cluster in repo.clusters.values())
 
 
 def observe(repo: RepoSnapshot, given: Inputs, credentials: Credentials) -> FleetSnapshot:

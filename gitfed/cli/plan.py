@@ -21,8 +21,9 @@ from gitfed.model.plan import Plan
 def command(inputs: options.Inputs, credentials: options.Credentials, output: options.Output, out: Path | None) -> int:
     """Show what a commit would do to the fleet: which cluster gets what and why, and what would change there.
 
-    Without --live nothing is asked of any cluster: placement comes from the repository, from past decisions and from
-    recorded facts, and changes are "not observed".
+    Placement comes from the repository, from past decisions and from recorded facts (with --live: from the clusters).
+    Changes are found out when credentials of the clusters resolve; otherwise they are "not observed" and nothing is
+    asked of any cluster.
 
     \b
     gitfed plan                                   the last commit

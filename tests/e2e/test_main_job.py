@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 import yaml
 
@@ -217,8 +219,8 @@ def test_a_definition_and_its_objects_arrive_in_one_commit(world: World) -> None
     world.push({**BASE, "crd.yaml": yaml.safe_dump(definition), "policies/lamps.yaml": yaml.safe_dump(everything),
                 "lamp.yaml": yaml.safe_dump(lamp)})  # fmt: skip
     world.daemon()
+    path = "/apis/example.com/v1/namespaces/shop/lamps/desk"
     for name in world.names:
-        path = "/apis/example.com/v1/namespaces/shop/lamps/desk"
         world.until(lambda name=name: _found(world, name, path), f"the lamp in {name}")
 
 
@@ -242,3 +244,16 @@ def inventory(world: World, name: str) -> str:
 
 def _found(world: World, name: str, path: str) -> bool:
     return world.endpoints[name].answers(path)
+
+
+def test_a_plan_shows_changes_when_credentials_resolve(world: World) -> None:
+    world.push(BASE)
+    without = json.loads(world.gitfed("plan", "-o", "json").stdout)
+    assert without["changes"] == []
+    assert "not observed" in world.gitfed("plan").stdout
+    known = json.loads(world.gitfed("plan", "--kubeconfig", str(world.kubeconfig), "-o", "json").stdout)
+    made = {(change["cluster"], change["kind"], change["action"]) for change in known["changes"]}
+    assert made == {(name, kind, "create") for name in world.names for kind in ("Namespace", "Deployment")}
+    world.apply()
+    after = world.gitfed("plan", "--kubeconfig", str(world.kubeconfig))
+    assert after.stdout.count("\n") == 1, "nothing to do is one sentence"
