@@ -6,9 +6,12 @@ import json
 from pathlib import Path
 
 import pytest
+import yaml
 
 from gitfed.cli import room
 from tests.cli.world import gitfed
+from tests.clusters.embedded import EmbeddedFleet
+from tests.clusters.rest import Endpoint
 
 FACTS = """\
 apiVersion: cluster.karmada.io/v1alpha1
@@ -127,3 +130,27 @@ def test_the_wide_list_of_clusters_shows_room(facts: Path) -> None:
 )  # fmt: skip
 def test_amounts_are_short(name: str, nano: int, text: str) -> None:
     assert room.amount(name, nano) == text
+
+
+@pytest.mark.e2e
+def test_live_clusters_are_read_whether_a_policy_asks_for_their_room_or_not(
+    fleet: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with EmbeddedFleet(["eu-1", "eu-2", "us-1"], tmp_path) as clusters:
+        monkeypatch.setenv("KUBECONFIG", str(clusters.kubeconfig))
+        where = Endpoint.of(yaml.safe_load(clusters.kubeconfig.read_text()), "eu-1")
+        where.request("POST", "/api/v1/nodes", {"metadata": {"name": "n1"}})
+        status = {"allocatable": {"cpu": "4", "memory": "8Gi", "pods": "110"}}
+        where.request("PATCH", "/api/v1/nodes/n1/status", {"status": status}, "application/merge-patch+json")
+        result = gitfed("top", "nodes", "eu-1", "--live")
+        assert result.code == 0
+        (line,) = result.out.splitlines()[1:]
+        assert line.split()[:6] == ["eu-1", "n1", "0/4", "0%", "0/8Gi", "0%"]
+        clusters.servers["us-1"].kill()
+        result = gitfed("top", "clusters", "--live")
+        assert result.code == 4
+        assert [line.split()[:2] for line in result.out.splitlines()[1:]] == [
+            ["eu-1", "True"],
+            ["eu-2", "True"],
+            ["us-1", "Unknown"],
+        ]
