@@ -37,7 +37,7 @@ def command(inputs: options.Inputs, credentials: options.Credentials, output: op
     unreachable · 5 a gate holds something.
     """
     session = load.Session(inputs, credentials)
-    fleet = session.fleet()
+    fleet = session.observed()
     past = session.decisions(fleet)
     result = session.plan(fleet, past)
     show(plan_text.view(result, past), output)
