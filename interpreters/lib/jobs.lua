@@ -74,3 +74,34 @@ function jobs.clear(own)
   end
   return own
 end
+
+-- Times, sums, and one condition that says how the whole ended.
+function jobs.aggregate(desired, items, roles)
+  local own = desired.status or {}
+  desired.status = own
+  if items == nil or #items == 0 then
+    jobs.clear(own)
+    return desired
+  end
+  own.startTime = status.earliest(items, "startTime")
+  own.lastReconcileTime = status.latest(items, "lastReconcileTime")
+  own.replicaStatuses = jobs.replica_statuses(items, roles)
+  own.conditions = nil
+  local failed, succeeded = jobs.outcomes(items)
+  local now, kind = status.now(), desired.kind
+  if #failed > 0 then
+    own.conditions = {{
+      type = "Failed", status = "True", reason = kind .. "Failed",
+      message = kind .. " executed failed in member clusters: " .. table.concat(failed, ", "),
+      lastProbeTime = now, lastTransitionTime = now,
+    }}
+  elseif succeeded == #items then
+    own.conditions = {{
+      type = "Succeeded", status = "True", reason = "Completed", message = kind .. " completed successfully",
+      lastProbeTime = now, lastTransitionTime = now,
+    }}
+    own.completionTime = status.latest(items, "completionTime")
+  end
+  desired.status = status.without_zeros(own)
+  return desired
+end

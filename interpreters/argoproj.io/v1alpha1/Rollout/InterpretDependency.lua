@@ -1,0 +1,6 @@
+function GetDependencies(desiredObj)
+  if desiredObj.spec.template == nil then
+    return {}
+  end
+  return pods.dependencies(desiredObj, {desiredObj.spec.template})
+end

@@ -1,0 +1,3 @@
+function GetComponents(desiredObj)
+  return jobs.components(desiredObj.spec.jaxReplicaSpecs, {"Worker"})
+end

@@ -1,0 +1,3 @@
+function GetDependencies(desiredObj)
+  return jobs.dependencies(desiredObj, desiredObj.spec.jaxReplicaSpecs, {"Worker"})
+end

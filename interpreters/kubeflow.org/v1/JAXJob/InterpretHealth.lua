@@ -1,0 +1,3 @@
+function InterpretHealth(observedObj)
+  return jobs.healthy(observedObj)
+end

@@ -1,0 +1,3 @@
+function AggregateStatus(desiredObj, statusItems)
+  return jobs.aggregate(desiredObj, statusItems, {"Master", "Worker"})
+end

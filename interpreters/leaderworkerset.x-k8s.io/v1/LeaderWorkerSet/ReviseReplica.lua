@@ -1,0 +1,4 @@
+function ReviseReplica(desiredObj, desiredReplica)
+  desiredObj.spec.replicas = desiredReplica
+  return desiredObj
+end
