@@ -18,6 +18,11 @@ from gitfed.model.plan import Action, Change
 
 BACKOFF = (1.0, 2.0, 5.0, 10.0, 30.0, 60.0, 120.0)
 """Seconds until a failed change is tried again; jitter is added by the caller."""
+PATIENCE = (0.0, 1.0, 2.0, 5.0, 10.0, 30.0, 60.0)
+"""Seconds between two repairs of one object, by the number of repairs before: somebody who writes the same field again
+and again is answered, but never as fast as two programs can."""
+_PEACE = 300.0
+"""Seconds without a repair after which an object counts as left alone."""
 
 
 class Urgency(IntEnum):
@@ -44,6 +49,8 @@ class Queue:
         self._heap: list[_Place] = []
         self._flying: dict[ObjectKey, _Place] = {}
         self._attempts: dict[ObjectKey, tuple[int, float, object]] = {}
+        self._repaired: dict[ObjectKey, tuple[object, int, float]] = {}
+        """What was asked for, how often in a row, and when the last repair was."""
         self._urgent: set[ObjectKey] = set()
 
     def __len__(self) -> int:
@@ -55,7 +62,7 @@ class Queue:
 
     def startable(self, now: float) -> bool:
         """Whether any change that is not under way waits for nothing but a free place."""
-        if len(self._places) > len(self._attempts):
+        if len(self._places) > len(self._attempts) + len(self._repaired):
             return True
         return any(self._not_before(key) <= now for key in self._places)
 
@@ -114,11 +121,28 @@ class Queue:
 
     def _not_before(self, key: ObjectKey) -> float:
         tried = self._attempts.get(key)
-        return tried[1] if tried is not None else 0.0
+        return max(tried[1] if tried is not None else 0.0, self._patient_until(key))
+
+    def _patient_until(self, key: ObjectKey) -> float:
+        """When an object that was just repaired may be repaired again; a person's change never waits for that."""
+        repaired, change, place = self._repaired.get(key), self._changes.get(key), self._places.get(key)
+        if repaired is None or change is None or _identity(change) != repaired[0]:
+            return 0.0
+        if place is not None and place.urgency is not Urgency.DRIFT:
+            return 0.0
+        return repaired[2] + PATIENCE[min(repaired[1], len(PATIENCE)) - 1]
+
+    def repaired(self, change: Change, now: float) -> None:
+        """A repair of drift was written."""
+        identity, times, last = self._repaired.pop(change.key, (None, 0, 0.0))
+        again = identity == _identity(change) and now - last < _PEACE
+        self._repaired = {key: one for key, one in self._repaired.items() if now - one[2] < _PEACE}
+        self._repaired[change.key] = (_identity(change), times + 1 if again else 1, now)
 
     def next_time(self) -> float | None:
         """When the earliest change in backoff may be tried again; None when none waits for time alone."""
-        return min((tried[1] for key, tried in self._attempts.items() if key in self._places), default=None)
+        waiting = (self._attempts.keys() | self._repaired.keys()) & self._places.keys()
+        return min((self._not_before(key) for key in waiting), default=None)
 
     def finished(self, key: ObjectKey, *, failed_at: float | None = None, delay: Callable[[int], float]) -> None:
         """A change is over. Failed: it stays in the list and waits `delay(attempt)` seconds; else it is done.

@@ -307,6 +307,8 @@ class Worker:
         if not failed:
             self._failures = 0
             self._note(change, result)
+            if change.drift and result.outcome != "unchanged":
+                self._queue.repaired(change, loop.time())
         # A change that a new look can mend is tried again soon; one that the server refused waits longer.
         first = 0 if result.retry else 2
         self._queue.finished(
