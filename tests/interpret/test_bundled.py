@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections import Counter
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -14,6 +17,7 @@ from gitfed.interpret.bundled import Case, CatalogueError
 from gitfed.interpret.registry import Interpreter
 from tests.conformance import native
 
+TOOL = Path(__file__).parents[2] / "tools" / "catalogue_page.py"
 FILES = catalogue.read(with_cases=True)
 BUNDLES = bundled.read(FILES)
 CASES = tuple(bundled.cases(FILES))
@@ -76,6 +80,12 @@ def test_a_running_program_does_not_read_the_cases() -> None:
         bundle.folder: bundle.scripts for bundle in BUNDLES
     }
     assert not any("cases.yaml" in path or "testdata" in path for path in few)
+
+
+def test_the_page_lists_what_is_there() -> None:
+    """If this fails: python tools/catalogue_page.py"""
+    done = subprocess.run([sys.executable, str(TOOL), "--check"], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 WIDGET = {"g/v1/Widget/interpreter.yaml": "apiVersion: g/v1\nkind: Widget\n"}
