@@ -146,7 +146,11 @@ def _ask(
         replicas, requirements = answer.value
     if replicas < 0:
         return _unknown(policy, losers, manifest, decision, f"{replicas} replicas are asked for")
-    if reason := estimate.why_not(requirements, components):
+    shape = canonical.digest(components or requirements) if replicas or requirements is not None or components else ""
+    unreadable = binder.schedules.unreadable
+    if shape not in unreadable:
+        unreadable[shape] = estimate.why_not(requirements, components)
+    if reason := unreadable[shape]:
         return _unknown(policy, losers, manifest, decision, reason)
     request = schedule.Request(
         placement=placement,
@@ -167,7 +171,6 @@ def _ask(
     if placement.workload_affinity is not None and binder.settings.gate("WorkloadAffinity"):
         group, apart = affinity.groups(placement.workload_affinity, manifest)
     stands = _stands(placement, decision, request, binder)
-    shape = canonical.digest(components or requirements) if request.is_workload else ""
     return Asked(manifest, decision, policy, losers, request, shape, identity, stands, group, apart)
 
 
@@ -259,6 +262,7 @@ def _bound(
     record = _record(
         manifest, policy, asked.decision, binder,
         shares=shares, condition=condition, affinity=affinity_name, replicas=replicas,
+        scheduled=asked.decision.last_scheduled if asked.stands and asked.decision else binder.now,
     )  # fmt: skip
     suspension = policy.spec.suspension
     suspended: frozenset[str] | None = frozenset()
@@ -348,7 +352,9 @@ def _record(
     condition: ScheduledCondition,
     affinity: str,
     replicas: int | None,
+    scheduled: datetime | None,
 ) -> Decision:
+    """What is to be remembered. A decision that stands was not taken now, whatever else is new in its record."""
     placement = binder.schedules.body(policy.spec.placement)
     preserve = bool(policy.spec.preserve_resources_on_deletion)
     reference = match.ref(policy)
@@ -374,7 +380,7 @@ def _record(
         placement=placement,
         evictions=decision.evictions if decision else (),
         replicas=replicas,
-        last_scheduled=binder.now if condition.status else (decision.last_scheduled if decision else None),
+        last_scheduled=scheduled if condition.status else (decision.last_scheduled if decision else None),
         reschedule_triggered=decision.reschedule_triggered if decision else None,
         condition=condition,
         preserve=preserve,

@@ -46,6 +46,8 @@ class Schedules:
     by_room: dict[Question, schedule.Result] = field(default_factory=dict)
     """The answers that hold for the present room only."""
     standing: dict[Question, Mapping[str, str]] = field(default_factory=dict)
+    unreadable: dict[str, str | None] = field(default_factory=dict)
+    """By the digest of what a replica needs: why that cannot be read."""
     fits: schedule.Fits = field(default_factory=schedule.Fits)
     _placements: dict[int, tuple[Body, Placement | None]] = field(default_factory=dict)
     _bodies: dict[int, tuple[Placement, Body]] = field(default_factory=dict)
@@ -56,6 +58,7 @@ class Schedules:
         self.answers.clear()
         self.by_room.clear()
         self.standing.clear()
+        self.unreadable.clear()
         self.fits = schedule.Fits()
         self._bodies.clear()
         self._placements.clear()

@@ -343,6 +343,16 @@ def test_a_rebalancer_places_a_workload_anew_and_only_once() -> None:
     assert of(again, "one").decision is decision
 
 
+def test_a_rebalancer_that_is_gone_is_forgotten_and_nothing_was_scheduled_for_that() -> None:
+    objects = [workload("one", 8), policy("p", ["one"], DYNAMIC)]
+    world = World([*objects, rebalancer("one")], {"a": "10"})
+    world = world.after(world.plan())
+    plan = replace(world, objects=objects, now=NOW + timedelta(hours=1)).plan()
+    decision = of(plan, "one").decision
+    assert decision is not None
+    assert (decision.rebalancers, decision.last_scheduled) == ((), NOW)
+
+
 def test_who_was_served_is_recorded_with_the_decision() -> None:
     decision = Decision(key("one"), "apps/v1", rebalancers=("first", "second"))
     document = bindings.to_document(decision)
