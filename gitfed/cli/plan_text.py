@@ -45,9 +45,10 @@ def lines(shown: View, paint: plain.Paint, width: int, *, wide: bool = False, qu
     plan = shown.plan
     if quiet:
         return [total(plan)]
-    head = [header(plan, paint), *(f"note: {plain.clean(note)}" for note in plan.notes)]
+    notes = [f"note: {plain.clean(note)}" for note in plan.notes]
     if nothing_to_do(shown):
-        return [*head, _nothing(plan)]
+        return [*notes, _nothing(plan)]
+    head = [header(plan, paint), *notes]
     body = [paint.strong("Placement"), *_placement(shown, paint, width, wide=wide)]
     if plan.changes is None:
         body.append(f"{paint.strong('Changes')}   not observed")
