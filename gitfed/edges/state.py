@@ -107,8 +107,9 @@ class StateBranch:
                 try:
                     decision = self._decision(blob)
                 except InputError as error:
-                    problems.append(Problem(Origin(f"{self.ref.removeprefix('refs/heads/')}:{path}"), error.message,
-                                            hint="the rest of the state is used; this binding is decided anew"))  # fmt: skip
+                    place = Origin(f"{self.ref.removeprefix('refs/heads/')}:{path}")
+                    hint = "the rest of the state is used; this binding is decided anew"
+                    problems.append(Problem(place, error.message, hint))
                     continue
             parsed[blob] = decision
             bindings[decision.key] = decision

@@ -33,7 +33,7 @@ class Manifest:
 
 @dataclass(frozen=True, slots=True)
 class HeldFile:
-    """A file whose content at `RepoSnapshot.commit` cannot be used, kept at an older version: never its content here."""
+    """A file whose content at `RepoSnapshot.commit` cannot be used, kept at an older version: where that is."""
 
     path: str
     commit: Commit
@@ -64,4 +64,5 @@ class RepoSnapshot:
     origins: Mapping[ObjectKey, Origin] = field(default_factory=dict)
     """Where each declared object (not template) stands, by its key."""
     complete: bool = True
-    """False when some content could not be read at all (not: was wrong). Nothing is pruned from such a snapshot."""
+    """False when some content is missing without a last good version in its place: what it held cannot be told from
+    what was removed. Nothing is pruned from such a snapshot."""
