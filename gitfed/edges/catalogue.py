@@ -5,6 +5,7 @@ What the files mean is for `interpret.bundled` to say.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -24,8 +25,13 @@ def read(*, with_cases: bool = False) -> Mapping[str, str]:
     if root is None:
         raise FileNotFoundError(f"the catalogue of interpreters is not at {_PLACES[0]}")
     found = {}
-    for path in sorted(root.rglob("*")):
-        wanted = path.suffix == ".lua" or path.name == "interpreter.yaml"
-        if path.is_file() and (wanted or with_cases):
-            found[path.relative_to(root).as_posix()] = path.read_text(encoding="utf-8")
+    for folder, folders, names in os.walk(root):
+        folders.sort()
+        if not with_cases and "testdata" in folders:
+            folders.remove("testdata")
+        prefix = folder[len(str(root)) + 1 :].replace(os.sep, "/")
+        for name in sorted(names):
+            if with_cases or name.endswith(".lua") or name == "interpreter.yaml":
+                with open(os.path.join(folder, name), encoding="utf-8") as file:
+                    found[f"{prefix}/{name}" if prefix else name] = file.read()
     return found

@@ -11,7 +11,7 @@ lines in messages count from the first of them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,6 +27,7 @@ _INPUTS = {
     Operation.AGGREGATE: {"object", "aggregatedStatusItems"},
 }
 _MARKER = "interpreter.yaml"
+_LIBRARY = "lib/"
 
 
 class CatalogueError(ValueError):
@@ -63,13 +64,11 @@ def read(files: Mapping[str, str]) -> tuple[Bundle, ...]:
 
     Raises CatalogueError for a folder whose name contradicts its content, an unknown file or library.
     """
-    folders = sorted(path.removesuffix(f"/{_MARKER}") for path in files if path.endswith(f"/{_MARKER}"))
-    bundles = tuple(_bundle(folder, files) for folder in folders)
-    known = {f"{folder}/" for folder in folders} | {"lib/"}
-    for path in files:
-        if "/" in path and not any(path.startswith(prefix) for prefix in known):
-            raise CatalogueError(f"{path}: no folder above has an {_MARKER}")
-    return bundles
+    folders: dict[str, list[str]] = {}
+    for path in sorted(files):
+        if not path.startswith(_LIBRARY):
+            folders.setdefault("/".join(path.split("/")[:3]), []).append(path)
+    return tuple(_bundle(folder, paths, files) for folder, paths in folders.items())
 
 
 def cases(files: Mapping[str, str]) -> Iterator[Case]:
@@ -89,16 +88,16 @@ def source(files: Mapping[str, str], run: Run) -> Scripted:
     return Scripted("bundled", rules, run)
 
 
-def _bundle(folder: str, files: Mapping[str, str]) -> Bundle:
+def _bundle(folder: str, paths: Sequence[str], files: Mapping[str, str]) -> Bundle:
+    if f"{folder}/{_MARKER}" not in files:
+        raise CatalogueError(f"{paths[0]}: no folder above has an {_MARKER}")
     about = _mapping(f"{folder}/{_MARKER}", files)
     api_version, kind = about.get("apiVersion"), about.get("kind")
     if f"{api_version}/{kind}" != folder:
         raise CatalogueError(f"{folder}/{_MARKER}: says {api_version} {kind}")
     library = "".join(_library(folder, name, files) for name in about.get("library", ()))
     scripts = {}
-    for path in sorted(files):
-        if not path.startswith(f"{folder}/"):
-            continue
+    for path in paths:
         name = path.removeprefix(f"{folder}/")
         if name.endswith(".lua"):
             operation = _operation(path, name.removesuffix(".lua"))
@@ -110,7 +109,7 @@ def _bundle(folder: str, files: Mapping[str, str]) -> Bundle:
 
 def _library(folder: str, name: str, files: Mapping[str, str]) -> str:
     try:
-        return files[f"lib/{name}.lua"]
+        return files[f"{_LIBRARY}{name}.lua"]
     except KeyError:
         raise CatalogueError(f"{folder}/{_MARKER}: there is no lib/{name}.lua") from None
 
