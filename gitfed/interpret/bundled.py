@@ -5,8 +5,9 @@ scripts build upon), one Lua file per operation named after it, `cases.yaml` and
 layout from a mapping path → text and makes a source of it. Where the files lie and how Lua runs is told from outside:
 the first is the business of the wiring, the second of the Lua edge.
 
-The files of `lib/` are put in front of a script, so every script is a chunk of its own, as one that a user writes;
-lines in messages count from the first of them.
+The files of `lib/` are put behind a script, so that every script is a chunk of its own, as one that a user writes, and
+the lines in its messages are those of its file. They define tables of functions, which are there before the script's
+own function is called.
 """
 
 from __future__ import annotations
@@ -101,7 +102,7 @@ def _bundle(folder: str, paths: Sequence[str], files: Mapping[str, str]) -> Bund
         name = path.removeprefix(f"{folder}/")
         if name.endswith(".lua"):
             operation = _operation(path, name.removesuffix(".lua"))
-            scripts[operation] = Script(f"interpreters/{path}", library + files[path])
+            scripts[operation] = Script(f"{kind}/{name}", files[path] + library)
         elif name not in (_MARKER, "cases.yaml") and not name.startswith("testdata/"):
             raise CatalogueError(f"{path}: does not belong here")
     return Bundle(folder, str(api_version), str(kind), scripts)

@@ -1,5 +1,5 @@
 -- Conditions of many clusters as one list. Needs status.lua.
-local conditions = {}
+conditions = {}
 
 -- One condition per type, status and reason, in order of appearance; the message says which cluster said what.
 function conditions.merge(items)

@@ -1,6 +1,6 @@
 -- The two roles of a Flink cluster.
 local kube = require("kube")
-local flink = {}
+flink = {}
 
 function flink.job_managers(spec)
   return tonumber((spec.jobManager or {}).replicas) or 1

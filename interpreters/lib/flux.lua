@@ -1,5 +1,5 @@
 -- The kinds of Flux share how they suspend, report and become ready. Needs status.lua, gate.lua, conditions.lua.
-local flux = {}
+flux = {}
 
 -- A cluster's own decision to suspend stays.
 function flux.retain(desired, observed)

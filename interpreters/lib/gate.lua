@@ -1,6 +1,6 @@
 -- The template's observedGeneration, which may rise only when every copy has seen the current template.
 -- Needs status.lua.
-local gate = {}
+gate = {}
 
 -- Whether a copy was made from this generation of the template and its controller has looked at it.
 local function current(own, generation)

@@ -1,5 +1,5 @@
 -- Training jobs of Kubeflow: a status per role, conditions that only ever become true. Needs status.lua, pods.lua.
-local jobs = {}
+jobs = {}
 
 -- Once it has reported at all, a job is healthy as long as it has not failed.
 function jobs.healthy(object)

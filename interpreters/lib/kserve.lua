@@ -1,5 +1,5 @@
 -- The parts of an inference service. Each is a pod spec with a few fields more.
-local kserve = {}
+kserve = {}
 
 -- What stands beside the containers of a predictor, by framework; `model` is the one of newer versions.
 local MODELS = {

@@ -1,6 +1,6 @@
 -- Pod templates: what they ask for and what they need beside them.
 local kube = require("kube")
-local pods = {}
+pods = {}
 
 -- A component `{name, replicas, replicaRequirements?}`.
 function pods.component(name, replicas, template)

@@ -1,6 +1,6 @@
 -- What the kinds of Ray share: a head, groups of workers, and how several statuses become one. Needs status.lua and
 -- pods.lua.
-local ray = {}
+ray = {}
 
 function ray.components(cluster)
   local all = {}

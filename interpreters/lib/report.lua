@@ -1,5 +1,5 @@
 -- Kinds whose status is conditions and a few fields beside them. Needs status.lua, gate.lua, conditions.lua.
-local report = {}
+report = {}
 
 -- `how`: lists of fields under `sum`, `last`, `earliest` and `latest`. Without clusters the status is left alone; a
 -- single cluster speaks for itself.

@@ -1,5 +1,5 @@
 -- What the driver and the executors of a Spark application ask for.
-local spark = {}
+spark = {}
 
 -- Bytes of one unit. Spark writes JVM units, all of them binary.
 local BYTES = {k = 1024, m = 1024 ^ 2, g = 1024 ^ 3, t = 1024 ^ 4, p = 1024 ^ 5}

@@ -1,6 +1,6 @@
 -- Reading and adding up statuses. `items` are AggregatedStatusItems: {clusterName, status?, …}; those without a
 -- status say nothing and are skipped.
-local status = {}
+status = {}
 
 -- The values of a field, in the order of the clusters, absent ones left out.
 function status.values(items, field)

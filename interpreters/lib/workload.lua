@@ -1,6 +1,6 @@
 -- Kinds that look like a Deployment: `spec.replicas`, `spec.template`, counters in the status.
 -- Needs status.lua and pods.lua.
-local workload = {}
+workload = {}
 
 function workload.replicas(object)
   return object.spec.replicas or 1, pods.requirements(object.spec.template)

@@ -91,17 +91,17 @@ def test_the_page_lists_what_is_there() -> None:
 WIDGET = {"g/v1/Widget/interpreter.yaml": "apiVersion: g/v1\nkind: Widget\n"}
 
 
-def test_libraries_stand_in_front_of_a_script() -> None:
+def test_libraries_stand_behind_a_script_so_that_its_lines_are_those_of_the_file() -> None:
     files = {
-        "lib/one.lua": "local one = 1\n",
+        "lib/one.lua": "one = 1\n",
         "g/v1/Widget/interpreter.yaml": "apiVersion: g/v1\nkind: Widget\nlibrary: [one]\n",
         "g/v1/Widget/InterpretHealth.lua": "function InterpretHealth(o) return one == 1 end\n",
     }
     (bundle,) = bundled.read(files)
     ((operation, script),) = bundle.scripts.items()
     assert operation == "InterpretHealth"
-    assert script.text == files["lib/one.lua"] + files["g/v1/Widget/InterpretHealth.lua"]
-    assert script.name == "interpreters/g/v1/Widget/InterpretHealth.lua"
+    assert script.text == files["g/v1/Widget/InterpretHealth.lua"] + files["lib/one.lua"]
+    assert script.name == "Widget/InterpretHealth.lua"
 
 
 @pytest.mark.parametrize(

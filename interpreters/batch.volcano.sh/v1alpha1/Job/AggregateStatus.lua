@@ -1,11 +1,11 @@
-local UNITS = {h = 3600, m = 60, s = 1}
+local UNITS = {h = 3600, m = 60, s = 1, ms = 0.001}
 local BAD = {Failed = true, Aborted = true, Aborting = true, Terminated = true, Terminating = true}
 
 -- Seconds of a duration as Go prints it: 1h2m3.5s.
 local function seconds(text)
   local total = 0
-  for amount, unit in string.gmatch(text, "([%d%.]+)([hms])") do
-    total = total + tonumber(amount) * UNITS[unit]
+  for amount, unit in string.gmatch(text, "([%d%.]+)(%a+)") do
+    total = total + tonumber(amount) * (UNITS[unit] or 0)
   end
   return total
 end
