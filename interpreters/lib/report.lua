@@ -37,7 +37,8 @@ end
 -- The condition is true, and the controller has looked at this generation if it says at which it looked.
 function report.healthy(object, wanted)
   local own = object.status or {}
-  if own.observedGeneration ~= nil and own.observedGeneration ~= (object.metadata.generation or own.observedGeneration) then
+  local generation = object.metadata.generation
+  if own.observedGeneration ~= nil and generation ~= nil and own.observedGeneration ~= generation then
     return false
   end
   return status.is_true(own.conditions, wanted)

@@ -1,7 +1,13 @@
 function GetComponents(desiredObj)
   local spec = desiredObj.spec
   return {
-    {name = "jobmanager", replicas = flink.job_managers(spec), replicaRequirements = flink.requirements(spec, "jobManager")},
-    {name = "taskmanager", replicas = flink.task_managers(spec), replicaRequirements = flink.requirements(spec, "taskManager")},
+    {
+      name = "jobmanager", replicas = flink.job_managers(spec),
+      replicaRequirements = flink.requirements(spec, "jobManager"),
+    },
+    {
+      name = "taskmanager", replicas = flink.task_managers(spec),
+      replicaRequirements = flink.requirements(spec, "taskManager"),
+    },
   }
 end

@@ -1,3 +1,8 @@
 function AggregateStatus(desiredObj, statusItems)
-  return flux.aggregate(desiredObj, statusItems, {artifact = {}, url = "", observedChartName = "", observedSourceArtifactRevision = ""})
+  return flux.aggregate(desiredObj, statusItems, {
+    artifact = {},
+    url = "",
+    observedChartName = "",
+    observedSourceArtifactRevision = "",
+  })
 end
