@@ -9,8 +9,6 @@ from typing import Any
 
 from gitfed.interpret import bundled
 from gitfed.interpret.registry import Interpreter
-from gitfed.interpret.scripted import Scripted
-from gitfed.model.script import Script
 from tests.conformance import lua, native
 
 ROOT = Path(__file__).parents[2] / "interpreters"
@@ -19,12 +17,7 @@ ROOT = Path(__file__).parents[2] / "interpreters"
 @functools.cache
 def interpreter() -> Interpreter:
     files = {path.relative_to(ROOT).as_posix(): path.read_text() for path in ROOT.rglob("*") if path.is_file()}
-    rules = {
-        (bundle.api_version, bundle.kind, operation): (Script(f"{bundle.folder}/{operation}.lua", text),)
-        for bundle in bundled.read(files)
-        for operation, text in bundle.scripts.items()
-    }
-    return Interpreter([Scripted("bundled", rules, lua.runtime().run)])
+    return Interpreter([bundled.source(files, lua.runtime().run)])
 
 
 def matches(case: Mapping[str, Any]) -> bool:

@@ -14,7 +14,7 @@ import re
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from importlib import resources
 from typing import Any, Final
 
@@ -38,8 +38,7 @@ _EFFORT: Final = 3e6
 _DEEPEST: Final = 200
 _KEPT_TABLES: Final = 256
 _KEPT_SCRIPTS: Final = 1024
-_LARGE: Final = 64 << 10
-"""Objects whose JSON is larger are converted anew for each call, so that kept ones cannot fill the memory."""
+_LONGEST_SCRIPT: Final = 1_000_000
 _EXACT: Final = 2**63
 
 
@@ -119,21 +118,37 @@ class Runtime:
         `now` is the script's clock in seconds since 1970; `backwards` and `seed` choose another order of keys and other
         random numbers, to find out whether an answer depends on them. Raises ScriptError, Elsewhere.
         """
-        chunk = self._compiled(script)
-        first, second = (*(self._taken_in(value) for value in arguments), None, None)[:2]
+        call = partial(self._once, script, function, arguments, (results, now, backwards, seed))
         try:
-            answer = self._call(chunk, function, results, now, backwards, seed, first, second)
+            return call()
+        except _OutOfMemory:
+            self._start()  # what others left behind may have filled the state
+        try:
+            return call()
+        except _OutOfMemory:
+            self._start()
+            raise ScriptError(f"{script.name}: needs more than {MEMORY >> 20} MiB of memory") from None
+
+    def _once(
+        self, script: Script, function: str, arguments: tuple[Any, ...], settings: tuple[int, int, bool, int]
+    ) -> Outcome:
+        if self._lua.get_memory_used() > MEMORY // 2:
+            self._forget()
+        try:
+            chunk = self._compiled(script)
+            first, second = (*(self._taken_in(value) for value in arguments), None, None)[:2]
+            answer = self._call(chunk, function, *settings, first, second)
+        except luajit21.LuaMemoryError:
+            raise _OutOfMemory from None
         except luajit21.LuaError as error:
             self._start()
-            raise _ended(error, script) from None
+            raise _ended(str(error), script) from None
         if answer[0] is True:
             kinds, text, *flags = answer[1:]
             return Outcome(tuple(kinds.split()), tuple(orjson.loads(_utf8(text))), *flags)
-        message = answer[1]
-        if _OUT_OF_MEMORY in message:
-            self._start()
-            raise ScriptError(_memory(script))
-        raise ScriptError(_said(message, script))
+        if answer[1].endswith(_OUT_OF_MEMORY):
+            raise _OutOfMemory
+        raise ScriptError(_said(answer[1], script))
 
     def _compiled(self, script: Script) -> Any:
         chunk = self._scripts.get(script)
@@ -156,11 +171,7 @@ class Runtime:
         if known is not None:
             self._tables.move_to_end(id(value))
             return known[1]
-        try:
-            table = self._lua.table_from(_clean(value, _DEEPEST), recursive=True)
-        except luajit21.LuaMemoryError:
-            self._start()
-            raise ScriptError("the object is too large for a script") from None
+        table = self._lua.table_from(_clean(value, _DEEPEST), recursive=True)
         self._tables[id(value)] = (value, table)
         if len(self._tables) > _KEPT_TABLES or self._lua.get_memory_used() > MEMORY // 3:
             self._forget()
@@ -177,11 +188,13 @@ class Runtime:
         """What the `kube` functions of scripts call. Never raises: an exception would be a Python object in Lua."""
         try:
             value = self._functions[name](*orjson.loads(_utf8(arguments)))
-        except (ValueError, RecursionError) as error:
+            if isinstance(value, dict | list | tuple):
+                value = self._lua.table_from(_clean(value, _DEEPEST), recursive=True)
+            else:
+                value = _scalar(value)
+        except _ANYTHING as error:
             return False, _latin(f"{name}: {error}")
-        if isinstance(value, dict | list | tuple):
-            return True, self._lua.table_from(_clean(value, _DEEPEST), recursive=True)
-        return True, _scalar(value)
+        return True, value
 
 
 @lru_cache(maxsize=1)
@@ -196,19 +209,24 @@ def _no_attributes(_obj: object, _name: str, _setting: bool) -> str:
 _OUT_OF_MEMORY = "not enough memory"
 
 
-def _ended(error: luajit21.LuaError, script: Script) -> ScriptError | Elsewhere:
-    message = str(error)
+class _OutOfMemory(Exception):
+    pass
+
+
+_ANYTHING = (
+    ValueError, TypeError, AttributeError, LookupError, ArithmeticError, RuntimeError, MemoryError,
+    luajit21.LuaError, ScriptError,
+)  # fmt: skip
+"""What a Python function may raise, given what a script makes up."""
+
+
+def _ended(message: str, script: Script) -> ScriptError | Elsewhere:
+    """The error for a call that was stopped; its state must not be used any more."""
     if message.startswith("\1elsewhere"):
         return Elsewhere(script.name)
     if message.startswith("\1budget"):
         return ScriptError(f"{script.name}: needs more than {INSTRUCTIONS:,} instructions (an endless loop?)")
-    if isinstance(error, luajit21.LuaMemoryError) or _OUT_OF_MEMORY in message:
-        return ScriptError(_memory(script))
     return ScriptError(_said(message.partition("\nstack traceback")[0], script))
-
-
-def _memory(script: Script) -> str:
-    return f"{script.name}: needs more than {MEMORY >> 20} MiB of memory"
 
 
 def _said(message: str, script: Script) -> str:
@@ -218,21 +236,37 @@ def _said(message: str, script: Script) -> str:
     return text if text.startswith(f"{name}:") else f"{script.name}: {text}"
 
 
-_TOKENS = re.compile(
-    r"--\[(=*)\[.*?\]\1\]|--[^\n]*|\[(=*)\[.*?\]\2\]|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*'"
-    r"|[A-Za-z_]\w*|(?P<number>\.?\d(?:[eEpP][+-]|[\w.])*)",
-    re.DOTALL,
-)
+_TOKEN = re.compile(r"--(?:\[(=*)\[)?|\[(=*)\[|[\"']|[A-Za-z_]\w*|(?P<number>\.?\d(?:[eEpP][+-]|[\w.])*)")
+_QUOTED = {quote: re.compile(rf"(?:\\.|[^{quote}\\\n])*{quote}", re.DOTALL) for quote in "\"'"}
 _FOREIGN_NUMBER = re.compile(r"(?:u?ll|i)\Z", re.IGNORECASE)
 
 
 def _not_lua(script: Script) -> str:
-    """LuaJIT reads `1LL` and `1i` as values of its C interface, which no script is to have."""
-    for token in _TOKENS.finditer(script.text):
-        number = token.group("number")
-        if number and _FOREIGN_NUMBER.search(number):
-            line = script.text.count("\n", 0, token.start()) + 1
-            return f"{script.name}:{line}: malformed number near '{number[:40]}'"
+    """LuaJIT reads `1LL` and `1i` as values of its C interface, which no script is to have.
+
+    One pass over the text; where it is no Lua, the compiler says so.
+    """
+    text, position = script.text, 0
+    if len(text) > _LONGEST_SCRIPT:
+        return f"{script.name}: the script is longer than {_LONGEST_SCRIPT:,} characters"
+    while (token := _TOKEN.search(text, position)) is not None:
+        position, word, number = token.end(), token.group(), token.group("number")
+        if number:
+            if _FOREIGN_NUMBER.search(number):
+                line = text.count("\n", 0, token.start()) + 1
+                return f"{script.name}:{line}: malformed number near '{number[:40]}'"
+        elif word in _QUOTED:
+            closed = _QUOTED[word].match(text, position)
+            if closed is None:
+                return ""
+            position = closed.end()
+        elif word[-1] in "[-":
+            level = token.group(1) if token.group(1) is not None else token.group(2)
+            end = "\n" if level is None else f"]{level}]"
+            found = text.find(end, position)
+            if found < 0:
+                return ""
+            position = found + len(end)
     return ""
 
 

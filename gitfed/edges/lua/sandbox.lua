@@ -11,7 +11,7 @@ local bridge, budget, step, seconds, effort = ...
 if jit then jit.off() end -- compiled loops never call the hook
 
 local error, next, pcall, select, setfenv, type, unpack = error, next, pcall, select, setfenv, type, unpack
-local raw_tostring, raw_tonumber, load = tostring, tonumber, loadstring
+local raw_tostring, raw_tonumber, load = tostring, tonumber, load
 local sethook, clock, raw_date = debug.sethook, os.clock, os.date
 local concat, sort, insert, remove = table.concat, table.sort, table.insert, table.remove
 local find, match, gmatch, gsub, sub, format = string.find, string.match, string.gmatch, string.gsub, string.sub, string.format
@@ -54,12 +54,27 @@ local function charge(amount)
   if worked > effort then stop(ELSEWHERE) end
 end
 
+-- Fails unless so many slots of the stack are free. Near its end the hook itself fails with a stack overflow, which a
+-- pcall there would swallow again and again: so there is none.
+local room
+do
+  local names = {}
+  for i = 1, 190 do names[i] = "x" .. i end
+  local many = concat(names, ", ")
+  room = load("local f = ... return function() local " .. many .. " f() return 1 end")
+  room = room(load("local " .. many .. " return 1"))
+end
+local EACH_PCALL = 200 -- instructions, whether or not the hook came to count
+
 local function after(ok, message, ...)
   if not ok and message == OUT_OF_MEMORY then error(message, 0) end
   return ok, message, ...
 end
 
 local function sandbox_pcall(f, ...)
+  room()
+  left = left - EACH_PCALL
+  if left <= 0 then stop(BUDGET) end
   return after(pcall(f, ...))
 end
 
@@ -271,7 +286,11 @@ local function sandbox_concat(t, ...)
 end
 
 local function sandbox_insert(t, ...)
-  if type(t) == "table" and select("#", ...) > 1 then charge(#t) end
+  if type(t) == "table" and select("#", ...) > 1 then
+    local position = raw_tonumber((...))
+    if position and position < 1 then error("bad argument #2 to 'insert' (position out of bounds)", 2) end
+    charge(#t)
+  end
   return insert(t, ...)
 end
 
@@ -590,7 +609,7 @@ end
 
 local function compile(text, name)
   if byte(text) == 27 then return nil, name .. ": compiled code is not accepted" end
-  return load(text, "=" .. name)
+  return load(text, "=" .. name, "t")
 end
 
 return compile, call

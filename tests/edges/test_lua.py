@@ -1,0 +1,230 @@
+"""Calls of scripts as others make them: values in and out, what is asked once, what has to be killed."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gitfed.edges.lua import Lua
+from gitfed.edges.lua.runtime import Runtime
+from gitfed.edges.lua.worker import Killed, Worker
+from gitfed.interpret import kube_module
+from gitfed.model.script import Call, Failed, Returned, Script
+
+HANGS = "function F() local s = 'x' for i = 1, 9 do s = s .. s end return s:find('.-.-.-.-.-.-b') end"
+BACKTRACKS = "function F(o) local s = 'xy' for i = 1, 9 do s = s .. s end return s:find('.-y.-x.-y') + o.n end"
+
+
+@pytest.fixture
+def lua() -> Iterator[Lua]:
+    with Lua(kube_module.NAME, clock=lambda: 1_900_000_000.0) as opened:
+        yield opened
+
+
+def call(text: str, *arguments: Any, results: int = 1, now: str = "") -> Call:
+    return Call(Script("s", text), "F", arguments, results, now)
+
+
+def given_back(value: Any) -> Any:
+    return Runtime({}).call(Script("s", "function F(o) return o end"), "F", value).values[0]
+
+
+# -- values -------------------------------------------------------------------------------------------------------
+
+_TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
+_SCALARS = st.booleans() | st.integers(-(2**53), 2**53) | st.floats(allow_nan=False, allow_infinity=False) | _TEXTS
+_VALUES = st.recursive(
+    _SCALARS,
+    lambda inner: st.lists(inner, min_size=1, max_size=4) | st.dictionaries(_TEXTS, inner, min_size=1, max_size=4),
+    max_leaves=12,
+)
+
+
+@settings(max_examples=150, deadline=None)
+@given(_VALUES)
+def test_values_come_back_as_they_went_in(value: Any) -> None:
+    assert given_back(value) == value
+
+
+@pytest.mark.parametrize(
+    ("value", "back"),
+    [
+        ({"a": None, "b": [1, None, 3], "c": [None]}, {"b": [1, 3], "c": []}),
+        ({"a": {}, "b": []}, {"a": [], "b": []}),
+        ({"n": 3.0}, {"n": 3}),
+        ({"n": 2**63}, {"n": 2.0**63}),
+        ({"n": 10**40}, {"n": 1e40}),
+        ({"n": -0.0}, {"n": 0}),
+        ("é✓\0\n", "é✓\0\n"),
+        ("half \ud800 of a pair", "half ? of a pair"),
+    ],
+)
+def test_what_lua_has_no_place_for_is_left_out_or_rounded(value: Any, back: Any) -> None:
+    assert given_back(value) == back
+
+
+def test_texts_that_are_no_utf_8_are_repaired(lua: Lua) -> None:
+    assert lua.run(call("function F() return ('é'):sub(1, 1) .. string.char(255) end")) == Returned(
+        ("string",), ("\ufffd\ufffd",)
+    )
+
+
+def test_an_object_that_is_nested_too_deeply_is_refused(lua: Lua) -> None:
+    deep: dict[str, Any] = {}
+    for _ in range(300):
+        deep = {"a": deep}
+    assert lua.run(call("function F(o) return 1 end", deep)) == Failed("the object is nested more than 200 levels deep")
+
+
+def test_parts_that_are_shared_in_python_are_not_in_lua(lua: Lua) -> None:
+    part = {"n": 1}
+    answer = lua.run(call("function F(o) o.a.n = 2 return o.b.n end", {"a": part, "b": part}))
+    assert answer == Returned(("number",), (1,))
+
+
+def test_only_the_wanted_results_are_looked_at(lua: Lua) -> None:
+    text = "function F() return 1, 'two', print end"
+    assert lua.run(call(text, results=2)) == Returned(("number", "string"), (1, "two"))
+    assert lua.run(call("function F() end", results=2)) == Returned(("nil", "nil"), (None, None))
+
+
+# -- once ---------------------------------------------------------------------------------------------------------
+
+
+def test_an_answer_is_asked_for_once_per_content(lua: Lua) -> None:
+    text = "function F(o) return {n = o.n} end"
+    first = lua.run(call(text, {"n": 1}))
+    assert lua.run(call(text, {"n": 1})) is first
+    assert lua.run(call(text, {"n": 2})) == Returned(("table",), ({"n": 2},))
+    body = {"n": 3}
+    assert lua.run(call(text, body)) is lua.run(call(text, body))
+
+
+def test_true_is_not_one(lua: Lua) -> None:
+    text = "function F(o, n) return type(n) end"
+    assert [lua.run(call(text, {}, n)) for n in (1, True, 1.5)] == [
+        Returned(("string",), (kind,)) for kind in ("number", "boolean", "number")
+    ]
+
+
+def test_an_answer_that_tells_the_time_is_asked_for_again() -> None:
+    times = iter((100.0, 200.0))
+    with Lua(kube_module.NAME, clock=lambda: next(times)) as lua:
+        text = "function F() return os.time() end"
+        assert [lua.run(call(text)) for _ in range(2)] == [Returned(("number",), (n,)) for n in (100, 200)]
+        assert lua.run(call(text, now="2030-01-01T00:00:00Z")) == Returned(("number",), (1893456000,))
+
+
+def test_a_fault_is_remembered_too(lua: Lua) -> None:
+    text = "function F(o) error('no') end"
+    first = lua.run(call(text, {}))
+    assert first == Failed("s:1: no")
+    assert lua.run(call(text, {})) is first
+
+
+# -- elsewhere ----------------------------------------------------------------------------------------------------
+
+
+def test_a_script_that_could_hang_is_asked_in_another_process(lua: Lua) -> None:
+    assert lua.run(call(BACKTRACKS, {"n": 5})) == Returned(("number",), (6,))
+    assert lua.run(call(BACKTRACKS, {"n": 6})) == Returned(("number",), (7,))
+    assert lua.run(call(f"{BACKTRACKS} -- and wrong", {})) == Failed(
+        "s:1: attempt to perform arithmetic on field 'n' (a nil value)"
+    )
+
+
+def test_the_functions_of_kube_are_there_too(lua: Lua) -> None:
+    text = BACKTRACKS.replace("return", "local x =").replace(" + o.n", " return require('kube').resourceAdd('1', '2')")
+    assert lua.run(call(text, {})) == Returned(("string",), ("3",))
+
+
+def test_a_script_that_hangs_is_killed_and_all_others_go_on() -> None:
+    with Lua(kube_module.NAME, seconds=0.5) as lua:
+        assert lua.run(call(HANGS)) == Failed("s: was stopped after 0.5 seconds without an end", permanent=False)
+        assert lua.run(call(HANGS)) == Failed(
+            "s: was stopped because it did not end, and is not tried again yet", permanent=False
+        )
+        assert lua.run(call("function F() return 1 end")) == Returned(("number",), (1,))
+        assert lua.run(call(BACKTRACKS, {"n": 5})) == Returned(("number",), (6,))
+
+
+def test_a_script_that_was_killed_is_tried_again_later() -> None:
+    now, tried = 0.0, []
+    worker = Worker(kube_module.NAME, seconds=0.3, clock=lambda: now)
+    try:
+        for now in (0, 29, 31, 150, 152):
+            with pytest.raises(Killed, match="was stopped") as told:
+                worker.call(Script("s", HANGS), "F")
+            if "seconds without an end" in str(told.value):
+                tried.append(now)
+    finally:
+        worker.close()
+    assert tried == [0, 31, 152]
+
+
+def test_a_worker_that_ends_is_started_again(lua: Lua) -> None:
+    assert lua.run(call(BACKTRACKS, {"n": 5})) == Returned(("number",), (6,))
+    process = lua._worker._process
+    assert process is not None
+    process.kill()
+    process.wait()
+    assert lua.run(call(BACKTRACKS, {"n": 6})) == Failed("s: its process ended without an answer", permanent=False)
+    assert lua.run(call(f"{BACKTRACKS} -- another", {"n": 6})) == Returned(("number",), (7,))
+
+
+def test_the_worker_sees_nothing_of_our_environment(lua: Lua, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TOKEN", "secret")
+    lua.run(call(BACKTRACKS, {"n": 5}))
+    process = lua._worker._process
+    assert process is not None
+    with open(f"/proc/{process.pid}/environ", "rb") as environment:
+        assert b"secret" not in environment.read()
+
+
+def test_a_worker_ends_with_its_owner() -> None:
+    lua = Lua(kube_module.NAME)
+    lua.run(call(BACKTRACKS, {"n": 5}))
+    process = lua._worker._process
+    assert process is not None
+    del lua
+    assert process.poll() is not None
+
+
+# -- what is said about scripts -----------------------------------------------------------------------------------
+
+
+def test_a_script_is_checked_without_being_run(lua: Lua) -> None:
+    assert lua.check(Script("s", "error('never') function F() end")) == ""
+    assert lua.check(Script("s", "function F(")) == "s:1: <name> or '...' expected near '<eof>'"
+
+
+def test_answers_that_depend_on_chance_or_order_are_reported(lua: Lua) -> None:
+    texts = {
+        "first": "function F(o) for k in pairs(o) do return k end end",
+        "sum": "function F(o) local n = 0 for k, v in pairs(o) do n = n + v end return n end",
+        "chance": "function F(o) return math.random() end",
+        "unused": "function F(o) math.random() return 1 end",
+    }
+    for name, text in texts.items():
+        lua.run(Call(Script(name, text), "F", ({"a": 1, "b": 2},)))
+    assert sorted(lua.notes().values()) == [
+        "chance: what F returns depends on random numbers",
+        "first: what F returns depends on the order of pairs()",
+    ]
+
+
+def test_waiting_for_a_script_that_hangs_holds_up_nobody_else() -> None:
+    with Lua(kube_module.NAME, seconds=2.0) as lua:
+        waiting = threading.Thread(target=lua.run, args=(call(HANGS),))
+        waiting.start()
+        while lua._worker._process is None:
+            time.sleep(0.01)
+        assert lua.run(call("function F() return 1 end")) == Returned(("number",), (1,))
+        assert waiting.is_alive()
+        waiting.join()
