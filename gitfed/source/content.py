@@ -16,7 +16,7 @@ from gitfed.model.declared import registry
 from gitfed.model.declared.federation import Federation, PlacementTest
 from gitfed.model.declared.shape import Declared
 from gitfed.model.repo import Manifest
-from gitfed.source import declare, metadata, scope
+from gitfed.source import conceal, declare, metadata, scope
 from gitfed.source.parse import Parsed
 from gitfed.source.tree import visible
 from gitfed.text import canonical, yaml
@@ -97,7 +97,7 @@ class _Reader:
         self.scopes: dict[Kind, bool] = {}
 
     def read(self, parsed: Parsed) -> FileContent:
-        for fault in parsed.faults:
+        for fault in conceal.faults(parsed.faults, self.load):
             severity = Severity.WARNING if fault.warning else Severity.ERROR
             origin = Origin(self.path, fault.line, fault.column)
             self.problems.append(Problem(origin, fault.message, fault.hint, severity))

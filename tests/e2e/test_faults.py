@@ -106,7 +106,7 @@ def theirs(world: World) -> dict[str, Any]:
     [
         pytest.param(lambda f: f.fail(429, share=0.5, retry_after=1), id="half 429"),
         pytest.param(lambda f: f.fail(500, share=0.5, verb="patch"), id="half of the writes 500"),
-        pytest.param(lambda f: f.fail(503), id="503 for a while"),
+        pytest.param(lambda f: f.fail(503, verb="patch"), id="no write 503"),
         pytest.param(lambda f: f.fail(504, share=0.3, verb="patch"), id="timeouts"),
     ],
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import stat
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -328,3 +329,14 @@ def test_a_worktree_of_pipes_links_and_endless_folders_is_read_without_hanging(t
     done = bounded.gitfed("validate", "--worktree", cwd=work)
     assert done.code == 4
     assert "folders more than 256 levels deep" in done.said
+
+
+def test_a_clock_that_jumped_back_neither_stops_nor_reorders_the_record(tmp_path: Path) -> None:
+    repository = git.Repository.create(tmp_path / "state.git")
+    later = datetime(2030, 1, 1, tzinfo=UTC)
+    first = repository.commit_files("state", {"a": b"1"}, "1", parent=None, when=later)
+    second = repository.commit_files("state", {"a": b"2"}, "2", parent=first, when=datetime(2001, 1, 1, tzinfo=UTC))
+    assert repository.branch_commit("state") == second
+    assert repository.is_ancestor(first, second)
+    assert [commit for commit, _ in repository.last_commits_of("a", second)] == [second, first]
+    repository.close()
