@@ -23,11 +23,10 @@ from pathlib import Path
 from typing import Any
 
 from gitfed.change import build
-from gitfed.daemon import given, reader
+from gitfed.daemon import given, interpreters, reader
 from gitfed.edges import files, git
 from gitfed.edges import state as state_edge
 from gitfed.errors import RevisionNotFound, SourceError
-from gitfed.interpret.native import Native
 from gitfed.interpret.registry import Interpreter
 from gitfed.model.base import ClusterName, Commit, ObjectKey
 from gitfed.model.decisions import Decision, Decisions, Share
@@ -249,12 +248,14 @@ def plan(
 ) -> Plan:
     """`change.build.build` with the interpreter of this commit and the present time."""
     when = now or datetime.now(UTC)
-    return build.build(repo, snapshot, past, interpreter_of(repo), when, base=base or past.applied_commit)
+    result = build.build(repo, snapshot, past, interpreter_of(repo), when, base=base or past.applied_commit)
+    unusable = interpreters.problems(repo.interpreters)
+    return replace(result, problems=(*result.problems, *unusable)) if unusable else result
 
 
 def interpreter_of(repo: RepoSnapshot) -> Interpreter:
     """What knows the kinds of one commit."""
-    return Interpreter((Native(),))
+    return interpreters.of(repo)
 
 
 def after(result: Plan, past: Decisions) -> Decisions:

@@ -52,7 +52,7 @@ def _not_acted_on(snapshot: RepoSnapshot) -> Iterator[Problem]:
             yield _warning(cluster, "spec.syncMode Pull is not acted on yet: gitfed connects to the cluster itself")
 
 
-ACTED_ON = frozenset({"FederatedResourceQuota", "WorkloadRebalancer"})
+ACTED_ON = frozenset({"FederatedResourceQuota", "ResourceInterpreterCustomization", "WorkloadRebalancer"})
 """Declared kinds beside policies and clusters that this version carries out."""
 
 

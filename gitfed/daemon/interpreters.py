@@ -1,0 +1,73 @@
+"""What knows the kinds of one commit: its customizations, then our catalogue, then Kubernetes' own rules.
+
+The catalogue is read, and Lua started, when the first object asks for it: most repositories hold built-in kinds only,
+and a command that looks at them is not to wait for either.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from gitfed.edges import catalogue
+from gitfed.interpret import bundled, customized, kube_module
+from gitfed.interpret.native import Native
+from gitfed.interpret.registry import Inputs, Interpreter, Operation
+from gitfed.model.base import Problem
+from gitfed.model.declared.interpreter import ResourceInterpreterCustomization
+from gitfed.model.repo import RepoSnapshot
+from gitfed.model.script import Call, Failed, Returned
+
+if TYPE_CHECKING:
+    from gitfed.edges.lua import Lua
+    from gitfed.interpret.scripted import Scripted
+
+_KUBERNETES = frozenset(
+    {
+        "v1", "apps/v1", "batch/v1", "autoscaling/v2", "policy/v1", "networking.k8s.io/v1", "storage.k8s.io/v1",
+        "rbac.authorization.k8s.io/v1", "apiextensions.k8s.io/v1", "discovery.k8s.io/v1", "scheduling.k8s.io/v1",
+    }
+)  # fmt: skip
+"""Versions that the catalogue has nothing about."""
+
+
+def of(repo: RepoSnapshot) -> Interpreter:
+    """The interpreter of one commit. Its scripts live as long as it does."""
+    scripts = _Scripts()
+    return Interpreter((customized.source(repo.interpreters, scripts.run), _Catalogue(scripts), Native()))
+
+
+def problems(customizations: Sequence[ResourceInterpreterCustomization]) -> tuple[Problem, ...]:
+    """What is wrong with the scripts of a repository as far as it shows without running them."""
+    return customized.problems(customizations, _Scripts().lua.check) if customizations else ()
+
+
+class _Scripts:
+    @cached_property
+    def lua(self) -> Lua:
+        from gitfed.edges.lua import Lua
+
+        return Lua(kube_module.NAME)
+
+    def run(self, call: Call) -> Returned | Failed:
+        return self.lua.run(call)
+
+
+class _Catalogue:
+    """`interpret.bundled` as a source, read when a kind that is not Kubernetes' own is asked about."""
+
+    name = "bundled"
+
+    def __init__(self, scripts: _Scripts) -> None:
+        self._scripts = scripts
+
+    def handles(self, api_version: str, kind: str, operation: Operation) -> bool:
+        return api_version not in _KUBERNETES and self._source.handles(api_version, kind, operation)
+
+    def answer(self, operation: Operation, inputs: Inputs) -> Any:
+        return self._source.answer(operation, inputs)
+
+    @cached_property
+    def _source(self) -> Scripted:
+        return bundled.source(catalogue.read(), self._scripts.run)

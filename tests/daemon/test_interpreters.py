@@ -1,0 +1,101 @@
+"""Which rules a commit has, in which order, and what is not loaded when nobody asks."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from gitfed.daemon import interpreters
+from gitfed.interpret.registry import Answer, Unknown
+from gitfed.model.repo import RepoSnapshot
+from gitfed.source import repo as source
+from gitfed.source.memory import Memory
+from tests.source.trees import tree
+
+CUSTOMIZATION = """
+apiVersion: config.karmada.io/v1alpha1
+kind: ResourceInterpreterCustomization
+metadata: {name: %(name)s}
+spec:
+  target: {apiVersion: %(version)s, kind: %(kind)s}
+  customizations:
+    healthInterpretation:
+      luaScript: |
+        %(script)s
+"""
+
+
+def customization(name: str, version: str, kind: str, script: str) -> str:
+    return CUSTOMIZATION % {"name": name, "version": version, "kind": kind, "script": script}
+
+
+def snapshot(**files: str) -> RepoSnapshot:
+    return source.read(tree({f"{name}.yaml": text for name, text in files.items()}), memory=Memory())
+
+
+def body(version: str, kind: str, **members: Any) -> dict[str, Any]:
+    return {"apiVersion": version, "kind": kind, "metadata": {"name": "x", "namespace": "default"}, **members}
+
+
+def test_a_customization_comes_before_the_catalogue_and_the_native_rules() -> None:
+    never = "function InterpretHealth(o) return false end"
+    repo = snapshot(
+        a=customization("deployments", "apps/v1", "Deployment", never),
+        b=customization("clone-sets", "apps.kruise.io/v1alpha1", "CloneSet", never),
+    )
+    interpreter = interpreters.of(repo)
+    assert interpreter.health(body("apps/v1", "Deployment")) == Answer(False, "customization")
+    assert interpreter.health(body("apps.kruise.io/v1alpha1", "CloneSet")) == Answer(False, "customization")
+
+
+def test_a_kind_may_take_its_operations_from_several_sources() -> None:
+    repo = snapshot(a=customization("a", "apps/v1", "Deployment", "function InterpretHealth(o) return false end"))
+    deployment = body("apps/v1", "Deployment", spec={"replicas": 3})
+    answer = interpreters.of(repo).replicas(deployment)
+    assert isinstance(answer, Answer)
+    assert (answer.source, answer.value.replicas) == ("native", 3)
+
+
+def test_the_catalogue_knows_kinds_that_kubernetes_does_not() -> None:
+    answer = interpreters.of(snapshot()).replicas(body("apps.kruise.io/v1alpha1", "CloneSet", spec={"replicas": 2}))
+    assert isinstance(answer, Answer)
+    assert (answer.source, answer.value.replicas) == ("bundled", 2)
+
+
+def test_a_kind_that_nobody_knows_has_the_default() -> None:
+    assert interpreters.of(snapshot()).health(body("example.com/v1", "Widget")) == Answer(True, "default")
+
+
+def test_a_script_that_fails_leaves_the_answer_open_and_says_where() -> None:
+    repo = snapshot(
+        a=customization("widgets", "example.com/v1", "Widget", "function InterpretHealth(o) return o.a.b end")
+    )
+    assert interpreters.of(repo).health(body("example.com/v1", "Widget")) == Unknown(
+        "Widget InterpretHealth: widgets:1: attempt to index field 'a' (a nil value)", "customization"
+    )
+
+
+def test_scripts_that_do_not_compile_are_problems_of_the_plan_with_their_place() -> None:
+    repo = snapshot(a=customization("widgets", "example.com/v1", "Widget", "function InterpretHealth(o"))
+    assert [str(problem) for problem in interpreters.problems(repo.interpreters)] == [
+        "a.yaml:2:1: the script for InterpretHealth of Widget (example.com/v1) does not compile: "
+        "widgets:2: ')' expected near '<eof>'"
+    ]
+
+
+def test_lua_is_not_loaded_for_kinds_of_kubernetes(tmp_path: Path) -> None:
+    program = """
+import sys
+from gitfed.daemon import interpreters
+from gitfed.model.repo import RepoSnapshot
+repo = RepoSnapshot("", {}, None, {}, (), ())
+interpreter = interpreters.of(repo)
+interpreter.replicas({"apiVersion": "apps/v1", "kind": "Deployment", "spec": {"replicas": 1}})
+interpreter.health({"apiVersion": "v1", "kind": "ConfigMap"})
+assert not any(name.startswith("lupa") for name in sys.modules), "lupa"
+interpreter.replicas({"apiVersion": "apps.kruise.io/v1alpha1", "kind": "CloneSet", "spec": {"replicas": 1}})
+assert "lupa" in sys.modules
+"""
+    subprocess.run([sys.executable, "-c", program], check=True, cwd=tmp_path)
