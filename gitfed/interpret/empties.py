@@ -50,27 +50,36 @@ class _Kinds:
 
 
 def _restored(value: Any, path: _Path, here: tuple[Any, ...], kinds: _Kinds) -> Any:
-    """`here` are the references' values at exactly this place."""
-    if isinstance(value, dict):
+    """`here` are the references' values at exactly this place. Plain members are most of an object: they go fast."""
+    kind = type(value)
+    if kind is dict:
         members = {}
         for name in sorted(value):
-            beside = tuple(one[name] for one in here if isinstance(one, Mapping) and name in one)
-            child = _restored(value[name], (*path, name), beside, kinds)
-            if child is not _GONE:
-                members[name] = child
+            child = value[name]
+            if (type_ := type(child)) is not str and type_ is not bool:
+                beside = tuple([one[name] for one in here if isinstance(one, Mapping) and name in one])
+                if type_ is dict or type_ is list:
+                    child = _restored(child, (*path, name), beside, kinds)
+                    if child is _GONE:
+                        continue
+                else:
+                    child = _number(child, beside)
+            members[name] = child
         return members
-    if isinstance(value, list):
+    if kind is list:
         if not value:
             exact = next((one for one in here if isinstance(one, dict | list) and not one), None)
             return kinds.at(path) if exact is None else type(exact)()
         found = []
-        for i, item in enumerate(value):
-            beside = tuple(one[i] for one in here if isinstance(one, list) and i < len(one))
-            child = _restored(item, path, beside, kinds)
-            if child is not _GONE:
-                found.append(child)
+        for i, child in enumerate(value):
+            if (type_ := type(child)) is not str and type_ is not bool:
+                beside = tuple([one[i] for one in here if isinstance(one, list) and i < len(one)])
+                child = _restored(child, path, beside, kinds)
+                if child is _GONE:
+                    continue
+            found.append(child)
         return found
-    return _number(value, here) if isinstance(value, int | float) and not isinstance(value, bool) else value
+    return _number(value, here) if kind is int or kind is float else value
 
 
 def _number(value: int | float, here: tuple[Any, ...]) -> int | float:
