@@ -215,6 +215,8 @@ class Repository:
                 said += b"\ntimeout: the command was ended after %d seconds" % (timeout or 0)
             finally:
                 self._asking.discard(process)
+        if process.returncode and self._interrupted and args[0] in _ASKING:
+            raise SourceUnreachable(f"git {args[0]}: interrupted, because the process stops")
         if process.returncode:
             raise _translate(args, said.decode("utf-8", "replace"))
         return output

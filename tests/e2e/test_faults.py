@@ -256,7 +256,7 @@ def test_a_full_disk_stops_no_repair_and_loses_nothing(world: World) -> None:
     alive = daemon.process.poll() is None
     if alive:
         world.until(lambda: image(world, "web", "m1"), "repaired all the same")
-        daemon.kill()
+    daemon.kill()
     assert not [line for line in daemon.lines() if "Traceback" in json.dumps(line)]
     assert world.state() == state
     world.daemon()
