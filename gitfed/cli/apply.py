@@ -90,6 +90,11 @@ def command(
     Exit codes: 0 done · 2 bad usage · 3 invalid input in the repository, or not the reviewed plan · 4 repository or a
     cluster unreachable · 5 a gate holds something · 6 applied, but not healthy in time or refused.
     """
+    if adopt:
+        declared = load.Session(inputs).repo.clusters
+        for name in adopt:
+            if name not in declared:
+                raise UsageError(f"--adopt: no cluster {name!r}", hint=f"there are {', '.join(sorted(declared))}")
     if inputs.worktree:
         raise UsageError("only commits are applied", hint="--worktree is for plan and diff")
     if reviewed is not None or dry_run is not None:

@@ -31,9 +31,10 @@ from gitfed.edges.kube.session import Session
 from gitfed.interpret.registry import Interpreter
 from gitfed.model.base import ClusterName, Commit, ObjectKey, Severity
 from gitfed.model.decisions import Approval, Decisions
+from gitfed.model.declared import federation
 from gitfed.model.declared.cluster import Cluster
 from gitfed.model.fleet import ClusterFacts, FleetSnapshot
-from gitfed.model.plan import Plan
+from gitfed.model.plan import Action, Plan
 from gitfed.model.repo import RepoSnapshot
 
 log = logging.getLogger("gitfed.cycle")
@@ -83,6 +84,8 @@ class Engine:
         self.last_cycle: float = 0.0
         """time.monotonic() of the last finished cycle: what the liveness endpoint looks at."""
         self.source_error = ""
+        self.rejected = ""
+        """Why the newest commit is not acted upon; "" when it is."""
         self.reader = reader
         self._record = record
         self._facts = facts_record
@@ -249,15 +252,32 @@ class Engine:
         wrong = [problem for problem in repo.problems if problem.severity is Severity.ERROR]
         for problem in wrong:
             log.error("problem", extra={"problem": str(problem), "commit": repo.commit[:12]})
-        if not wrong or repo.settings.spec.sync.on_invalid_file == "hold":
-            return True
-        log.error("commit waits: onInvalidFile is reject", extra={"commit": repo.commit[:12], "problems": len(wrong)})
-        self._listener("rejected", repo)
-        return False
+        self.rejected = self._why_not(repo, len(wrong))
+        if self.rejected:
+            log.error("commit waits", extra={"commit": repo.commit[:12], "reason": self.rejected})
+            self._listener("rejected", repo)
+        return not self.rejected
+
+    def _why_not(self, repo: RepoSnapshot, wrong: int) -> str:
+        """Why a commit cannot be acted upon as a whole; the last one that could stays in force."""
+        if federation.is_missing(repo.settings):
+            return "it has no Federation: nobody says whose fleet this is"
+        if self.repo is not None and repo.settings.metadata.name != self.repo.settings.metadata.name:
+            return (
+                f"it renames the federation {self.repo.settings.metadata.name} to {repo.settings.metadata.name}: "
+                "every object would get another owner"
+            )
+        if wrong and repo.settings.spec.sync.on_invalid_file == "reject":
+            return f"onInvalidFile is reject, and it has {wrong} problem{'s' if wrong > 1 else ''}"
+        return ""
 
     def _remembered(self, cluster: ClusterName) -> int:
-        """How many objects the state says are in a cluster."""
-        return sum(1 for one in self.decisions.bindings.values() if any(s.cluster == cluster for s in one.shares))
+        """How many inventory entries the state says a cluster has at least.
+
+        What was *carried out* counts, not what was decided: a roll-out that was cut short is no damage.
+        """
+        count = self._record.state.results.get(cluster, {}).get("objects", 0)
+        return count if isinstance(count, int) else 0
 
     async def _from_record(self, repo: RepoSnapshot, fleet: FleetSnapshot) -> FleetSnapshot:
         """The snapshot with facts as they are written down, after writing what is due: decisions are taken from those.
@@ -309,15 +329,17 @@ class Engine:
         bindings = gate.decisions_to_record(plan.bindings, decisions, plan.changes or ())
         state = self._record.state
         approved = decisions.approvals == state.decisions.approvals
-        if _same(bindings, decisions.bindings) and approved and state.commit is not None:
+        fewer = _after_deletions(state.results, plan) != state.results
+        if _same(bindings, decisions.bindings) and approved and not fewer and state.commit is not None:
             return False
         reasons = _reasons(plan, decisions)
+        results = _after_deletions(state.results, plan)
         self.decisions = await asyncio.to_thread(
             self._record.write,
             decisions,
             bindings,
             applied=decisions.applied_commit,
-            results=self._record.state.results,
+            results=results,
             approvals=decisions.approvals,
             subject=f"Decide for {plan.commit[:12]}",
             held=self.repo.held if self.repo is not None else (),
@@ -335,12 +357,13 @@ class Engine:
         results = dict(self._record.state.results)
         for name, member in self.fleet.members.items():
             if member.ready.is_set() and not self.fleet.failures(name):
-                results[name] = {"commit": str(plan.commit), "outcome": "applied"}
+                results[name] = {"commit": str(plan.commit), "outcome": "applied", "objects": len(member.entries())}
             elif member.ready.is_set():
                 results[name] = {
                     "commit": str(plan.commit),
                     "outcome": "failed",
                     "failures": len(self.fleet.failures(name)),
+                    "objects": len(member.entries()),
                 }
             else:
                 known = results.get(name, {})
@@ -414,6 +437,23 @@ def _touched(before: RepoSnapshot, after: RepoSnapshot) -> set[ObjectKey]:
     return {key for key, manifest in after.manifests.items() if before.manifests.get(key) is not manifest} | (
         before.manifests.keys() - after.manifests.keys()
     )
+
+
+def _after_deletions(results: Mapping[ClusterName, Mapping[str, Any]], plan: Plan) -> Mapping[str, Mapping[str, Any]]:
+    """What the state says of each cluster, with the objects left that this plan does not delete.
+
+    Written before the deletions begin: an inventory that then has fewer entries must not look damaged.
+    """
+    deletions: dict[ClusterName, int] = {}
+    for change in plan.changes or ():
+        if change.action is Action.DELETE:
+            deletions[change.cluster] = deletions.get(change.cluster, 0) + 1
+    left = dict(results)
+    for name, count in deletions.items():
+        known = results.get(name, {})
+        if isinstance(known.get("objects"), int):
+            left[name] = {**known, "objects": max(0, known["objects"] - count)}
+    return left
 
 
 def _same(one: Mapping[ObjectKey, object], other: Mapping[ObjectKey, object]) -> bool:

@@ -27,7 +27,7 @@ from gitfed.daemon.record import Record
 from gitfed.edges import facts_branch, files, git, lock, state
 from gitfed.edges.kube import credentials
 from gitfed.edges.kube.session import Session
-from gitfed.errors import CredentialsError
+from gitfed.errors import CredentialsError, InputError
 from gitfed.model.decisions import Approval
 from gitfed.model.declared.cluster import Cluster
 from gitfed.model.fleet import FleetSnapshot
@@ -200,6 +200,8 @@ async def _settle(
         if work.done():
             work.result()
         plan = engine.plan
+        if engine.rejected and not engine.fleet.busy():
+            raise InputError(f"the newest commit is not applied: {engine.rejected}", hint="gitfed validate")
         held = tuple(sorted((gate.name, gate.held) for gate in plan.gates if gate.held)) if plan is not None else ()
         if plan is not None and held and confirm == plan.digest and not confirmed:
             confirmed = True

@@ -372,3 +372,27 @@ def test_an_inventory_that_was_wiped_stops_everything_there_until_somebody_takes
     world.apply("--adopt", "m1")
     assert image(world, "web", "m1") == "nginx:1.28"
     assert image(world, "d0", "m1") is not None, "what no inventory lists is not ours to delete"
+
+
+def test_a_commit_without_a_federation_writes_nothing(world: World) -> None:
+    world.push(BASE)
+    daemon = world.daemon()
+    world.until(lambda: image(world, "web", "m2"), "web in m2")
+    before = world.versions("Deployment", "shop", "web")
+    world.push({"gitfed.json": None, "apps/web.json": deployment("web", image="nginx:1.28")})
+    said = world.until(lambda: daemon.said("commit waits"), "the commit waits")
+    assert "no Federation" in said[0]["reason"]
+    done = world.apply("--data-dir", str(world.directory / "data-apply"), check=False)
+    assert done.returncode == 3
+    assert world.versions("Deployment", "shop", "web") == before
+
+
+def test_a_commit_that_renames_the_federation_waits(world: World) -> None:
+    world.push(BASE)
+    daemon = world.daemon()
+    world.until(lambda: image(world, "web", "m2"), "web in m2")
+    world.push({"gitfed.json": settings().replace("acme", "other")})
+    said = world.until(lambda: daemon.said("commit waits"), "the commit waits")
+    assert "renames the federation acme to other" in said[0]["reason"]
+    world.push({"gitfed.json": settings(), "apps/web.json": deployment("web", image="nginx:1.28")})
+    world.until(lambda: image(world, "web", "m1") == "nginx:1.28", "the way back")

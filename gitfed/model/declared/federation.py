@@ -160,6 +160,11 @@ def unnamed() -> Federation:
     return Federation(api_version=API_VERSION, kind="Federation", metadata=ObjectMeta.model_construct(name="unnamed"))
 
 
+def is_missing(settings: Federation) -> bool:
+    """Whether these are `unnamed` settings: then nobody said whose fleet it is, and nothing may be written."""
+    return settings == unnamed()
+
+
 class Given(Part):
     """What the test does to the fleet: `cluster/NAME`, `region/NAME`, `zone/NAME` or `provider/NAME` fail."""
 
