@@ -195,8 +195,11 @@ class Repository:
         command = _command(args)
         with tempfile.TemporaryFile() as feed:
             if stdin is not None:
-                feed.write(stdin)
-                feed.seek(0)
+                try:
+                    feed.write(stdin)
+                    feed.seek(0)
+                except OSError as error:
+                    raise SourceError(f"git {args[0]}: its input cannot be written: {error.strerror}") from error
             try:
                 # In a session of its own, so that the helper that talks to a server can be ended with it.
                 started: Any = self._git.execute(command, istream=feed, as_process=True, start_new_session=True)

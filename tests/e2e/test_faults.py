@@ -241,34 +241,35 @@ def test_a_cache_that_cannot_be_written_only_makes_things_slower(world: World, f
     assert 1 <= len(warned) <= 3, warned
 
 
-def test_a_full_disk_stops_no_repair_and_loses_nothing(world: World) -> None:
-    """No file of the daemon may grow: neither cache nor state can be written."""
+def test_on_a_full_disk_nothing_is_done_that_cannot_be_recorded_and_nothing_is_lost(
+    world: World, faulty: Faulty
+) -> None:
+    """No file of the daemon may grow beyond what a small record needs: forty new decisions cannot be written down."""
     world.push(BASE)
     first = world.daemon()
     world.until(lambda: image(world, "web", "m1") and image(world, "web", "m2"), "web everywhere")
     world.until(lambda: "appliedCommit" in world.state().get("state.yaml", ""), "the state is recorded")
     assert first.stop() == 0
     state = world.state()
+    world.push({**APPS, **{f"apps/e{n}.json": deployment(f"e{n}") for n in range(60)}})
     daemon = _with_full_disk(world)
-    world.until(lambda: daemon.said("gitfed runs"), "it starts")
-    world.ask("m1", "DELETE", world.path("Deployment", "shop", "web"))
-    time.sleep(3)
-    alive = daemon.process.poll() is None
-    if alive:
-        world.until(lambda: image(world, "web", "m1"), "repaired all the same")
+    world.until(lambda: daemon.process.poll() is not None or "cannot be written" in daemon.log_path.read_text(), "said")
+    assert [body["metadata"]["name"] for body in faulty.inside("m1", lambda m: m.api.list("deployments.apps"))] == [
+        "web"
+    ]
     daemon.kill()
-    assert not [line for line in daemon.lines() if "Traceback" in json.dumps(line)]
+    assert daemon.process.returncode in (4, -9), "a full disk is not a defect of the program"
+    assert "cannot be written" in daemon.log_path.read_text()
     assert world.state() == state
     world.daemon()
-    world.push({"apps/extra.json": deployment("extra")})
-    world.until(lambda: image(world, "web", "m1") and image(world, "extra", "m2"), "all well with room again")
+    world.until(lambda: whole(faulty, "m1") and whole(faulty, "m2"), "all well with room again")
 
 
 def _with_full_disk(world: World) -> Any:
     import resource
 
     old = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (65536, old[1]))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (16384, old[1]))
     try:
         return world.daemon()
     finally:
