@@ -215,7 +215,8 @@ def _print(done: Any, progress: Progress, output: options.Output, *, wait: bool)
     if done.unhealthy and not wait:
         load.note(f"{words.count(len(done.unhealthy), 'object')} not healthy yet: gitfed get works --live")
     count = sum(counts[name] for counts in progress.outcomes.values() for name in ("created", "configured", "deleted"))
-    what = "Applied" if done.settled else "Not finished in time:"
+    stopped = bool(done.unreachable) or any(gate.held for gate in done.plan.gates)
+    what = "Not finished in time:" if not done.settled else "Not all of it applied:" if stopped else "Applied"
     click.echo(f"{what} {words.commit(done.plan.commit)}: {words.count(count, 'write')}.")
 
 

@@ -53,7 +53,7 @@ class Reader:
             if commit is None:
                 raise RevisionNotFound(
                     f"{git.shown(self.location)} has no commit on branch {branch}",
-                    hint="the last good commit stays in force",
+                    hint="what was applied last stays in force",
                 )
             return commit
         branch = self._branch or self._remote_branch()

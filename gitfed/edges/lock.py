@@ -17,9 +17,12 @@ def exclusive(directory: Path) -> Iterator[None]:
 
     Raises UsageError when another process holds it.
     """
-    directory.mkdir(parents=True, exist_ok=True)
     path = directory / "lock"
-    handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    except OSError as error:
+        raise UsageError(f"{directory} cannot be used: {error.strerror}", hint="name another --data-dir") from error
     try:
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)

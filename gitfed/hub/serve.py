@@ -41,7 +41,13 @@ async def run(
         async with AsyncExitStack() as stack:
             if options.health_address:
                 host, _, port = options.health_address.rpartition(":")
-                await health.start(host or "127.0.0.1", int(port))
+                try:
+                    await health.start(host or "127.0.0.1", int(port))
+                except OSError as error:
+                    raise errors.UsageError(
+                        f"the health endpoint cannot listen on {options.health_address}: {error.strerror}",
+                        hint="name another address with --health-address, or none",
+                    ) from error
                 stack.push_async_callback(health.stop)
             stop: asyncio.Future[signal.Signals] = asyncio.get_running_loop().create_future()
             loop = asyncio.get_running_loop()
