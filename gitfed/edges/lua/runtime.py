@@ -36,7 +36,7 @@ _SECONDS: Final = 0.5
 _EFFORT: Final = 3e6
 """Steps of pattern matching and the like, which no look at the limits interrupts."""
 _DEEPEST: Final = 200
-_KEPT_TABLES: Final = 256
+_KEPT_TABLES: Final = 128
 _KEPT_SCRIPTS: Final = 1024
 _LONGEST_SCRIPT: Final = 1_000_000
 _EXACT: Final = 2**63
@@ -173,7 +173,9 @@ class Runtime:
             return known[1]
         table = self._lua.table_from(_prepared(value), recursive=True)
         self._tables[id(value)] = (value, table)
-        if len(self._tables) > _KEPT_TABLES or self._lua.get_memory_used() > MEMORY // 3:
+        if len(self._tables) > _KEPT_TABLES:
+            self._tables.popitem(last=False)
+        if self._lua.get_memory_used() > MEMORY // 3:
             self._forget()
         return table
 
