@@ -79,6 +79,8 @@ class Memo:
     live_clusters: Mapping[ClusterName, ClusterLive] = field(default_factory=dict)
     assigned: dict[ObjectKey, Manifest] = field(default_factory=dict)
     implied: dict[str, tuple[Manifest, tuple[ClusterName, ...]]] = field(default_factory=dict)
+    defined: tuple[object, tuple[Candidate, ...]] | None = None
+    """What definitions were asked about, and the clusters with their kinds."""
     recomputed: int = 0
     """Templates whose binding, rendering or changes the last build had to compute: what a test asserts on."""
 
@@ -167,12 +169,13 @@ def _prepare(
         memo.questions.clear()
         memo.schedules.clear()
         memo.interpreter, memo.settings = interpreter, repo.settings
-    candidates, capacities = place.candidates(repo, fleet)
-    if candidates != memo.candidates:
-        memo.candidates = candidates
-        memo.schedules.clear()
     if memo.index is None or memo.policies != repo.propagation:
         memo.index, memo.policies = match.Index(repo.propagation), repo.propagation
+        memo.schedules.clear()
+    found, capacities = place.candidates(repo, fleet)
+    candidates = _with_definitions(memo, found, repo, decisions, interpreter, now)
+    if candidates != memo.candidates:
+        memo.candidates = candidates
         memo.schedules.clear()
     memo.room.use(capacities, memo.schedules)
     if memo.override_index is None or memo.overrides != repo.overrides:
@@ -196,6 +199,26 @@ def _prepare(
         binder=bind.Binder(memo.index, memo.candidates, interpreter, memo.schedules, repo.settings, now,
                            rebalance.wanted(repo.rebalancers)),
     )  # fmt: skip
+
+
+def _with_definitions(
+    memo: Memo,
+    found: tuple[Candidate, ...],
+    repo: RepoSnapshot,
+    decisions: Decisions,
+    interpreter: Interpreter,
+    now: datetime,
+) -> tuple[Candidate, ...]:
+    """See `place.with_definitions`; done again only when a definition, its decision, a policy or a cluster changed."""
+    defining = place.definitions(repo)
+    if not defining:
+        return found
+    assert memo.index is not None
+    asked = (found, memo.index, *((one, decisions.bindings.get(one.key)) for one in defining))
+    if memo.defined is None or memo.defined[0] != asked:
+        binder = bind.Binder(memo.index, found, interpreter, Schedules(), repo.settings, now, {})
+        memo.defined = (asked, place.with_definitions(found, defining, decisions, binder))
+    return memo.defined[1]
 
 
 def _item(

@@ -20,6 +20,8 @@ from gitfed.placement.cluster import Candidate
 from gitfed.placement.estimate import Capacity
 from gitfed.text import canonical
 
+_DEFINITION = ("apiextensions.k8s.io", "CustomResourceDefinition")
+
 
 @dataclass(slots=True)
 class Question:
@@ -55,6 +57,41 @@ def candidates(
         capacities[name] = capacity if graded or capacity is None else replace(capacity, grades={})
         found.append(replace(seen, facts=None, capacity=None))
     return tuple(found), capacities
+
+
+def definitions(repo: RepoSnapshot) -> tuple[Manifest, ...]:
+    """The CustomResourceDefinitions of a commit."""
+    return tuple(manifest for key, manifest in repo.manifests.items() if key[:2] == _DEFINITION)
+
+
+def with_definitions(
+    found: tuple[Candidate, ...], defining: tuple[Manifest, ...], decisions: Decisions, binder: bind.Binder
+) -> tuple[Candidate, ...]:
+    """The clusters with the kinds that this commit brings there: a definition enables its kind where it is placed.
+
+    Otherwise the first cluster that reports a new kind would get all replicas of its objects. `binder` holds `found`.
+    """
+    kinds: dict[ClusterName, set[tuple[str, str]]] = {}
+    for manifest in defining:
+        asked = bind.ask(manifest, decisions.bindings.get(manifest.key), binder)
+        if isinstance(asked, bind.Asked) and asked.waits:
+            continue  # it depends on other templates: the next probe tells
+        binding = (asked if isinstance(asked, bind.Bound) else bind.answer(asked, binder)).binding
+        spec = manifest.body.get("spec") or {}
+        kind = str((spec.get("names") or {}).get("kind") or "")
+        served = {
+            (f"{spec.get('group')}/{version.get('name')}", kind)
+            for version in spec.get("versions") or ()
+            if isinstance(version, dict) and version.get("served")
+        }
+        for share in binding.shares:
+            kinds.setdefault(share.cluster, set()).update(served)
+    return tuple(
+        replace(one, apis=replace(one.apis, kinds=one.apis.kinds | kinds[one.name]))
+        if one.apis is not None and kinds.get(one.name)
+        else one
+        for one in found
+    )
 
 
 def questions(

@@ -19,6 +19,7 @@ from gitfed.interpret.registry import Interpreter
 from gitfed.model.base import Commit, Kind, ObjectKey
 from gitfed.model.decisions import Approval, Decision, Decisions
 from gitfed.model.fleet import (
+    ApiEnablements,
     ClusterFacts,
     ClusterLive,
     FactsRef,
@@ -450,3 +451,34 @@ def test_time_alone_changes_nothing() -> None:
     later = build.build(repo, fleet(live), decisions, INTERPRETER, NOW + timedelta(days=30))
     assert acts(later) == []
     assert later.bindings[WEB_KEY].decision is decisions.bindings[WEB_KEY]
+
+
+def test_a_definition_enables_its_kind_where_it_is_placed_in_the_same_commit() -> None:
+    definition = {
+        "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+        "metadata": {"name": "lamps.example.com"},
+        "spec": {"group": "example.com", "scope": "Namespaced", "names": {"plural": "lamps", "kind": "Lamp"},
+                 "versions": [{"name": "v1", "served": True, "storage": True}]},
+    }  # fmt: skip
+    everything = {
+        "apiVersion": "policy.karmada.io/v1alpha1", "kind": "ClusterPropagationPolicy", "metadata": {"name": "crds"},
+        "spec": {"resourceSelectors": [
+            {"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition"}],
+            "placement": {"clusterAffinity": {"clusterNames": ["a", "b"]}}},
+    }  # fmt: skip
+    lamp = {"apiVersion": "example.com/v1", "kind": "Lamp", "metadata": {"name": "desk", "namespace": "shop"}}
+    files = {
+        "crd.json": orjson.dumps(definition).decode(), "all.json": orjson.dumps(everything).decode(),
+        "lamp.json": orjson.dumps(lamp).decode(), "p.json": policy("p", ["a", "b", "c"], (("example.com/v1", "Lamp"),)),
+    }  # fmt: skip
+    served = ApiEnablements(frozenset({("apiextensions.k8s.io/v1", "CustomResourceDefinition"), ("v1", "Namespace")}))
+    facts = {name: ClusterFacts(name, apis=served) for name in CLUSTERS}
+    memo = build.Memo()
+    for commit in ("1", "2"):
+        snapshot = FleetSnapshot(FactsRef("test"), facts)
+        plan = build.build(read(files, commit), snapshot, Decisions(), INTERPRETER, NOW, memo=memo)
+        binding = plan.bindings[ObjectKey("example.com", "Lamp", "shop", "desk")]
+        assert [share.cluster for share in binding.shares] == ["a", "b"]
+        assert [(one.cluster, one.reason) for one in binding.rejections] == [
+            ("c", "cluster(s) did not have the API resource")
+        ]
