@@ -127,7 +127,15 @@ class _Demo:
             if daemon.done():
                 daemon.result()
             self.engine = await ready
-            await self.guided()
+            guided = asyncio.create_task(self.guided())
+            try:
+                await asyncio.wait({daemon, guided}, return_when=asyncio.FIRST_COMPLETED)
+                if not guided.done():  # the daemon took Control-C: without it every check would wait in vain
+                    daemon.result()
+                    return exits.INTERRUPTED
+                await guided
+            finally:
+                guided.cancel()
             self.summary()
             if not self.failed:
                 self.invite(bare, kubeconfig, once=once)
