@@ -49,8 +49,8 @@ def outcome(runtime: Runtime, text: str) -> str:
 ABSENT = (
     "io", "debug", "coroutine", "python", "lupa", "jit", "ffi", "bit", "os.execute", "os.exit", "os.getenv",
     "os.remove", "os.rename", "os.tmpname", "os.setlocale", "os.clock", "package.loadlib", "package.cpath",
-    "package.path", "package.searchers", "package.loaders", "package.loaded.debug", "package.loaded._G", "package.loaded.io",
-    "string.buffer", "table.new", "_ENV", "arg", "_LOADED", "_PRELOAD", "newproxy_", "string.pack",
+    "package.path", "package.searchers", "package.loaders", "package.loaded.debug", "package.loaded._G",
+    "package.loaded.io", "string.buffer", "table.new", "_ENV", "arg", "_LOADED", "_PRELOAD", "newproxy_", "string.pack",
 )  # fmt: skip
 
 
