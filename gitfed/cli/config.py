@@ -61,7 +61,9 @@ def view(inputs: options.Inputs, origin: bool, output: options.Output) -> int:
     rows += [["cache", str(files.cache_directory()), "XDG_CACHE_HOME"]] if origin else []
     for line in table.lines(rows):
         click.echo(line)
-    return load.tell(problem for problem in session.repo.problems if problem.origin.path == settings.origin.path)
+    # Missing settings have no place of their own: that they are missing is said of the usual file.
+    places = {settings.origin.path or "gitfed.yaml"}
+    return load.tell(problem for problem in session.repo.problems if problem.origin.path in places)
 
 
 def _complete(settings: Federation) -> Any:
