@@ -106,6 +106,7 @@ class Part(BaseModel):
         serialize_by_alias=True,
         extra="forbid",
         frozen=True,
+        defer_build=True,
     )
 
     def _settle(self, **values: Any) -> None:
