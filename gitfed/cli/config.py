@@ -62,8 +62,8 @@ def view(inputs: options.Inputs, origin: bool, output: options.Output) -> int:
     for line in table.lines(rows):
         click.echo(line)
     # Missing settings have no place of their own: that they are missing is said of the usual file.
-    places = {settings.origin.path or "gitfed.yaml"}
-    return load.tell(problem for problem in session.repo.problems if problem.origin.path in places)
+    file = settings.origin.path or "gitfed.yaml"
+    return load.tell(problem for problem in session.repo.problems if problem.origin.path == file)
 
 
 def _complete(settings: Federation) -> Any:
