@@ -271,7 +271,8 @@ def _item(
         fresh
         or live is not item.live
         or item.live_clusters is not world.live_clusters
-        or item.drift_known != world.same_commit
+        # Whether a difference is drift matters only where there is one: a push must not compare everything again.
+        or (item.changes and item.drift_known != world.same_commit)
     ):
         item.live, item.live_clusters, item.drift_known = live, world.live_clusters, world.same_commit
         item.changes = () if live is None else tuple(_changes(world, item, live))

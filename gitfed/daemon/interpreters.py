@@ -1,4 +1,4 @@
-"""What knows the kinds of one commit: its customizations, then our catalogue, then Kubernetes' own rules.
+"""What knows the kinds of one commit: its customizations, our catalogue, Kubernetes' own rules, conditions.
 
 The catalogue is read, and Lua started, when the first object asks for it: most repositories hold built-in kinds only,
 and a command that looks at them is not to wait for either.
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from gitfed.edges import catalogue
 from gitfed.interpret import bundled, customized, kube_module
+from gitfed.interpret.conditions import Conditions
 from gitfed.interpret.native import Native
 from gitfed.interpret.registry import Inputs, Interpreter, Operation
 from gitfed.model.base import Problem
@@ -35,7 +36,7 @@ _KUBERNETES = frozenset(
 def of(repo: RepoSnapshot) -> Interpreter:
     """The interpreter of one commit. Its scripts live as long as it does."""
     scripts = _Scripts()
-    return Interpreter((customized.source(repo.interpreters, scripts.run), _Catalogue(scripts), Native()))
+    return Interpreter((customized.source(repo.interpreters, scripts.run), _Catalogue(scripts), Native(), Conditions()))
 
 
 def problems(customizations: Sequence[ResourceInterpreterCustomization]) -> tuple[Problem, ...]:

@@ -245,6 +245,7 @@ def test_only_what_a_change_touches_is_computed_again() -> None:
     plan_of(repo, live, decisions, memo=memo)
     plan = plan_of(changed, live, replace(decisions), memo=memo)
     assert acts(plan) == [("update", name, "d7") for name in CLUSTERS]
+    assert memo.recomputed == 1
 
 
 def test_a_move_waits_for_its_replacement_to_be_healthy() -> None:

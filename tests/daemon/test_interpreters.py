@@ -64,8 +64,14 @@ def test_the_catalogue_knows_kinds_that_kubernetes_does_not() -> None:
     assert (answer.source, answer.value.replicas) == ("bundled", 2)
 
 
-def test_a_kind_that_nobody_knows_has_the_default() -> None:
-    assert interpreters.of(snapshot()).health(body("example.com/v1", "Widget")) == Answer(True, "default")
+def test_a_kind_that_nobody_knows_has_the_default_and_is_as_healthy_as_its_conditions_say() -> None:
+    interpreter = interpreters.of(snapshot())
+    replicas = interpreter.replicas(body("example.com/v1", "Widget"))
+    assert isinstance(replicas, Answer)
+    assert (replicas.source, replicas.value.replicas) == ("default", 0)
+    assert interpreter.health(body("example.com/v1", "Widget")) == Answer(True, "conditions")
+    broken = body("example.com/v1", "Widget", status={"conditions": [{"type": "Ready", "status": "False"}]})
+    assert interpreter.health(broken) == Answer(False, "conditions")
 
 
 def test_a_script_that_fails_leaves_the_answer_open_and_says_where() -> None:
