@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from gitfed.edges import git
+from gitfed.edges.git import program
 from gitfed.errors import SourceError, SourceUnreachable, UsageError
 from gitfed.model.base import Commit
 from gitfed.model.repo import RepoSnapshot
@@ -133,7 +134,7 @@ def test_a_hundred_thousand_files_are_listed_and_one_more_is_refused(store: Obje
 def test_a_folder_that_holds_itself_again_and_again_ends_as_one_message(
     store: Objects, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(git, "_MOST_ENTRIES", 20_000)
+    monkeypatch.setattr(program, "_MOST_ENTRIES", 20_000)
     tree = store.folder([(FILE, store.blob("x"), f"{n}.yaml") for n in range(10)])
     for _ in range(9):
         tree = store.folder([(FOLDER, tree, str(n)) for n in range(10)])

@@ -1,0 +1,31 @@
+"""The only code that runs Git. Others say `git.Repository`; what is behind it:
+
+    location    URLs and folders: what Git may be asked to reach
+    program     running the git program, its safe configuration, its errors
+    objects     trees and blobs of a commit
+    history     names of commits, ancestors, versions of a file
+    remote      fetch, ls-remote, push
+    write       commits on branches of ours
+    worktree    the files of a checkout, for `--worktree`
+
+Everything here blocks; the daemon calls it from a thread. One `Repository` may be used from several threads.
+"""
+
+from gitfed.edges.git.history import CommitInfo
+from gitfed.edges.git.location import check_url, find_root, forget_hook_environment, is_url, shown
+from gitfed.edges.git.objects import CommitTree, TreeEntry
+from gitfed.edges.git.repository import Repository
+from gitfed.edges.git.worktree import WorkTree
+
+__all__ = [
+    "CommitInfo",
+    "CommitTree",
+    "Repository",
+    "TreeEntry",
+    "WorkTree",
+    "check_url",
+    "find_root",
+    "forget_hook_environment",
+    "is_url",
+    "shown",
+]

@@ -1,0 +1,113 @@
+"""Which commit a name means, and how commits come after one another."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import datetime
+
+from gitfed.edges.git.program import Program
+from gitfed.errors import RevisionNotFound, SourceError, SourceUnreachable
+from gitfed.model.base import Commit
+
+
+@dataclass(frozen=True, slots=True)
+class CommitInfo:
+    commit: Commit
+    parents: tuple[Commit, ...]
+    author: str
+    when: datetime
+    subject: str
+    body: str
+
+
+class History(Program):
+    """Branches, commits, ancestors."""
+
+    def resolve(self, revision: str) -> Commit:
+        """The commit that a branch, tag, HEAD, abbreviated or full name means.
+
+        Raises RevisionNotFound, also for an unborn branch.
+        """
+        if not revision or revision.startswith("-"):
+            raise RevisionNotFound(f"{revision!r} is not a revision")
+        try:
+            return Commit(self.text("rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}"))
+        except SourceUnreachable:
+            raise
+        except SourceError as error:
+            if revision in ("HEAD", "main", "master") and not self._refs():
+                raise RevisionNotFound("the repository has no commit yet", hint="commit something first") from error
+            raise RevisionNotFound(f"no commit called {revision!r} in {self.path}") from error
+
+    def _refs(self) -> str:
+        return self.text("for-each-ref", "--count=1")
+
+    def branch_commit(self, branch: str) -> Commit | None:
+        """Where a branch (`refs/heads/…` or a full ref) stands; None when it does not exist."""
+        ref = branch if branch.startswith("refs/") else f"refs/heads/{branch}"
+        text = self.text("for-each-ref", "--format=%(objectname) %(refname)", "--", ref)
+        for line in text.splitlines():
+            name, _, found = line.partition(" ")
+            if found == ref:
+                return Commit(name)
+        return None
+
+    def head_branch(self) -> str | None:
+        """The branch that HEAD names, born or not; None when HEAD is detached."""
+        try:
+            return self.text("symbolic-ref", "--quiet", "--short", "HEAD")
+        except SourceError:
+            return None
+
+    def default_branch(self) -> str | None:
+        """The branch that others start from: origin's HEAD, else main or master, else HEAD's."""
+        try:
+            return self.text("symbolic-ref", "--quiet", "refs/remotes/origin/HEAD").removeprefix("refs/remotes/")
+        except SourceError:
+            pass
+        for name in ("main", "master"):
+            if self.branch_commit(name):
+                return name
+        return self.head_branch()
+
+    def merge_base(self, one: Commit, other: Commit) -> Commit | None:
+        try:
+            return Commit(self.text("merge-base", one, other)) or None
+        except SourceError:
+            return None
+
+    def is_ancestor(self, ancestor: Commit, descendant: Commit) -> bool:
+        """False also when `ancestor` is not known any more (force-push, shallow history)."""
+        if ancestor == descendant:
+            return True
+        try:
+            self.run("merge-base", "--is-ancestor", ancestor, descendant)
+        except SourceError:
+            return False
+        return True
+
+    def info(self, commit: Commit) -> CommitInfo:
+        raw = self.run("log", "-1", "--format=%H%x00%P%x00%an <%ae>%x00%cI%x00%s%x00%b", commit, "--")
+        name, parents, author, when, subject, body = raw.decode("utf-8", "replace").split("\0", 5)
+        return CommitInfo(
+            Commit(name),
+            tuple(Commit(parent) for parent in parents.split()),
+            author,
+            datetime.fromisoformat(when),
+            subject,
+            body.strip(),
+        )
+
+    def last_commits_of(self, path: str, start: Commit, *, limit: int = 50) -> list[tuple[Commit, str]]:
+        """(commit, blob id) of the versions of a file, newest first, beginning at `start`; deletions are left out."""
+        raw = self.run(
+            "log", f"--max-count={limit}", "--format=%x01%H", "--raw", "-z", "--no-renames", "--no-abbrev",
+            "--diff-merges=first-parent", start, "--", f":(literal,top){path}",
+        )  # fmt: skip
+        found: list[tuple[Commit, str]] = []
+        for chunk in raw.split(b"\x01")[1:]:
+            match = re.match(rb"([0-9a-f]{40,64}).*?:\d+ \d+ [0-9a-f]+ ([0-9a-f]+) ([AMT])", chunk, re.DOTALL)
+            if match:
+                found.append((Commit(match[1].decode()), match[2].decode()))
+        return found

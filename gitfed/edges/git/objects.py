@@ -1,0 +1,152 @@
+"""Content by commit and blob id, from the object store and never from a checkout.
+
+So nothing that a repository holds (symlinks, hooks, filters, submodules, attributes) is ever acted upon. What can be
+enormous is bounded before it is in memory: a listing, a blob, the comparison of two trees.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from git.exc import GitCommandError
+
+from gitfed.edges.git.program import Program
+from gitfed.errors import SourceError
+from gitfed.model.base import Commit
+
+_MOST_CHANGES = 2000
+_FOLDER = 0o40000
+_LARGEST_BLOB = 64 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class TreeEntry:
+    """One file of a commit. `mode` is Git's: 0o100644, 0o100755, 0o120000 (symlink), 0o160000 (submodule)."""
+
+    path: str
+    blob_id: str
+    size: int
+    mode: int
+
+
+class Objects(Program):
+    """Trees and blobs. The persistent `cat-file` process is behind a lock."""
+
+    def __init__(self, path: Path, *, env: Mapping[str, str] | None = None) -> None:
+        super().__init__(path, env=env)
+        self._listing: tuple[Commit, dict[str, TreeEntry]] | None = None
+
+    def entries(self, commit: Commit) -> Mapping[str, TreeEntry]:
+        """Every file of a commit by path. Listing a commit after another costs what changed between them."""
+        with self._lock:
+            known = self._listing
+        if known is not None and known[0] == commit:
+            return known[1]
+        listing = None
+        if known is not None:
+            with contextlib.suppress(SourceError):
+                listing = self._list_changed(known, commit)
+        if listing is None:
+            listing = self._list_all(commit)
+        with self._lock:
+            self._listing = (commit, listing)
+        return listing
+
+    def _list_all(self, commit: Commit) -> dict[str, TreeEntry]:
+        listing: dict[str, TreeEntry] = {}
+        for line in self.records("ls-tree", "-r", "-z", "-l", "--full-tree", commit):
+            if line:
+                meta, _, name = line.partition(b"\t")
+                mode, _, blob, size = meta.split()
+                path = name.decode("utf-8", "surrogateescape")
+                listing[path] = TreeEntry(path, blob.decode(), int(size) if size.isdigit() else 0, int(mode, 8))
+        return listing
+
+    def _list_changed(self, known: tuple[Commit, dict[str, TreeEntry]], commit: Commit) -> dict[str, TreeEntry] | None:
+        """The listing after the known one; None when more changed than a listing from scratch costs.
+
+        Folders are compared here and not by `git diff-tree`, which gathers all changes in memory before it prints the
+        first: a folder that holds itself again and again would take the whole machine.
+        """
+        listing = dict(known[1])
+        looked = 0
+        pairs = [("", self._tree_of(known[0]), self._tree_of(commit))]
+        while pairs:
+            prefix, before, after = pairs.pop()
+            old, new = self._folder(before), self._folder(after)
+            for name in old.keys() | new.keys():
+                was, now = old.get(name), new.get(name)
+                if was == now:
+                    continue
+                looked += 1
+                if looked > _MOST_CHANGES:
+                    return None
+                path = prefix + name
+                below = [one[1] if one is not None and one[0] == _FOLDER else "" for one in (was, now)]
+                if any(below):
+                    pairs.append((f"{path}/", below[0], below[1]))
+                if was is not None and was[0] != _FOLDER:
+                    listing.pop(path, None)
+                if now is not None and now[0] != _FOLDER:
+                    listing[path] = TreeEntry(path, now[1], self._size(now[1]), now[0])
+        return listing
+
+    def _tree_of(self, commit: Commit) -> str:
+        with self._lock:
+            try:
+                return str(self._reader.get_object_header(f"{commit}^{{tree}}")[0])
+            except ValueError:
+                return ""
+
+    def _folder(self, tree: str) -> dict[str, tuple[int, str]]:
+        """Name → (mode, object id) of one folder; nothing for no folder. Raises SourceError."""
+        content = self.read(tree) if tree else b""
+        width = len(tree) // 2
+        found = {}
+        start = 0
+        while start < len(content):
+            space, end = content.index(b" ", start), content.index(b"\0", start)
+            name = content[space + 1 : end].decode("utf-8", "surrogateescape")
+            found[name] = (int(content[start:space], 8), content[end + 1 : end + 1 + width].hex())
+            start = end + 1 + width
+        return found
+
+    def _size(self, blob: str) -> int:
+        with self._lock:
+            try:
+                return int(self._reader.get_object_header(blob)[2])
+            except ValueError:
+                return 0  # a submodule's commit is not among our objects
+
+    def read(self, blob_id: str) -> bytes:
+        """Content of a blob. Raises SourceError when the object is missing (shallow or damaged repository), or so large
+        that it is no text of ours: a gigabyte of zeros is a kilobyte in a pack."""
+        with self._lock:
+            try:
+                size = int(self._reader.get_object_header(blob_id)[2])
+                if size <= _LARGEST_BLOB:
+                    return bytes(self._reader.get_object_data(blob_id)[3])
+            except (ValueError, OSError, BrokenPipeError, GitCommandError) as error:
+                self._reader.clear_cache()
+                raise SourceError(f"object {blob_id} cannot be read from {self.path}") from error
+        raise SourceError(f"object {blob_id} has {size} bytes, at most {_LARGEST_BLOB} are read")
+
+    def tree(self, commit: Commit) -> CommitTree:
+        return CommitTree(self, commit)
+
+
+@dataclass(frozen=True, slots=True)
+class CommitTree:
+    """The files of one commit: what `source.repo.read` reads."""
+
+    repository: Objects
+    commit: Commit
+
+    def entries(self) -> Iterable[TreeEntry]:
+        return self.repository.entries(self.commit).values()
+
+    def read(self, blob_id: str) -> bytes:
+        return self.repository.read(blob_id)

@@ -1,0 +1,180 @@
+"""Running the git program: safely whatever the repository holds, ended with all it started, its errors in our words.
+
+Every command gets a configuration under which nothing in a repository can start a program on this machine, whatever
+its own configuration says. The commands themselves are next door: `objects`, `history`, `remote`, `write`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import signal
+import subprocess
+import tempfile
+import threading
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import git as gitpython
+from git.exc import GitCommandError, GitCommandNotFound
+
+from gitfed.errors import SourceError, SourceUnreachable
+
+_ASKING = ("fetch", "ls-remote")
+SAFE_CONFIG = (
+    # A repository must not be able to start a program on this machine, whatever its configuration says.
+    "core.hooksPath=/dev/null",
+    "core.fsmonitor=false",
+    "credential.helper=",
+    "gc.auto=0",
+    "protocol.allow=never",
+    "protocol.file.allow=always",
+    "protocol.git.allow=always",
+    "protocol.http.allow=always",
+    "protocol.https.allow=always",
+    "protocol.ssh.allow=always",
+    "submodule.recurse=false",
+    "log.showSignature=false",
+    "core.alternateRefsCommand=",
+    "http.followRedirects=false",
+    "transfer.fsckObjects=true",
+)
+_MOST_ENTRIES = 1_000_000
+_MOST_LISTED = 256 * 1024 * 1024
+_UNREACHABLE = re.compile(
+    r"could not resolve host|could not read from remote|unable to access|connection (refused|reset|timed out)|"
+    r"does not appear to be a git repository|repository .* not found|early eof|unexpected disconnect|"
+    r"remote end hung up|unable to connect|host key verification failed|timeout: the command",
+    re.IGNORECASE,
+)
+
+
+class Program:
+    """The git program, for the repository at `path`. May be used from several threads."""
+
+    def __init__(self, path: Path, *, env: Mapping[str, str] | None = None) -> None:
+        self.path = path
+        self._git = gitpython.Git(str(path))
+        self._reader = gitpython.Git(str(path))
+        self._lock = threading.Lock()
+        self._asking: set[subprocess.Popen[bytes]] = set()
+        self._interrupted = False
+        for runner in (self._git, self._reader):
+            runner.update_environment(
+                GIT_TERMINAL_PROMPT="0",
+                GIT_OPTIONAL_LOCKS="0",
+                GIT_ADVICE="0",
+                # An object that is missing in a partial clone would be fetched by a command of its configuration.
+                GIT_NO_LAZY_FETCH="1",
+                **(env or {}),
+            )
+        self._reader.set_persistent_git_options(c=list(SAFE_CONFIG))
+
+    def close(self) -> None:
+        with self._lock:
+            self._reader.clear_cache()
+
+    def run(self, *args: str, stdin: bytes | None = None, timeout: float | None = 120) -> bytes:
+        command = _command(args)
+        with tempfile.TemporaryFile() as feed:
+            if stdin is not None:
+                try:
+                    feed.write(stdin)
+                    feed.seek(0)
+                except OSError as error:
+                    raise SourceError(f"git {args[0]}: its input cannot be written: {error.strerror}") from error
+            try:
+                # In a session of its own, so that the helper that talks to a server can be ended with it.
+                started: Any = self._git.execute(command, istream=feed, as_process=True, start_new_session=True)
+            except GitCommandNotFound as error:
+                raise SourceError("the git program was not found", hint="install Git 2.39 or newer") from error
+            process: subprocess.Popen[bytes] = started.proc
+            if args[0] in _ASKING:
+                self._asking.add(process)
+                if self._interrupted:
+                    _kill(process)
+            try:
+                output, said = process.communicate(timeout=timeout)
+            except subprocess.TimeoutExpired:
+                _kill(process)
+                output, said = process.communicate()
+                said += b"\ntimeout: the command was ended after %d seconds" % (timeout or 0)
+            finally:
+                self._asking.discard(process)
+        if process.returncode and self._interrupted and args[0] in _ASKING:
+            raise SourceUnreachable(f"git {args[0]}: interrupted, because the process stops")
+        if process.returncode:
+            raise _translate(args, said.decode("utf-8", "replace"))
+        return output
+
+    def interrupt(self) -> None:
+        """End every question to another repository that is under way in some thread, and every later one.
+
+        For a process that is asked to stop: a server that never answers would hold it for minutes.
+        """
+        self._interrupted = True
+        for process in list(self._asking):
+            _kill(process)
+
+    def records(self, *args: str) -> list[bytes]:
+        """What a listing with `-z` prints, refused once it is larger than any fleet's repository.
+
+        Ten objects are enough for ten thousand million paths: a folder that holds one other folder ten times, level
+        by level. So the output is counted while it comes, and not when all of it is there.
+        """
+        try:
+            process = self._git.execute(_command(args), as_process=True)
+        except GitCommandNotFound as error:
+            raise SourceError("the git program was not found", hint="install Git 2.39 or newer") from error
+        chunks: list[bytes] = []
+        size = count = 0
+        output: Any = process.stdout
+        errors: Any = process.stderr
+        with output, errors:
+            while chunk := output.read(1 << 20):
+                size += len(chunk)
+                count += chunk.count(b"\0")
+                if size > _MOST_LISTED or count > _MOST_ENTRIES:
+                    process.kill()
+                    with contextlib.suppress(GitCommandError):
+                        process.wait()
+                    raise SourceError(
+                        f"{args[-1][:12]} lists more than {_MOST_ENTRIES} files or {_MOST_LISTED} bytes of names",
+                        hint="keep what is deployed in a repository of its own",
+                    )
+                chunks.append(chunk)
+            try:
+                process.wait()
+            except GitCommandError as error:
+                raise _translate(args, str(error.stderr)) from error
+        return b"".join(chunks).split(b"\0")
+
+    def text(self, *args: str) -> str:
+        return self.run(*args).decode("utf-8", "surrogateescape").strip()
+
+
+def _kill(process: subprocess.Popen[bytes]) -> None:
+    """With everything that it started."""
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+
+
+def _command(args: Sequence[str]) -> list[str]:
+    config = [part for setting in SAFE_CONFIG for part in ("-c", setting)]
+    return [gitpython.Git.GIT_PYTHON_GIT_EXECUTABLE or "git", *config, *args]
+
+
+def _translate(args: Sequence[str], said: str) -> SourceError:
+    text = said.strip().removeprefix("stderr:").strip().strip("'")
+    first = next((line for line in text.splitlines() if line.strip()), f"git {args[0]} failed")
+    message = first.removeprefix("fatal: ").removeprefix("error: ")
+    if "dubious ownership" in text:
+        return SourceError(message, hint="git config --global --add safe.directory PATH, if you trust its owner")
+    kind = SourceUnreachable if _UNREACHABLE.search(text) else SourceError
+    if args[0] == "push" and kind is SourceError:
+        message = "; ".join(line.strip() for line in text.splitlines()[:4])
+    # A server says part of this text: it must not move the cursor of whoever reads it.
+    message = "".join(letter if letter.isprintable() else "?" for letter in message)
+    return kind(f"git {args[0]}: {message[:1000]}")

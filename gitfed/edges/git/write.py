@@ -1,0 +1,82 @@
+"""Commits that gitfed makes: on branches of its own, without a worktree or an index.
+
+`git fast-import` makes one commit with one process, whatever its number of files, and a ref moves only forward.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Mapping
+from datetime import datetime
+
+from gitfed.edges.git.program import Program
+from gitfed.errors import SourceError, StateConflict
+from gitfed.model.base import Commit
+
+_NULL = "0" * 40
+
+
+class Writing(Program):
+    """Commits, refs of ours, and blobs that are to outlive their branch."""
+
+    def commit_files(
+        self,
+        ref: str,
+        files: Mapping[str, bytes | None],
+        message: str,
+        *,
+        parent: Commit | None,
+        author: str = "gitfed <gitfed@localhost>",
+        when: datetime,
+        replace_all: bool = False,
+    ) -> Commit:
+        """Add one commit to `ref`: `files` by path, None deletes. Nothing else of the parent changes.
+
+        The ref must stand at `parent` (None: not exist); else StateConflict and nothing is written.
+        """
+        ref = ref if ref.startswith("refs/") else f"refs/heads/{ref}"
+        scratch = f"refs/gitfed/scratch/{os.getpid()}-{threading.get_ident()}"
+        stamp = f"{author} {int(when.timestamp())} +0000"
+        feed = [f"commit {scratch}\nmark :1\ncommitter {stamp}\n".encode(), _data(message.encode())]
+        if parent is not None:
+            feed.append(f"from {parent}\n".encode())
+        if replace_all:
+            feed.append(b"deleteall\n")
+        for path in sorted(files):
+            content = files[path]
+            if content is None:
+                feed.append(b"D " + _quote(path) + b"\n")
+            else:
+                feed.append(b"M 100644 inline " + _quote(path) + b"\n" + _data(content))
+        feed.append(b"get-mark :1\ndone\n")
+        answer = self.run(
+            "fast-import", "--quiet", "--done", "--force", "--date-format=raw", "--cat-blob-fd=1", stdin=b"".join(feed)
+        )
+        commit = Commit(answer.decode().strip())
+        swap = f"update {ref} {commit} {parent or _NULL}\ndelete {scratch}\n"
+        try:
+            self.run("update-ref", "--stdin", stdin=swap.encode())
+        except SourceError as error:
+            raise StateConflict(f"{ref} moved while a commit was made for it") from error
+        return commit
+
+    def update_ref(self, ref: str, commit: Commit | None) -> None:
+        """Point a ref of ours (under refs/gitfed/) somewhere, or delete it."""
+        if commit is None:
+            self.run("update-ref", "-d", ref)
+        else:
+            self.run("update-ref", ref, commit)
+
+    def keep_blob(self, name: str, blob: str) -> None:
+        """Hold on to a blob that no branch may need any more: `refs/gitfed/held/…` (design: held files)."""
+        self.run("update-ref", f"refs/gitfed/held/{name}", blob)
+
+
+def _data(content: bytes) -> bytes:
+    return b"data %d\n%b\n" % (len(content), content)
+
+
+def _quote(path: str) -> bytes:
+    raw = path.encode("utf-8", "surrogateescape")
+    return b'"' + raw.replace(b"\\", b"\\\\").replace(b'"', b'\\"').replace(b"\n", b"\\n") + b'"'
