@@ -63,6 +63,8 @@ class Binder:
 class Bound:
     binding: Binding
     problems: tuple[Problem, ...] = ()
+    ask_again: bool = False
+    """A rule gave no answer this time; it may the next time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,12 +139,12 @@ def _ask(
     if binder.settings.gate("MultiplePodTemplatesScheduling") and binder.interpreter.handles(body, Operation.COMPONENT):
         parts = binder.interpreter.components(body)
         if isinstance(parts, Unknown):
-            return _unknown(policy, losers, manifest, decision, parts.reason)
+            return _unknown(policy, losers, manifest, decision, parts.reason, ask_again=not parts.permanent)
         components = parts.value
     if not components:
         answer = binder.interpreter.replicas(body)
         if isinstance(answer, Unknown):
-            return _unknown(policy, losers, manifest, decision, answer.reason)
+            return _unknown(policy, losers, manifest, decision, answer.reason, ask_again=not answer.permanent)
         replicas, requirements = answer.value
     if replicas < 0:
         return _unknown(policy, losers, manifest, decision, f"{replicas} replicas are asked for")
@@ -324,7 +326,13 @@ def _settle(
 
 
 def _unknown(
-    policy: Propagation, losers: tuple[PolicyRef, ...], manifest: Manifest, decision: Decision | None, reason: str
+    policy: Propagation,
+    losers: tuple[PolicyRef, ...],
+    manifest: Manifest,
+    decision: Decision | None,
+    reason: str,
+    *,
+    ask_again: bool = False,
 ) -> Bound:
     """The interpreter could not answer: the last decision stays."""
     shares = decision.shares if decision else ()
@@ -339,6 +347,7 @@ def _unknown(
             why="unknown: the last decision stays",
         ),
         (problem,),
+        ask_again,
     )  # fmt: skip
 
 

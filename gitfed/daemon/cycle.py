@@ -187,7 +187,7 @@ class Engine:
         plan = await asyncio.to_thread(_build, repo, fleet, decisions, interpreter, self.options.now(), self._memo)
         built = time.monotonic()
         self.plan = plan
-        self.fleet.follow(plan)
+        self.fleet.follow(plan, interpreter)
         if before is not None and before is not repo:
             self._urgent |= _touched(before, repo)
         recorded = await self._record_decisions(plan, decisions)

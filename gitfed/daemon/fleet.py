@@ -16,11 +16,12 @@ from datetime import UTC, datetime
 from types import MappingProxyType
 from typing import Any
 
-from gitfed.change import compare, redact
+from gitfed.change import compare, redact, retain
 from gitfed.daemon.member import Member, Timing, Upward
 from gitfed.edges.kube.observe import Assessment
 from gitfed.edges.kube.session import Session
 from gitfed.interpret import readiness
+from gitfed.interpret.registry import Interpreter
 from gitfed.model.base import Body, ClusterName, Kind, ObjectKey
 from gitfed.model.declared.cluster import Cluster
 from gitfed.model.fleet import (
@@ -81,6 +82,7 @@ class Fleet:
         self._classes: dict[tuple[ObjectKey, ClusterName], RenderedManifest] = {}
         self._classes_of: dict[ObjectKey, tuple[RenderedManifest, ...]] = {}
         self._planned = False
+        self._interpreter = Interpreter(())
 
     # -- members ------------------------------------------------------------------------------------------------
 
@@ -113,6 +115,7 @@ class Fleet:
             finished=self._finished,
             now=self._options.now,
             redact=redact.text_of,
+            interpreter=lambda: self._interpreter,
         )
         for name, declared in repo.clusters.items():
             if name in self.members:
@@ -223,13 +226,17 @@ class Fleet:
         protected = compare.annotation(body, compare.PRUNE_ANNOTATION) == "disabled"
         if wanted is None:
             return Assessment(None, health, message, keep_body=not self._planned, protected=protected)
-        same = not compare.compare_bodies(wanted.body, body)
+        if retain.has_rule(body, self._interpreter):
+            # A script may take seconds, which belong to a build and not to the loop that hears of every event.
+            return Assessment(None, health, message, keep_body=True, protected=protected)
+        same = not compare.compare_bodies(wanted.body, body, self._interpreter)
         return Assessment(wanted.digest if same else None, health, message, keep_body=not same, protected=protected)
 
     # -- what is to be done -------------------------------------------------------------------------------------
 
-    def follow(self, plan: Plan) -> None:
-        """Compare what is seen with this plan from now on, and watch its kinds."""
+    def follow(self, plan: Plan, interpreter: Interpreter) -> None:
+        """Compare what is seen with this plan from now on, by the rules it was made with, and watch its kinds."""
+        self._interpreter = interpreter
         changed: list[ObjectKey] = []
         for key, classes in plan.rendered.items():
             known = self._classes_of.get(key)

@@ -24,6 +24,7 @@ from gitfed.edges.kube.discovery import Discovery
 from gitfed.edges.kube.inventory import Inventory
 from gitfed.edges.kube.observe import Assessment, Observer
 from gitfed.edges.kube.session import Session
+from gitfed.interpret.registry import Interpreter
 from gitfed.model.base import Body, ClusterName, Kind, ObjectKey
 from gitfed.model.declared.cluster import Cluster
 from gitfed.model.fleet import ApplyResult, ClusterFacts, ClusterLive, InventoryEntry, LiveObject, Reach
@@ -60,6 +61,8 @@ class Upward:
     finished: Callable[[Change, ApplyResult], None]
     now: Callable[[], datetime]
     redact: Callable[[Body, str], str]
+    interpreter: Callable[[], Interpreter] = lambda: Interpreter(())
+    """The one of the newest plan; only who writes needs it."""
 
 
 class Member:
@@ -285,6 +288,7 @@ class Member:
                 federation=self._federation,
                 redact=self._upward.redact,
                 observed=observer.observed,
+                retained=self._retained,
             )
             worker = self.worker = Worker(
                 self.name,
@@ -309,13 +313,31 @@ class Member:
             and rendered is not None
             and live is not None
             and live.body is None
-            and retain.reads_live(rendered.body)
+            and not change.adopt  # then the object is read anyway
+            and retain.reads_live(rendered.body, self._upward.interpreter())
         ):
             found = await observer.look(change.key)
             if found is None or found.body is None:
                 return ApplyResult(change.cluster, change.key, "failed", "was deleted meanwhile", retry=True)
-            change = replace(change, live=found, body=retain.for_apply(rendered.body, found.body))
+            try:
+                body = await self._retained(rendered.body, found.body, adopting=False)
+            except errors.NotRetained as error:
+                return ApplyResult(change.cluster, change.key, "failed", error.message, retry=True)
+            change = replace(change, live=found, body=body)
         return await apply.carry_out(target, change)
+
+    async def _retained(self, desired: Body, observed: Body, *, adopting: bool) -> Body:
+        """What to send of an object that was only just read. A script may take its time: not in the event loop."""
+        interpreter = self._upward.interpreter()
+        try:
+            if retain.has_rule(desired, interpreter):
+                kept = await asyncio.to_thread(retain.for_apply, desired, observed, interpreter, adopting=adopting)
+            else:
+                kept = retain.for_apply(desired, observed, interpreter, adopting=adopting)
+        except retain.RetainError as error:
+            message = f"not written: what the cluster keeps is unknown: {error}"
+            raise errors.NotRetained(message, cluster=self.name) from error
+        return desired if kept is None else kept
 
     async def _lead(self, inventory: Inventory) -> None:
         """Raise the term once in this process's life: who meets a higher one has been replaced, and stops."""
