@@ -61,7 +61,13 @@ class SourceError(GitfedError):
 
 
 class SourceUnreachable(SourceError):
+    """`retry_after`: seconds that the server asks to be left alone, if it says so (429, 503)."""
+
     retry = True
+
+    def __init__(self, message: str, *, hint: str = "", retry_after: float | None = None) -> None:
+        super().__init__(message, hint=hint)
+        self.retry_after = retry_after
 
 
 class RevisionNotFound(SourceError):
