@@ -206,7 +206,7 @@ class Fleet:
         self._wake()
         member = self.members.get(cluster)
         if member is not None and member.worker is not None:
-            member.worker.nudge()
+            member.worker.nudge(key)
 
     def _relisted(self, cluster: ClusterName) -> None:
         """The cluster was read anew: what is not in it any more has to be noticed too."""
