@@ -27,6 +27,7 @@ from gitfed.daemon.facts_record import FactsRecord
 from gitfed.daemon.fleet import Fleet, Options
 from gitfed.daemon.reader import Reader
 from gitfed.daemon.record import Record
+from gitfed.daemon.statuses import Statuses
 from gitfed.edges.kube.session import Session
 from gitfed.interpret.registry import Interpreter
 from gitfed.model.base import ClusterName, Commit, ObjectKey, Severity
@@ -96,6 +97,7 @@ class Engine:
         self._memo = build.Memo()
         self._wake = asyncio.Event()
         self.fleet = Fleet(open_session, self.options, self._wake.set, listener)
+        self.statuses = Statuses(self.fleet, self.options.now)
         self._look_at_source = True
         self._urgent: set[ObjectKey] = set()
         self._approvals: list[Approval] = []
@@ -167,6 +169,7 @@ class Engine:
         if not self._opened:
             # Before any member starts: what the state remembers tells whether an inventory is damaged.
             self.decisions = await asyncio.to_thread(self._record.load)
+            self.statuses.loaded(self.decisions.statuses)
             if self._facts is not None:
                 self._known = await asyncio.to_thread(self._facts.load)
         self.fleet.match(
@@ -194,6 +197,7 @@ class Engine:
         told = time.monotonic()
         handed = self.fleet.hand_over(plan, self._urgent)
         self._urgent.clear()
+        await self.statuses.update(plan, repo, interpreter)
         await self._record_results(plan)
         report = CycleReport(plan, handed, recorded, time.monotonic() - started)
         self._listener("cycle", report)
@@ -371,7 +375,9 @@ class Engine:
         held = any(one.name == "history" and one.held for one in plan.gates)
         applied = self.decisions.applied_commit if held else plan.commit
         state = self._record.state
-        if (state.results, state.held, self.decisions.applied_commit) == (results, self.repo.held, applied):
+        same = (state.results, state.held, self.decisions.applied_commit) == (results, self.repo.held, applied)
+        statuses = self.statuses.to_record(self.decisions.bindings, at_once=not same)
+        if same and statuses is None:
             return
         for one in self.repo.held:
             await asyncio.to_thread(self.reader.keep, one)
@@ -382,12 +388,14 @@ class Engine:
             applied=applied,
             results=results,
             approvals=self.decisions.approvals,
-            subject=f"Applied {plan.commit[:12]}",
+            subject=f"{'Status at' if same else 'Applied'} {plan.commit[:12]}",
             held=self.repo.held,
             reasons=tuple(f"{name}: {result['outcome']}" for name, result in sorted(results.items())),
             now=self.options.now(),
+            statuses=statuses,
         )
-        self._wake.set()
+        if not same:
+            self._wake.set()
 
     # -- questions ----------------------------------------------------------------------------------------------
 

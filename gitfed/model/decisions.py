@@ -107,4 +107,7 @@ class Decisions:
     repository_id: str = ""
     known: bool = True
     problems: tuple[Problem, ...] = ()
+    statuses: Mapping[ObjectKey, Body] = field(default_factory=lambda: MappingProxyType({}))
+    """What was last recorded of each binding's copies: `{aggregatedStatus, conditions}` (`BindingStatus.as_json`).
+    No decision reads it."""
     extra: Mapping[str, Any] = field(default_factory=dict)

@@ -118,6 +118,12 @@ class LiveObject:
     entry: InventoryEntry | None = None
     protected: bool = False
     """The live object carries annotation `gitfed.io/prune: disabled`: never deleted by us."""
+    healthy: bool | None = None
+    """What the interpreter says (Karmada: InterpretHealth): the health that aggregated status and failover go by.
+    None: it could not tell, or a script would have to: then `body` is kept, and `interpret.collect` asks."""
+    status: Body | None = None
+    """What the interpreter collects of the copy's status (Karmada: InterpretStatus). A change of it wakes nobody: what
+    a build sees may be older than what the member's `get` answers."""
 
 
 @dataclass(frozen=True, slots=True)

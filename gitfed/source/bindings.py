@@ -38,8 +38,11 @@ def path_of(key: ObjectKey) -> str:
     return f"bindings/{folder}/{key.name.replace(':', '.')}-{key.kind}.{group}.yaml"
 
 
-def to_document(decision: Decision) -> Body:
-    """The binding as Karmada writes it. Keys that we do not own come from `decision.raw`."""
+def to_document(decision: Decision, collected: Body | None = None) -> Body:
+    """The binding as Karmada writes it. Keys that we do not own come from `decision.raw`.
+
+    `collected`: what was brought back from the clusters, `{aggregatedStatus, conditions}`.
+    """
     raw = decision.raw or {}
     metadata = _without_ours(raw.get("metadata") or {})
     metadata["name"] = name_of(decision.key)
@@ -86,7 +89,7 @@ def to_document(decision: Decision) -> Body:
     if decision.preserve:
         spec["preserveResourcesOnDeletion"] = True
     status = {key: value for key, value in (raw.get("status") or {}).items() if key not in _STATUS_OURS}
-    conditions = [item for item in (raw.get("status") or {}).get("conditions") or [] if item.get("type") != "Scheduled"]
+    conditions = [item for item in (raw.get("status") or {}).get("conditions") or [] if item.get("type") not in _OURS]
     if decision.condition is not None:
         conditions.append(
             {
@@ -96,6 +99,9 @@ def to_document(decision: Decision) -> Body:
                 "message": decision.condition.message,
             }
         )
+    if collected is not None:
+        conditions += collected["conditions"]
+        status["aggregatedStatus"] = collected["aggregatedStatus"]
     if conditions:
         status["conditions"] = conditions
     if decision.affinity_name:
@@ -113,7 +119,24 @@ def to_document(decision: Decision) -> Body:
     return document
 
 
-_STATUS_OURS = ("conditions", "schedulerObservingAffinityName", "lastScheduledTime")
+def status_of(document: Body) -> Body | None:
+    """What a binding says of its copies, as `to_document` takes it; None where it says nothing that can be read."""
+    status = document.get("status")
+    items = status.get("aggregatedStatus") if isinstance(status, Mapping) else None
+    if not isinstance(status, Mapping) or not isinstance(items, list):
+        return None
+    listed = status.get("conditions")
+    conditions = [
+        item
+        for item in (listed if isinstance(listed, list) else [])
+        if isinstance(item, Mapping) and item.get("type") == "FullyApplied"
+    ]
+    return {"aggregatedStatus": [item for item in items if isinstance(item, Mapping)], "conditions": conditions}
+
+
+_STATUS_OURS = ("conditions", "schedulerObservingAffinityName", "lastScheduledTime", "aggregatedStatus")
+_OURS = ("Scheduled", "FullyApplied")
+"""Conditions that we write."""
 
 
 def _without_ours(metadata: Mapping[str, Any]) -> dict[str, Any]:
