@@ -34,6 +34,7 @@ from gitfed.model.fleet import (
     InventoryEntry,
     LiveObject,
     LiveState,
+    Stuck,
 )
 from gitfed.model.plan import Action, Change, Plan, RenderedManifest
 from gitfed.model.repo import RepoSnapshot
@@ -161,6 +162,17 @@ class Fleet:
             await asyncio.wait(looks, timeout=seconds)
             for look in looks:
                 look.cancel()
+
+    async def stuck(self, before: datetime) -> dict[ObjectKey, dict[ClusterName, tuple[int, Stuck]]]:
+        """See `Member.stuck`, by Deployment."""
+        members = list(self.members.items())
+        found: dict[ObjectKey, dict[ClusterName, tuple[int, Stuck]]] = {}
+        for (name, _), seen in zip(
+            members, await asyncio.gather(*(member.stuck(before) for _, member in members)), strict=True
+        ):
+            for key, one in seen.items():
+                found.setdefault(key, {})[name] = one
+        return found
 
     async def close(self) -> None:
         """Stop every member; what is under way is finished first."""

@@ -19,7 +19,7 @@ from gitfed.change import compare, retain
 from gitfed.daemon import facts as beliefs
 from gitfed.daemon.measure import Measure
 from gitfed.daemon.worker import Worker
-from gitfed.edges.kube import apply, capacity, facts
+from gitfed.edges.kube import apply, capacity, facts, stuck
 from gitfed.edges.kube.discovery import Discovery
 from gitfed.edges.kube.inventory import Inventory
 from gitfed.edges.kube.observe import Assessment, Observer
@@ -27,7 +27,7 @@ from gitfed.edges.kube.session import Session
 from gitfed.interpret.registry import Interpreter
 from gitfed.model.base import Body, ClusterName, Kind, ObjectKey
 from gitfed.model.declared.cluster import Cluster
-from gitfed.model.fleet import ApplyResult, ClusterFacts, ClusterLive, InventoryEntry, LiveObject, Reach
+from gitfed.model.fleet import ApplyResult, ClusterFacts, ClusterLive, InventoryEntry, LiveObject, Reach, Stuck
 from gitfed.model.plan import Action, Change
 
 log = logging.getLogger("gitfed.member")
@@ -36,6 +36,8 @@ _SETTLE = 60.0
 """Seconds for the first list of every kind."""
 _MEASURE = 30.0
 """Seconds that a cluster is waited for when its room is wanted: it can be used without."""
+_STUCK = 20.0
+"""Seconds for looking into pods that wait for a node; what is not answered by then is asked the next time."""
 RETRIES = (0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 30.0)
 """Seconds between attempts to reach a cluster, by number of failures in a row."""
 
@@ -204,6 +206,22 @@ class Member:
     async def measured(self) -> None:
         """Wait for the first look at nodes and pods. The caller sets the timeout."""
         await self._measure.first_look()
+
+    async def stuck(self, before: datetime) -> Mapping[ObjectKey, tuple[int, Stuck]]:
+        """Our Deployments with pods that no node was found for since before that moment: how many replicas each wants
+        here, and how many of them are stuck. Nothing of a cluster that is not in use."""
+        waiting = self._measure.unschedulable(before)
+        if not waiting or self._session is None or not self.ready.is_set() or self.facts.reach is not Reach.READY:
+            return {}
+        try:
+            async with asyncio.timeout(_STUCK):
+                return await stuck.look(self._session, waiting, self._is_ours)
+        except TimeoutError:
+            return {}
+
+    def _is_ours(self, key: ObjectKey, uid: str) -> bool:
+        live = self.get(key)
+        return live is not None and live.ours and live.uid == uid
 
     def claim(self) -> None:
         """The repository id is known: write it into the inventory, with a higher term, and begin to write."""

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
-from typing import Any
+from typing import Any, NamedTuple
 
 from gitfed.model.base import BindingId, Body, ClusterName, Digest, Kind, ObjectKey
 
@@ -150,6 +150,15 @@ class LiveState:
 
     clusters: Mapping[ClusterName, ClusterLive]
     objects: Mapping[ObjectKey, Mapping[ClusterName, LiveObject]]
+
+
+class Stuck(NamedTuple):
+    """Replicas of one workload in one cluster that its scheduler finds no node for, as observed."""
+
+    ready: int
+    """-1: its status does not say."""
+    unschedulable: int
+    """Pods that wait for a node for longer than the threshold."""
 
 
 @dataclass(frozen=True, slots=True)

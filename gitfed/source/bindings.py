@@ -13,13 +13,15 @@ from typing import Any
 
 from gitfed.errors import InputError
 from gitfed.model.base import Body, ObjectKey, group_of
-from gitfed.model.decisions import Decision, EvictionTask, PolicyRef, ScheduledCondition, Share
+from gitfed.model.decisions import Decision, Descheduled, EvictionTask, PolicyRef, ScheduledCondition, Share
 from gitfed.text import canonical
 
 GROUP_VERSION = "work.karmada.io/v1alpha2"
 APPLIED_PLACEMENT = "policy.karmada.io/applied-placement"
 REBALANCED_BY = "gitfed.io/rebalanced-by"
 """The names of the WorkloadRebalancers that were served, separated by commas."""
+DESCHEDULED = "gitfed.io/descheduled"
+"""`<RFC 3339> <what was taken back>`: Karmada has an event for it, and an event is soon forgotten."""
 _POLICY_NAMESPACE = "propagationpolicy.karmada.io/namespace"
 _POLICY_NAME = "propagationpolicy.karmada.io/name"
 _CLUSTER_POLICY_NAME = "clusterpropagationpolicy.karmada.io/name"
@@ -59,6 +61,8 @@ def to_document(decision: Decision, collected: Body | None = None) -> Body:
             annotations[_CLUSTER_POLICY_NAME] = decision.policy.name
     if decision.rebalancers:
         annotations[REBALANCED_BY] = ",".join(decision.rebalancers)
+    if decision.descheduled is not None:
+        annotations[DESCHEDULED] = f"{time_text(decision.descheduled.at)} {decision.descheduled.message}"
     if annotations:
         metadata["annotations"] = annotations
     resource: dict[str, Any] = {
@@ -144,7 +148,8 @@ def _without_ours(metadata: Mapping[str, Any]) -> dict[str, Any]:
     annotations = {
         key: value
         for key, value in (metadata.get("annotations") or {}).items()
-        if key not in (APPLIED_PLACEMENT, REBALANCED_BY, _POLICY_NAME, _POLICY_NAMESPACE, _CLUSTER_POLICY_NAME)
+        if key
+        not in (APPLIED_PLACEMENT, REBALANCED_BY, DESCHEDULED, _POLICY_NAME, _POLICY_NAMESPACE, _CLUSTER_POLICY_NAME)
     }
     return kept | ({"annotations": annotations} if annotations else {})
 
@@ -193,6 +198,7 @@ def from_document(document: Body) -> Decision:
         condition=_condition(status.get("conditions") or []),
         preserve=spec.get("preserveResourcesOnDeletion") is True,
         rebalancers=tuple(filter(None, str(annotations.get(REBALANCED_BY) or "").split(","))),
+        descheduled=_descheduled(annotations.get(DESCHEDULED)),
         raw=document,
     )
 
@@ -224,6 +230,12 @@ def _condition(conditions: object) -> ScheduledCondition | None:
         if isinstance(item, Mapping) and item.get("type") == "Scheduled":
             return ScheduledCondition(item.get("status") == "True", item.get("reason") or "", item.get("message") or "")
     return None
+
+
+def _descheduled(text: object) -> Descheduled | None:
+    when, _, message = text.partition(" ") if isinstance(text, str) else ("", "", "")
+    at = _time(when)
+    return Descheduled(at, message) if at is not None else None
 
 
 def _mapping(value: object, where: str) -> Mapping[str, Any]:
