@@ -11,6 +11,7 @@ import contextlib
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from functools import cached_property
 from typing import Any
 
 from gitfed.model.base import Body, group_of
@@ -23,6 +24,9 @@ LAST_APPLIED = ("kubectl.kubernetes.io/last-applied-configuration",)
 _SHORT = 4
 """A value shorter than this is part of many innocent words: it is masked only where it stands alone."""
 _LONG_LINE = 8
+_TELLING = 6
+"""A shorter value is left in texts about other objects."""
+_WORD = 8
 
 
 def is_secret(body: Body) -> bool:
@@ -72,6 +76,67 @@ def redact_text(text: str, secrets: Iterable[str]) -> str:
         elif secret:
             text = re.sub(rf"(?<!\w){re.escape(secret)}(?!\w)", MASK, text)
     return text
+
+
+class Hidden:
+    """What Secrets hold, for texts about other objects: a value that was copied into an argument, an environment
+    variable, a ConfigMap or an annotation is the same secret there.
+
+    Short values are left: to mask every `true`, `8080` or `admin` of a manifest would say what the Secret holds and
+    make the text unreadable. Values below `_WORD` characters are masked only where they stand alone, so that nothing is
+    cut out of a common word.
+    """
+
+    def __init__(self, bodies: Iterable[Body]) -> None:
+        self._bodies = tuple(bodies)
+
+    @cached_property
+    def _pattern(self) -> re.Pattern[str] | None:
+        forms = {form for body in self._bodies for form in secrets_of(body) if len(form) >= _TELLING}
+        parts = [
+            re.escape(form) if len(form) >= _WORD else rf"(?<!\w){re.escape(form)}(?!\w)"
+            for form in sorted(forms, key=lambda form: (-len(form), form))
+        ]
+        return re.compile("|".join(parts)) if parts else None
+
+    def text(self, text: str) -> str:
+        return self._pattern.sub(MASK, text) if self._pattern is not None else text
+
+    def value(self, value: Any) -> Any:
+        """The same in every text inside a JSON value."""
+        if self._pattern is None:
+            return value
+        if isinstance(value, str):
+            return self.text(value)
+        if isinstance(value, Mapping):
+            return {name: self.value(member) for name, member in value.items()}
+        if isinstance(value, list | tuple):
+            return [self.value(item) for item in value]
+        return value
+
+
+def declared(body: Body) -> Body:
+    """A declared object as it may be shown: an override that may write into a Secret shows no value for its data."""
+    spec = body.get("spec")
+    if body.get("kind") not in ("OverridePolicy", "ClusterOverridePolicy") or not isinstance(spec, Mapping):
+        return body
+    selectors = spec.get("resourceSelectors") or ()
+    if selectors and not any(one.get("kind") == "Secret" for one in selectors):
+        return body
+    return {**body, "spec": _without_values(spec)}
+
+
+def _without_values(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        shown = {name: _without_values(member) for name, member in value.items()}
+        if shown.get("value") is not None and _into_data(shown.get("path")):
+            shown["value"] = MASK
+        return shown
+    return [_without_values(item) for item in value] if isinstance(value, list | tuple) else value
+
+
+def _into_data(path: object) -> bool:
+    return isinstance(path, str) and (path in ("", "/") or path.strip("/").split("/")[0] in ("data", "stringData"))
 
 
 def _values(body: Body) -> Iterator[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import replace
 
 import click
 
@@ -18,9 +18,8 @@ from gitfed.cli import (
     structured,
     words,
 )
-from gitfed.daemon import inputs as daemon_inputs
+from gitfed.daemon import preview
 from gitfed.errors import UsageError
-from gitfed.model.base import Commit
 from gitfed.model.plan import Action
 
 
@@ -50,69 +49,35 @@ def command(revisions: str, inputs: options.Inputs, credentials: options.Credent
         if revisions:
             raise UsageError("--live compares one revision with the clusters", hint="name it with --rev")
         return _against_clusters(inputs, credentials, output)
-    sides = _sides(revisions, inputs)
-    rows = compare.placement(sides.base, sides.head)
-    found = list(compare.manifests(sides.base, sides.head, show_secrets=output.show_secrets))
-    wrong = load.tell(sides.head.problems)
-    if not rows and not found:
-        click.echo(f"No differences between {sides.titles[0]} and {sides.titles[1]}.", err=True)
-    diff_show.show(sides, rows, found, output)
-    return exits.first([wrong, exits.DIFFERENT if rows or found else exits.OK])
+    shown = _compared(revisions, inputs)
+    programs = output.format in ("json", "yaml")
+    found = list(compare.manifests(shown.review, show_secrets=output.show_secrets, exactly=programs))
+    wrong = load.tell(shown.preview.head.problems)
+    different = not shown.review.empty
+    if not different:
+        base, head = shown.titles
+        click.echo(f"No differences between {base} and {head}.", err=True)
+    diff_show.show(shown, found, output)
+    return exits.first([wrong, exits.DIFFERENT if different else exits.OK])
 
 
-def _sides(revisions: str, given: options.Inputs) -> diff_show.Sides:
-    """Both revisions planned from the same facts; the second from the decisions that the first would leave."""
-    base_name, head_name, common = split(revisions)
+def _compared(revisions: str, given: options.Inputs) -> diff_show.Shown:
+    base_name, head_name, common = preview.split(revisions)
     if head_name and (given.rev or given.worktree):
         raise UsageError("the range names its head already", hint="leave out --rev and --worktree, or give BASE only")
     if head_name:
-        given = options.Inputs(
-            repo=given.repo, rev=head_name, fleet=given.fleet, decisions=given.decisions, now=given.now
-        )
+        given = replace(given, rev=head_name)
     session = load.Session(given)
     opened, repo = session.opened, session.repo
     head_commit = repo.commit or opened.head
     if not head_commit:
         raise UsageError("nothing is committed yet: there is nothing to compare with", hint="gitfed plan --worktree")
-    base_commit = _base(opened, base_name, head_commit, common=common)
+    base_commit = preview.base_of(opened, base_name, head_commit, common=common)
     if not base_name and not given.worktree and base_commit == head_commit:
         load.note("HEAD is on the default branch: name a base, such as gitfed diff HEAD~1..HEAD")
-    past, now = session.decisions(), session.now
-    base_repo = session.at(base_commit)
-    base = daemon_inputs.plan(opened, base_repo, _fleet(session, base_repo), past, now)
-    head = daemon_inputs.plan(
-        opened, repo, _fleet(session, repo), daemon_inputs.after(base, past), now, base=base_commit
-    )
-    return diff_show.Sides(base, head, (words.commit(base_commit), words.commit(repo.commit)))
-
-
-def _fleet(session: load.Session, repo: Any) -> Any:
-    """Facts come from one place for both sides; which clusters are declared is each side's own."""
-    return daemon_inputs.fleet(session.opened, repo, session.given.fleet)
-
-
-def split(revisions: str) -> tuple[str, str, bool]:
-    """`A..B` → (A, B, False); `A...B` → (A, B, True): from where they parted; `A` → (A, "", False).
-
-    No name of Git's can hold two dots, so nothing is ambiguous.
-    """
-    for dots in ("...", ".."):
-        base, found, head = revisions.partition(dots)
-        if found:
-            return base, head or "HEAD", dots == "..."
-    return revisions, "", False
-
-
-def _base(opened: daemon_inputs.Opened, name: str, head: Commit, *, common: bool) -> Commit:
-    if not name:
-        return daemon_inputs.default_base(opened, head)
-    base = daemon_inputs.resolve(opened, name)
-    if not common:
-        return base
-    parted = opened.repository.merge_base(base, head)
-    if parted is None:
-        raise UsageError(f"{name} and {words.commit(head)} have no common history")
-    return parted
+    inputs = preview.Given(given.fleet, given.decisions, session.now)
+    found = preview.of(opened, session.at(base_commit), repo, inputs)
+    return diff_show.Shown(found, (words.commit(base_commit), words.commit(repo.commit)))
 
 
 # -- against the clusters ---------------------------------------------------------------------------------------

@@ -1,82 +1,151 @@
-"""Two revisions side by side, for every printer.
+"""Two revisions side by side, for every printer but Markdown (`diff_markdown`).
 
-The placement table comes first, then each difference of manifests with the clusters that share it. On paper
-(`-o md`) Secrets are always masked and the comment has the same three lengths as a plan's.
+First the causes: what is declared otherwise, and how many objects that concerns. Then where everything goes, before →
+after, and the differences of manifests with the clusters that share them. At the end what a merge would do, and the
+limits that would hold it.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import click
 
-from gitfed.cli import (
-    bodies,
-    compare,
-    external,
-    markdown,
-    matrix,
-    names,
-    options,
-    plain,
-    plan_json,
-    structured,
-    words,
-)
-from gitfed.model.plan import Plan
+from gitfed.change.review import Declaration, Flow, Review
+from gitfed.cli import bodies, compare, external, matrix, names, options, plain, plan_json, plan_text, structured, words
+from gitfed.daemon.preview import Preview
+from gitfed.model.base import Problem
+from gitfed.model.plan import Change, FieldChange
 
 SCHEMA = "gitfed.io/diff/v1"
-MARKER = "<!-- gitfed.io/diff -->"
-_LIMIT = 65_000
+_MOST_FIELDS = 20
 
 
-class Sides(NamedTuple):
-    base: Plan
-    head: Plan
+class Shown(NamedTuple):
+    preview: Preview
     titles: tuple[str, str]
 
+    @property
+    def review(self) -> Review:
+        return self.preview.review
 
-def show(sides: Sides, rows: list[matrix.Row], found: list[compare.Difference], output: options.Output) -> None:
+    @property
+    def rows(self) -> list[matrix.Row]:
+        return compare.placement(self.review.base, self.review.head)
+
+    @property
+    def clusters(self) -> list[str]:
+        return sorted({*self.review.base.clusters, *self.review.head.clusters})
+
+
+def show(shown: Shown, found: list[compare.Difference], output: options.Output) -> None:
+    """`found`: `compare.manifests` of the same review."""
     if output.format in ("json", "yaml"):
-        structured.echo(document(sides, found), output.format)
+        structured.echo(document(shown, found), output.format)
     elif output.format == "md":
-        click.echo(comment(sides, rows, found), nl=False)
+        from gitfed.cli import diff_markdown
+
+        click.echo(diff_markdown.comment(shown, found), nl=False)
     elif output.format == "name":
         for name in sorted({str(item.key) for item in found}):
             click.echo(name)
-    elif output.quiet:
-        if rows or found:
-            click.echo(_totals(rows, found))
-    else:
-        _text(sides, rows, found, output)
+    elif not shown.review.empty:
+        if output.quiet:
+            click.echo(total(shown.review))
+        else:
+            _text(shown, found, output)
 
 
-def _totals(rows: list[matrix.Row], found: list[compare.Difference]) -> str:
-    clusters = {cluster for item in found for cluster in item.clusters}
-    objects = words.count(len({item.key for item in found}), "object")
-    return f"{words.count(len(rows), 'placement')} and {objects} differ in {words.count(len(clusters), 'cluster')}."
+def total(review: Review) -> str:
+    """`Total:  1 create, 2 update, 0 move, 0 delete in 3 of 4 clusters.`"""
+    totals = review.totals
+    parts = [f"{getattr(totals, name)} {name}" for name in ("create", "update", "move", "delete")]
+    parts += [f"{number} {name}" for name, number in (("keep", totals.keep), ("skip", totals.skip)) if number]
+    return f"Total:  {', '.join(parts)} in {totals.clusters} of {words.count(totals.of_clusters, 'cluster')}."
 
 
-def _text(sides: Sides, rows: list[matrix.Row], found: list[compare.Difference], output: options.Output) -> None:
+def _text(shown: Shown, found: list[compare.Difference], output: options.Output) -> None:
     paint = output.paint
-    width = 10_000 if output.format == "wide" else output.width
-    if rows:
-        click.echo(f"{paint.strong('Placement')} {sides.titles[0]} → {sides.titles[1]}", color=True)
-        clusters = {*sides.base.clusters, *sides.head.clusters}
-        for line in matrix.lines(rows, sorted(clusters), paint, width):
+    wide = output.format == "wide"
+    width = 10_000 if wide else output.width
+    review = shown.review
+
+    def say(lines: Sequence[str] | Iterator[str]) -> None:
+        for line in lines:
             click.echo(line, color=True)
+
+    facts = plain.clean(words.facts(review.head.facts))
+    say([f"Diff {paint.strong(shown.titles[0])} → {paint.strong(shown.titles[1])} · {facts}"])
+    say(f"note: {plain.clean(note)}" for note in shown.preview.notes)
+    if review.declared:
+        say([paint.strong("Declared"), *_declared(review.declared, paint)])
+    if shown.rows:
+        say([paint.strong("Placement"), *matrix.lines(shown.rows, shown.clusters, paint, width)])
+        say(f"  {plain.clean(flow(one))}" for one in review.flows)
     command = external.program()
     if command and found:
         external.run(command, _files(found))
-        return
-    if found:
-        click.echo(paint.strong("Manifests"), color=True)
-    of = len({*sides.base.clusters, *sides.head.clusters})
-    for item in found:
-        click.echo(f"{paint.strong(title(item))}  {where(item, of, wide=output.format == 'wide')}", color=True)
-        for line in lines(item, sides.titles):
-            click.echo(bodies.painted(line, paint), color=True)
+    elif found:
+        say([paint.strong("Manifests")])
+        for item in found:
+            say([f"{paint.strong(title(item))}  {where(item, len(shown.clusters), wide=wide)}"])
+            say(bodies.painted(line, paint) for line in lines(item, shown.titles))
+    say(_left_alone(review.changes, paint))
+    say(plan_text.gates(review.gates, paint))
+    say([total(review)])
+
+
+def _declared(found: Sequence[Declaration], paint: plain.Paint) -> Iterator[str]:
+    signs = {"new": paint.added("+"), "gone": paint.removed("-"), "changed": paint.changed("~")}
+    for one in found:
+        label = f"{one.key.kind}/{one.key.namespace + '/' if one.key.namespace else ''}{one.key.name}"
+        yield f"  {signs[one.verb]} {paint.strong(plain.clean(label))} {one.verb}  " + plain.clean(
+            f"{one.origin}{_concerned(one)}"
+        )
+        for field in one.fields[:_MOST_FIELDS]:
+            yield f"      {plain.clean(field_text(field))}"
+        if len(one.fields) > _MOST_FIELDS:
+            yield f"      and {len(one.fields) - _MOST_FIELDS} more fields"
+        if loosens(one):
+            yield f"      {paint.changed('limits change')}: this review goes by those of the base"
+
+
+def loosens(one: Declaration) -> bool:
+    from gitfed.change import review
+
+    return bool(review.loosened(one))
+
+
+def _concerned(one: Declaration) -> str:
+    if not one.concerns:
+        return ""
+    return f"  concerns {words.count(len(one.concerns), 'object')}, {len(one.differing)} of them differ"
+
+
+def field_text(field: FieldChange) -> str:
+    """`spec.priority: 1 → 2`, `spec.placement.spreadConstraints: none → […]`."""
+    path = field.pointer.removeprefix("/").replace("/", ".").replace("~1", "/").replace("~0", "~")
+    before = "none" if field.absent_before else _short(field.before)
+    after = "none" if field.absent_after else _short(field.after)
+    return f"{path}: {before} → {after}"
+
+
+def _short(value: Any) -> str:
+    text = plan_text.value_text(value)
+    return text if len(text) <= 120 else f"{text[:117]}…"
+
+
+def flow(one: Flow) -> str:
+    """`shop/Deploy/web: 4 replicas move eu-1 (4) → us-1 (2), us-2 (2)`."""
+    sides = (", ".join(f"{name} ({count})" for name, count in side) for side in (one.leaving, one.arriving))
+    verb = "replica moves" if one.replicas == 1 else "replicas move"
+    return f"{names.shown(one.key)}: {one.replicas} {verb}: {' → '.join(sides)}"
+
+
+def _left_alone(changes: Sequence[Change], paint: plain.Paint) -> list[str]:
+    return plan_text.left_alone(changes, paint)
 
 
 def title(item: compare.Difference) -> str:
@@ -84,20 +153,36 @@ def title(item: compare.Difference) -> str:
 
 
 def where(item: compare.Difference, of: int, *, wide: bool = False) -> str:
-    """`in eu-1`, `same in 41 clusters: …`."""
-    if len(item.clusters) == 1:
-        return f"in {plain.clean(item.clusters[0])}"
-    listed = " ".join(item.clusters) if wide else words.some(item.clusters, most=12)
-    every = "all " if len(item.clusters) == of else ""
-    return f"same in {every}{len(item.clusters)} clusters: {plain.clean(listed)}"
+    """`in eu-1`, `same in 41 clusters, differs in 2: …`, `alike in 3 clusters, shown for eu-1: …`."""
+    names = [plain.clean(name) for name in item.clusters]
+    number = len(names)
+    like = f", as in {plain.clean(item.like)}" if item.like and item.verb == "new" else ""
+    if item.like and item.verb == "gone":
+        like = f", stays in {plain.clean(item.like)}"
+    rest = f", differs in {item.of - number}" if item.of > number else ""
+    if number == 1:
+        return f"in {names[0]}{like}{rest}"
+    listed = " ".join(names) if wide else words.some(names, most=12)
+    every = "all " if number == of else ""
+    if item.exact:
+        return f"same in {every}{number} clusters{like}{rest}: {listed}"
+    return f"alike in {every}{number} clusters{like}{rest}, shown for {names[0]}: {listed}"
 
 
 def lines(item: compare.Difference, titles: tuple[str, str]) -> list[str]:
-    """A unified diff with its two title lines."""
+    """A unified diff with its two title lines; nothing where there is nothing to read."""
+    if item.hunks:
+        return [*_titles(item, titles), *item.hunks]
+    if item.verb == "changed":
+        return ["  (only masked values differ)"]
+    return []
+
+
+def _titles(item: compare.Difference, titles: tuple[str, str]) -> list[str]:
     name = plain.clean(str(item.key))
-    old = f"{titles[0]}/{name}" if item.before is not None else "/dev/null"
+    old = f"{titles[0]}/{name}" if item.before is not None or item.like else "/dev/null"
     new = f"{titles[1]}/{name}" if item.after is not None else "/dev/null"
-    return [f"--- {old}", f"+++ {new}", *item.hunks]
+    return [f"--- {old}", f"+++ {new}"]
 
 
 def _files(found: list[compare.Difference]) -> list[tuple[str, str, str]]:
@@ -115,62 +200,82 @@ def _files(found: list[compare.Difference]) -> list[tuple[str, str, str]]:
     return files
 
 
-def document(sides: Sides, found: list[compare.Difference]) -> dict[str, Any]:
-    placement = []
-    for key in sorted(sides.base.bindings.keys() | sides.head.bindings.keys()):
-        old, new = sides.base.bindings.get(key), sides.head.bindings.get(key)
-        if (old.shares if old else ()) != (new.shares if new else ()):
-            resource = plan_json.binding(new or old)["resource"]  # type: ignore[arg-type]
-            placement.append(
-                {
-                    "resource": resource,
-                    "before": plan_json.binding(old)["clusters"] if old else [],
-                    "after": plan_json.binding(new)["clusters"] if new else [],
-                    "why": new.why if new else "removed from the repository",
-                }
-            )
+def new_problems(shown: Shown) -> list[Problem]:
+    """What the head says and the base did not."""
+    known = {(one.origin.path, one.message) for one in shown.review.base.problems}
+    return [one for one in shown.review.head.problems if (one.origin.path, one.message) not in known]
+
+
+# -- for programs -------------------------------------------------------------------------------------------------
+
+
+def document(shown: Shown, found: list[compare.Difference]) -> dict[str, Any]:
+    review = shown.review
+    facts = plan_json.facts(review.head.facts)
     return {
         "schema": SCHEMA,
-        "base": sides.base.commit,
-        "head": sides.head.commit,
-        "placement": placement,
-        "manifests": [
-            {
-                "apiVersion": (item.after or item.before or {}).get("apiVersion", ""),
-                "kind": item.key.kind,
-                "namespace": item.key.namespace,
-                "name": item.key.name,
-                "clusters": list(item.clusters),
-                "change": item.verb,
-                "diff": "\n".join(lines(item, sides.titles)),
-            }
-            for item in found
+        "base": review.base.commit,
+        "head": review.head.commit,
+        "facts": facts,
+        "notes": list(shown.preview.notes),
+        "declared": [_declaration(one) for one in review.declared],
+        "placement": list(_placement(review)),
+        "manifests": [_manifest(item, shown.titles) for item in found],
+        "changes": [
+            {name: value for name, value in plan_json.change(one).items() if name != "diff"} for one in review.changes
         ],
-        "problems": [plan_json.problem(problem) for problem in sides.head.problems],
+        "gates": [plan_json.gate(one) for one in review.gates],
+        "totals": plan_json.totals(review.totals),
+        "problems": [plan_json.problem(problem) for problem in review.head.problems],
     }
 
 
-def comment(sides: Sides, rows: list[matrix.Row], found: list[compare.Difference]) -> str:
-    """One comment, the first of three lengths that fits. Secrets are always masked here."""
-    head = [MARKER, f"### gitfed diff {markdown.code(sides.titles[0])} → {markdown.code(sides.titles[1])}", ""]
-    of = len({*sides.base.clusters, *sides.head.clusters})
-    table = []
-    for row in rows:
-        cells: dict[str, list[str]] = {}
-        for cluster in sorted({*row.after, *(row.before or {})}):
-            cells.setdefault(matrix.cell(row, cluster, plain.Paint()).text, []).append(cluster)
-        text = "<br>".join(f"{markdown.code(words.some(clusters))} {cell}" for cell, clusters in cells.items())
-        table.append([markdown.code(row.label), text, row.total, markdown.escape(row.why)])
-    placement = ["**Placement**", "", *markdown.table(["Workload", "Clusters", "Total", "Why"], table), ""]
-    objects = [f"- {markdown.code(title(item))} {markdown.code(where(item, of))}" for item in found]
-    full = []
-    for item in found:
-        block = markdown.fence(lines(item, sides.titles), "diff")
-        full += [*markdown.details(f"{markdown.code(title(item))} {markdown.code(where(item, of))}", block), ""]
-    total = markdown.escape(_totals(rows, found)) if rows or found else "No differences."
-    tables = placement if rows else []
-    for body in ([*tables, *full], [*tables, *objects, ""], ["_Too long for a comment: run_ `gitfed diff`", ""]):
-        text = "\n".join([*head, *body, total]) + "\n"
-        if len(text) < _LIMIT:
-            break
-    return text
+def _placement(review: Review) -> Iterator[dict[str, Any]]:
+    flows = {one.key: one for one in review.flows}
+    for key in sorted(review.base.bindings.keys() | review.head.bindings.keys()):
+        old, new = review.base.bindings.get(key), review.head.bindings.get(key)
+        if old is new or (old.shares if old else ()) == (new.shares if new else ()):
+            continue
+        moved = flows.get(key)
+        yield {
+            "resource": plan_json.binding(new or old)["resource"],  # type: ignore[arg-type]
+            "before": plan_json.binding(old)["clusters"] if old else [],
+            "after": plan_json.binding(new)["clusters"] if new else [],
+            "moved": moved.replicas if moved else 0,
+            "why": new.why if new else "removed from the repository",
+        }
+
+
+def _declaration(one: Declaration) -> dict[str, Any]:
+    return {
+        "kind": one.key.kind,
+        "namespace": one.key.namespace,
+        "name": one.key.name,
+        "change": one.verb,
+        "origin": str(one.origin),
+        "fields": [plan_json.field(part) for part in one.fields],
+        "concerns": [str(key) for key in one.concerns],
+        "differing": [str(key) for key in one.differing],
+        "limits": loosens(one),
+    }
+
+
+def _manifest(item: compare.Difference, titles: tuple[str, str]) -> dict[str, Any]:
+    """`diff` is always the whole difference, also where a reader is spared it."""
+    whole = item.hunks
+    if item.like:
+        whole = tuple(bodies.hunks(bodies.text(item.before), bodies.text(item.after)))
+    name = plain.clean(str(item.key))
+    old = f"{titles[0]}/{name}" if item.before is not None else "/dev/null"
+    new = f"{titles[1]}/{name}" if item.after is not None else "/dev/null"
+    return {
+        "apiVersion": (item.after or item.before or {}).get("apiVersion", ""),
+        "kind": item.key.kind,
+        "namespace": item.key.namespace,
+        "name": item.key.name,
+        "clusters": list(item.clusters),
+        "change": item.verb,
+        "like": item.like or None,
+        "exact": item.exact,
+        "diff": "\n".join([f"--- {old}", f"+++ {new}", *whole]),
+    }

@@ -8,7 +8,8 @@ from typing import Any
 from gitfed.cli import words
 from gitfed.model.base import Problem
 from gitfed.model.decisions import PolicyRef
-from gitfed.model.plan import Binding, Change, FieldChange, Plan
+from gitfed.model.fleet import FactsRef
+from gitfed.model.plan import Binding, Change, FieldChange, Gate, Plan, Totals
 
 SCHEMA = "gitfed.io/plan/v1"
 POLICIES = ("PropagationPolicy", "ClusterPropagationPolicy")
@@ -21,12 +22,7 @@ def document(plan: Plan) -> dict[str, Any]:
         "schema": SCHEMA,
         "commit": plan.commit,
         "base": plan.base,
-        "facts": {
-            "source": plan.facts.source,
-            "commit": plan.facts.commit,
-            "takenAt": words.time(plan.facts.taken_at) if plan.facts.taken_at else None,
-            "digest": plan.facts.digest,
-        },
+        "facts": facts(plan.facts),
         "digest": plan.digest,
         "federation": plan.federation,
         "now": words.time(plan.now),
@@ -34,16 +30,28 @@ def document(plan: Plan) -> dict[str, Any]:
         "clusters": list(plan.clusters),
         "bindings": [binding(item) for item in plan.bindings.values()],
         "changes": [change(item) for item in plan.changes or ()],
-        "gates": [
-            {"name": gate.name, "limit": gate.limit, "value": gate.value, "held": gate.held} for gate in plan.gates
-        ],
+        "gates": [gate(item) for item in plan.gates],
         "problems": [problem(item) for item in plan.problems],
-        "totals": {
-            name: getattr(plan.totals, name)
-            for name in ("create", "update", "move", "delete", "keep", "skip", "clusters")
-        },
+        "totals": totals(plan.totals),
         "notes": list(plan.notes),
     }
+
+
+def facts(ref: FactsRef) -> dict[str, Any]:
+    return {
+        "source": ref.source,
+        "commit": ref.commit,
+        "takenAt": words.time(ref.taken_at) if ref.taken_at else None,
+        "digest": ref.digest,
+    }
+
+
+def gate(item: Gate) -> dict[str, Any]:
+    return {"name": item.name, "limit": item.limit, "value": item.value, "held": item.held}
+
+
+def totals(found: Totals) -> dict[str, int]:
+    return {name: getattr(found, name) for name in ("create", "update", "move", "delete", "keep", "skip", "clusters")}
 
 
 def is_policy(ref: PolicyRef | None) -> bool:
@@ -83,15 +91,8 @@ def binding(item: Binding) -> dict[str, Any]:
         "requirements": item.requirements,
         "components": [dict(component) for component in item.components],
         "why": item.why,
-        "descheduled": _descheduled(item),
         "origin": str(item.origin),
     }
-
-
-def _descheduled(item: Binding) -> dict[str, str] | None:
-    """When replicas were last taken back from clusters that cannot run them, and what."""
-    told = item.decision.descheduled if item.decision is not None else None
-    return {"at": words.time(told.at), "message": told.message} if told is not None else None
 
 
 def change(item: Change) -> dict[str, Any]:

@@ -54,7 +54,7 @@ def lines(shown: View, paint: plain.Paint, width: int, *, wide: bool = False, qu
         body.append(f"{paint.strong('Changes')}   not observed")
     elif plan.changes:
         body += changes(plan.changes, paint)
-        body += _left_alone(plan.changes, paint)
+        body += left_alone(plan.changes, paint)
         if wide:
             body += fields(plan.changes, paint)
     return [*head, *body, *gates(plan.gates, paint), total(plan)]
@@ -153,7 +153,7 @@ def counted_as(change: Change) -> str:
     return "move" if change.move and change.action is Action.DELETE else change.action.value
 
 
-def _left_alone(found: Sequence[Change], paint: plain.Paint) -> list[str]:
+def left_alone(found: Sequence[Change], paint: plain.Paint) -> list[str]:
     groups: dict[tuple[str, ObjectKey, str], list[str]] = {}
     for change in found:
         if change.action in (Action.KEEP, Action.SKIP):
@@ -180,12 +180,12 @@ def fields(found: Sequence[Change], paint: plain.Paint) -> list[str]:
 
 def field_lines(field: FieldChange) -> list[str]:
     """`- /spec/replicas: 6`, `+ /spec/replicas: 2`; a side without the field has no line."""
-    lines = [] if field.absent_before else [f"- {field.pointer}: {_value(field.before)}"]
-    lines += [] if field.absent_after else [f"+ {field.pointer}: {_value(field.after)}"]
+    lines = [] if field.absent_before else [f"- {field.pointer}: {value_text(field.before)}"]
+    lines += [] if field.absent_after else [f"+ {field.pointer}: {value_text(field.after)}"]
     return [plain.clean(line) for line in lines]
 
 
-def _value(value: object) -> str:
+def value_text(value: object) -> str:
     """As JSON: `true` and `"true"` are not the same."""
     return json.dumps(value, ensure_ascii=False, default=str)
 

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Callable, Iterable, Mapping
-from datetime import datetime
+from collections.abc import Callable, Iterable
 
 from gitfed.edges.kube import capacity
 from gitfed.edges.kube.session import Session
-from gitfed.model.capacity import Model, Owner
+from gitfed.model.capacity import Model
 
 
 class Measure:
@@ -39,7 +38,6 @@ class Measure:
         self._publish = publish
         self._wanted = asyncio.Event()
         self._looked = asyncio.Event()
-        self._watch: capacity.Watch | None = None
 
     @property
     def wanted(self) -> bool:
@@ -62,15 +60,10 @@ class Measure:
         """Wait until nodes and pods were read, or could not be. The caller sets the timeout."""
         await self._looked.wait()
 
-    def unschedulable(self, before: datetime) -> Mapping[Owner, int]:
-        """Pods that no node was found for, since a moment before that one, by ReplicaSet; none if they are unread."""
-        watch = self._watch
-        return {} if watch is None or watch.problem else watch.tally.unschedulable(before)
-
     async def run(self, session: Session) -> None:
         while True:
             await self._wanted.wait()
-            watch = self._watch = capacity.Watch(session)
+            watch = capacity.Watch(session)
             try:
                 async with asyncio.TaskGroup() as group:
                     work = group.create_task(watch.run())
@@ -79,7 +72,6 @@ class Measure:
                     work.cancel()
             finally:
                 self._looked.clear()
-                self._watch = None
 
     async def _look(self, watch: capacity.Watch) -> None:
         seen = -1

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from gitfed.cli import diff as diff_command
+from gitfed.daemon import preview
 from tests.cli import world
 from tests.cli.world import FILES, SECRET, Result, commit, deployment, git, gitfed, golden, program, repository, write
 
@@ -327,7 +327,7 @@ def test_nodes_and_pods_of_a_facts_file_are_counted(fleet: Path, tmp_path: Path)
     ],
 )
 def test_a_range_is_read_as_git_reads_it(text: str, expected: tuple[str, str, bool]) -> None:
-    assert diff_command.split(text) == expected
+    assert preview.split(text) == expected
 
 
 def test_diff_shows_placement_then_manifests_once_for_all_clusters(fleet: Path) -> None:

@@ -77,6 +77,10 @@ class History(Program):
         except SourceError:
             return None
 
+    def is_shallow(self) -> bool:
+        """Whether history was cut off when this was cloned: then what is not found may exist all the same."""
+        return self.text("rev-parse", "--is-shallow-repository") == "true"
+
     def is_ancestor(self, ancestor: Commit, descendant: Commit) -> bool:
         """False also when `ancestor` is not known any more (force-push, shallow history)."""
         if ancestor == descendant:

@@ -1,0 +1,399 @@
+"""What one commit changes against another, when both were planned from the same facts and decisions.
+
+`build` answers what is to be done about the clusters; a review happens before anybody looks at one. So the fleet is
+taken to be as the base left it, and the same rules (`compare`, `gate`) say what the head would do to that: what is
+created, updated, moved or deleted, what stays and why, and which limits hold it. The limits are the base's: a change
+under review must not raise its own.
+
+Beside the objects stand the causes: policies, overrides, interpreters, clusters and settings that differ, field by
+field, and the objects that each of them concerns. Secrets are masked here, where the differences are made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from gitfed.change import build, compare, gate, order, redact
+from gitfed.interpret.registry import Interpreter
+from gitfed.model.base import Body, ClusterName, ObjectKey, Origin
+from gitfed.model.decisions import Decisions, PolicyRef
+from gitfed.model.declared.interpreter import ResourceInterpreterCustomization
+from gitfed.model.declared.policy import Override, Propagation
+from gitfed.model.declared.shape import Declared
+from gitfed.model.fleet import ClusterLive, Health, LiveObject, LiveState
+from gitfed.model.plan import Action, Change, FieldChange, Gate, Plan, RenderedManifest, Totals
+from gitfed.model.repo import Manifest, RepoSnapshot
+from gitfed.text import canonical
+
+LIMITS = ("guards", "state")
+"""Members of a Federation's spec that a review reads from the base, so that a change cannot loosen its own check."""
+
+
+@dataclass(frozen=True, slots=True)
+class Declaration:
+    """A declared object (policy, override, interpreter, cluster, settings) that is new, gone or different."""
+
+    key: ObjectKey
+    verb: str
+    """`new`, `gone` or `changed`."""
+    origin: Origin
+    """In the head; of the base for one that is gone."""
+    fields: tuple[FieldChange, ...] = ()
+    """Of one that changed."""
+    concerns: tuple[ObjectKey, ...] = ()
+    """Objects that it places, changes or explains, in base or head; sorted."""
+    differing: tuple[ObjectKey, ...] = ()
+    """Those of them whose placement or manifest differs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Flow:
+    """Replicas of one object that leave some clusters for others."""
+
+    key: ObjectKey
+    leaving: tuple[tuple[ClusterName, int], ...]
+    arriving: tuple[tuple[ClusterName, int], ...]
+
+    @property
+    def replicas(self) -> int:
+        return min(sum(count for _, count in self.leaving), sum(count for _, count in self.arriving))
+
+
+@dataclass(frozen=True, slots=True)
+class Review:
+    """Equal inputs give equal reviews. `head.changes` is None: what would be changed stands in `changes`."""
+
+    base: Plan
+    head: Plan
+    declared: tuple[Declaration, ...]
+    flows: tuple[Flow, ...]
+    changes: tuple[Change, ...]
+    """Without field differences: `rendered` has the body, `live` what the base left there."""
+    gates: tuple[Gate, ...]
+    totals: Totals
+    hidden: redact.Hidden
+
+    @property
+    def empty(self) -> bool:
+        """Merging changes nothing: not in a cluster, not in what is declared."""
+        return not (self.declared or self.changes or self.flows) and not _placed_otherwise(self.base, self.head)
+
+
+def with_limits_of(base: RepoSnapshot, head: RepoSnapshot) -> RepoSnapshot:
+    """The head as it may be looked at: with the limits of the base."""
+    spec = head.settings.spec.model_copy(update={name: getattr(base.settings.spec, name) for name in LIMITS})
+    settings = head.settings.model_copy(update={"spec": spec})
+    return head if settings == head.settings else replace(head, settings=settings.at(head.settings.origin))
+
+
+def review(
+    base_repo: RepoSnapshot,
+    head_repo: RepoSnapshot,
+    base: Plan,
+    head: Plan,
+    decisions: Decisions,
+    interpreter: Interpreter,
+) -> Review:
+    """`head_repo` as it stands in its commit; `head` planned `with_limits_of` the base, from `decisions`: those that
+    the base leaves behind."""
+    hidden = redact.Hidden(_secrets(base_repo, head_repo, base, head))
+    limited = with_limits_of(base_repo, head_repo)
+    changes = list(_changes(limited, base, head, decisions, interpreter))
+    gates, changes = gate.hold(
+        changes, head.bindings, repo=limited, decisions=replace(decisions, known=True, descends=True),
+        live=_left_by(base) if any(one.action is Action.DELETE for one in changes) else None,
+    )  # fmt: skip
+    differing = {change.key for change in changes} | _placed_otherwise(base, head)
+    declared = tuple(_declared(base_repo, head_repo, base, head, differing, hidden))
+    return Review(
+        base=base,
+        head=head,
+        declared=declared,
+        flows=tuple(_flows(base, head)),
+        changes=tuple(changes),
+        gates=gates,
+        totals=build.totals(changes, of_clusters=len(head.clusters)),
+        hidden=hidden,
+    )
+
+
+# -- what would be done to the clusters ---------------------------------------------------------------------------
+
+
+def by_cluster(classes: tuple[RenderedManifest, ...]) -> dict[ClusterName, RenderedManifest]:
+    return {cluster: rendered for rendered in classes for cluster in rendered.clusters}
+
+
+def _changes(
+    repo: RepoSnapshot, base: Plan, head: Plan, decisions: Decisions, interpreter: Interpreter
+) -> Iterator[Change]:
+    clusters = {name: ClusterLive(name, inventory_read=True) for name in head.clusters}
+    for key in sorted(base.rendered.keys() | head.rendered.keys()):
+        before, after = base.rendered.get(key, ()), head.rendered.get(key, ())
+        if before is after or before == after:
+            continue
+        old, new = by_cluster(before), by_cluster(after)
+        live = {name: _live(one, name) for name, one in old.items()}
+        if key not in head.bindings:
+            yield from _leavers(repo, key, live, clusters, decisions)
+            continue
+        context = _context(repo, head, key, old, clusters, interpreter)
+        suspended = context.binding.suspended
+        for name, rendered in new.items():
+            if name in old and old[name].digest == rendered.digest:
+                continue
+            change = _written(context, name, rendered, live.get(name))
+            if suspended is None or name in suspended:
+                change = replace(change, action=Action.SKIP, reason="suspended by its policy")
+            yield change
+        placed = {share.cluster for share in context.binding.shares}
+        # A replacement is expected to become healthy: a review shows where things end.
+        copies = {name: _live(one, name) for name, one in new.items()}
+        for name in sorted(old.keys() - new.keys()):
+            if name in placed:
+                yield compare.unrenderable(context, name, live[name], "cannot be rendered: what is there stays")
+            elif name not in clusters:
+                yield _undeclared(key, name, live[name], context.manifest.api_version)
+            elif unwanted := compare.unwanted(context, name, live[name], copies):
+                yield unwanted
+
+
+def _written(
+    context: compare.Context, cluster: ClusterName, rendered: RenderedManifest, live: LiveObject | None
+) -> Change:
+    return Change(
+        cluster=cluster,
+        key=context.manifest.key,
+        api_version=context.manifest.api_version,
+        action=Action.CREATE if live is None else Action.UPDATE,
+        rendered=rendered,
+        live=live,
+        wave=context.position.wave,
+        order=context.position.order,
+    )
+
+
+def _undeclared(key: ObjectKey, cluster: ClusterName, live: LiveObject, api_version: str) -> Change:
+    reason = "the cluster is no longer declared: its objects stay there untouched"
+    return Change(cluster, key, api_version, Action.KEEP, reason, live=live)
+
+
+def _leavers(
+    repo: RepoSnapshot,
+    key: ObjectKey,
+    live: Mapping[ClusterName, LiveObject],
+    clusters: Mapping[ClusterName, ClusterLive],
+    decisions: Decisions,
+) -> Iterator[Change]:
+    past = decisions.bindings.get(key)
+    for name in sorted(live):
+        if name not in clusters:
+            yield _undeclared(key, name, live[name], past.api_version if past else "")
+            continue
+        change = compare.leaver(
+            key, name, live[name], clusters[name],
+            prune=repo.settings.spec.sync.prune, complete=repo.complete, preserve=past.preserve if past else False,
+            api_version=past.api_version if past else "",
+        )  # fmt: skip
+        if change is not None:
+            yield change
+
+
+def _context(
+    repo: RepoSnapshot,
+    head: Plan,
+    key: ObjectKey,
+    old: Mapping[ClusterName, RenderedManifest],
+    clusters: Mapping[ClusterName, ClusterLive],
+    interpreter: Interpreter,
+) -> compare.Context:
+    binding = head.bindings[key]
+    manifest = repo.manifests.get(key)
+    if manifest is None:
+        # Not a file's: a namespace that objects need, or a quota for single clusters. Any copy says what it is.
+        one = next(iter([*(rendered for rendered in head.rendered.get(key, ())), *old.values()]))
+        manifest = Manifest(key, binding.api_version, one.body, binding.origin, one.digest)
+    settings = repo.settings.spec.sync
+    return compare.Context(
+        manifest=manifest,
+        binding=binding,
+        clusters=clusters,
+        position=order.position(manifest),
+        depends_on=order.dependencies(manifest),
+        interpreter=interpreter,
+        self_heal=settings.self_heal,
+        prune=settings.prune and repo.complete,
+        same_commit=False,
+    )
+
+
+def _live(rendered: RenderedManifest, cluster: ClusterName) -> LiveObject:
+    """The object as the base left it: ours, and healthy."""
+    return LiveObject(
+        rendered.key, cluster, "as-the-base-left-it", "", ours=True, body=rendered.body, matches=rendered.digest,
+        health=Health.CURRENT,
+        protected=compare.annotation(rendered.body, compare.PRUNE_ANNOTATION) == "disabled",
+    )  # fmt: skip
+
+
+def _left_by(base: Plan) -> LiveState:
+    """Everything that we own before the change, for limits that are shares of it. One value stands for all copies."""
+    objects = {}
+    for key, classes in base.rendered.items():
+        if classes:
+            one = _live(classes[0], classes[0].clusters[0])
+            objects[key] = dict.fromkeys((name for rendered in classes for name in rendered.clusters), one)
+    return LiveState({name: ClusterLive(name, True) for name in base.clusters}, objects)
+
+
+def _placed_otherwise(base: Plan, head: Plan) -> set[ObjectKey]:
+    found = set()
+    for key in base.bindings.keys() | head.bindings.keys():
+        old, new = base.bindings.get(key), head.bindings.get(key)
+        if old is not new and (old.shares if old else ()) != (new.shares if new else ()):
+            found.add(key)
+    return found
+
+
+def _flows(base: Plan, head: Plan) -> Iterator[Flow]:
+    """Growing and shrinking moves nothing: only what leaves one cluster and arrives in another."""
+    for key, new in head.bindings.items():
+        old = base.bindings.get(key)
+        if old is None or old is new or old.shares == new.shares or new.replicas is None:
+            continue
+        before = {share.cluster: share.replicas or 0 for share in old.shares}
+        after = {share.cluster: share.replicas or 0 for share in new.shares}
+        names = sorted(before.keys() | after.keys())
+        step = {name: after.get(name, 0) - before.get(name, 0) for name in names}
+        leaving = tuple((name, -count) for name, count in step.items() if count < 0)
+        arriving = tuple((name, count) for name, count in step.items() if count > 0)
+        if leaving and arriving:
+            yield Flow(key, leaving, arriving)
+
+
+# -- causes -------------------------------------------------------------------------------------------------------
+
+
+def _declared(
+    base_repo: RepoSnapshot,
+    head_repo: RepoSnapshot,
+    base: Plan,
+    head: Plan,
+    differing: set[ObjectKey],
+    hidden: redact.Hidden,
+) -> Iterator[Declaration]:
+    old, new = {one.key: one for one in _all(base_repo)}, {one.key: one for one in _all(head_repo)}
+    found = [
+        key for key in old.keys() | new.keys() if old.get(key) is not new.get(key) and old.get(key) != new.get(key)
+    ]
+    concerns = _Concerns(base, head) if found else None
+    for key in sorted(found):
+        assert concerns is not None
+        before, after = old.get(key), new.get(key)
+        present = after if after is not None else before
+        assert present is not None
+        keys = concerns.of(present)
+        yield Declaration(
+            key=key,
+            verb="new" if before is None else "gone" if after is None else "changed",
+            origin=present.origin,
+            fields=tuple(_fields(before, after, hidden)) if before is not None and after is not None else (),
+            concerns=tuple(sorted(keys)),
+            differing=tuple(sorted(keys & differing)),
+        )
+
+
+def _all(repo: RepoSnapshot) -> list[Declared]:
+    return [
+        repo.settings, *repo.clusters.values(), *repo.propagation, *repo.overrides, *repo.quotas, *repo.taint_policies,
+        *repo.interpreters, *repo.webhooks, *repo.rebalancers, *repo.tests,
+    ]  # fmt: skip
+
+
+class _Concerns:
+    """Which objects a declared object concerns, in either plan; each index is made when it is first asked."""
+
+    def __init__(self, base: Plan, head: Plan) -> None:
+        self._plans = (base, head)
+        self._edited: dict[str, set[ObjectKey]] | None = None
+
+    def of(self, declared: Declared) -> set[ObjectKey]:
+        plans = self._plans
+        if isinstance(declared, Propagation):
+            wanted = _ref(declared)
+            return {key for plan in plans for key, one in plan.bindings.items() if one.policy == wanted}
+        if isinstance(declared, Override):
+            return self._by_override().get(str(_ref(declared)), set())
+        if isinstance(declared, ResourceInterpreterCustomization):
+            target = (declared.spec.target.api_version, declared.spec.target.kind)
+            return {
+                key for plan in plans for key, one in plan.bindings.items() if (one.api_version, key.kind) == target
+            }
+        if declared.kind == "Cluster":
+            name = declared.metadata.name
+            return {key for plan in plans for key, one in plan.bindings.items() if one.share_of(name) is not None}
+        return set()
+
+    def _by_override(self) -> dict[str, set[ObjectKey]]:
+        if self._edited is None:
+            self._edited = {}
+            for plan in self._plans:
+                for key, classes in plan.rendered.items():
+                    for rendered in classes:
+                        for edit in rendered.edits:
+                            self._edited.setdefault(edit.by, set()).add(key)
+        return self._edited
+
+
+def _ref(policy: Propagation | Override) -> PolicyRef:
+    return PolicyRef(policy.kind, policy.metadata.namespace, policy.metadata.name)
+
+
+def _fields(before: Declared, after: Declared, hidden: redact.Hidden) -> Iterator[FieldChange]:
+    """What is said differently, spelled as in files; values that a Secret would get are masked."""
+    old, new = (redact.declared(one.as_json()) for one in (before, after))
+    for change in differences(old, new):
+        yield replace(change, before=hidden.value(change.before), after=hidden.value(change.after))
+    if old == new:
+        # What differs is masked on both sides alike.
+        yield FieldChange("/spec", redact.BEFORE, redact.AFTER)
+
+
+def differences(before: Any, after: Any, pointer: str = "") -> Iterator[FieldChange]:
+    """Member by member; lists of equal length item by item, other lists as a whole."""
+    if isinstance(before, Mapping) and isinstance(after, Mapping):
+        for name in sorted(before.keys() | after.keys()):
+            path = f"{pointer}/{str(name).replace('~', '~0').replace('/', '~1')}"
+            if name not in after:
+                yield FieldChange(path, before[name], None, absent_after=True)
+            elif name not in before:
+                yield FieldChange(path, None, after[name], absent_before=True)
+            else:
+                yield from differences(before[name], after[name], path)
+    elif isinstance(before, list) and isinstance(after, list) and len(before) == len(after):
+        for index, (old, new) in enumerate(zip(before, after, strict=True)):
+            yield from differences(old, new, f"{pointer}/{index}")
+    elif canonical.dumps(before) != canonical.dumps(after):
+        yield FieldChange(pointer, before, after)
+
+
+def loosened(declared: Declaration) -> tuple[FieldChange, ...]:
+    """Changes of limits in a Federation: a review goes by the base's, and a reader must see that they change."""
+    if declared.key.kind != "Federation":
+        return ()
+    return tuple(one for one in declared.fields if one.pointer.split("/")[1:3][-1] in LIMITS)
+
+
+def _secrets(base_repo: RepoSnapshot, head_repo: RepoSnapshot, base: Plan, head: Plan) -> Iterator[Body]:
+    """Every Secret as the files have it, and as overrides make it for clusters."""
+    for repo in (base_repo, head_repo):
+        for key, manifest in repo.manifests.items():
+            if key.kind == "Secret" and not key.group:
+                yield manifest.body
+    for plan in (base, head):
+        for key, classes in plan.rendered.items():
+            if key.kind == "Secret" and not key.group:
+                for rendered in classes:
+                    yield rendered.body

@@ -1,0 +1,158 @@
+"""What would become of the fleet if one commit followed another: two plans from the same facts and decisions.
+
+    decisions   recorded → after BASE → after HEAD: the second plan begins where the first would end
+    facts       one reading for both
+    limits      guards, and where state and facts are, as BASE says: a change cannot loosen its own check
+
+Nothing is asked of a cluster, and nothing that HEAD names is contacted. What was assumed for want of something is a
+note: no state branch, no facts or old ones, a Federation that is new.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from gitfed.change import build
+from gitfed.change import review as reviewing
+from gitfed.daemon import inputs, interpreters
+from gitfed.errors import RevisionNotFound
+from gitfed.model.base import Commit
+from gitfed.model.decisions import Decisions
+from gitfed.model.declared import federation
+from gitfed.model.fleet import FactsRef, FleetSnapshot
+from gitfed.model.plan import Plan
+from gitfed.model.repo import RepoSnapshot
+
+OLD_FACTS = timedelta(days=1)
+"""Facts are written when they change by more than a little, so an hour says nothing; a day is worth a word."""
+
+
+@dataclass(frozen=True, slots=True)
+class Preview:
+    base_repo: RepoSnapshot
+    head_repo: RepoSnapshot
+    """As its commit says, limits included: what a reader must see changed."""
+    review: reviewing.Review
+    notes: tuple[str, ...]
+
+    @property
+    def base(self) -> Plan:
+        return self.review.base
+
+    @property
+    def head(self) -> Plan:
+        return self.review.head
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """What the command line names instead of a branch."""
+
+    fleet: Path | None = None
+    decisions: Path | None = None
+    now: datetime | None = None
+
+
+def of(opened: inputs.Opened, base_repo: RepoSnapshot, head_repo: RepoSnapshot, given: Given) -> Preview:
+    """Raises InputError for files that cannot be used, StateTooNew."""
+    now = given.now or datetime.now(UTC)
+    first = federation.is_missing(base_repo.settings)
+    # Before its first Federation a repository has no limits to keep to: then the head's own are all there is.
+    limited = head_repo if first else reviewing.with_limits_of(base_repo, head_repo)
+    source = limited if first else base_repo
+    recorded = inputs.decisions(opened, source, given.decisions)
+    past = replace(recorded, known=True)
+    fleets = [_fleet(opened, repo, source, given) for repo in (base_repo, limited)]
+    knows = inputs.interpreter_of(base_repo)
+    understands = knows if head_repo.interpreters == base_repo.interpreters else inputs.interpreter_of(head_repo)
+    memo = build.Memo()
+    base = build.build(base_repo, fleets[0], past, knows, now, base=past.applied_commit, memo=memo)
+    between = inputs.after(base, past)
+    head = build.build(limited, fleets[1], between, understands, now, base=base_repo.commit, memo=memo)
+    unusable = interpreters.problems(head_repo.interpreters)
+    head = replace(head, problems=(*head.problems, *unusable))
+    found = reviewing.review(limited if first else base_repo, head_repo, base, head, between, understands)
+    if first:
+        found = replace(
+            found, declared=reviewing.review(base_repo, head_repo, base, head, between, understands).declared
+        )
+    state = source.settings.spec.state.branch
+    notes = [*_state_notes(recorded, state, given), *facts_notes(head.facts, now)]
+    if first:
+        notes.append("BASE has no Federation: limits are those of HEAD.")
+    return Preview(base_repo, head_repo, found, (*_without_observation(head.notes), *notes))
+
+
+def _fleet(opened: inputs.Opened, repo: RepoSnapshot, source: RepoSnapshot, given: Given) -> FleetSnapshot:
+    if repo.settings.spec.state != source.settings.spec.state:
+        settings = repo.settings.model_copy(
+            update={"spec": repo.settings.spec.model_copy(update={"state": source.settings.spec.state})}
+        )
+        repo = replace(repo, settings=settings)
+    return inputs.fleet(opened, repo, given.fleet)
+
+
+def _state_notes(recorded: Decisions, branch: str, given: Given) -> list[str]:
+    if recorded.known or given.decisions is not None:
+        return []
+    return [
+        f"No branch {branch}: what runs now is taken to be what BASE gives (git fetch origin {branch}:{branch} brings "
+        "what was decided)."
+    ]
+
+
+def facts_notes(facts: FactsRef, now: datetime) -> list[str]:
+    if facts.taken_at is None or now - facts.taken_at < OLD_FACTS:
+        return []
+    days = (now - facts.taken_at).days
+    return [f"Facts are {days} day{'s' if days != 1 else ''} old: is the daemon running, and was its branch fetched?"]
+
+
+def _without_observation(notes: tuple[str, ...]) -> tuple[str, ...]:
+    """That no cluster was asked is the point of a preview, not worth a note."""
+    return tuple(note for note in notes if not note.startswith("Clusters not observed"))
+
+
+# -- which two commits --------------------------------------------------------------------------------------------
+
+
+def split(revisions: str) -> tuple[str, str, bool]:
+    """`A..B` → (A, B, False); `A...B` → (A, B, True): from where they parted; `A` → (A, "", False).
+
+    No name of Git's can hold two dots, so nothing is ambiguous.
+    """
+    for dots in ("...", ".."):
+        base, found, head = revisions.partition(dots)
+        if found:
+            return base, head or "HEAD", dots == "..."
+    return revisions, "", False
+
+
+def base_of(opened: inputs.Opened, name: str, head: Commit, *, common: bool = False) -> Commit:
+    """The commit to compare `head` with; "" means where it left the default branch; `common`: where it left `name`.
+
+    Raises RevisionNotFound, also when the two have no common history. In a shallow clone both say how to deepen.
+    """
+    try:
+        if not name:
+            return inputs.default_base(opened, head)
+        base = inputs.resolve(opened, name)
+    except RevisionNotFound as error:
+        raise _deeper(opened, error) from error
+    if not common:
+        return base
+    parted = opened.repository.merge_base(base, head)
+    if parted is None:
+        none = RevisionNotFound(f"{name} and {head[:7]} have no common history", hint="name two commits: A..B")
+        raise _deeper(opened, none)
+    return parted
+
+
+def _deeper(opened: inputs.Opened, error: RevisionNotFound) -> RevisionNotFound:
+    if opened.repository.is_shallow():
+        return RevisionNotFound(
+            f"{error.message}, as far as this shallow clone tells", hint="deepen it: git fetch --unshallow origin"
+        )
+    return error

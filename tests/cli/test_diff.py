@@ -1,0 +1,247 @@
+"""What a reviewer reads: causes, limits of the base, what is said once, and what must not be shown."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from gitfed.cli import bodies, diff_markdown
+from tests.cli.world import FILES, cluster, commit, deployment, git, gitfed, repository
+
+RANGE = ("diff", "HEAD~1..HEAD")
+TOKEN = "tok-4711-moonlight"
+
+
+def document(*arguments: str) -> dict:
+    return json.loads(gitfed(*RANGE, "-o", "json", *arguments).out)
+
+
+def test_limits_are_those_of_the_base_and_a_change_of_them_is_called_out(fleet: Path) -> None:
+    settings = FILES["gitfed.yaml"] + "spec: {guards: {maxDeletions: 1, maxDeletionPercent: 100}}\n"
+    commit(fleet, {"gitfed.yaml": settings})
+    commit(fleet, {"gitfed.yaml": settings.replace("maxDeletions: 1", "maxDeletions: 99"), "apps/config.yaml": None})
+    result = gitfed(*RANGE)
+    assert "  ~ Federation/acme changed  gitfed.yaml:1:1" in result.out
+    assert (
+        "      spec.guards.maxDeletions: 1 → 99\n      limits change: this review goes by those of the base\n"
+        in result.out
+    )
+    assert "Gates   deletions 6/1 HELD 6 changes" in result.out
+    assert "**limits change** in" in gitfed(*RANGE, "-o", "md").out
+
+
+def test_state_and_facts_branches_are_those_of_the_base(fleet: Path) -> None:
+    git(fleet, "branch", "evil")
+    commit(fleet, {"gitfed.yaml": FILES["gitfed.yaml"] + "spec: {state: {branch: evil, factsBranch: evil-facts}}\n"})
+    assert "No branch gitfed/state:" in gitfed(*RANGE).out
+
+
+def test_what_a_policy_change_concerns_is_counted(fleet: Path) -> None:
+    commit(fleet, {"policies/web.yaml": FILES["policies/web.yaml"].replace("weight: 2", "weight: 5")})
+    (cause,) = document()["declared"]
+    assert (cause["kind"], cause["name"], cause["origin"]) == ("PropagationPolicy", "web", "policies/web.yaml:1:1")
+    assert cause["fields"] == [
+        {
+            "path": "/spec/placement/replicaScheduling/weightPreference/staticWeightList/0/weight",
+            "before": 2,
+            "after": 5,
+        }
+    ]
+    assert (cause["concerns"], cause["differing"]) == (["Deployment.apps/shop/web"], ["Deployment.apps/shop/web"])
+
+
+def test_what_an_override_hits_is_counted(fleet: Path) -> None:
+    commit(fleet, {"policies/rest.yaml": FILES["policies/rest.yaml"].replace("eu.example.com", "mirror.example.com")})
+    (cause,) = document()["declared"]
+    assert (cause["kind"], cause["concerns"]) == ("OverridePolicy", ["Deployment.apps/shop/web"])
+
+
+def test_replicas_that_leave_one_cluster_for_another_are_a_move(fleet: Path) -> None:
+    commit(fleet, {"policies/web.yaml": FILES["policies/web.yaml"].replace("[us-1]", "[eu-2]")})
+    result = gitfed(*RANGE)
+    assert "  shop/Deploy/web: 2 replicas move: us-1 (2) → eu-2 (2)\n" in result.out
+    assert "shop/Deploy/web new  in eu-2, as in eu-1, differs in 1\n" in result.out
+    assert "shop/Deploy/web gone  in us-1, stays in eu-1, differs in 1\n" in result.out
+    assert "Total:  1 create, 0 update, 1 move, 0 delete in 2 of 3 clusters." in result.out
+    found = {(one["change"], one["clusters"][0]): one["diff"] for one in document()["manifests"]}
+    assert "-kind: Deployment" in found["gone", "us-1"]
+    assert "+kind: Deployment" in found["new", "eu-2"]
+
+
+def test_the_same_step_with_other_values_around_it_is_shown_once(fleet: Path) -> None:
+    commit(fleet, {"apps/web.yaml": deployment(image="web:2")})
+    text = gitfed(*RANGE).out
+    assert "shop/Deploy/web changed  alike in 2 clusters, shown for eu-1: eu-1 us-1\n" in text
+    assert text.count("@@") == 2
+    exact = {tuple(one["clusters"]) for one in document()["manifests"]}
+    assert exact == {("eu-1",), ("us-1",)}
+
+
+def test_a_new_object_is_shown_whole_once_and_then_what_differs(fleet: Path) -> None:
+    new = deployment().replace("name: web, namespace", "name: api, namespace")
+    commit(fleet, {"apps/api.yaml": new})
+    text = gitfed(*RANGE).out
+    assert text.count("kind: Deployment") == 1
+    assert "shop/Deploy/api new  in us-1, as in eu-1, differs in 1\n" in text
+
+
+def test_old_facts_are_said_to_be_old(fleet: Path) -> None:
+    git(fleet, "checkout", "-q", "--orphan", "gitfed/facts")
+    git(fleet, "rm", "-rfq", ".")
+    commit(
+        fleet, {"clusters/eu-1.yaml": cluster("eu-1", "eu") + 'status: {conditions: [{type: Ready, status: "True"}]}\n'}
+    )
+    git(fleet, "checkout", "-q", "main")
+    commit(fleet, {"apps/web.yaml": deployment(9)})
+    fresh = gitfed(*RANGE, "--now", "2026-01-02T05:00:00Z").out
+    old = gitfed(*RANGE, "--now", "2026-01-05T05:00:00Z").out
+    assert "days old" not in fresh
+    assert "note: Facts are 3 days old: is the daemon running, and was its branch fetched?\n" in old
+
+
+def test_without_a_change_there_is_no_comment(fleet: Path) -> None:
+    commit(fleet, {"README.md": "words\n"})
+    result = gitfed(*RANGE, "-o", "md")
+    assert (result.code, result.out) == (0, "")
+
+
+def test_an_unknown_base_and_unrelated_histories_are_said(fleet: Path) -> None:
+    unknown = gitfed("diff", "nosuch..HEAD")
+    assert (unknown.code, unknown.out) == (4, "")
+    assert "no commit called 'nosuch'" in unknown.err
+    git(fleet, "checkout", "-q", "--orphan", "other")
+    commit(fleet, {"x.txt": "x\n"})
+    result = gitfed("diff", "main...other")
+    assert result.code == 4
+    assert "main and " in result.err
+    assert "have no common history" in result.err
+    assert gitfed("diff", "main..other").code == 0  # two trees can always be compared
+
+
+def test_a_shallow_clone_is_told_how_to_deepen(fleet: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    git(fleet, "checkout", "-q", "-b", "feature")
+    commit(fleet, {"apps/web.yaml": deployment(9)})
+    git(fleet, "checkout", "-q", "main")
+    commit(fleet, {"apps/web.yaml": deployment(7)})
+    shallow = tmp_path / "shallow"
+    subprocess.run(
+        ["git", "clone", "-q", "--depth=1", "--no-single-branch", fleet.as_uri(), str(shallow)], check=True
+    )  # fmt: skip
+    git(shallow, "checkout", "-q", "feature")
+    monkeypatch.chdir(shallow)
+    result = gitfed("diff")
+    assert result.code == 4
+    assert "as far as this shallow clone tells" in result.err
+    assert "hint: deepen it: git fetch --unshallow origin\n" in result.err
+
+
+@pytest.mark.parametrize("form", ["text", "wide", "json", "yaml", "md", "name"])
+def test_a_secret_stays_hidden_wherever_it_was_copied(fleet: Path, form: str) -> None:
+    secret = f"apiVersion: v1\nkind: Secret\nmetadata: {{name: token, namespace: shop}}\nstringData: {{t: {TOKEN}}}\n"
+    copies = deployment().replace(
+        '{name: web, image: "web:1"}',
+        f'{{name: web, image: "web:1", args: ["--token={TOKEN}"], env: [{{name: T, value: {TOKEN}}}]}}',
+    )
+    config = (
+        "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: settings\n  namespace: shop\n"
+        f"  annotations: {{note: 'it is {TOKEN}'}}\ndata: {{colour: red, token: {TOKEN}}}\n"
+    )
+    override = f"""\
+apiVersion: policy.karmada.io/v1alpha1
+kind: OverridePolicy
+metadata: {{name: token, namespace: shop}}
+spec:
+  resourceSelectors: [{{apiVersion: v1, kind: Secret}}]
+  overrideRules:
+  - overriders: {{plaintext: [{{path: /stringData/t, operator: replace, value: moonlight-{TOKEN}-two}}]}}
+"""
+    commit(fleet, {"policies/token.yaml": override.replace("-two", "-one")})
+    commit(fleet, {"apps/token.yaml": secret, "apps/web.yaml": copies, "apps/copy.yaml": config,
+                   "apps/config.yaml": None, "policies/token.yaml": override})  # fmt: skip
+    result = gitfed(*RANGE, "-o", form)
+    assert result.code == 1, result.err
+    assert TOKEN not in result.out + result.err
+    assert "moonlight" not in result.out + result.err
+
+
+def test_a_short_secret_is_not_cut_out_of_other_words(fleet: Path) -> None:
+    secret = "apiVersion: v1\nkind: Secret\nmetadata: {name: s, namespace: shop}\n"
+    commit(fleet, {"apps/s.yaml": secret + "stringData: {a: blue, b: settin, c: web}\n"})
+    commit(fleet, {"apps/config.yaml": FILES["apps/config.yaml"].replace("blue", "red, mode: settings")})
+    text = gitfed(*RANGE).out
+    assert "-  colour: blue" in text
+    assert "+  mode: settings" in text
+
+
+def test_hostile_names_stay_text_in_a_comment(fleet: Path) -> None:
+    hostile = '"<img src=x onerror=alert(1)> | @everyone [x](javascript:alert) ```\\n# title"'
+    config = f"apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: nasty, namespace: shop}}\ndata: {{k: {hostile}}}\n"
+    policy = (
+        FILES["policies/web.yaml"]
+        .replace("weight: 2", "weight: 4")
+        .replace("name: web, namespace: shop}", "name: web, namespace: shop, annotations: {x: '</code><script>|@all'}}")
+    )
+    commit(fleet, {"apps/nasty.yaml": config, "policies/web.yaml": policy})
+    text = gitfed(*RANGE, "-o", "md").out
+    outside = [line for line in text.splitlines() if not line.startswith(("+", "-  ", " "))]
+    assert not any(bad in line for line in outside for bad in ("<img", "<script", "@everyone", "@all", "javascript:"))
+    fences = [line for line in text.splitlines() if line.startswith("```")]
+    assert len(fences) % 2 == 0
+    assert any(line.startswith("````diff") for line in fences)
+
+
+def test_a_comment_fits_whatever_changes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    many = {
+        f"apps/{number}.yaml": f"apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: c{number}, namespace: shop}}\n"
+        f"data: {{k: '{'x' * 200}'}}\n"
+        for number in range(1200)
+    }
+    path = repository(tmp_path / "large", FILES | many)
+    monkeypatch.chdir(path)
+    commit(path, {name: text.replace("x" * 200, "y" * 300) for name, text in many.items()})
+    lengths = []
+    for count in (5, 120, 1200):
+        git(path, "checkout", "-q", "-B", f"only-{count}", "main~1")
+        names = list(many)[:count]
+        commit(path, {name: many[name].replace("x" * 200, "y" * 300) for name in names})
+        text = gitfed("diff", "main~1..HEAD", "-o", "md").out
+        assert text.startswith(f"{diff_markdown.MARKER}\n### gitfed: ")
+        assert f"{3 * count} updates in 3 of 3 clusters." in text
+        lengths.append(len(text))
+    assert max(lengths) < 65_000
+
+
+MANIFEST = """\
+spec:
+  replicas: 1
+  template:
+    spec:
+      containers:
+      - env:
+        - name: LEVEL
+          value: info
+        image: x
+        name: web
+      - image: y
+data:
+  text: |
+    not: a field
+"""
+
+
+@pytest.mark.parametrize(
+    ("line", "place"),
+    [
+        ("  replicas: 1", "spec.replicas"),
+        ("          value: info", "spec.template.spec.containers[web].env[LEVEL].value"),
+        ("        image: x", "spec.template.spec.containers[web].image"),
+        ("      - image: y", "spec.template.spec.containers[1].image"),
+        ("data:", "data"),
+    ],
+)
+def test_a_hunk_says_which_field_it_is_in(line: str, place: str) -> None:
+    lines = MANIFEST.splitlines()
+    assert bodies.place_of(lines, lines.index(line)) == place
