@@ -24,7 +24,8 @@ raised); one object that did not work out is an outcome (a value). Callers choos
     │   ├── ObjectConflict         409 on a write: another manager's fields or another version
     │   ├── ObjectInvalid          400 or 422: the server refuses the object itself
     │   ├── HistoryGone            410: list again
-    │   └── KindUnknown            discovery does not know the kind
+    │   ├── KindUnknown            discovery does not know the kind
+    │   └── NotRetained            nobody can say what of an object belongs to the cluster
     └── NotOwned                   the inventory or the term says that this daemon must not write
 
 `retry` says whether the same call can succeed later without anybody changing anything.
@@ -60,7 +61,13 @@ class SourceError(GitfedError):
 
 
 class SourceUnreachable(SourceError):
+    """`retry_after`: seconds that the server asks to be left alone, if it says so (429, 503)."""
+
     retry = True
+
+    def __init__(self, message: str, *, hint: str = "", retry_after: float | None = None) -> None:
+        super().__init__(message, hint=hint)
+        self.retry_after = retry_after
 
 
 class RevisionNotFound(SourceError):
@@ -147,6 +154,12 @@ class HistoryGone(ClusterError):
 
 class KindUnknown(ClusterError):
     """Discovery, complete and fresh, does not know the kind."""
+
+
+class NotRetained(ClusterError):
+    """The rule that says what of an object belongs to the cluster gave no answer. The next plan looks again."""
+
+    retry = True
 
 
 class NotOwned(GitfedError):

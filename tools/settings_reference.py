@@ -48,8 +48,9 @@ MEANING = {
     "namespaces.autoPropagate": "A Namespace in the repository goes to every cluster.",
     "namespaces.skip": "Patterns of namespaces whose objects are never propagated. They match the whole name.",
     "scheduling.emptyWorkloadPropagation": "Send a divided workload of zero replicas to every cluster that fits.",
-    "scheduling.descheduleInterval": NOT_YET + "Pause between two looks for replicas that found no node.",
-    "scheduling.unschedulableThreshold": NOT_YET + "How long a pod may wait for a node before it counts.",
+    "scheduling.descheduleInterval": "Pause between two looks for replicas that found no node: those of "
+    "Deployments that are divided by room are taken back and placed where there is room.",
+    "scheduling.unschedulableThreshold": "How long a pod may wait for a node before it counts.",
     "state.branch": "Branch of the decisions. Read at start.",
     "state.factsBranch": "Branch of what was observed of the clusters. Read at start.",
     "state.url": "Repository that state and facts are pushed to. Unset: the source. Read at start.",

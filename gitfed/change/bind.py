@@ -42,6 +42,7 @@ ASSIGNED = PolicyRef("FederatedResourceQuota", "", "staticAssignments")
 _HOW = {how: f"divided by {how.value}" for how in strategy.Strategy} | {
     strategy.Strategy.DUPLICATED: "copied to each cluster"
 }
+_NO_BETTER = "replicas that cannot run elsewhere do not fit here either"
 _STANDS = "the decision stands: a divided workload moves only when its placement or replicas change"
 
 
@@ -63,6 +64,8 @@ class Binder:
 class Bound:
     binding: Binding
     problems: tuple[Problem, ...] = ()
+    ask_again: bool = False
+    """A rule gave no answer this time; it may the next time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,12 +140,12 @@ def _ask(
     if binder.settings.gate("MultiplePodTemplatesScheduling") and binder.interpreter.handles(body, Operation.COMPONENT):
         parts = binder.interpreter.components(body)
         if isinstance(parts, Unknown):
-            return _unknown(policy, losers, manifest, decision, parts.reason)
+            return _unknown(policy, losers, manifest, decision, parts.reason, ask_again=not parts.permanent)
         components = parts.value
     if not components:
         answer = binder.interpreter.replicas(body)
         if isinstance(answer, Unknown):
-            return _unknown(policy, losers, manifest, decision, answer.reason)
+            return _unknown(policy, losers, manifest, decision, answer.reason, ask_again=not answer.permanent)
         replicas, requirements = answer.value
     if replicas < 0:
         return _unknown(policy, losers, manifest, decision, f"{replicas} replicas are asked for")
@@ -201,6 +204,8 @@ def answer(
         kept = {share.cluster for share in decision.shares}
         rejections = tuple(Rejection(name, reasons.get(name, _STANDS)) for name in sorted(_names(binder) - kept))
         return _bound(asked, binder, decision.shares, decision.condition, rejections, decision.affinity_name)
+    if decision is not None and decision.undone is not None:
+        return _without_stuck(asked, decision, decision.undone, binder, room())
     answers = schedules.by_room if request.needs_room else schedules.answers
     result = answers.get(question)
     if result is None:
@@ -215,6 +220,8 @@ def answer(
 
 def refused(asked: Asked, bound: Bound, binder: Binder, message: str) -> Bound:
     """The same template when a quota does not allow what was decided: nothing moves."""
+    if asked.decision is not None and asked.decision.undone is not None:
+        return _undone(asked, asked.decision.undone, binder)
     shares = asked.decision.shares if asked.decision else ()
     kept = {share.cluster for share in shares}
     condition = ScheduledCondition(False, "QuotaExceeded", message)
@@ -223,6 +230,32 @@ def refused(asked: Asked, bound: Bound, binder: Binder, message: str) -> Bound:
     rejections = tuple(Rejection(name, message) for name in sorted(_names(binder) - kept))
     observed = asked.decision.affinity_name if asked.decision else ""
     return _bound(asked, binder, shares, condition, rejections, observed, "a quota does not allow it", (problem,))
+
+
+def _without_stuck(asked: Asked, trimmed: Decision, before: Decision, binder: Binder, room: schedule.Room) -> Bound:
+    """Where replicas go that were taken back: facts may be minutes old, but that there is no node was seen just now."""
+    left = {share.cluster: share.replicas for share in trimmed.shares}
+    full = {share.cluster: 0 for share in before.shares if share.replicas != left[share.cluster]}
+    result = schedule.schedule(asked.request, binder.candidates, {**room, **full}, binder.schedules.fits)
+    if not result.condition.status or result.shares is None or result.shares == before.shares:
+        return _undone(asked, before, binder)
+    parts = [f"{(share.replicas or 0) - (left[share.cluster] or 0)} in {share.cluster}" for share in before.shares
+             if share.cluster in full]  # fmt: skip
+    why = f"no node for {', '.join(parts)}: placed anew"
+    return _bound(asked, binder, result.shares, result.condition, result.rejections, result.affinity_name, why)
+
+
+def _undone(asked: Asked, before: Decision, binder: Binder) -> Bound:
+    """Replicas that cannot run were taken back, and there is no better place for them: they stay where they were.
+
+    Karmada leaves them out instead; a pod that waits runs as soon as there is room, one that is gone does not.
+    """
+    kept = {share.cluster for share in before.shares}
+    rejections = tuple(Rejection(name, _NO_BETTER) for name in sorted(_names(binder) - kept))
+    condition = before.condition or schedule.SUCCESS
+    return _bound(
+        replace(asked, decision=before, stands=True), binder, before.shares, condition, rejections, before.affinity_name
+    )
 
 
 def _names(binder: Binder) -> frozenset[str]:
@@ -263,6 +296,7 @@ def _bound(
         manifest, policy, asked.decision, binder,
         shares=shares, condition=condition, affinity=affinity_name, replicas=replicas,
         scheduled=asked.decision.last_scheduled if asked.stands and asked.decision else binder.now,
+        stands=asked.stands,
     )  # fmt: skip
     suspension = policy.spec.suspension
     suspended: frozenset[str] | None = frozenset()
@@ -324,7 +358,13 @@ def _settle(
 
 
 def _unknown(
-    policy: Propagation, losers: tuple[PolicyRef, ...], manifest: Manifest, decision: Decision | None, reason: str
+    policy: Propagation,
+    losers: tuple[PolicyRef, ...],
+    manifest: Manifest,
+    decision: Decision | None,
+    reason: str,
+    *,
+    ask_again: bool = False,
 ) -> Bound:
     """The interpreter could not answer: the last decision stays."""
     shares = decision.shares if decision else ()
@@ -339,6 +379,7 @@ def _unknown(
             why="unknown: the last decision stays",
         ),
         (problem,),
+        ask_again,
     )  # fmt: skip
 
 
@@ -353,22 +394,27 @@ def _record(
     affinity: str,
     replicas: int | None,
     scheduled: datetime | None,
+    stands: bool,
 ) -> Decision:
     """What is to be remembered. A decision that stands was not taken now, whatever else is new in its record."""
     placement = binder.schedules.body(policy.spec.placement)
     preserve = bool(policy.spec.preserve_resources_on_deletion)
     reference = match.ref(policy)
     rebalancers = binder.rebalancers.get(manifest.key, ())
-    if decision is not None and (
-        decision.shares == shares
-        and decision.condition == condition
-        and decision.affinity_name == affinity
-        and decision.replicas == replicas
-        and decision.policy == reference
-        and decision.placement == placement
-        and decision.preserve == preserve
-        and decision.rebalancers == rebalancers
-        and not due.rescheduled(decision.reschedule_triggered, decision.last_scheduled)
+    if (
+        decision is not None
+        and decision.undone is None
+        and (
+            decision.shares == shares
+            and decision.condition == condition
+            and decision.affinity_name == affinity
+            and decision.replicas == replicas
+            and decision.policy == reference
+            and decision.placement == placement
+            and decision.preserve == preserve
+            and decision.rebalancers == rebalancers
+            and not due.rescheduled(decision.reschedule_triggered, decision.last_scheduled)
+        )
     ):
         return decision
     return Decision(
@@ -385,6 +431,8 @@ def _record(
         condition=condition,
         preserve=preserve,
         rebalancers=rebalancers,
+        # Until the next decision that has another reason.
+        descheduled=decision.descheduled if decision and (stands or decision.undone is not None) else None,
         raw=decision.raw if decision else None,
     )
 

@@ -18,6 +18,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from gitfed.change import bind, compare, gate, order, place, turns
+from gitfed.change.retain import RetainError
 from gitfed.change.schedules import Schedules
 from gitfed.interpret.registry import Interpreter
 from gitfed.model.base import Body, ClusterName, Commit, Digest, ObjectKey, Origin, Problem, Severity
@@ -53,7 +54,13 @@ class _Item:
     live: Mapping[ClusterName, LiveObject] | None = None
     live_clusters: object = None
     drift_known: bool = False
+    render_again: bool = False
+    """A rule gave no answer when this was rendered; it may the next time."""
     changes: tuple[Change, ...] = ()
+    unretained: tuple[Problem, ...] = ()
+    """Why changes were left out that somebody's rule should have completed."""
+    ask_again: bool = False
+    """That rule may answer the next time."""
     digest: bytes = b""
 
     @property
@@ -119,6 +126,7 @@ def build(
         problems.extend(item.faults)
         problems.extend(item.bound.problems)
         problems.extend(item.render_problems)
+        problems.extend(item.unretained)
         changes.extend(item.changes)
     if fleet.live is not None:
         changes.extend(_leavers(world, {item.manifest.key for item in items}))
@@ -254,8 +262,10 @@ def _item(
         ):
             # The same answer from other facts: what was rendered from it still stands.
             item.overrides = known.overrides if known.candidates is item.candidates else None
+            item.render_again = known.render_again
             item.rendered, item.failed, item.render_problems = known.rendered, known.failed, known.render_problems
             item.live, item.live_clusters, item.changes = known.live, known.live_clusters, known.changes
+            item.unretained, item.ask_again = known.unretained, known.ask_again
             item.drift_known, item.digest = known.drift_known, known.digest
         elif known is not None:
             item.rendered = known.rendered
@@ -263,7 +273,7 @@ def _item(
         assert known is not None
         item = known
         item.bound = bound
-    if item.overrides is not world.overrides:
+    if item.overrides is not world.overrides or item.render_again:
         _render(world, item)
         fresh = True
     live = world.fleet.live.objects.get(manifest.key, _NOTHING) if world.fleet.live is not None else None
@@ -271,10 +281,12 @@ def _item(
         fresh
         or live is not item.live
         or item.live_clusters is not world.live_clusters
+        or item.ask_again
         # Whether a difference is drift matters only where there is one: a push must not compare everything again.
         or (item.changes and item.drift_known != world.same_commit)
     ):
         item.live, item.live_clusters, item.drift_known = live, world.live_clusters, world.same_commit
+        item.unretained, item.ask_again = (), False
         item.changes = () if live is None else tuple(_changes(world, item, live))
         memo.recomputed += 1
     memo.items[manifest.key] = item
@@ -296,6 +308,7 @@ def _render(world: _World, item: _Item) -> None:
     )
     item.failed = result.failed
     item.render_problems = result.problems
+    item.render_again = result.ask_again
     item.overrides = world.overrides
     item.digest = _item_digest(item)
 
@@ -317,7 +330,11 @@ def _changes(world: _World, item: _Item, live: Mapping[ClusterName, LiveObject])
     for rendered in item.rendered:
         for name in rendered.clusters:
             wanted.add(name)
-            change = compare.wanted(context, rendered, name, live.get(name))
+            try:
+                change = compare.wanted(context, rendered, name, live.get(name))
+            except RetainError as error:
+                change = compare.unretained(context, rendered, name, live.get(name), error)
+                _note_unretained(item, error)
             if change is not None:
                 yield change
     for name, reason in item.failed.items():
@@ -327,6 +344,14 @@ def _changes(world: _World, item: _Item, live: Mapping[ClusterName, LiveObject])
         change = compare.unwanted(context, name, live[name], live)
         if change is not None:
             yield change
+
+
+def _note_unretained(item: _Item, error: RetainError) -> None:
+    manifest = item.manifest
+    message = f"{manifest.key}: what the clusters keep is unknown: {error}"
+    problem = Problem(manifest.origin, message, hint="what is there stays as it is", severity=Severity.WARNING)
+    item.unretained = (*item.unretained, problem)
+    item.ask_again = item.ask_again or not error.permanent
 
 
 def _implied_namespaces(

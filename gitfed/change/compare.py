@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 
 from gitfed.change import diff, retain
 from gitfed.change.order import Position
+from gitfed.change.retain import RetainError
 from gitfed.interpret.registry import Interpreter
 from gitfed.model.base import Body, ClusterName, Kind, ObjectKey
 from gitfed.model.fleet import ClusterLive, Health, LiveObject
@@ -43,7 +44,10 @@ class Context:
 def wanted(
     context: Context, rendered: RenderedManifest, cluster: ClusterName, live: LiveObject | None
 ) -> Change | None:
-    """What to do about an object that should be in `cluster`; None: nothing, it is as it should be."""
+    """What to do about an object that should be in `cluster`; None: nothing, it is as it should be.
+
+    Raises RetainError when what the cluster keeps cannot be found out; then `unretained` is what to do.
+    """
     change = _needed(context, rendered, cluster, live)
     suspended = context.binding.suspended
     if change is not None and change.action is not Action.SKIP and (suspended is None or cluster in suspended):
@@ -81,7 +85,7 @@ def _needed(
         return None
     if live.body is None:
         return _change(context, cluster, Action.UPDATE, "", rendered, live=live)
-    differences = compare_bodies(rendered.body, live.body)
+    differences = compare_bodies(rendered.body, live.body, context.interpreter)
     if not differences and live.ours:
         return None
     drift = context.same_commit
@@ -90,7 +94,7 @@ def _needed(
             context, cluster, Action.SKIP, "drift: changed by somebody else, and selfHeal is off", rendered,
             live=live, differences=differences, drift=True,
         )  # fmt: skip
-    kept = retain.for_apply(rendered.body, live.body)
+    kept = retain.for_apply(rendered.body, live.body, context.interpreter)
     return _change(
         context, cluster, Action.UPDATE, "" if live.ours else "label is missing", rendered,
         live=live, differences=differences, drift=drift, body=kept,
@@ -114,19 +118,26 @@ def _has_our_label(context: Context, live: LiveObject) -> bool:
     return bool(labels.get("gitfed.io/binding") == context.binding.id)
 
 
-def compare_bodies(desired: Body, live: Body) -> tuple[diff.FieldChange, ...]:
-    """The one comparison that plan, drift detection and apply share. Empty: nothing to write."""
+def compare_bodies(desired: Body, live: Body, interpreter: Interpreter) -> tuple[diff.FieldChange, ...]:
+    """The one comparison that plan, drift detection and apply share. Empty: nothing to write. Raises RetainError."""
     return diff.diff(
-        desired,
+        retain.wanted(desired, live, interpreter),
         live,
         owned=diff.owned_fields(live, MANAGER),
-        ignore=diff.ignored_pointers(desired, live),
+        ignore=diff.ignored_pointers(desired, live, native=not retain.has_rule(desired, interpreter)),
     )
 
 
 def unrenderable(context: Context, cluster: ClusterName, live: LiveObject | None, reason: str) -> Change:
     """An override failed for this cluster: whatever is there stays."""
     return _change(context, cluster, Action.SKIP, reason, None, live=live)
+
+
+def unretained(
+    context: Context, rendered: RenderedManifest, cluster: ClusterName, live: LiveObject | None, error: RetainError
+) -> Change:
+    """Nobody can say what of the object belongs to the cluster: whatever is there stays as it is."""
+    return _change(context, cluster, Action.SKIP, f"what the cluster keeps is unknown: {error}", rendered, live=live)
 
 
 def unwanted(
@@ -211,7 +222,7 @@ def _kept_because(
 def _foreign(context: Context, rendered: RenderedManifest, cluster: ClusterName, live: LiveObject) -> Change | None:
     """Something of this name exists and is not ours: `conflictResolution` decides."""
     if _may_adopt(context, rendered):
-        differences = compare_bodies(rendered.body, live.body) if live.body is not None else ()
+        differences = compare_bodies(rendered.body, live.body, context.interpreter) if live.body is not None else ()
         return _change(
             context, cluster, Action.UPDATE, "adopted", rendered, live=live, differences=differences, adopt=True
         )

@@ -67,10 +67,11 @@ def owned_fields(live: Body, manager: str) -> Owned | None:
     return found
 
 
-def ignored_pointers(desired: Body, live: Body) -> tuple[Pointer, ...]:
+def ignored_pointers(desired: Body, live: Body, *, native: bool = True) -> tuple[Pointer, ...]:
     """Fields that belong to the cluster: named by annotation, or kept by the native rules of retention.
 
-    A pointer that cannot be read is left out here; validation reports it.
+    `native` False: a rule of the user's own has the word about this kind in place of the native ones (`retain`). A
+    pointer that cannot be read is left out here; validation reports it.
     """
     found: list[Pointer] = []
     text = ((desired.get("metadata") or {}).get("annotations") or {}).get(IGNORE_ANNOTATION)
@@ -80,7 +81,7 @@ def ignored_pointers(desired: Body, live: Body) -> tuple[Pointer, ...]:
         except pointer.PointerError:
             continue
     rule = _RETAINED.get((desired.get("apiVersion", ""), desired.get("kind", "")))
-    if rule is not None:
+    if native and rule is not None:
         found.extend(place for place in rule(desired) if pointer.has(live, place))
     return tuple(place for place in found if place)
 

@@ -155,6 +155,7 @@ def _question(known: Question | None, manifest: Manifest, decision: Decision | N
         and known.candidates is binder.candidates
         and known.decision is decision
         and known.rebalancers == rebalancers
+        and not (isinstance(known.asked, bind.Bound) and known.asked.ask_again)
     ):
         return known
     asked = bind.ask(manifest, decision, binder)

@@ -218,6 +218,8 @@ def _about(shown: Explanation) -> Iterator[tuple[str, str]]:
         yield "Scheduled", f"{binding.condition.status}: {binding.condition.reason}: {binding.condition.message}"
     if binding.why:
         yield "Why", binding.why
+    if binding.decision is not None and binding.decision.descheduled is not None:
+        yield "Descheduled", f"{words.time(binding.decision.descheduled.at)}: {binding.decision.descheduled.message}"
 
 
 def _policy(shown: Explanation, ref: PolicyRef) -> str:

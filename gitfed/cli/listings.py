@@ -6,11 +6,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from gitfed.change import status
 from gitfed.cli import load, matrix, names, plan_json, plan_text, room
 from gitfed.daemon import inputs
+from gitfed.model.base import Body, ObjectKey
 from gitfed.model.declared.policy import Override, Propagation
 from gitfed.model.fleet import FleetSnapshot
 from gitfed.model.plan import Action, Plan
+from gitfed.source.bindings import time_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +65,7 @@ def _clusters(session: load.Session, fleet: FleetSnapshot, plan: Plan, namespace
 
 def _bindings(session: load.Session, fleet: FleetSnapshot, plan: Plan, namespace: str, only: str) -> Listing:
     rows, items, called = [], [], []
+    found = _statuses(session, fleet, plan)
     for key, binding in plan.bindings.items():
         if (namespace and key.namespace != namespace) or (only and not binding.share_of(only)):
             continue
@@ -71,12 +75,50 @@ def _bindings(session: load.Session, fleet: FleetSnapshot, plan: Plan, namespace
         rows.append([
             names.shown(key), str(binding.policy) if plan_json.is_policy(binding.policy) else matrix.NONE, scheduled,
             matrix.NONE if binding.replicas is None else str(binding.replicas),
-            " ".join(shares) or matrix.NONE, plan_text.why(binding, None), str(binding.origin),
+            " ".join(shares) or matrix.NONE, *_status_cells(found.get(key)), plan_text.why(binding, None),
+            str(binding.origin),
         ])  # fmt: skip
-        items.append(plan_json.binding(binding))
+        items.append({**plan_json.binding(binding), **_status_members(found.get(key))})
         called.append(names.typed(key))
-    head = ["OBJECT", "POLICY", "SCHEDULED", "REPLICAS", "CLUSTERS", "WHY", "FILE"]
-    return Listing("bindings", head, rows, items, called, wide=2)
+    head = ["OBJECT", "POLICY", "SCHEDULED", "REPLICAS", "CLUSTERS", "APPLIED", "HEALTHY", "STATUS", "WHY", "FILE"]
+    return Listing("bindings", head, rows, items, called, wide=5)
+
+
+def _statuses(session: load.Session, fleet: FleetSnapshot, plan: Plan) -> dict[ObjectKey, Body]:
+    """What became of each binding's copies: as seen now with --live, else as last recorded on the state branch.
+
+    Members as in a ResourceBinding's status, and `templateStatus`: that of the template as a whole.
+    """
+    if fleet.live is None:
+        return dict(session.decisions(fleet).statuses)
+    seen = status.of_plan(
+        plan, session.repo, fleet.live.objects, fleet.live.clusters, inputs.interpreter_of(session.repo),
+        time_text(session.now),
+    )  # fmt: skip
+    return {
+        key: {**one.as_json(), "templateStatus": one.status, **({"error": one.error} if one.error else {})}
+        for key, one in seen.items()
+    }
+
+
+def _status_cells(found: Body | None) -> list[str]:
+    """APPLIED and HEALTHY as `2/3`, and what is wrong first."""
+    if found is None:
+        return [matrix.NONE] * 3
+    copies = found["aggregatedStatus"]
+    applied = sum(1 for copy in copies if copy.get("applied"))
+    healthy = sum(1 for copy in copies if copy.get("health") == "Healthy")
+    wrong = next((copy for copy in copies if not copy.get("applied")), None)
+    sick = next((copy for copy in copies if copy.get("health") == "Unhealthy"), None)
+    if wrong is not None:
+        said = f"{wrong.get('clusterName')}: {wrong.get('appliedMessage', 'not applied')}"
+    else:
+        said = matrix.NONE if sick is None else f"{sick.get('clusterName')}: not healthy"
+    return [f"{applied}/{len(copies)}", f"{healthy}/{len(copies)}", said]
+
+
+def _status_members(found: Body | None) -> dict[str, Any]:
+    return {"status": None} if found is None else {"status": dict(found)}
 
 
 def _policies(session: load.Session, fleet: FleetSnapshot, plan: Plan, namespace: str, only: str) -> Listing:

@@ -45,7 +45,7 @@ class Session:
     def opened(self) -> inputs.Opened:
         if self._opened is None:
             log_plainly()
-            self._opened = inputs.open_repository(self.given.repo)
+            self._opened = inputs.open_repository(self.given.repo, credentials=self.given.git_credentials)
         return self._opened
 
     @property
@@ -125,6 +125,7 @@ def wiring_options(given: Inputs, credentials: Credentials) -> wiring.Options:
         kubeconfig=kubeconfig_paths(credentials),
         credentials_dir=credentials.credentials_dir,
         allow_exec=credentials.allow_exec,
+        git_credentials=given.git_credentials,
         **settings,
     )
 

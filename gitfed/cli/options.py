@@ -27,6 +27,7 @@ class Inputs:
     """What a plan is built from, as named on the command line. Read by `daemon.inputs`."""
 
     repo: str = ""
+    git_credentials: Path | None = None
     rev: str = ""
     worktree: bool = False
     fleet: Path | None = None
@@ -130,9 +131,14 @@ def option(*names: str, shared: bool = True, **settings: Any) -> Callable[[_Comm
     return click.option(*names, show_envvar=True, **settings)
 
 
+GIT_CREDENTIALS = option(
+    "--git-credentials", type=Files(exists=True, file_okay=False), metavar="DIR",
+    help="Folder of what the repository's server needs: password, bearerToken, identity, known_hosts, ca.crt, …",
+)  # fmt: skip
 _SOURCE = (
     option("--repo", metavar="PATH|URL", default="", shell_complete=complete.folders,
            help="The repository: a path, or a URL (https, ssh, git, file).  [default: the one around this folder]"),
+    GIT_CREDENTIALS,
     option("--rev", metavar="REV", default="", shell_complete=complete.revisions,
            help="The commit to read: a branch, a tag, a commit.  [default: HEAD]"),
     option("--worktree", is_flag=True, help="Read the files as they are on disk, uncommitted changes included."),
@@ -156,7 +162,7 @@ _CREDENTIALS = (
 
 
 def source(command: _Command) -> _Command:
-    """--repo, --rev, --worktree → `inputs: Inputs`."""
+    """--repo, --git-credentials, --rev, --worktree → `inputs: Inputs`."""
     return _gathered(command, "inputs", _SOURCE, _inputs)
 
 

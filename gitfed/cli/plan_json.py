@@ -91,8 +91,15 @@ def binding(item: Binding) -> dict[str, Any]:
         "requirements": item.requirements,
         "components": [dict(component) for component in item.components],
         "why": item.why,
+        "descheduled": _descheduled(item),
         "origin": str(item.origin),
     }
+
+
+def _descheduled(item: Binding) -> dict[str, str] | None:
+    """When replicas were last taken back from clusters that cannot run them, and what."""
+    told = item.decision.descheduled if item.decision is not None else None
+    return {"at": words.time(told.at), "message": told.message} if told is not None else None
 
 
 def change(item: Change) -> dict[str, Any]:

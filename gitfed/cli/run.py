@@ -14,6 +14,7 @@ from gitfed.cli import exits, load, options
 @click.command("run")
 @options.option("--repo", metavar="PATH|URL", default=".",
                 help="The repository to follow: a path, or a URL.  [default: the one around this folder]")  # fmt: skip
+@options.GIT_CREDENTIALS
 @options.option("--branch", metavar="NAME", default=None, help="The branch to follow.  [default: what HEAD names]")
 @options.credentials
 @options.option(
@@ -38,6 +39,7 @@ from gitfed.cli import exits, load, options
                 show_default=True, help="The least severe lines to write.")  # fmt: skip
 def command(
     repo: str,
+    git_credentials: Path | None,
     branch: str | None,
     credentials: options.Credentials,
     data_dir: Path | None,
@@ -77,6 +79,7 @@ def command(
                 kubeconfig=load.kubeconfig_paths(credentials),
                 credentials_dir=credentials.credentials_dir,
                 allow_exec=credentials.allow_exec,
+                git_credentials=git_credentials,
                 interval=interval,
                 concurrency=concurrency,
                 push_state=push_state,

@@ -23,10 +23,12 @@ from typing import Any
 from gitfed import errors
 from gitfed.change import build, gate
 from gitfed.daemon import facts
+from gitfed.daemon.descheduler import Descheduler
 from gitfed.daemon.facts_record import FactsRecord
 from gitfed.daemon.fleet import Fleet, Options
 from gitfed.daemon.reader import Reader
 from gitfed.daemon.record import Record
+from gitfed.daemon.statuses import Statuses
 from gitfed.edges.kube.session import Session
 from gitfed.interpret.registry import Interpreter
 from gitfed.model.base import ClusterName, Commit, ObjectKey, Severity
@@ -96,6 +98,13 @@ class Engine:
         self._memo = build.Memo()
         self._wake = asyncio.Event()
         self.fleet = Fleet(open_session, self.options, self._wake.set, listener)
+        self.statuses = Statuses(self.fleet, self.options.now)
+        self._descheduler = Descheduler(
+            self.fleet,
+            lambda: self.repo.settings.spec.scheduling if self.repo is not None else None,
+            self.options.now,
+            self._wake.set,
+        )
         self._look_at_source = True
         self._urgent: set[ObjectKey] = set()
         self._approvals: list[Approval] = []
@@ -118,8 +127,11 @@ class Engine:
 
     async def run(self, *, poll: Callable[[], float] = lambda: 60.0) -> None:
         """Turn until cancelled. `poll` gives the seconds until a remote is asked again."""
+        descheduling = asyncio.create_task(self._descheduler.run(), name="descheduler")
         try:
             while True:
+                if descheduling.done():
+                    descheduling.result()
                 self._wake.clear()
                 report = await self.turn()
                 if report is not None:
@@ -128,6 +140,7 @@ class Engine:
                 if not self._wake.is_set():
                     self._look_at_source = True
         finally:
+            descheduling.cancel()
             await self.fleet.close()
 
     async def _calm(self, seconds: float) -> None:
@@ -167,6 +180,7 @@ class Engine:
         if not self._opened:
             # Before any member starts: what the state remembers tells whether an inventory is damaged.
             self.decisions = await asyncio.to_thread(self._record.load)
+            self.statuses.loaded(self.decisions.statuses)
             if self._facts is not None:
                 self._known = await asyncio.to_thread(self._facts.load)
         self.fleet.match(
@@ -183,17 +197,22 @@ class Engine:
         fleet = await self._from_record(repo, self.fleet.snapshot(repo))
         interpreter = self._interpreter_of(repo)
         decisions = await self._decisions_for(repo)
+        trimmed, taken_back = self._descheduler.take_back(decisions)
         ready = time.monotonic()
-        plan = await asyncio.to_thread(_build, repo, fleet, decisions, interpreter, self.options.now(), self._memo)
+        plan = await asyncio.to_thread(_build, repo, fleet, trimmed, interpreter, self.options.now(), self._memo)
         built = time.monotonic()
         self.plan = plan
-        self.fleet.follow(plan)
+        self.fleet.follow(plan, interpreter)
         if before is not None and before is not repo:
             self._urgent |= _touched(before, repo)
+        for key, message in taken_back.items():
+            moved = key in plan.bindings and plan.bindings[key].shares != decisions.bindings[key].shares
+            log.info("replicas found no node", extra={"object": str(key), "what": message, "moved": moved})
         recorded = await self._record_decisions(plan, decisions)
         told = time.monotonic()
         handed = self.fleet.hand_over(plan, self._urgent)
         self._urgent.clear()
+        await self.statuses.update(plan, repo, interpreter)
         await self._record_results(plan)
         report = CycleReport(plan, handed, recorded, time.monotonic() - started)
         self._listener("cycle", report)
@@ -371,7 +390,9 @@ class Engine:
         held = any(one.name == "history" and one.held for one in plan.gates)
         applied = self.decisions.applied_commit if held else plan.commit
         state = self._record.state
-        if (state.results, state.held, self.decisions.applied_commit) == (results, self.repo.held, applied):
+        same = (state.results, state.held, self.decisions.applied_commit) == (results, self.repo.held, applied)
+        statuses = self.statuses.to_record(self.decisions.bindings, at_once=not same)
+        if same and statuses is None:
             return
         for one in self.repo.held:
             await asyncio.to_thread(self.reader.keep, one)
@@ -382,12 +403,14 @@ class Engine:
             applied=applied,
             results=results,
             approvals=self.decisions.approvals,
-            subject=f"Applied {plan.commit[:12]}",
+            subject=f"{'Status at' if same else 'Applied'} {plan.commit[:12]}",
             held=self.repo.held,
             reasons=tuple(f"{name}: {result['outcome']}" for name, result in sorted(results.items())),
             now=self.options.now(),
+            statuses=statuses,
         )
-        self._wake.set()
+        if not same:
+            self._wake.set()
 
     # -- questions ----------------------------------------------------------------------------------------------
 
@@ -472,6 +495,9 @@ def _reasons(plan: Plan, decisions: Decisions) -> tuple[str, ...]:
         )
         policy = f" by {binding.policy}" if binding.policy else ""
         lines.append(f"{key} → {shares or 'nowhere'} ({binding.why}{policy})")
+        descheduled = binding.decision.descheduled
+        if descheduled is not None and (previous is None or previous.descheduled != descheduled):
+            lines.append(f"{key}: {descheduled.message}")
     lines += [f"{key} is gone" for key in decisions.bindings.keys() - plan.bindings.keys()]
     if len(lines) > 200:
         lines = [*lines[:200], f"… and {len(lines) - 200} more"]

@@ -16,22 +16,25 @@ from datetime import UTC, datetime
 from types import MappingProxyType
 from typing import Any
 
-from gitfed.change import compare, redact
+from gitfed.change import compare, redact, retain
 from gitfed.daemon.member import Member, Timing, Upward
 from gitfed.edges.kube.observe import Assessment
 from gitfed.edges.kube.session import Session
-from gitfed.interpret import readiness
+from gitfed.interpret import collect, readiness
+from gitfed.interpret.registry import Interpreter
 from gitfed.model.base import Body, ClusterName, Kind, ObjectKey
 from gitfed.model.declared.cluster import Cluster
 from gitfed.model.fleet import (
     ApplyResult,
     ClusterFacts,
+    ClusterLive,
     FactsRef,
     FleetSnapshot,
     Health,
     InventoryEntry,
     LiveObject,
     LiveState,
+    Stuck,
 )
 from gitfed.model.plan import Action, Change, Plan, RenderedManifest
 from gitfed.model.repo import RepoSnapshot
@@ -81,6 +84,9 @@ class Fleet:
         self._classes: dict[tuple[ObjectKey, ClusterName], RenderedManifest] = {}
         self._classes_of: dict[ObjectKey, tuple[RenderedManifest, ...]] = {}
         self._planned = False
+        self._interpreter = Interpreter(())
+        self._touched: set[ObjectKey] = set()
+        """Objects of which a cluster or a roll-out told something new, whether or not a plan has to know it."""
 
     # -- members ------------------------------------------------------------------------------------------------
 
@@ -113,6 +119,7 @@ class Fleet:
             finished=self._finished,
             now=self._options.now,
             redact=redact.text_of,
+            interpreter=lambda: self._interpreter,
         )
         for name, declared in repo.clusters.items():
             if name in self.members:
@@ -156,6 +163,17 @@ class Fleet:
             for look in looks:
                 look.cancel()
 
+    async def stuck(self, before: datetime) -> dict[ObjectKey, dict[ClusterName, tuple[int, Stuck]]]:
+        """See `Member.stuck`, by Deployment."""
+        members = list(self.members.items())
+        found: dict[ObjectKey, dict[ClusterName, tuple[int, Stuck]]] = {}
+        for (name, _), seen in zip(
+            members, await asyncio.gather(*(member.stuck(before) for _, member in members)), strict=True
+        ):
+            for key, one in seen.items():
+                found.setdefault(key, {})[name] = one
+        return found
+
     async def close(self) -> None:
         """Stop every member; what is under way is finished first."""
         tasks = list(self._tasks.values())
@@ -198,12 +216,31 @@ class Fleet:
             LiveState({name: member.live() for name, member in self.members.items()}, self._objects),
         )
 
+    def known(self) -> dict[ClusterName, ClusterLive]:
+        """What is known and unknown of each cluster as a whole."""
+        return {name: member.live() for name, member in self.members.items()}
+
+    def copies(self, key: ObjectKey) -> dict[ClusterName, LiveObject]:
+        """One object in every cluster, as last seen: newer than the last snapshot."""
+        found = dict(self._objects.get(key, {}))
+        for name, member in self.members.items():
+            live = member.get(key)
+            if live is not None:
+                found[name] = live
+        return found
+
+    def take_touched(self) -> set[ObjectKey]:
+        """Objects of which anything new was heard since this was asked before."""
+        touched, self._touched = self._touched, set()
+        return touched
+
     def _changed(self, cluster: ClusterName, key: ObjectKey) -> None:
         self._dirty.add((cluster, key))
+        self._touched.add(key)
         self._wake()
         member = self.members.get(cluster)
         if member is not None and member.worker is not None:
-            member.worker.nudge()
+            member.worker.nudge(key)
 
     def _relisted(self, cluster: ClusterName) -> None:
         """The cluster was read anew: what is not in it any more has to be noticed too."""
@@ -223,13 +260,25 @@ class Fleet:
         protected = compare.annotation(body, compare.PRUNE_ANNOTATION) == "disabled"
         if wanted is None:
             return Assessment(None, health, message, keep_body=not self._planned, protected=protected)
-        same = not compare.compare_bodies(wanted.body, body)
-        return Assessment(wanted.digest if same else None, health, message, keep_body=not same, protected=protected)
+        self._touched.add(key)
+        # A script may take seconds, which belong to a build and not to the loop that hears of every event.
+        scripted = collect.is_scripted(body, self._interpreter)
+        healthy, status = (None, None) if scripted else collect.collect(self._interpreter, body)
+        if retain.has_rule(body, self._interpreter):
+            return Assessment(
+                None, health, message, keep_body=True, protected=protected, healthy=healthy, status=status
+            )
+        same = not compare.compare_bodies(wanted.body, body, self._interpreter)
+        return Assessment(
+            wanted.digest if same else None, health, message, keep_body=scripted or not same, protected=protected,
+            healthy=healthy, status=status,
+        )  # fmt: skip
 
     # -- what is to be done -------------------------------------------------------------------------------------
 
-    def follow(self, plan: Plan) -> None:
-        """Compare what is seen with this plan from now on, and watch its kinds."""
+    def follow(self, plan: Plan, interpreter: Interpreter) -> None:
+        """Compare what is seen with this plan from now on, by the rules it was made with, and watch its kinds."""
+        self._interpreter = interpreter
         changed: list[ObjectKey] = []
         for key, classes in plan.rendered.items():
             known = self._classes_of.get(key)
@@ -299,6 +348,7 @@ class Fleet:
                 log.warning("change failed", extra={**keys, "error": result.message})
         elif result.outcome in _SAID:
             log.info(_SAID[result.outcome], extra=keys)
+        self._touched.add(result.key)
         self._listener("result", (change, result))
         self._wake()
 
@@ -327,6 +377,11 @@ class Fleet:
         member = self.members.get(cluster)
         waiting = member.worker.waiting() if member is not None and member.worker is not None else ()
         return [self.results[cluster, key] for key in waiting if self._last(cluster, key) == "failed"]
+
+    def why_failed(self, cluster: ClusterName, key: ObjectKey) -> str:
+        """What the cluster said to the last attempt at this object; "" unless it failed."""
+        result = self.results.get((cluster, key))
+        return result.message if result is not None and result.outcome == "failed" else ""
 
     def unhealthy(self) -> list[LiveObject]:
         """Objects that should be there and are not healthy (yet)."""

@@ -62,16 +62,17 @@ class Read:
     tree: Any = field(default=None, compare=False)
 
 
-def open_repository(name: str, *, here: Path | None = None) -> Opened:
+def open_repository(name: str, *, here: Path | None = None, credentials: Path | None = None) -> Opened:
     """The repository of a path or URL; "" means the one around `here` (default: the working directory).
 
-    A URL is fetched into a bare clone under the cache directory, which later calls reuse. Raises SourceError,
-    SourceUnreachable, UsageError (schemes that Git must not be asked to reach).
+    A URL is fetched into a bare clone under the cache directory, which later calls reuse; `credentials` is the folder
+    of what it needs (`git.Access`). Raises SourceError, SourceUnreachable, UsageError (schemes that Git must not be
+    asked to reach).
     """
     git.forget_hook_environment()
     memory = Memory(files.DiskCache(files.cache_directory() / "parse"))
     if git.is_url(name):
-        return _clone(name, memory)
+        return _clone(name, memory, credentials)
     start = Path(name) if name else here or Path.cwd()
     if not start.exists():
         raise SourceError(f"no such folder: {start}", hint="--repo takes a path or a URL")
@@ -85,7 +86,7 @@ def open_repository(name: str, *, here: Path | None = None) -> Opened:
     return Opened(repository, str(root), memory, head, checkout)
 
 
-def _clone(url: str, memory: Memory) -> Opened:
+def _clone(url: str, memory: Memory, credentials: Path | None) -> Opened:
     git.check_url(url)
     path = files.cache_directory() / "repositories" / f"{hashlib.sha256(url.encode()).hexdigest()[:24]}.git"
     try:
@@ -93,6 +94,7 @@ def _clone(url: str, memory: Memory) -> Opened:
         repository = git.Repository.open(path) if path.exists() else git.Repository.create(path)
     except OSError as error:
         raise SourceError(f"no clone can be made: {path}: {error.strerror}", hint="set XDG_CACHE_HOME") from error
+    repository.access = git.Access(credentials, source=url)
     refs = repository.remote_refs(url)
     repository.fetch(url, ["+refs/heads/*:refs/heads/*", "+refs/tags/*:refs/tags/*"])
     return Opened(repository, without_credentials(url), memory, refs.get("HEAD"))

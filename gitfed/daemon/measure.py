@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
+from datetime import datetime
 
 from gitfed.edges.kube import capacity
 from gitfed.edges.kube.session import Session
-from gitfed.model.capacity import Model
+from gitfed.model.capacity import Model, Owner
 
 
 class Measure:
@@ -38,6 +39,7 @@ class Measure:
         self._publish = publish
         self._wanted = asyncio.Event()
         self._looked = asyncio.Event()
+        self._watch: capacity.Watch | None = None
 
     @property
     def wanted(self) -> bool:
@@ -60,10 +62,15 @@ class Measure:
         """Wait until nodes and pods were read, or could not be. The caller sets the timeout."""
         await self._looked.wait()
 
+    def unschedulable(self, before: datetime) -> Mapping[Owner, int]:
+        """Pods that no node was found for, since a moment before that one, by ReplicaSet; none if they are unread."""
+        watch = self._watch
+        return {} if watch is None or watch.problem else watch.tally.unschedulable(before)
+
     async def run(self, session: Session) -> None:
         while True:
             await self._wanted.wait()
-            watch = capacity.Watch(session)
+            watch = self._watch = capacity.Watch(session)
             try:
                 async with asyncio.TaskGroup() as group:
                     work = group.create_task(watch.run())
@@ -72,6 +79,7 @@ class Measure:
                     work.cancel()
             finally:
                 self._looked.clear()
+                self._watch = None
 
     async def _look(self, watch: capacity.Watch) -> None:
         seen = -1

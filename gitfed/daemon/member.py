@@ -19,14 +19,15 @@ from gitfed.change import compare, retain
 from gitfed.daemon import facts as beliefs
 from gitfed.daemon.measure import Measure
 from gitfed.daemon.worker import Worker
-from gitfed.edges.kube import apply, capacity, facts
+from gitfed.edges.kube import apply, capacity, facts, stuck
 from gitfed.edges.kube.discovery import Discovery
 from gitfed.edges.kube.inventory import Inventory
 from gitfed.edges.kube.observe import Assessment, Observer
 from gitfed.edges.kube.session import Session
+from gitfed.interpret.registry import Interpreter
 from gitfed.model.base import Body, ClusterName, Kind, ObjectKey
 from gitfed.model.declared.cluster import Cluster
-from gitfed.model.fleet import ApplyResult, ClusterFacts, ClusterLive, InventoryEntry, LiveObject, Reach
+from gitfed.model.fleet import ApplyResult, ClusterFacts, ClusterLive, InventoryEntry, LiveObject, Reach, Stuck
 from gitfed.model.plan import Action, Change
 
 log = logging.getLogger("gitfed.member")
@@ -35,6 +36,8 @@ _SETTLE = 60.0
 """Seconds for the first list of every kind."""
 _MEASURE = 30.0
 """Seconds that a cluster is waited for when its room is wanted: it can be used without."""
+_STUCK = 20.0
+"""Seconds for looking into pods that wait for a node; what is not answered by then is asked the next time."""
 RETRIES = (0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 30.0)
 """Seconds between attempts to reach a cluster, by number of failures in a row."""
 
@@ -60,6 +63,8 @@ class Upward:
     finished: Callable[[Change, ApplyResult], None]
     now: Callable[[], datetime]
     redact: Callable[[Body, str], str]
+    interpreter: Callable[[], Interpreter] = lambda: Interpreter(())
+    """The one of the newest plan; only who writes needs it."""
 
 
 class Member:
@@ -202,6 +207,22 @@ class Member:
         """Wait for the first look at nodes and pods. The caller sets the timeout."""
         await self._measure.first_look()
 
+    async def stuck(self, before: datetime) -> Mapping[ObjectKey, tuple[int, Stuck]]:
+        """Our Deployments with pods that no node was found for since before that moment: how many replicas each wants
+        here, and how many of them are stuck. Nothing of a cluster that is not in use."""
+        waiting = self._measure.unschedulable(before)
+        if not waiting or self._session is None or not self.ready.is_set() or self.facts.reach is not Reach.READY:
+            return {}
+        try:
+            async with asyncio.timeout(_STUCK):
+                return await stuck.look(self._session, waiting, self._is_ours)
+        except TimeoutError:
+            return {}
+
+    def _is_ours(self, key: ObjectKey, uid: str) -> bool:
+        live = self.get(key)
+        return live is not None and live.ours and live.uid == uid
+
     def claim(self) -> None:
         """The repository id is known: write it into the inventory, with a higher term, and begin to write."""
         self._claim.set()
@@ -285,6 +306,7 @@ class Member:
                 federation=self._federation,
                 redact=self._upward.redact,
                 observed=observer.observed,
+                retained=self._retained,
             )
             worker = self.worker = Worker(
                 self.name,
@@ -309,13 +331,31 @@ class Member:
             and rendered is not None
             and live is not None
             and live.body is None
-            and retain.reads_live(rendered.body)
+            and not change.adopt  # then the object is read anyway
+            and retain.reads_live(rendered.body, self._upward.interpreter())
         ):
             found = await observer.look(change.key)
             if found is None or found.body is None:
                 return ApplyResult(change.cluster, change.key, "failed", "was deleted meanwhile", retry=True)
-            change = replace(change, live=found, body=retain.for_apply(rendered.body, found.body))
+            try:
+                body = await self._retained(rendered.body, found.body, adopting=False)
+            except errors.NotRetained as error:
+                return ApplyResult(change.cluster, change.key, "failed", error.message, retry=True)
+            change = replace(change, live=found, body=body)
         return await apply.carry_out(target, change)
+
+    async def _retained(self, desired: Body, observed: Body, *, adopting: bool) -> Body:
+        """What to send of an object that was only just read. A script may take its time: not in the event loop."""
+        interpreter = self._upward.interpreter()
+        try:
+            if retain.has_rule(desired, interpreter):
+                kept = await asyncio.to_thread(retain.for_apply, desired, observed, interpreter, adopting=adopting)
+            else:
+                kept = retain.for_apply(desired, observed, interpreter, adopting=adopting)
+        except retain.RetainError as error:
+            message = f"not written: what the cluster keeps is unknown: {error}"
+            raise errors.NotRetained(message, cluster=self.name) from error
+        return desired if kept is None else kept
 
     async def _lead(self, inventory: Inventory) -> None:
         """Raise the term once in this process's life: who meets a higher one has been replaced, and stops."""

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Callable, Collection, Iterable
-from dataclasses import dataclass
 from enum import IntEnum
+from typing import NamedTuple
 
 from gitfed.model.base import ObjectKey
 from gitfed.model.plan import Action, Change
@@ -31,9 +31,8 @@ class Urgency(IntEnum):
     DRIFT = 2
 
 
-@dataclass(order=True, slots=True)
-class _Place:
-    """Where a change stands in the queue."""
+class _Place(NamedTuple):
+    """Where a change stands in the queue. A tuple, because the heap compares many."""
 
     urgency: Urgency
     stage: tuple[int, int]
@@ -47,6 +46,10 @@ class Queue:
         self._changes: dict[ObjectKey, Change] = {}
         self._places: dict[ObjectKey, _Place] = {}
         self._heap: list[_Place] = []
+        self._parked: dict[ObjectKey, list[_Place]] = {}
+        """Places out of the heap, by what they wait for: looking at each again with every turn would be quadratic."""
+        self._later: list[tuple[float, _Place]] = []
+        """A heap of places that wait for their time."""
         self._flying: dict[ObjectKey, _Place] = {}
         self._attempts: dict[ObjectKey, tuple[int, float, object]] = {}
         self._repaired: dict[ObjectKey, tuple[object, int, float]] = {}
@@ -61,10 +64,8 @@ class Queue:
         return len(self._flying)
 
     def startable(self, now: float) -> bool:
-        """Whether any change that is not under way waits for nothing but a free place."""
-        if len(self._places) > len(self._attempts) + len(self._repaired):
-            return True
-        return any(self._not_before(key) <= now for key in self._places)
+        """Whether any change may be waiting for nothing but a free place."""
+        return bool(self._heap) or bool(self._later and self._later[0][0] <= now)
 
     def stage(self, key: ObjectKey) -> tuple[int, tuple[int, int]]:
         """Urgency and stage of a change that is not under way; what is not in the list goes last."""
@@ -87,34 +88,50 @@ class Queue:
             if key in self._changes and tried[2] == _identity(self._changes[key])
         }
         self._places = {key: self._place(change) for key, change in self._changes.items() if key not in self._flying}
-        self._heap = list(self._places.values())
-        heapq.heapify(self._heap)
+        self._parked.clear()
+        self._heap, self._later = [], []
+        for place in self._places.values():
+            self._line_up(place)
 
-    def pop(self, now: float, blocked: Callable[[Change], bool] = lambda change: False) -> Change | None:
+    def pop(self, now: float, blocked: Callable[[Change], ObjectKey | None] = lambda change: None) -> Change | None:
         """The next change that may start; None when there is none now (see `next_time`).
 
-        `blocked` says that a change waits for something outside the queue (`depends-on`).
+        `blocked` says what a change waits for outside the queue (`depends-on`, its own inventory entry); it is asked
+        again after `release` of that key.
         """
-        aside: list[_Place] = []
-        found: Change | None = None
+        while self._later and self._later[0][0] <= now:
+            heapq.heappush(self._heap, heapq.heappop(self._later)[1])
         while self._heap:
             place = heapq.heappop(self._heap)
             change = self._changes.get(place.key)
             if change is None or self._places.get(place.key) is not place:
                 continue
             if self._behind(place):
-                aside.append(place)
-                break
-            if self._not_before(place.key) > now or blocked(change):
-                aside.append(place)
+                heapq.heappush(self._heap, place)
+                return None
+            if self._not_before(place.key) > now:
+                self._line_up(place)
                 continue
-            found = change
+            waits_for = blocked(change)
+            if waits_for is not None:
+                self._parked.setdefault(waits_for, []).append(place)
+                continue
             del self._places[place.key]
             self._flying[place.key] = place
-            break
-        for place in aside:
+            return change
+        return None
+
+    def _line_up(self, place: _Place) -> None:
+        not_before = self._not_before(place.key)
+        if not_before:
+            heapq.heappush(self._later, (not_before, place))
+        else:
             heapq.heappush(self._heap, place)
-        return found
+
+    def release(self, key: ObjectKey) -> None:
+        """Something happened to this object: what waits for it may be able to start."""
+        for place in self._parked.pop(key, ()):
+            heapq.heappush(self._heap, place)
 
     def _behind(self, place: _Place) -> bool:
         return any(other.urgency == place.urgency and other.stage < place.stage for other in self._flying.values())
@@ -141,8 +158,7 @@ class Queue:
 
     def next_time(self) -> float | None:
         """When the earliest change in backoff may be tried again; None when none waits for time alone."""
-        waiting = (self._attempts.keys() | self._repaired.keys()) & self._places.keys()
-        return min((self._not_before(key) for key in waiting), default=None)
+        return self._later[0][0] if self._later else None
 
     def finished(self, key: ObjectKey, *, failed_at: float | None = None, delay: Callable[[int], float]) -> None:
         """A change is over. Failed: it stays in the list and waits `delay(attempt)` seconds; else it is done.
@@ -161,11 +177,14 @@ class Queue:
         attempts = self._attempts.get(key, (0, 0.0, None))[0]
         self._attempts[key] = (attempts + 1, failed_at + delay(attempts), _identity(change))
         place = self._places[key] = self._place(change)
-        heapq.heappush(self._heap, place)
+        self._line_up(place)
 
     def hurry(self) -> None:
         """Forget all waiting times: the cluster came back."""
         self._attempts.clear()
+        for _, place in self._later:
+            heapq.heappush(self._heap, place)
+        self._later.clear()
 
     def _place(self, change: Change) -> _Place:
         if change.key in self._urgent:

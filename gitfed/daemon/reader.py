@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import time
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 from gitfed.edges import git
-from gitfed.errors import RevisionNotFound, SourceError
+from gitfed.errors import RevisionNotFound, SourceError, SourceUnreachable
 from gitfed.model.base import Commit
 from gitfed.model.repo import HeldFile, RepoSnapshot
 from gitfed.source import repo as source
@@ -31,6 +32,8 @@ class Reader:
         self._clone = clone
         self._memory = Memory(cache)
         self._branch = branch
+        self._wait: tuple[float, SourceUnreachable] | None = None
+        """Until when (time.monotonic) the server asked to be left alone, and what to say meanwhile."""
         self._local = None if self.remote else git.Repository.open(Path(location))
 
     @property
@@ -56,22 +59,22 @@ class Reader:
                     hint="what was applied last stays in force",
                 )
             return commit
-        branch = self._branch or self._remote_branch()
-        self._clone.fetch(self.location, [f"+refs/heads/{branch}:{_FETCHED}"])
-        commit = self._clone.branch_commit(_FETCHED)
-        if commit is None:
-            raise RevisionNotFound(f"{git.shown(self.location)} has no branch {branch}")
-        return commit
+        return self._newest_there()
 
-    def _remote_branch(self) -> str:
-        """The branch that the remote's HEAD names, as far as its refs tell."""
-        refs = self._clone.remote_refs(self.location)
-        head = refs.pop("HEAD", None)
-        named = [ref.removeprefix("refs/heads/") for ref, commit in refs.items() if commit == head]
-        for name in ("main", "master", *named):
-            if name in named:
-                return name
-        raise SourceError(f"{git.shown(self.location)} has no branch that HEAD names", hint="name one with --branch")
+    def _newest_there(self) -> Commit:
+        """Asking where a branch stands is one small question; only a commit that is not here yet is fetched."""
+        if self._wait is not None and time.monotonic() < self._wait[0]:
+            raise self._wait[1]
+        self._wait = None
+        try:
+            ref, commit = self._clone.remote_tip(self.location, self._branch)
+            if self._clone.branch_commit(_FETCHED) != commit:
+                self._clone.fetch(self.location, [f"+{ref}:{_FETCHED}"])
+        except SourceUnreachable as error:
+            if error.retry_after is not None:
+                self._wait = (time.monotonic() + error.retry_after, error)
+            raise
+        return self._clone.resolve(_FETCHED)
 
     def read(self, commit: Commit, applied: Commit | None, held: Mapping[str, HeldFile]) -> RepoSnapshot:
         """The snapshot of a commit.

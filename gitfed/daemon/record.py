@@ -16,7 +16,7 @@ from typing import Any
 
 from gitfed import errors
 from gitfed.edges import state as state_edge
-from gitfed.model.base import ClusterName, Commit, ObjectKey
+from gitfed.model.base import Body, ClusterName, Commit, ObjectKey
 from gitfed.model.decisions import Approval, Decision, Decisions, Share
 from gitfed.model.fleet import InventoryEntry
 from gitfed.model.repo import HeldFile
@@ -104,8 +104,9 @@ class Record:
         subject: str,
         reasons: tuple[str, ...],
         now: datetime,
+        statuses: Mapping[ObjectKey, Body] | None = None,
     ) -> Decisions:
-        """Commit and push what changed; returns the decisions as they stand now.
+        """Commit and push what changed; returns the decisions as they stand now. `statuses` None: as recorded before.
 
         Raises StateConflict when another writer was first: load again and decide again.
         """
@@ -121,13 +122,15 @@ class Record:
             subject=subject,
             reasons=reasons,
             now=now,
+            statuses=statuses,
         )
         self.state = after
         if self._push and self._url and after.commit is not None and after.commit != self._pushed:
             self._send(self._url, after.commit)
         return replace(
-            decisions, bindings=after.decisions.bindings, applied_commit=applied, approvals=approvals, known=True
-        )
+            decisions, bindings=after.decisions.bindings, applied_commit=applied, approvals=approvals, known=True,
+            statuses=after.decisions.statuses,
+        )  # fmt: skip
 
     def _send(self, url: str, commit: Commit) -> None:
         try:

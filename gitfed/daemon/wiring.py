@@ -48,6 +48,8 @@ class Options:
     kubeconfig: tuple[Path, ...] = ()
     credentials_dir: Path | None = None
     allow_exec: bool = False
+    git_credentials: Path | None = None
+    """Folder of what the source and the state's repository need (`git.Access`)."""
     interval: float | None = None
     """Seconds; beats `spec.sync.interval`."""
     concurrency: int = 16
@@ -111,6 +113,7 @@ def make_engine(
     clone_path = folder / "clone.git"
     clone = git.Repository.open(clone_path) if (clone_path / "HEAD").exists() else git.Repository.create(clone_path)
     location = options.repo if git.is_url(options.repo) else str(git.find_root(Path(options.repo)))
+    clone.access = git.Access(options.git_credentials, source=location)
     cache = files.DiskCache(folder / "parse")
     reader = Reader(location, clone, cache, branch=options.branch)
     reading(reader)

@@ -17,14 +17,12 @@ from typing import Protocol
 
 from gitfed import errors
 from gitfed.daemon import queue
-from gitfed.edges.kube import ledger
 from gitfed.model.base import ClusterName, ObjectKey
 from gitfed.model.fleet import ApplyResult, Health, InventoryEntry, LiveObject
 from gitfed.model.plan import Action, Change
 
 log = logging.getLogger("gitfed.worker")
 
-_SHARDS_AT_ONCE = 4
 PAUSES = (0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 30.0)
 """Seconds that a cluster which does not answer is left alone, by number of failures in a row."""
 _FLUSH = 5.0
@@ -124,8 +122,9 @@ class Worker:
             self._held_until = 0.0
             self._wake.set()
 
-    def nudge(self) -> None:
-        """Something that a change may be waiting for (`depends-on`) happened."""
+    def nudge(self, key: ObjectKey) -> None:
+        """Something that a change may be waiting for (`depends-on`) happened to this object."""
+        self._queue.release(key)
         self._wake.set()
 
     @property
@@ -212,8 +211,8 @@ class Worker:
     def _announce(self) -> None:
         """Begin to write entries for everything that will be made; `_blocked` holds each object until its entry is.
 
-        What comes first goes first, and then a few shards at a time: the first objects start while the entries of the
-        last ones are still being written.
+        What comes first goes first, and then all the rest at once: each object starts as soon as its own shard is
+        written, while the entries of others still are.
         """
         if not self._intend or self._announcing is not None:
             return
@@ -230,13 +229,10 @@ class Worker:
 
     async def _announce_all(self, entries: list[InventoryEntry]) -> None:
         first = min(self._queue.stage(entry.key) for entry in entries)
-        batches: dict[int, list[InventoryEntry]] = {}
-        for entry in entries:
-            number = -1 if self._queue.stage(entry.key) == first else ledger.shard_of(entry.key) // _SHARDS_AT_ONCE
-            batches.setdefault(number, []).append(entry)
-        for number in sorted(batches):
-            await self._inventory.record(add=batches[number])
-            self._wake.set()
+        for batch in ([entry for entry in entries if self._queue.stage(entry.key) == first], entries):
+            await self._inventory.record(add=batch)
+            for entry in batch:
+                self.nudge(entry.key)
 
     def _announced(self, task: asyncio.Task[None]) -> None:
         self._announcing = None
@@ -275,15 +271,15 @@ class Worker:
             self._forget |= forget
             raise
 
-    def _blocked(self, change: Change) -> bool:
-        """Whether an entry has to be written first, or something else to be healthy in the same cluster."""
+    def _blocked(self, change: Change) -> ObjectKey | None:
+        """What has to happen first: its own entry has to be written, or that object be healthy in the same cluster."""
         if _makes(change) and change.key not in self._inventory.entries:
-            return True
+            return change.key
         for key in change.waits_for:
             live = self._live(key)
             if live is None or live.health is not Health.CURRENT:
-                return True
-        return False
+                return key
+        return None
 
     async def _one(self, change: Change) -> None:
         loop = asyncio.get_running_loop()

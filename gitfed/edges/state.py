@@ -15,7 +15,7 @@ from typing import Any, Protocol
 
 from gitfed.edges.git import Repository
 from gitfed.errors import InputError, SourceError, StateTooNew
-from gitfed.model.base import Commit, ObjectKey, Origin, Problem
+from gitfed.model.base import Body, Commit, ObjectKey, Origin, Problem
 from gitfed.model.decisions import Approval, Decision, Decisions
 from gitfed.model.repo import HeldFile
 from gitfed.text import emit, yaml
@@ -39,8 +39,9 @@ class BindingFormat(Protocol):
     """How a decision is written. Passed in: the documents are `source`'s knowledge, not this edge's."""
 
     def path_of(self, key: ObjectKey) -> str: ...
-    def to_document(self, decision: Decision) -> Mapping[str, Any]: ...
+    def to_document(self, decision: Decision, status: Body | None = None) -> Mapping[str, Any]: ...
     def from_document(self, document: Mapping[str, Any]) -> Decision: ...
+    def status_of(self, document: Mapping[str, Any]) -> Body | None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +71,7 @@ class StateBranch:
         self.repository = repository
         self.ref = f"refs/heads/{branch}"
         self._form = form
-        self._parsed: dict[str, Decision] = {}
+        self._parsed: dict[str, tuple[Decision, Body | None]] = {}
 
     def head(self) -> Commit | None:
         return self.repository.branch_commit(self.ref)
@@ -95,24 +96,28 @@ class StateBranch:
         documents: dict[str, ObjectKey] = {}
         held: list[HeldFile] = []
         problems: list[Problem] = []
-        parsed: dict[str, Decision] = {}
+        statuses: dict[ObjectKey, Body] = {}
+        parsed: dict[str, tuple[Decision, Body | None]] = {}
         for path in sorted(entries):
             if path.startswith("held/"):
                 held += self._held(entries[path].blob_id)
             if not path.startswith("bindings/"):
                 continue
             blob = entries[path].blob_id
-            decision = self._parsed.get(blob)
-            if decision is None:
+            found = self._parsed.get(blob)
+            if found is None:
                 try:
-                    decision = self._decision(blob)
+                    found = self._decision(blob)
                 except InputError as error:
                     place = Origin(f"{self.ref.removeprefix('refs/heads/')}:{path}")
                     hint = "the rest of the state is used; this binding is decided anew"
                     problems.append(Problem(place, error.message, hint))
                     continue
-            parsed[blob] = decision
+            parsed[blob] = found
+            decision, status = found
             bindings[decision.key] = decision
+            if status is not None:
+                statuses[decision.key] = status
             documents[path] = decision.key
         self._parsed = parsed
         applied = top.get("appliedCommit")
@@ -124,6 +129,7 @@ class StateBranch:
             repository_id=str(top.get("repositoryId") or ""),
             known=bool(top.get("repositoryId")),
             problems=tuple(problems),
+            statuses=statuses,
         )
         results = top.get("clusters")
         return State(
@@ -146,11 +152,11 @@ class StateBranch:
         except (InputError, KeyError, TypeError):
             return []  # then the last good version is looked for in the history again
 
-    def _decision(self, blob: str) -> Decision:
+    def _decision(self, blob: str) -> tuple[Decision, Body | None]:
         value = self._load(blob)
         if not isinstance(value, Mapping):
             raise InputError("this is not a binding")
-        return self._form.from_document(value)
+        return self._form.from_document(value), self._form.status_of(value)
 
     def _load(self, blob: str) -> Any:
         try:
@@ -174,18 +180,22 @@ class StateBranch:
         subject: str,
         reasons: tuple[str, ...],
         now: datetime,
+        statuses: Mapping[ObjectKey, Body] | None = None,
     ) -> State:
-        """One commit with what differs from `state`; `state` itself when nothing does.
+        """One commit with what differs from `state`; `state` itself when nothing does. `statuses` None: as they were.
 
         Raises StateConflict when the branch is no longer at `state.commit`.
         """
         files: dict[str, bytes | None] = {}
         documents: dict[str, ObjectKey] = {}
+        before_statuses = state.decisions.statuses
+        known = before_statuses if statuses is None else statuses
         for key in sorted(bindings):
             path = self._form.path_of(key)
             documents[path] = key
-            if state.decisions.bindings.get(key) is not bindings[key]:
-                files[path] = emit.dump(self._form.to_document(bindings[key])).encode()
+            status = known.get(key)
+            if state.decisions.bindings.get(key) is not bindings[key] or status != before_statuses.get(key):
+                files[path] = emit.dump(self._form.to_document(bindings[key], status)).encode()
         files |= {path: None for path in state.documents if path not in documents}
         top: dict[str, Any] = {
             **state.extra,
@@ -236,6 +246,7 @@ class StateBranch:
             approvals=approvals,
             repository_id=repository_id,
             known=True,
+            statuses={key: status for key, status in known.items() if key in bindings},
         )
         return State(commit, decisions, dict(results), documents, held, state.extra)
 

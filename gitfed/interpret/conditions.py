@@ -21,10 +21,13 @@ _BAD = ("Stalled",)
 """Must not be true."""
 
 
+NAME = "conditions"
+
+
 class Conditions:
     """The conventions as a source of health."""
 
-    name = "conditions"
+    name = NAME
 
     def handles(self, api_version: str, kind: str, operation: Operation) -> bool:
         group = api_version.rpartition("/")[0]

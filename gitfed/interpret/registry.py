@@ -102,6 +102,11 @@ class Interpreter:
         """Whether any source has a rule, so that the answer will not be a default."""
         return self._source(body, operation) is not None
 
+    def source(self, body: Body, operation: Operation) -> str:
+        """The name of the source that decides; DEFAULT when there is none. Nothing is asked."""
+        source = self._source(body, operation)
+        return DEFAULT if source is None else source.name
+
     def replicas(self, body: Body) -> Result[Replicas]:
         """Default: no replicas, which is to say no workload."""
         return self._ask(Operation.REPLICA, Inputs(body), lambda: Replicas(0, None))

@@ -12,11 +12,16 @@ Two readings of "what a pod asks for" are kept, because two readers differ (Karm
   what starting needs (Kubernetes: init containers, sidecar containers, pod-level resources).
 
 Amounts are whole billionths of a unit throughout, so that nothing is lost in a sum.
+
+Beside the sums a tally remembers which pods the cluster's scheduler has found no node for, and since when: whoever
+takes replicas back that cannot run asks for them (`placement.deschedule`).
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
 from gitfed.model.base import Body
@@ -41,6 +46,13 @@ class Node(NamedTuple):
     ready: bool
 
 
+class Owner(NamedTuple):
+    """The ReplicaSet that a pod belongs to."""
+
+    namespace: str
+    name: str
+
+
 class Pod(NamedTuple):
     node: str
     """"" until it is placed."""
@@ -51,6 +63,9 @@ class Pod(NamedTuple):
     """The most that an init container asks for."""
     needs: Amounts
     """What the cluster's scheduler keeps free for it."""
+    waits: tuple[Owner, datetime] | None = None
+    """No node was found for it, since then (Kubernetes: condition PodScheduled False, Unschedulable). Of pods that
+    are being deleted, or that no ReplicaSet owns, nobody wants to know that."""
 
 
 class Range(Protocol):
@@ -114,13 +129,33 @@ def pod_of(body: Body) -> Pod:
         _lift(needs, peak)
         needs = _total((needs | whole, overhead))
     found = _amounts(asks)
+    node = str(spec.get("nodeName") or "")
     return Pod(
-        node=str(spec.get("nodeName") or ""),
+        node=node,
         ended=status.get("phase") in _ENDED,
         asks=found,
         starts=_amounts(starts),
         needs=found if needs is asks else _amounts(needs),
+        waits=None if node else _waits(body),
     )
+
+
+def _waits(body: Body) -> tuple[Owner, datetime] | None:
+    metadata = body.get("metadata") or {}
+    if metadata.get("deletionTimestamp"):
+        return None
+    owner = next((one for one in metadata.get("ownerReferences") or () if one.get("kind") == "ReplicaSet"), None)
+    if owner is None:
+        return None
+    for one in (body.get("status") or {}).get("conditions") or ():
+        if (one.get("type"), one.get("status"), one.get("reason")) == ("PodScheduled", "False", "Unschedulable"):
+            try:
+                since = datetime.fromisoformat(str(one.get("lastTransitionTime")).replace("Z", "+00:00"))
+            except ValueError:
+                return None
+            since = since if since.tzinfo else since.replace(tzinfo=UTC)
+            return Owner(str(metadata.get("namespace") or ""), str(owner.get("name") or "")), since
+    return None
 
 
 def _requests(container: Mapping[str, Any]) -> dict[str, int]:
@@ -171,6 +206,8 @@ class Tally:
         self._waiting: dict[str, int] = {}
         self._on: dict[str, dict[str, int]] = {}
         self._starting: set[str] = set()
+        self._unplaced: set[str] = set()
+        """Pods that no node was found for."""
 
     def __len__(self) -> int:
         return len(self._nodes) + len(self._pods)
@@ -220,7 +257,7 @@ class Tally:
         """An equal pod, made of parts that others have too."""
         known = self._same.get(pod)
         if known is None:
-            known = Pod(*(self._same.setdefault(part, part) for part in pod))
+            known = Pod._make(self._same.setdefault(part, part) for part in pod)
             self._same[known] = known
         return known
 
@@ -239,6 +276,8 @@ class Tally:
         _add(sums, ((PODS, NANO),), times)
         if pod.starts:
             (self._starting.add if times > 0 else self._starting.discard)(uid)
+        if pod.waits is not None:
+            (self._unplaced.add if times > 0 else self._unplaced.discard)(uid)
         if pod.node:
             here = self._on.setdefault(pod.node, {})
             _add(here, pod.needs, times)
@@ -284,6 +323,11 @@ class Tally:
         for name, amount in self._on.get(node.name, {}).items():
             free[name] = free.get(name, 0) - amount
         return free
+
+    def unschedulable(self, before: datetime) -> dict[Owner, int]:
+        """Pods that no node was found for, since a moment before that one, by ReplicaSet."""
+        waits = (self._pods[uid].waits for uid in self._unplaced)
+        return dict(Counter(one[0] for one in waits if one is not None and one[1] < before))
 
     def nodes(self) -> tuple[NodeFacts, ...]:
         """Each node with what is offered and asked for there, by name."""

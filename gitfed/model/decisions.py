@@ -53,6 +53,14 @@ class ScheduledCondition:
 
 
 @dataclass(frozen=True, slots=True)
+class Descheduled:
+    """Replicas were taken back from clusters that cannot run them. `message` is Karmada's event text."""
+
+    at: datetime
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
 class Decision:
     """What stands on the state branch for one template: input of the next decision."""
 
@@ -74,6 +82,10 @@ class Decision:
     """The policy in force said preserveResourcesOnDeletion: outlives template and policy."""
     rebalancers: tuple[str, ...] = ()
     """The WorkloadRebalancers that have asked for it already: each asks once."""
+    descheduled: Descheduled | None = None
+    """The last time that replicas were taken back, until the next decision for another reason."""
+    undone: Decision | None = field(default=None, compare=False, repr=False)
+    """The decision that replicas were taken back from, while the next one is not taken yet. Never written down."""
     raw: Body | None = None
     """The document it was read from: unknown parts survive a rewrite."""
 
@@ -107,4 +119,7 @@ class Decisions:
     repository_id: str = ""
     known: bool = True
     problems: tuple[Problem, ...] = ()
+    statuses: Mapping[ObjectKey, Body] = field(default_factory=lambda: MappingProxyType({}))
+    """What was last recorded of each binding's copies: `{aggregatedStatus, conditions}` (`BindingStatus.as_json`).
+    No decision reads it."""
     extra: Mapping[str, Any] = field(default_factory=dict)

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
-from typing import Any
+from typing import Any, NamedTuple
 
 from gitfed.model.base import BindingId, Body, ClusterName, Digest, Kind, ObjectKey
 
@@ -118,6 +118,12 @@ class LiveObject:
     entry: InventoryEntry | None = None
     protected: bool = False
     """The live object carries annotation `gitfed.io/prune: disabled`: never deleted by us."""
+    healthy: bool | None = None
+    """What the interpreter says (Karmada: InterpretHealth): the health that aggregated status and failover go by.
+    None: it could not tell, or a script would have to: then `body` is kept, and `interpret.collect` asks."""
+    status: Body | None = None
+    """What the interpreter collects of the copy's status (Karmada: InterpretStatus). A change of it wakes nobody: what
+    a build sees may be older than what the member's `get` answers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,6 +150,15 @@ class LiveState:
 
     clusters: Mapping[ClusterName, ClusterLive]
     objects: Mapping[ObjectKey, Mapping[ClusterName, LiveObject]]
+
+
+class Stuck(NamedTuple):
+    """Replicas of one workload in one cluster that its scheduler finds no node for, as observed."""
+
+    ready: int
+    """-1: its status does not say."""
+    unschedulable: int
+    """Pods that wait for a node for longer than the threshold."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 
 from gitfed.interpret import defaults
 from gitfed.interpret.registry import Interpreter, Unknown
-from gitfed.model.base import BindingId, Body, ClusterName, Digest, Problem
+from gitfed.model.base import BindingId, Body, ClusterName, Digest, Problem, Severity
 from gitfed.model.plan import Binding, Edit, RenderedManifest
 from gitfed.model.repo import Manifest
 from gitfed.placement.cluster import Candidate
@@ -33,6 +33,8 @@ class Rendered:
     rendered: tuple[RenderedManifest, ...] = ()
     failed: Mapping[ClusterName, str] = field(default_factory=dict)
     problems: tuple[Problem, ...] = ()
+    ask_again: bool = False
+    """A rule gave no answer this time; it may the next time."""
 
 
 def render(
@@ -50,6 +52,7 @@ def render(
     found: dict[Digest, RenderedManifest] = {}
     failed: dict[ClusterName, str] = {}
     problems: list[Problem] = []
+    ask_again = False
     for replicas, completions, clusters in _by_share(manifest, binding):
         present = [candidates[name] for name in clusters if name in candidates]
         body: Body = manifest.body
@@ -59,7 +62,10 @@ def render(
             asked = defaults.filled_in(manifest.body) if replicas != 1 else manifest.body
             answer = interpreter.revise_replica(asked, replicas)
             if isinstance(answer, Unknown):
-                failed.update(dict.fromkeys(clusters, f"replicas could not be set: {answer.reason}"))
+                reason = f"replicas could not be set: {answer.reason}"
+                failed.update(dict.fromkeys(clusters, reason))
+                problems.append(_unrevised(manifest, reason))
+                ask_again = ask_again or not answer.permanent
                 continue
             body = answer.value
             if completions is not None:
@@ -85,7 +91,7 @@ def render(
                 origin=manifest.origin,
                 edits=(*edits, *result.edits),
             )
-    return Rendered(tuple(sorted(found.values(), key=lambda item: item.clusters)), failed, tuple(problems))
+    return Rendered(tuple(sorted(found.values(), key=lambda item: item.clusters)), failed, tuple(problems), ask_again)
 
 
 def each(manifest: Manifest, binding: Binding, bodies: Mapping[ClusterName, Body], *, federation: str) -> Rendered:
@@ -126,6 +132,12 @@ def _by_share(manifest: Manifest, binding: Binding) -> list[tuple[int | None, in
     for share in binding.shares:
         groups.setdefault((share.replicas, completions.get(share.cluster)), []).append(share.cluster)
     return [(replicas, done, tuple(clusters)) for (replicas, done), clusters in groups.items()]
+
+
+def _unrevised(manifest: Manifest, reason: str) -> Problem:
+    return Problem(
+        manifest.origin, f"{manifest.key}: {reason}", hint="what is there stays as it is", severity=Severity.WARNING
+    )
 
 
 def _problem(

@@ -13,13 +13,15 @@ from typing import Any
 
 from gitfed.errors import InputError
 from gitfed.model.base import Body, ObjectKey, group_of
-from gitfed.model.decisions import Decision, EvictionTask, PolicyRef, ScheduledCondition, Share
+from gitfed.model.decisions import Decision, Descheduled, EvictionTask, PolicyRef, ScheduledCondition, Share
 from gitfed.text import canonical
 
 GROUP_VERSION = "work.karmada.io/v1alpha2"
 APPLIED_PLACEMENT = "policy.karmada.io/applied-placement"
 REBALANCED_BY = "gitfed.io/rebalanced-by"
 """The names of the WorkloadRebalancers that were served, separated by commas."""
+DESCHEDULED = "gitfed.io/descheduled"
+"""`<RFC 3339> <what was taken back>`: Karmada has an event for it, and an event is soon forgotten."""
 _POLICY_NAMESPACE = "propagationpolicy.karmada.io/namespace"
 _POLICY_NAME = "propagationpolicy.karmada.io/name"
 _CLUSTER_POLICY_NAME = "clusterpropagationpolicy.karmada.io/name"
@@ -38,8 +40,11 @@ def path_of(key: ObjectKey) -> str:
     return f"bindings/{folder}/{key.name.replace(':', '.')}-{key.kind}.{group}.yaml"
 
 
-def to_document(decision: Decision) -> Body:
-    """The binding as Karmada writes it. Keys that we do not own come from `decision.raw`."""
+def to_document(decision: Decision, collected: Body | None = None) -> Body:
+    """The binding as Karmada writes it. Keys that we do not own come from `decision.raw`.
+
+    `collected`: what was brought back from the clusters, `{aggregatedStatus, conditions}`.
+    """
     raw = decision.raw or {}
     metadata = _without_ours(raw.get("metadata") or {})
     metadata["name"] = name_of(decision.key)
@@ -56,6 +61,8 @@ def to_document(decision: Decision) -> Body:
             annotations[_CLUSTER_POLICY_NAME] = decision.policy.name
     if decision.rebalancers:
         annotations[REBALANCED_BY] = ",".join(decision.rebalancers)
+    if decision.descheduled is not None:
+        annotations[DESCHEDULED] = f"{time_text(decision.descheduled.at)} {decision.descheduled.message}"
     if annotations:
         metadata["annotations"] = annotations
     resource: dict[str, Any] = {
@@ -86,7 +93,7 @@ def to_document(decision: Decision) -> Body:
     if decision.preserve:
         spec["preserveResourcesOnDeletion"] = True
     status = {key: value for key, value in (raw.get("status") or {}).items() if key not in _STATUS_OURS}
-    conditions = [item for item in (raw.get("status") or {}).get("conditions") or [] if item.get("type") != "Scheduled"]
+    conditions = [item for item in (raw.get("status") or {}).get("conditions") or [] if item.get("type") not in _OURS]
     if decision.condition is not None:
         conditions.append(
             {
@@ -96,6 +103,9 @@ def to_document(decision: Decision) -> Body:
                 "message": decision.condition.message,
             }
         )
+    if collected is not None:
+        conditions += collected["conditions"]
+        status["aggregatedStatus"] = collected["aggregatedStatus"]
     if conditions:
         status["conditions"] = conditions
     if decision.affinity_name:
@@ -113,7 +123,24 @@ def to_document(decision: Decision) -> Body:
     return document
 
 
-_STATUS_OURS = ("conditions", "schedulerObservingAffinityName", "lastScheduledTime")
+def status_of(document: Body) -> Body | None:
+    """What a binding says of its copies, as `to_document` takes it; None where it says nothing that can be read."""
+    status = document.get("status")
+    items = status.get("aggregatedStatus") if isinstance(status, Mapping) else None
+    if not isinstance(status, Mapping) or not isinstance(items, list):
+        return None
+    listed = status.get("conditions")
+    conditions = [
+        item
+        for item in (listed if isinstance(listed, list) else [])
+        if isinstance(item, Mapping) and item.get("type") == "FullyApplied"
+    ]
+    return {"aggregatedStatus": [item for item in items if isinstance(item, Mapping)], "conditions": conditions}
+
+
+_STATUS_OURS = ("conditions", "schedulerObservingAffinityName", "lastScheduledTime", "aggregatedStatus")
+_OURS = ("Scheduled", "FullyApplied")
+"""Conditions that we write."""
 
 
 def _without_ours(metadata: Mapping[str, Any]) -> dict[str, Any]:
@@ -121,7 +148,8 @@ def _without_ours(metadata: Mapping[str, Any]) -> dict[str, Any]:
     annotations = {
         key: value
         for key, value in (metadata.get("annotations") or {}).items()
-        if key not in (APPLIED_PLACEMENT, REBALANCED_BY, _POLICY_NAME, _POLICY_NAMESPACE, _CLUSTER_POLICY_NAME)
+        if key
+        not in (APPLIED_PLACEMENT, REBALANCED_BY, DESCHEDULED, _POLICY_NAME, _POLICY_NAMESPACE, _CLUSTER_POLICY_NAME)
     }
     return kept | ({"annotations": annotations} if annotations else {})
 
@@ -170,6 +198,7 @@ def from_document(document: Body) -> Decision:
         condition=_condition(status.get("conditions") or []),
         preserve=spec.get("preserveResourcesOnDeletion") is True,
         rebalancers=tuple(filter(None, str(annotations.get(REBALANCED_BY) or "").split(","))),
+        descheduled=_descheduled(annotations.get(DESCHEDULED)),
         raw=document,
     )
 
@@ -201,6 +230,12 @@ def _condition(conditions: object) -> ScheduledCondition | None:
         if isinstance(item, Mapping) and item.get("type") == "Scheduled":
             return ScheduledCondition(item.get("status") == "True", item.get("reason") or "", item.get("message") or "")
     return None
+
+
+def _descheduled(text: object) -> Descheduled | None:
+    when, _, message = text.partition(" ") if isinstance(text, str) else ("", "", "")
+    at = _time(when)
+    return Descheduled(at, message) if at is not None else None
 
 
 def _mapping(value: object, where: str) -> Mapping[str, Any]:

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from gitfed.change import build, gate
 from gitfed.interpret.native import Native
-from gitfed.interpret.registry import Interpreter
+from gitfed.interpret.registry import Inputs, Interpreter, InterpretError, NoAnswer, Operation, Replicas
 from gitfed.model.base import Commit, Kind, ObjectKey
 from gitfed.model.decisions import Approval, Decision, Decisions
 from gitfed.model.fleet import (
@@ -373,6 +373,74 @@ def test_a_failing_override_holds_its_clusters_only() -> None:
     assert ("create", "a", "web") in acts(plan)
     assert ("create", "b", "web") not in acts(plan)
     assert any("ClusterOverridePolicy/o" in problem.message for problem in plan.problems)
+
+
+class Failing:
+    """A rule for Deployments that fails at one operation, `times` times."""
+
+    name = "customization"
+
+    def __init__(self, operation: Operation, error: Exception, times: int) -> None:
+        self.operation, self.error, self.left = operation, error, times
+
+    def handles(self, api_version: str, kind: str, operation: Operation) -> bool:
+        return kind == "Deployment" and operation is self.operation
+
+    def answer(self, operation: Operation, inputs: Inputs) -> Any:
+        self.left -= 1
+        if self.left >= 0:
+            raise self.error
+        return inputs.object if operation is not Operation.REPLICA else Replicas(4, None)
+
+
+UNANSWERED = [
+    (Operation.REPLICA, "web: no answer"),
+    (Operation.REVISE, "replicas could not be set: no answer"),
+    (Operation.RETAIN, "what the clusters keep is unknown: no answer"),
+]
+
+
+@pytest.mark.parametrize(("operation", "message"), UNANSWERED)
+def test_a_rule_that_fails_holds_its_object_and_says_so_until_it_is_repaired(
+    operation: Operation, message: str
+) -> None:
+    both = {**WEB, "c.json": config_map("c", {"k": "1"}),
+            "p.json": policy("p", ["a"], (("apps/v1", "Deployment"), ("v1", "ConfigMap")),
+                             placement={"replicaScheduling": {"replicaSchedulingType": "Divided"}})}  # fmt: skip
+    before = read(both)
+    first = plan_of(before, empty())
+    live, decisions = carried_out(first, empty()), decided(first, Decisions(repository_id="r"))
+    files = {"web.json": deployment("web", image="x:2", replicas=4), "c.json": config_map("c", {"k": "2"})}
+    changed = read({**both, **files}, "2")
+    interpreter = Interpreter((Failing(operation, InterpretError("no answer"), 9), Native()))
+    memo = build.Memo()
+    for _ in range(2):
+        plan = build.build(changed, fleet(live), decisions, interpreter, NOW, memo=memo)
+        written = {change.key.name: change for change in plan.changes or () if change.action is Action.UPDATE}
+        # With the replicas unknown those of the last decision hold; all else of the object is known.
+        assert set(written) == ({"c", "web"} if operation is Operation.REPLICA else {"c"})
+        assert [problem.message for problem in plan.problems if message in problem.message]
+    if operation is Operation.REPLICA:
+        rendered = written["web"].rendered
+        assert rendered is not None
+        assert (rendered.body["spec"]["replicas"], rendered.replicas) == (2, 2)
+
+
+@pytest.mark.parametrize(("operation", "message"), UNANSWERED)
+def test_a_rule_that_had_to_be_stopped_is_asked_again_though_nothing_changed(
+    operation: Operation, message: str
+) -> None:
+    files = {**WEB, "p.json": policy("p", ["a"], placement={"replicaScheduling": {"replicaSchedulingType": "Divided"}})}
+    first = plan_of(read(files), empty())
+    live, decisions = carried_out(first, empty()), decided(first, Decisions(repository_id="r"))
+    changed = read({**files, "web.json": deployment("web", image="x:2", replicas=4)}, "2")
+    interpreter = Interpreter((Failing(operation, NoAnswer("no answer"), 1), Native()))
+    memo = build.Memo()
+    held = build.build(changed, fleet(live), decisions, interpreter, NOW, memo=memo)
+    assert [problem for problem in held.problems if message in problem.message]
+    again = build.build(changed, fleet(live), decisions, interpreter, NOW, memo=memo)
+    assert [change.rendered and change.rendered.replicas for change in again.changes or ()] == [4]
+    assert not [problem for problem in again.problems if message in problem.message]
 
 
 # -- gates ----------------------------------------------------------------------------------------------------------

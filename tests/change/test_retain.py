@@ -10,6 +10,7 @@ from gitfed.change import retain
 from gitfed.interpret.native import Native
 from gitfed.interpret.registry import Inputs, Interpreter, InterpretError, Operation
 
+NATIVE = Interpreter([Native()])
 RETAIN = {"resourcetemplate.karmada.io/retain-replicas": "true"}
 
 
@@ -26,18 +27,18 @@ def manager(name: str, fields: dict[str, Any], operation: str = "Apply") -> dict
     return {"manager": name, "operation": operation, "fieldsV1": fields}
 
 
-REPLICAS = {"f:spec": {"f:replicas": {}}}
+REPLICAS: dict[str, Any] = {"f:spec": {"f:replicas": {}}}
 
 
 def test_without_the_label_the_manifest_is_sent() -> None:
-    assert retain.for_apply(deployment(labels={}), deployment(7, {}, resourceVersion="5")) is None
+    assert retain.for_apply(deployment(labels={}), deployment(7, {}, resourceVersion="5"), NATIVE) is None
 
 
 def test_a_field_that_another_manager_owns_is_left_out() -> None:
     live = deployment(
         7, resourceVersion="5", managedFields=[manager("gitfed", REPLICAS), manager("hpa", REPLICAS, "Update")]
     )
-    sent = retain.for_apply(deployment(), live)
+    sent = retain.for_apply(deployment(), live, NATIVE)
     assert sent is not None
     assert sent["spec"] == {}
     assert "resourceVersion" not in sent["metadata"]
@@ -47,7 +48,7 @@ def test_a_field_that_another_manager_owns_is_left_out() -> None:
 def test_a_field_that_is_ours_alone_is_sent_as_observed_with_its_version(observed: int) -> None:
     """Also when it is equal: an autoscaler that scales between look and write must win."""
     live = deployment(observed, resourceVersion="5", managedFields=[manager("gitfed", REPLICAS)])
-    sent = retain.for_apply(deployment(), live)
+    sent = retain.for_apply(deployment(), live, NATIVE)
     assert sent is not None
     assert sent["spec"] == {"replicas": observed}
     assert sent["metadata"]["resourceVersion"] == "5"
@@ -56,13 +57,13 @@ def test_a_field_that_is_ours_alone_is_sent_as_observed_with_its_version(observe
 def test_what_the_cluster_gave_and_nobody_asked_for_is_not_sent() -> None:
     service = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "s"}, "spec": {"ports": []}}
     live = {**service, "metadata": {"name": "s", "resourceVersion": "5"}, "spec": {"clusterIP": "10.0.0.1"}}
-    assert retain.for_apply(service, live) is None
+    assert retain.for_apply(service, live, NATIVE) is None
 
 
 def test_a_headless_service_keeps_the_address_it_has() -> None:
     service = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "s"}, "spec": {"clusterIP": "None"}}
     live = {**service, "metadata": {"name": "s", "resourceVersion": "5"}, "spec": {"clusterIP": "10.0.0.1"}}
-    sent = retain.for_apply(service, live)
+    sent = retain.for_apply(service, live, NATIVE)
     assert sent is not None
     assert sent["spec"] == {"clusterIP": "10.0.0.1"}
     assert sent["metadata"]["resourceVersion"] == "5"
@@ -76,10 +77,10 @@ def test_pull_secrets_of_others_are_sent_with_ours() -> None:
         "imagePullSecrets": [{"name": "x"}],
     }
     live = {**account, "metadata": {"name": "a", "resourceVersion": "5"}, "imagePullSecrets": [{"name": "y"}]}
-    sent = retain.for_apply(account, live)
+    sent = retain.for_apply(account, live, NATIVE)
     assert sent is not None
     assert sent["imagePullSecrets"] == [{"name": "x"}, {"name": "y"}]
-    assert retain.for_apply(account, {**live, "imagePullSecrets": [{"name": "x"}]}) is None
+    assert retain.for_apply(account, {**live, "imagePullSecrets": [{"name": "x"}]}, NATIVE) is None
 
 
 class Custom:
@@ -114,17 +115,112 @@ def test_a_rule_of_its_own_is_asked() -> None:
     assert without["spec"] == {}
 
 
+class Takes:
+    """A rule that answers with the observed object, `over` put upon it."""
+
+    name = "custom"
+
+    def __init__(self, **over: Any) -> None:
+        self.over = over
+
+    def handles(self, api_version: str, kind: str, operation: Operation) -> bool:
+        return operation is Operation.RETAIN
+
+    def answer(self, operation: Operation, inputs: Inputs) -> Any:
+        assert inputs.observed is not None
+        return {**inputs.observed, **self.over}
+
+
+def test_a_rule_may_take_over_all_metadata_and_only_what_is_meant_is_sent() -> None:
+    interpreter = Interpreter([Takes()])
+    desired = widget(1, labels={"gitfed.io/federation": "acme", "app": "w"})
+    system = {"uid": "u", "generation": 3, "managedFields": [], "finalizers": ["f"]}
+    live = widget(9, resourceVersion="5", labels={"app": "x"}, **system)
+    live["status"] = {"phase": "on"}
+    assert retain.wanted(desired, live, interpreter) == widget(9, labels={"gitfed.io/federation": "acme", "app": "x"})
+    sent = retain.for_apply(desired, live, interpreter)
+    assert sent == widget(9, resourceVersion="5", labels={"gitfed.io/federation": "acme", "app": "x"})
+
+
+@pytest.mark.parametrize(
+    ("over", "message"),
+    [
+        ({"kind": "Gadget"}, "Widget Retain: changed kind from 'Widget' to 'Gadget', which it must not"),
+        ({"apiVersion": "e.com/v2"},
+         "Widget Retain: changed apiVersion from 'e.com/v1' to 'e.com/v2', which it must not"),
+        ({"metadata": {"name": "x"}}, "Widget Retain: changed metadata.name from 'w' to 'x', which it must not"),
+        ({"metadata": {"name": "w", "namespace": "n"}},
+         "Widget Retain: changed metadata.namespace from None to 'n', which it must not"),
+    ],
+)  # fmt: skip
+def test_a_rule_must_not_make_another_object_of_it(over: dict[str, Any], message: str) -> None:
+    with pytest.raises(retain.RetainError) as caught:
+        retain.wanted(widget(1), widget(9), Interpreter([Takes(**over)]))
+    assert str(caught.value) == message
+
+
+def test_of_a_list_that_others_own_in_part_the_whole_answer_is_sent() -> None:
+    """Leaving the list out would take our own items away."""
+    owner = manager("other", {"f:spec": {"f:items": {'k:{"name":"b"}': {"f:name": {}}}}})
+    whole = manager("other", {"f:spec": {"f:items": {}}})
+    desired, live = widget(1), widget(1, resourceVersion="5", managedFields=[owner])
+    desired["spec"] = {"items": [{"name": "a"}]}
+    live["spec"] = {"items": [{"name": "a"}, {"name": "b"}]}
+    sent = retain.for_apply(desired, live, Interpreter([Takes()]))
+    assert sent is not None
+    assert sent["spec"] == live["spec"]
+    live["metadata"]["managedFields"] = [whole]
+    sent = retain.for_apply(desired, live, Interpreter([Takes()]))
+    assert sent is not None
+    assert sent["spec"] == {}
+
+
+def test_what_a_rule_made_of_both_is_sent_whoever_owns_the_field() -> None:
+    live = widget(9, resourceVersion="5", managedFields=[manager("scaler", {"f:spec": {"f:size": {}}}, "Update")])
+    sent = retain.for_apply(widget(1), live, Interpreter([Takes(spec={"size": 5})]))
+    assert sent is not None
+    assert sent["spec"] == {"size": 5}
+
+
+def test_when_an_object_is_adopted_nothing_is_left_to_its_earlier_writers() -> None:
+    """Their fields become ours: what we then leave out would go."""
+    live = widget(9, resourceVersion="5", managedFields=[manager("kubectl", {"f:spec": {"f:size": {}}}, "Update")])
+    sent = retain.for_apply(widget(1), live, Interpreter([Custom()]), adopting=True)
+    assert sent == widget(9, resourceVersion="5")
+    scaled = deployment(7, resourceVersion="5", managedFields=[manager("kubectl", REPLICAS, "Update")])
+    sent = retain.for_apply(deployment(), scaled, NATIVE, adopting=True)
+    assert sent is not None
+    assert sent["spec"] == {"replicas": 7}
+
+
+def test_a_rule_of_its_own_replaces_the_native_one() -> None:
+    """Karmada: interpreters, precedence: the first source that handles a kind decides alone."""
+
+    class Nothing(Takes):
+        def answer(self, operation: Operation, inputs: Inputs) -> Any:
+            return inputs.object
+
+    interpreter = Interpreter([Nothing(), Native()])
+    live = deployment(7, resourceVersion="5", managedFields=[manager("gitfed", REPLICAS)])
+    sent = retain.for_apply(deployment(), live, interpreter)
+    assert sent is not None
+    assert sent["spec"] == {"replicas": 3}
+
+
 def test_a_rule_that_fails_stops_the_write() -> None:
-    with pytest.raises(retain.RetainError, match="the script failed"):
+    with pytest.raises(retain.RetainError, match="the script failed") as caught:
         retain.for_apply(widget(1), widget(9), Interpreter([Custom(fails=True)]))
+    assert caught.value.permanent
 
 
 def test_only_an_object_with_fields_of_the_cluster_must_be_read_before_it_is_written() -> None:
-    assert retain.reads_live(deployment())
-    assert not retain.reads_live(deployment(labels={}))
+    assert retain.reads_live(deployment(), NATIVE)
+    assert not retain.reads_live(deployment(labels={}), NATIVE)
     account = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "a"}}
-    assert retain.reads_live({**account, "imagePullSecrets": [{"name": "x"}]})
-    assert not retain.reads_live(account)
+    assert retain.reads_live({**account, "imagePullSecrets": [{"name": "x"}]}, NATIVE)
+    assert not retain.reads_live(account, NATIVE)
+    assert retain.reads_live(widget(1), Interpreter([Custom(), Native()]))
+    assert not retain.reads_live(widget(1), NATIVE)
 
 
 def test_a_field_inside_a_value_that_somebody_owns_as_a_whole_is_theirs() -> None:
@@ -134,6 +230,6 @@ def test_a_field_inside_a_value_that_somebody_owns_as_a_whole_is_theirs() -> Non
         **desired,
         "metadata": {**desired["metadata"], "managedFields": [manager("other", {"f:spec": {"f:selector": {}}})]},
     }
-    sent = retain.for_apply(desired, live)
+    sent = retain.for_apply(desired, live, NATIVE)
     assert sent is not None
     assert sent["spec"] == {"selector": {}}

@@ -117,10 +117,11 @@ def test_a_change_that_is_in_no_list_any_more_is_dropped() -> None:
 
 def test_what_a_change_waits_for_holds_back_nothing_else() -> None:
     queue = replaced([change("a", waits_for=(key("db"),)), change("b")])
-    got = queue.pop(0.0, lambda one: bool(one.waits_for))
+    got = queue.pop(0.0, lambda one: one.waits_for[0] if one.waits_for else None)
     assert got is not None
     assert got.key.name == "b"
-    assert queue.pop(0.0, lambda one: bool(one.waits_for)) is None
+    assert queue.pop(0.0, lambda one: one.waits_for[0] if one.waits_for else None) is None
+    queue.release(key("db"))
     now = queue.pop(0.0)
     assert now is not None
     assert now.key.name == "a"
@@ -138,3 +139,35 @@ def test_a_cluster_that_came_back_forgets_waiting_times() -> None:
     queue.finished(failed.key, failed_at=0.0, delay=lambda attempt: 60.0)
     queue.hurry()
     assert queue.pop(0.0) is not None
+
+
+def test_what_waits_for_another_object_is_asked_again_only_after_something_happened_to_that() -> None:
+    queue = replaced([change("web", waits_for=(key("db"),)), change("cron", waits_for=(key("db"),)), change("free")])
+    asked: list[str] = []
+    healthy: set[ObjectKey] = set()
+
+    def blocked(item: Change) -> ObjectKey | None:
+        asked.append(item.key.name)
+        return next((other for other in item.waits_for if other not in healthy), None)
+
+    free = queue.pop(0.0, blocked)
+    assert free is not None
+    assert free.key.name == "free"
+    assert queue.pop(0.0, blocked) is None
+    assert queue.pop(0.0, blocked) is None
+    assert asked == ["cron", "free", "web"]
+    queue.release(key("other"))
+    assert queue.pop(0.0, blocked) is None
+    healthy.add(key("db"))
+    queue.release(key("db"))
+    assert [found.key.name for _ in range(2) if (found := queue.pop(0.0, blocked))] == ["cron", "web"]
+
+
+def test_a_change_that_failed_and_now_waits_for_another_object_wakes_nobody_by_time() -> None:
+    queue = replaced([change("web", waits_for=(key("db"),))])
+    first = queue.pop(0.0)
+    assert first is not None
+    queue.finished(first.key, failed_at=0.0, delay=lambda attempt: 1.0)
+    assert queue.next_time() == 1.0
+    assert queue.pop(2.0, lambda item: key("db")) is None
+    assert queue.next_time() is None

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
 import yaml
 
 from tests.clusters.rest import RefusedError
-from tests.e2e.world import World, cluster, settings
+from tests.e2e.world import World, cluster, config_map, policy, settings
 
 pytestmark = pytest.mark.e2e
 
 GROUP = "workload.example.io"
 PATH = f"/apis/{GROUP}/v1alpha1/namespaces/shop/workloads/web"
-
-DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 
 DEFINITION = {
     "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
@@ -33,6 +32,7 @@ kind: ClusterPropagationPolicy
 metadata: {{name: workloads}}
 spec:
   resourceSelectors:
+  - {{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, name: workloads.{GROUP}}}
   - {{apiVersion: {GROUP}/v1alpha1, kind: Workload}}
   placement:
     replicaScheduling:
@@ -63,7 +63,14 @@ spec:
           obj.spec.replicas = desiredReplica
           return obj
         end
+    retention:
+      luaScript: |
+        function Retain(desiredObj, observedObj)
+          desiredObj.spec.paused = observedObj.spec.paused
+          return desiredObj
+        end
 """
+BROKEN = RULES.replace("observedObj.spec.paused", "observedObj.spec.nothing.paused")
 
 
 def workload(image: str) -> str:
@@ -95,20 +102,57 @@ def image_of(world: World, name: str) -> Any:
     return spec_of(world, name)["template"]["spec"]["containers"][0]["image"]
 
 
-def test_a_kind_with_its_own_script_is_divided_among_the_clusters(world: World) -> None:
-    for name in ("m1", "m2"):
-        world.ask(name, "POST", DEFINITIONS, DEFINITION)
-    world.push({
+def workload_repository(rules: str = RULES) -> dict[str, str]:
+    """All that one push needs to bring: the definition too."""
+    return {
         "gitfed.json": settings(),
         "clusters/m1.json": cluster("m1"), "clusters/m2.json": cluster("m2"),
-        "policy.yaml": POLICY, "rules.yaml": RULES,
+        "definition.json": json.dumps(DEFINITION), "policy.yaml": POLICY, "rules.yaml": rules,
         "web.yaml": workload("nginx:1.27"),
-    })  # fmt: skip
+    }  # fmt: skip
+
+
+def pause(world: World, name: str) -> None:
+    """What an operator does in one member, with any tool that patches."""
+    patch = {"spec": {"paused": True}}
+    world.ask(name, "PATCH", PATH + "?fieldManager=operator", patch, "application/merge-patch+json")
+
+
+def test_one_push_brings_a_kind_with_its_rules_to_two_clusters_and_what_a_member_says_is_retained(
+    world: World,
+) -> None:
+    world.push(workload_repository())
     world.daemon()
     for name in ("m1", "m2"):
         world.until(lambda name=name: arrived(world, name), f"the object in {name}")
     assert [spec_of(world, name)["replicas"] for name in ("m1", "m2")] == [2, 1]
+    pause(world, "m1")
     world.push({"web.yaml": workload("nginx:1.28")})
     for name in ("m1", "m2"):
         world.until(lambda name=name: image_of(world, name) == "nginx:1.28", f"the new image in {name}")
     assert [spec_of(world, name)["replicas"] for name in ("m1", "m2")] == [2, 1]
+    assert [spec_of(world, name)["paused"] for name in ("m1", "m2")] == [True, False]
+    left = world.gitfed("diff", "--live", "--repo", str(world.bare), "--kubeconfig", str(world.kubeconfig))
+    assert left.stdout == ""
+
+
+def test_a_rule_that_fails_writes_nothing_and_everything_else_goes_on(world: World) -> None:
+    world.push(workload_repository())
+    daemon = world.daemon()
+    for name in ("m1", "m2"):
+        world.until(lambda name=name: arrived(world, name), f"the object in {name}")
+    pause(world, "m2")
+    world.push({
+        "rules.yaml": BROKEN, "web.yaml": workload("nginx:1.28"),
+        "other.json": config_map("other", {"a": "b"}), "others.json": policy("others", None, (("v1", "ConfigMap"),)),
+    })  # fmt: skip
+    world.until(lambda: world.get("m1", "ConfigMap", "shop", "other"), "another object of the same push")
+    assert [image_of(world, name) for name in ("m1", "m2")] == ["nginx:1.27"] * 2
+    assert [spec_of(world, name)["paused"] for name in ("m1", "m2")] == [False, True]
+    shown = world.gitfed("plan", "--repo", str(world.bare), "--kubeconfig", str(world.kubeconfig), "--live").stdout
+    assert "workloads:2: attempt to index field 'nothing' (a nil value)" in shown
+    world.push({"rules.yaml": RULES})
+    for name in ("m1", "m2"):
+        world.until(lambda name=name: image_of(world, name) == "nginx:1.28", f"the new image in {name}")
+    assert [spec_of(world, name)["paused"] for name in ("m1", "m2")] == [False, True]
+    assert daemon.process.poll() is None

@@ -2,35 +2,20 @@
 
 from __future__ import annotations
 
-import contextlib
-import http.server
 import os
 import socket
-import ssl
-import subprocess
-import threading
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import pytest
-import trustme
 
 from tests.clusters.embedded import EmbeddedFleet
 from tests.e2e.test_main_job import BASE, image
 from tests.e2e.world import World, deployment
+from tests.git_servers import HttpsGit, free_port, git_daemon, needs_git_program, serving
 
 pytestmark = pytest.mark.e2e
-
-
-def git_program(name: str) -> Path:
-    found = subprocess.run(["git", "--exec-path"], check=True, capture_output=True, text=True).stdout.strip()
-    return Path(found) / name
-
-
-def needs_git_program(name: str) -> pytest.MarkDecorator:
-    return pytest.mark.skipif(not git_program(name).exists(), reason=f"needs {name}")
 
 
 @pytest.fixture
@@ -49,140 +34,11 @@ def follow(world: World, url: str) -> Any:
     return world.daemon("--repo", url, "--no-push-state")
 
 
-@dataclass
-class HttpsGit:
-    """`git http-backend` behind TLS of a private authority, misbehaving on demand."""
-
-    root: Path
-    authority: Path
-    port: int = 0
-    status: int = 0
-    """Answer everything with it; 0: the truth."""
-    location: str = ""
-    cut_after: int = 0
-    """Bytes of an answer after which the connection is reset; 0: never."""
-    asked: list[tuple[str, str]] = field(default_factory=list)
-    """(path, Authorization)"""
-
-    @property
-    def url(self) -> str:
-        return f"https://127.0.0.1:{self.port}/fleet.git"
-
-    def answer(self, handler: http.server.BaseHTTPRequestHandler, body: bytes) -> None:
-        self.asked.append((handler.path, handler.headers.get("Authorization", "")))
-        if self.status or self.location:
-            handler.send_response(self.status or 302)
-            handler.send_header("Retry-After", "1")
-            if self.location:
-                handler.send_header("Location", self.location + handler.path)
-            handler.send_header("Content-Length", "0")
-            handler.end_headers()
-            return
-        path, _, query = handler.path.partition("?")
-        done = subprocess.run(
-            [str(git_program("git-http-backend"))], input=body, capture_output=True, check=True,
-            env={"PATH": os.environ["PATH"], "GIT_PROJECT_ROOT": str(self.root), "GIT_HTTP_EXPORT_ALL": "1",
-                 "PATH_INFO": path, "QUERY_STRING": query, "REQUEST_METHOD": handler.command,
-                 "CONTENT_TYPE": handler.headers.get("Content-Type", ""),
-                 "GIT_PROTOCOL": handler.headers.get("Git-Protocol", ""),
-                 "HTTP_CONTENT_ENCODING": handler.headers.get("Content-Encoding", "")},
-        )  # fmt: skip
-        head, _, content = done.stdout.partition(b"\r\n\r\n")
-        headers = dict(line.split(": ", 1) for line in head.decode().split("\r\n"))
-        handler.send_response(int(headers.pop("Status", "200").split()[0]))
-        for name, value in headers.items():
-            handler.send_header(name, value)
-        handler.send_header("Content-Length", str(len(content)))
-        handler.end_headers()
-        if self.cut_after and path.endswith("git-upload-pack"):
-            handler.wfile.write(content[: self.cut_after])
-            handler.wfile.flush()
-            handler.connection.shutdown(socket.SHUT_RDWR)
-            return
-        handler.wfile.write(content)
-
-
-@contextlib.contextmanager
-def serving(root: Path, directory: Path) -> Iterator[HttpsGit]:
-    authority = trustme.CA()
-    authority.cert_pem.write_to_path(str(directory / "ca.pem"))
-    git = HttpsGit(root, directory / "ca.pem")
-
-    class Handler(http.server.BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
-
-        def do_GET(self) -> None:
-            self._answer(b"")
-
-        def do_POST(self) -> None:
-            self._answer(self._body())
-
-        def _body(self) -> bytes:
-            if self.headers.get("Transfer-Encoding") != "chunked":
-                return self.rfile.read(int(self.headers.get("Content-Length", 0)))
-            body = b""
-            while size := int(self.rfile.readline(), 16):
-                body += self.rfile.read(size)
-                self.rfile.readline()
-            self.rfile.readline()
-            return body
-
-        def _answer(self, body: bytes) -> None:
-            with contextlib.suppress(OSError):
-                git.answer(self, body)
-            self.close_connection = True
-
-        def log_message(self, *ignored: object) -> None:
-            pass
-
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    authority.issue_cert("127.0.0.1").configure_cert(context)
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.daemon_threads = True
-    server.handle_error = lambda *ignored: None  # type: ignore[method-assign,assignment]
-    server.socket = context.wrap_socket(server.socket, server_side=True, do_handshake_on_connect=False)
-    git.port = server.server_address[1]
-    thread = threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True)
-    thread.start()
-    try:
-        yield git
-    finally:
-        server.shutdown()
-        thread.join(10)
-        server.server_close()
-
-
 @pytest.fixture
 def https(world: World, tmp_path: Path) -> Iterator[HttpsGit]:
     with serving(world.directory, tmp_path) as git:
         world.environment["GIT_SSL_CAINFO"] = str(git.authority)
         yield git
-
-
-@contextlib.contextmanager
-def git_daemon(root: Path, port: int) -> Iterator[str]:
-    process = subprocess.Popen(
-        [str(git_program("git-daemon")), "--reuseaddr", "--export-all", f"--base-path={root}", "--listen=127.0.0.1",
-         f"--port={port}", str(root)], stderr=subprocess.DEVNULL,
-    )  # fmt: skip
-    try:
-        World.until(lambda: _listens(port), "git daemon listens")
-        yield f"git://127.0.0.1:{port}/fleet.git"
-    finally:
-        process.terminate()
-        process.wait(10)
-
-
-def _listens(port: int) -> bool:
-    with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=1):
-        return True
-    return False
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 def changes_arrive(world: World, url: str) -> Any:

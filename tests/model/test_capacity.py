@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -10,6 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gitfed.model import capacity
+from gitfed.model.base import Body
+from gitfed.model.capacity import Owner
 from gitfed.model.declared.cluster import usual_models
 
 
@@ -196,3 +199,49 @@ def test_sums_kept_step_by_step_equal_sums_made_at_once(steps: list[tuple[str, A
     again.all_nodes(nodes.values())
     again.all_pods(pods.items())
     assert again.summary(usual_models()) == whole.summary(usual_models())
+
+
+def waiting(since: object, *, owner: str = "web-1", reason: str = "Unschedulable", **metadata: str) -> Body:
+    condition = {"type": "PodScheduled", "status": "False", "reason": reason, "lastTransitionTime": since}
+    owners = [{"kind": "ReplicaSet", "name": owner}]
+    return {
+        "metadata": {"namespace": "shop", "ownerReferences": owners, **metadata},
+        "status": {"conditions": [condition]},
+    }
+
+
+NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("body", "found"),
+    [
+        pytest.param(waiting("2026-03-01T11:59:59Z"), {Owner("shop", "web-1"): 1}, id="it waits for long"),
+        pytest.param(waiting("2026-03-01T12:00:00Z"), {}, id="not for long enough"),
+        pytest.param(waiting("2026-03-01T11:00:00Z", reason="SchedulingGated"), {}, id="for something else"),
+        pytest.param(waiting("2026-03-01T11:00:00Z", deletionTimestamp="now"), {}, id="it is being deleted"),
+        pytest.param(waiting("soon"), {}, id="nobody knows since when"),
+        pytest.param(waiting(None), {}, id="nobody says since when"),
+        pytest.param({**waiting("2026-03-01T11:00:00Z"), "spec": {"nodeName": "n1"}}, {}, id="it has a node after all"),
+        pytest.param({"metadata": {"namespace": "shop"}}, {}, id="nobody owns it"),
+    ],
+)
+def test_pods_that_no_node_was_found_for_are_counted_by_their_replica_set(
+    body: Body, found: Mapping[Owner, int]
+) -> None:
+    tally = capacity.Tally()
+    tally.put_pod("1", capacity.pod_of(body))
+    assert tally.unschedulable(NOON) == found
+    tally.put_pod("1", capacity.pod_of({"spec": {"nodeName": "n1"}}))
+    assert tally.unschedulable(NOON) == {}
+
+
+def test_waiting_pods_that_are_deleted_do_not_count_any_more() -> None:
+    tally = capacity.Tally()
+    for uid in ("1", "2"):
+        tally.put_pod(uid, capacity.pod_of(waiting("2026-03-01T11:00:00Z")))
+    assert tally.unschedulable(NOON) == {Owner("shop", "web-1"): 2}
+    tally.drop_pod("1")
+    assert tally.unschedulable(NOON) == {Owner("shop", "web-1"): 1}
+    tally.all_pods([])
+    assert tally.unschedulable(NOON) == {}

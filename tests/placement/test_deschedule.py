@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
 from gitfed.model.base import ObjectKey
-from gitfed.model.decisions import Decision, Decisions, Share
+from gitfed.model.decisions import Decision, Decisions, Descheduled, Share
+from gitfed.model.fleet import Stuck
 from gitfed.placement import deschedule
-from gitfed.placement.deschedule import Stuck, Trim
+from gitfed.placement.deschedule import Trim
 from tests.placement.make import placement
 from tests.placement.reference import AGGREGATED, DYNAMIC
 
@@ -44,10 +45,17 @@ def decided(how: dict[str, Any], key: ObjectKey = WEB, api_version: str = "apps/
 @pytest.mark.parametrize("how", [DYNAMIC, AGGREGATED])
 def test_a_deployment_divided_by_room_is_trimmed(how: dict[str, Any]) -> None:
     before = decided(how)
-    after, trims = deschedule.deschedule(before, {WEB: {"m1": Stuck(4, 3), "m2": Stuck(0, 5)}})
+    after, trims = deschedule.deschedule(before, {WEB: {"m1": Stuck(4, 3), "m2": Stuck(0, 5)}}, NOW)
     assert after.bindings[WEB].shares == (Share("m1", 7), Share("m2", 0))
     assert trims == (Trim(WEB, "m1", 3), Trim(WEB, "m2", 5))
     assert before.bindings[WEB].shares == (Share("m1", 10), Share("m2", 5))
+    said = (
+        "Binding has been descheduled, 3 replica(s) in cluster(m1), 5 replica(s) in cluster(m2), "
+        "8 total descheduled replica(s)"
+    )
+    assert after.bindings[WEB].descheduled == Descheduled(NOW, said)
+    assert after.bindings[WEB].undone is before.bindings[WEB]
+    assert deschedule.sentences(trims) == {WEB: said}
     assert deschedule.sentence(trims[:1]) == (
         "Binding has been descheduled, 3 replica(s) in cluster(m1), 3 total descheduled replica(s)"
     )
@@ -61,36 +69,14 @@ def test_others_stay() -> None:
         decided(DYNAMIC, ObjectKey("apps", "StatefulSet", "shop", "web")),
     ):
         key = next(iter(before.bindings))
-        assert deschedule.deschedule(before, {key: stuck}) == (before, ())
+        assert deschedule.deschedule(before, {key: stuck}, NOW) == (before, ())
 
 
 def test_a_cluster_where_all_are_ready_is_not_asked() -> None:
     before = decided(DYNAMIC)
-    assert deschedule.deschedule(before, {WEB: {"m1": Stuck(10, 3)}})[0] is before
+    assert deschedule.deschedule(before, {WEB: {"m1": Stuck(10, 3)}}, NOW)[0] is before
 
 
 def test_a_placement_that_cannot_be_read_moves_nothing() -> None:
     before = Decisions(bindings={WEB: Decision(WEB, "apps/v1", (Share("m1", 9),), placement={"clusterAffinity": 7})})
-    assert deschedule.deschedule(before, {WEB: {"m1": Stuck(0, 3)}}) == (before, ())
-
-
-def pod(since: str, *, owner: str = "web-1", reason: str = "Unschedulable", **metadata: str) -> dict[str, Any]:
-    condition = {"type": "PodScheduled", "status": "False", "reason": reason, "lastTransitionTime": since}
-    owners = [{"kind": "ReplicaSet", "name": owner}]
-    return {"metadata": {"ownerReferences": owners, **metadata}, "status": {"conditions": [condition]}}
-
-
-@pytest.mark.parametrize(
-    ("some", "count"),
-    [
-        (pod("2026-03-01T11:54:59Z"), 1),
-        (pod("2026-03-01T11:55:00Z"), 0),
-        (pod("2026-03-01T11:00:00Z", owner="web-0"), 0),
-        (pod("2026-03-01T11:00:00Z", reason="SchedulingGated"), 0),
-        (pod("2026-03-01T11:00:00Z", deletionTimestamp="2026-03-01T11:30:00Z"), 0),
-        (pod("soon"), 0),
-        ({}, 0),
-    ],
-)
-def test_pods_of_the_newest_replica_set_that_wait_too_long_are_stuck(some: dict[str, Any], count: int) -> None:
-    assert deschedule.unschedulable([some], "web-1", NOW, timedelta(minutes=5)) == count
+    assert deschedule.deschedule(before, {WEB: {"m1": Stuck(0, 3)}}, NOW) == (before, ())

@@ -1,16 +1,19 @@
 """The only code that runs Git. Others say `git.Repository`; what is behind it:
 
     location    URLs and folders: what Git may be asked to reach
-    program     running the git program, its safe configuration, its errors
+    program     running the git program under a safe configuration
+    trouble     what it complains of, in our words
     objects     trees and blobs of a commit
     history     names of commits, ancestors, versions of a file
     remote      fetch, ls-remote, push
+    access      with which credentials: tokens, keys, authorities (`app`: tokens of a GitHub App)
     write       commits on branches of ours
     worktree    the files of a checkout, for `--worktree`
 
 Everything here blocks; the daemon calls it from a thread. One `Repository` may be used from several threads.
 """
 
+from gitfed.edges.git.access import Access
 from gitfed.edges.git.history import CommitInfo
 from gitfed.edges.git.location import check_url, find_root, forget_hook_environment, is_url, shown
 from gitfed.edges.git.objects import CommitTree, TreeEntry
@@ -18,6 +21,7 @@ from gitfed.edges.git.repository import Repository
 from gitfed.edges.git.worktree import WorkTree
 
 __all__ = [
+    "Access",
     "CommitInfo",
     "CommitTree",
     "Repository",

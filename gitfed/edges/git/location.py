@@ -6,9 +6,12 @@ here, before any command line is built; what may be a password is left out of wh
 
 from __future__ import annotations
 
+import ipaddress
 import os
 import re
+import socket
 from pathlib import Path
+from typing import NamedTuple
 
 from gitfed.errors import SourceError, UsageError
 
@@ -16,6 +19,7 @@ _LEAKY = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY", 
           "GIT_NAMESPACE", "GIT_CEILING_DIRECTORIES", "GIT_PREFIX", "GIT_QUARANTINE_PATH")  # fmt: skip
 _URL = re.compile(r"^[A-Za-z][A-Za-z0-9+.-]*://")
 _SCHEMES = ("file", "git", "http", "https", "ssh")
+_PORTS = {"https": 443, "http": 80, "ssh": 22, "git": 9418}
 _SCP = re.compile(r"^[A-Za-z0-9._-]+@[A-Za-z0-9.-]+:[^:]")
 
 
@@ -48,7 +52,60 @@ def check_url(url: str) -> str:
     place = url.split("://", 1)[1].split("/", 1)[0]
     if place.startswith("-") or place.rpartition("@")[2].startswith("-"):
         raise UsageError(f"{url!r} is not a repository URL", hint="its host begins with a dash")
+    if scheme != "file" and _is_link_local(origin(url).host):
+        # There the clouds hand out credentials of machines.
+        raise UsageError(f"{shown(url)} cannot be used as a repository", hint="its address is link-local")
     return url
+
+
+class Origin(NamedTuple):
+    """What a credential is bound to."""
+
+    scheme: str
+    host: str
+    port: int
+
+    def __str__(self) -> str:
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"{self.scheme}://{host}:{self.port}"
+
+
+def origin(url: str) -> Origin:
+    """Scheme, host and port of a URL, defaults filled in; host names in lower case. Raises UsageError."""
+    scheme, separator, rest = url.partition("://")
+    if not separator:
+        return Origin("ssh", url.partition("@")[2].partition(":")[0].lower(), _PORTS["ssh"])
+    place = rest.partition("/")[0].rpartition("@")[2]
+    host, colon, port = place.rpartition(":")
+    if not colon or "]" in port:
+        host, port = place, ""
+    if port and not port.isdecimal():
+        raise UsageError(f"{shown(url)} is not a repository URL", hint=f"{port} is not a port")
+    scheme = scheme.lower()
+    return Origin(scheme, host.strip("[]").lower().rstrip("."), int(port) if port else _PORTS.get(scheme, 0))
+
+
+def split_login(url: str) -> tuple[str, str]:
+    """What stands before the host of an http URL, and the URL without it; ("", URL) for others."""
+    scheme, separator, rest = url.partition("://")
+    place, slash, path = rest.partition("/")
+    login, at, host = place.rpartition("@")
+    if not separator or not at or scheme.lower() not in ("http", "https"):
+        return "", url
+    return login, f"{scheme}://{host}{slash}{path}"
+
+
+def _is_link_local(host: str) -> bool:
+    """Whether a host is such an address, however it is written: IPv6-mapped, or as one number."""
+    try:
+        address = ipaddress.ip_address(host.partition("%")[0])
+    except ValueError:
+        try:
+            address = ipaddress.ip_address(socket.inet_aton(host))
+        except (OSError, UnicodeError):
+            return False
+    mapped = address.ipv4_mapped if isinstance(address, ipaddress.IPv6Address) else None
+    return (mapped or address).is_link_local
 
 
 def shown(url: str) -> str:

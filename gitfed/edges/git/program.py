@@ -8,18 +8,18 @@ from __future__ import annotations
 
 import contextlib
 import os
-import re
 import signal
 import subprocess
 import tempfile
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import git as gitpython
 from git.exc import GitCommandError, GitCommandNotFound
 
+from gitfed.edges.git import trouble
 from gitfed.errors import SourceError, SourceUnreachable
 
 _ASKING = ("fetch", "ls-remote")
@@ -39,16 +39,13 @@ SAFE_CONFIG = (
     "log.showSignature=false",
     "core.alternateRefsCommand=",
     "http.followRedirects=false",
+    # A server that sends nothing for a minute will not send any more.
+    "http.lowSpeedLimit=1",
+    "http.lowSpeedTime=60",
     "transfer.fsckObjects=true",
 )
 _MOST_ENTRIES = 1_000_000
 _MOST_LISTED = 256 * 1024 * 1024
-_UNREACHABLE = re.compile(
-    r"could not resolve host|could not read from remote|unable to access|connection (refused|reset|timed out)|"
-    r"does not appear to be a git repository|repository .* not found|early eof|unexpected disconnect|"
-    r"remote end hung up|unable to connect|host key verification failed|timeout: the command",
-    re.IGNORECASE,
-)
 
 
 class Program:
@@ -76,7 +73,15 @@ class Program:
         with self._lock:
             self._reader.clear_cache()
 
-    def run(self, *args: str, stdin: bytes | None = None, timeout: float | None = 120) -> bytes:
+    def run(
+        self,
+        *args: str,
+        stdin: bytes | None = None,
+        timeout: float | None = 120,
+        environment: Mapping[str, str] | None = None,
+        told: Callable[[str], SourceError] | None = None,
+    ) -> bytes:
+        """What a command prints. `told` makes the error of what it complains of (default: `trouble.translate`)."""
         command = _command(args)
         with tempfile.TemporaryFile() as feed:
             if stdin is not None:
@@ -87,7 +92,9 @@ class Program:
                     raise SourceError(f"git {args[0]}: its input cannot be written: {error.strerror}") from error
             try:
                 # In a session of its own, so that the helper that talks to a server can be ended with it.
-                started: Any = self._git.execute(command, istream=feed, as_process=True, start_new_session=True)
+                started: Any = self._git.execute(
+                    command, istream=feed, as_process=True, start_new_session=True, env=dict(environment or {})
+                )
             except GitCommandNotFound as error:
                 raise SourceError("the git program was not found", hint="install Git 2.39 or newer") from error
             process: subprocess.Popen[bytes] = started.proc
@@ -106,7 +113,8 @@ class Program:
         if process.returncode and self._interrupted and args[0] in _ASKING:
             raise SourceUnreachable(f"git {args[0]}: interrupted, because the process stops")
         if process.returncode:
-            raise _translate(args, said.decode("utf-8", "replace"))
+            text = said.decode("utf-8", "replace")
+            raise told(text) if told is not None else trouble.translate(args, text)
         return output
 
     def interrupt(self) -> None:
@@ -148,7 +156,7 @@ class Program:
             try:
                 process.wait()
             except GitCommandError as error:
-                raise _translate(args, str(error.stderr)) from error
+                raise trouble.translate(args, str(error.stderr)) from error
         return b"".join(chunks).split(b"\0")
 
     def text(self, *args: str) -> str:
@@ -164,17 +172,3 @@ def _kill(process: subprocess.Popen[bytes]) -> None:
 def _command(args: Sequence[str]) -> list[str]:
     config = [part for setting in SAFE_CONFIG for part in ("-c", setting)]
     return [gitpython.Git.GIT_PYTHON_GIT_EXECUTABLE or "git", *config, *args]
-
-
-def _translate(args: Sequence[str], said: str) -> SourceError:
-    text = said.strip().removeprefix("stderr:").strip().strip("'")
-    first = next((line for line in text.splitlines() if line.strip()), f"git {args[0]} failed")
-    message = first.removeprefix("fatal: ").removeprefix("error: ")
-    if "dubious ownership" in text:
-        return SourceError(message, hint="git config --global --add safe.directory PATH, if you trust its owner")
-    kind = SourceUnreachable if _UNREACHABLE.search(text) else SourceError
-    if args[0] == "push" and kind is SourceError:
-        message = "; ".join(line.strip() for line in text.splitlines()[:4])
-    # A server says part of this text: it must not move the cursor of whoever reads it.
-    message = "".join(letter if letter.isprintable() else "?" for letter in message)
-    return kind(f"git {args[0]}: {message[:1000]}")

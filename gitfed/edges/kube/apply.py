@@ -29,7 +29,7 @@ import asyncio
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Protocol
 
 from gitfed import errors
 from gitfed.edges.kube import adopt, refusals, served, session, translate
@@ -53,6 +53,12 @@ Observed = Callable[[ObjectKey, str, Body | None], None]
 """(key, uid, body as answered; None: gone). The observer learns of our own writes from their answers."""
 
 
+class Retained(Protocol):
+    """What to send in place of a manifest, now that the object it is for was read. Raises NotRetained."""
+
+    async def __call__(self, desired: Body, observed: Body, *, adopting: bool) -> Body: ...
+
+
 @dataclass(frozen=True, slots=True)
 class Target:
     """Where changes of one cluster go: made once per cluster, used for each change."""
@@ -63,6 +69,8 @@ class Target:
     redact: refusals.RedactText | None = None
     """None: a refusal of a Secret names its fields only."""
     observed: Observed | None = None
+    retained: Retained | None = None
+    """None: nothing belongs to the cluster."""
     dry_run: bool = False
     """The server does everything but storing it."""
     served_after: tuple[float, ...] = field(default=served.AFTER)
@@ -154,6 +162,8 @@ async def _adopt(
 ) -> ApplyResult:
     try:
         live = live or await _read(target, change, resource)
+        if target.retained is not None:
+            body = await target.retained(change.rendered.body if change.rendered else body, live, adopting=True)
         uid, version = live["metadata"]["uid"], live["metadata"]["resourceVersion"]
         migration = adopt.patch(live, manager=MANAGER)
         # A dry run cannot build on a migration that was not stored; its result differs in removed fields only.
@@ -166,6 +176,8 @@ async def _adopt(
                 query={"fieldManager": MANAGER},
                 redact=refusals.redactor(target.redact, live),
             )
+            if "resourceVersion" in body["metadata"]:  # of the same state, but for the migration
+                body = _with_metadata(body, resourceVersion=migrated["metadata"]["resourceVersion"])
             version = migrated["metadata"]["resourceVersion"]
         stored = await _apply(target, change, resource, _with_metadata(body, uid=uid))
     except errors.ObjectNotFound:

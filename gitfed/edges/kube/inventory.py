@@ -52,6 +52,8 @@ class Inventory:
         """The entries as last read or written; the last good ones while there is a problem. Not to be changed."""
         self._session = session
         self._shards = shards.Shards(session, federation)
+        self._counted: dict[int, Mapping[ObjectKey, InventoryEntry]] = {}
+        """What of each shard is in `entries`: one write must not cost a walk over all shards."""
         self._term = 0
         self._pending: dict[ObjectKey, InventoryEntry | None] = {}
         self._writing = asyncio.Lock()
@@ -112,11 +114,22 @@ class Inventory:
         """Let what the shards hold count, unless they are damaged."""
         if self.problem:
             return
-        before, after = self.entries, self._shards.entries()
-        changed = frozenset(key for key in before.keys() | after.keys() if before.get(key) != after.get(key))
-        self.entries = after
+        changed: set[ObjectKey] = set()
+        for number in self._shards.touched:
+            shard = self._shards.known.get(number)
+            before, after = self._counted.pop(number, {}), shard.entries if shard is not None else {}
+            if shard is not None:
+                self._counted[number] = after
+            changed.update(key for key in before.keys() | after.keys() if before.get(key) != after.get(key))
+        self._shards.touched.clear()
         if changed:
-            self._tell(changed)
+            entries = {key: entry for key, entry in self.entries.items() if key not in changed}
+            for key in changed:
+                entry = self._counted.get(ledger.shard_of(key), {}).get(key)
+                if entry is not None:
+                    entries[key] = entry
+            self.entries = entries
+            self._tell(frozenset(changed))
 
     def _tell(self, changed: frozenset[ObjectKey]) -> None:
         for listener in self._listeners:

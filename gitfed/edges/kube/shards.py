@@ -40,6 +40,8 @@ class Shard:
 class Shards:
     def __init__(self, session: Session, federation: str) -> None:
         self.known: dict[int, Shard] = {}
+        self.touched: set[int] = set()
+        """Shards that were read, written or lost since somebody last looked here and emptied it."""
         self.problem = NOT_READ
         """Why these cannot be relied on; "" when they can."""
         self._session = session
@@ -75,6 +77,7 @@ class Shards:
         before = self.known
         self._broken = {}
         self.known = {}
+        self.touched.update(before)
         for body in items:
             number = self.number(body)
             if number is not None:
@@ -95,6 +98,7 @@ class Shards:
         version = str(body["metadata"]["resourceVersion"])
         if known is not None and not reflect.newer(version, known.version):
             return
+        self.touched.add(number)
         data = body.get("data") or {}
         try:
             header = ledger.read_header(data) if number == 0 else None
@@ -106,6 +110,7 @@ class Shards:
 
     def drop(self, number: int) -> None:
         """The ConfigMap was deleted."""
+        self.touched.add(number)
         self.known.pop(number, None)
         self._missing()
 

@@ -27,6 +27,9 @@ class Assessment:
     keep_body: bool = True
     protected: bool = False
     """Annotated `gitfed.io/prune: disabled`."""
+    healthy: bool | None = None
+    status: Body | None = None
+    """See `LiveObject`."""
 
 
 Assess = Callable[[ClusterName, ObjectKey, Body], Assessment]
@@ -91,10 +94,12 @@ class Sightings:
             health_message=judged.message,
             entry=entry,
             protected=judged.protected,
+            healthy=judged.healthy,
+            status=judged.status,
         )
         self._seen[key] = live
         # A status that moved, of an object that is as rendered and as healthy as before, is nobody's business.
-        if seen is None or live.body is not None or live != replace(seen, resource_version=version):
+        if seen is None or live.body is not None or live != replace(seen, resource_version=version, status=live.status):
             self._changed(self.cluster, key)
 
     def remove(self, key: ObjectKey) -> None:

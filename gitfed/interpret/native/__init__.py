@@ -11,11 +11,14 @@ from typing import Any
 from gitfed.interpret.native import aggregate, dependencies, health, reflect, replicas, retain
 from gitfed.interpret.registry import Inputs, Operation
 
+NAME = "native"
+"""The `source` of answers from here."""
+
 
 class Native:
     """The native rules as a source. Has no state."""
 
-    name = "native"
+    name = NAME
 
     def handles(self, api_version: str, kind: str, operation: Operation) -> bool:
         """Reading the status is answered for every kind: what has no rule gives its whole status."""

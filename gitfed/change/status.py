@@ -1,0 +1,139 @@
+"""Status back: what has become of a template's copies (Karmada: policies §6.3, §6.4).
+
+Applied is what Karmada calls it, and here it follows from the plan: a copy is applied when the cluster holds it and
+nothing is left to be done about it. A copy that could not be written says why, with the cluster's words if the daemon
+has tried. A cluster that cannot be read keeps what was known of its copies, with health Unknown.
+
+Nothing here is a decision: it is read by people, by the state branch and by the log.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import TypeAlias
+
+from gitfed.interpret import collect
+from gitfed.interpret.registry import Interpreter, Operation, Unknown
+from gitfed.model.base import Body, ClusterName, ObjectKey
+from gitfed.model.fleet import ClusterLive, LiveObject
+from gitfed.model.plan import Action, Binding, Change, Plan
+from gitfed.model.repo import RepoSnapshot
+from gitfed.model.status import BindingStatus, CopyStatus, FullyApplied
+
+_OUTSTANDING = (Action.CREATE, Action.UPDATE, Action.SKIP)
+_DONE = FullyApplied(True, "FullyAppliedSuccess", "every copy is applied")
+Memory: TypeAlias = dict[tuple[ClusterName, ObjectKey], tuple[object, collect.Collected]]
+"""What scripts said of a copy, and of which version of it."""
+_NOWHERE = FullyApplied(False, "FullyAppliedFailed", "it is placed nowhere")
+
+
+def of(
+    binding: Binding,
+    template: Body | None,
+    copies: Mapping[ClusterName, LiveObject],
+    outstanding: Mapping[ClusterName, str],
+    clusters: Mapping[ClusterName, ClusterLive],
+    interpreter: Interpreter,
+    now: str,
+    memory: Memory | None = None,
+) -> BindingStatus:
+    """The status of one binding. `memory` keeps the answers of scripts from call to call.
+
+    `copies`: what is in the clusters; `outstanding`: clusters where something is left to be done about this object,
+    each with the reason; `template`: its manifest, None for an object that no file declares; `now`: RFC 3339.
+    """
+    memory = {} if memory is None else memory
+
+    def ask(live: LiveObject) -> collect.Collected:
+        return _collected(live, interpreter, memory)
+
+    items = tuple(
+        _copy(binding.key, name, copies.get(name), outstanding.get(name), clusters.get(name), ask)
+        for name in _expected(binding)
+    )
+    condition = _fully_applied(items)
+    if template is None or not interpreter.handles(template, Operation.AGGREGATE):
+        return BindingStatus(binding.key, items, condition)
+    answer = interpreter.aggregate_status(collect.as_template(template), [item.as_json() for item in items], now)
+    if isinstance(answer, Unknown):
+        return BindingStatus(binding.key, items, condition, error=answer.reason)
+    return BindingStatus(binding.key, items, condition, status=answer.value.get("status"))
+
+
+def of_plan(
+    plan: Plan,
+    repo: RepoSnapshot,
+    objects: Mapping[ObjectKey, Mapping[ClusterName, LiveObject]],
+    clusters: Mapping[ClusterName, ClusterLive],
+    interpreter: Interpreter,
+    now: str,
+) -> dict[ObjectKey, BindingStatus]:
+    """The status of every binding of an observed plan."""
+    left = outstanding(plan.changes or ())
+    found = {}
+    for key, binding in plan.bindings.items():
+        manifest = repo.manifests.get(key)
+        found[key] = of(
+            binding, manifest.body if manifest else None, objects.get(key, {}), left.get(key, {}), clusters,
+            interpreter, now,
+        )  # fmt: skip
+    return found
+
+
+def outstanding(changes: Iterable[Change]) -> dict[ObjectKey, dict[ClusterName, str]]:
+    """What is left to be done, by object and cluster, with the reason or the action's name."""
+    found: dict[ObjectKey, dict[ClusterName, str]] = {}
+    for change in changes:
+        if change.action in _OUTSTANDING:
+            found.setdefault(change.key, {})[change.cluster] = change.reason or f"to be {change.action.value}d"
+    return found
+
+
+def _expected(binding: Binding) -> list[ClusterName]:
+    """Where a copy should be: its clusters, and those it is evicted from but kept in meanwhile."""
+    names = {share.cluster for share in binding.shares}
+    for task in binding.decision.evictions if binding.decision else ():
+        if task.raw.get("purgeMode") not in ("Directly", "Immediately"):
+            names.add(task.from_cluster)
+    return sorted(names)
+
+
+def _copy(
+    key: ObjectKey,
+    name: ClusterName,
+    live: LiveObject | None,
+    reason: str | None,
+    cluster: ClusterLive | None,
+    ask: Callable[[LiveObject], collect.Collected],
+) -> CopyStatus:
+    if live is None or not live.uid:
+        return CopyStatus(name, applied=False, message=reason or "is not there")
+    if reason is not None or not (live.ours or key.kind == "Namespace"):
+        return CopyStatus(name, applied=False, message=reason or "is there and not ours")
+    healthy, status = ask(live)
+    if cluster is None or not cluster.inventory_read:
+        return CopyStatus(name, applied=True, health_message=cluster.error if cluster else "", status=status)
+    health = "Unknown" if healthy is None else "Healthy" if healthy else "Unhealthy"
+    return CopyStatus(name, True, "", health, live.health_message, status)
+
+
+def _collected(live: LiveObject, interpreter: Interpreter, memory: Memory) -> collect.Collected:
+    if live.healthy is not None or live.body is None:
+        return collect.Collected(live.healthy, live.status)
+    place = (live.cluster, live.key)
+    known = memory.get(place)
+    seen = (live.uid, live.resource_version, interpreter)
+    if known is None or known[0] != seen:
+        known = memory[place] = (seen, collect.collect(interpreter, live.body))
+    return known[1]
+
+
+def _fully_applied(items: tuple[CopyStatus, ...]) -> FullyApplied:
+    if not items:
+        return _NOWHERE
+    missing = [item for item in items if not item.applied]
+    if not missing:
+        return _DONE
+    first = missing[0]
+    message = f"{len(items) - len(missing)} of {len(items)} copies are applied; {first.cluster}: {first.message}"
+    return FullyApplied(False, "FullyAppliedFailed", message)

@@ -1,0 +1,136 @@
+"""Status back, kept up to date: computed for what changed, said when it turns, recorded at a slow rate.
+
+Clusters tell of every Pod that starts. So a status is computed again only for objects that a cluster or a roll-out
+touched since the last cycle; a log line is written when a binding becomes applied, stops being applied, or its health
+turns, never for numbers; and the state branch gets the present picture together with the commit that says a roll-out
+is over, otherwise not more often than every five minutes.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Iterable, Mapping
+from datetime import datetime, timedelta
+
+from gitfed.change import status
+from gitfed.daemon.fleet import Fleet
+from gitfed.interpret.registry import Interpreter
+from gitfed.model.base import Body, ObjectKey
+from gitfed.model.decisions import Decision
+from gitfed.model.plan import Plan
+from gitfed.model.repo import RepoSnapshot
+from gitfed.model.status import BindingStatus
+from gitfed.source.bindings import time_text
+
+log = logging.getLogger("gitfed.status")
+
+EVERY = timedelta(minutes=5)
+"""Between two state commits that say nothing but how the copies are."""
+
+
+class Statuses:
+    """The status of every binding of the present plan."""
+
+    def __init__(self, fleet: Fleet, now: Callable[[], datetime]) -> None:
+        self._fleet = fleet
+        self._now = now
+        self._known: dict[ObjectKey, BindingStatus] = {}
+        self._plan: Plan | None = None
+        self._recorded_at: datetime | None = None
+        self._recorded: Mapping[ObjectKey, Body] = {}
+        self._news: set[ObjectKey] = set()
+        """Bindings of which something is known that was not recorded."""
+        self._unfinished: set[ObjectKey] = set()
+        self._collected: status.Memory = {}
+
+    def loaded(self, recorded: Mapping[ObjectKey, Body]) -> None:
+        """What an earlier process wrote down: a restart repeats no log line."""
+        self._recorded = recorded
+
+    async def update(self, plan: Plan, repo: RepoSnapshot, interpreter: Interpreter) -> None:
+        """Take in a new plan and what the clusters told since the last one."""
+        touched = self._fleet.take_touched()
+        if self._plan is None or plan.bindings.keys() != self._plan.bindings.keys():
+            self._known = {key: one for key, one in self._known.items() if key in plan.bindings}
+            self._collected = {place: one for place, one in self._collected.items() if place[1] in plan.bindings}
+        before, self._plan = self._plan, plan
+        left = status.outstanding(plan.changes or ())
+        previous = before.bindings if before is not None else {}
+        keys = {key for key, binding in plan.bindings.items() if previous.get(key) is not binding}
+        keys |= {key for key in (*touched, *left, *self._unfinished) if key in plan.bindings}
+        clusters = self._fleet.known()
+        failed: set[ObjectKey] = set()
+        asked = []
+        for key in keys:
+            reasons = dict(left.get(key, {}))
+            for name in reasons:
+                if message := self._fleet.why_failed(name, key):
+                    reasons[name] = message
+                    failed.add(key)
+            manifest = repo.manifests.get(key)
+            asked.append((plan.bindings[key], manifest.body if manifest else None, self._fleet.copies(key), reasons))
+        now = time_text(self._now())
+        # Scripts may be asked: not in the loop.
+        found = await asyncio.to_thread(
+            lambda: [status.of(*one, clusters, interpreter, now, self._collected) for one in asked]
+        )
+        self._unfinished = {one.key for one in found if not one.fully_applied.status}
+        for new in found:
+            old, self._known[new.key] = self._known.get(new.key), new
+            if old == new:
+                continue
+            self._news.add(new.key)
+            if plan.bindings[new.key].decision is not None:  # a Namespace has no record to compare with
+                self._say(new, old, failed=new.key in failed)
+
+    def get(self, key: ObjectKey) -> BindingStatus | None:
+        return self._known.get(key)
+
+    def to_record(self, bindings: Mapping[ObjectKey, Decision], *, at_once: bool) -> Mapping[ObjectKey, Body] | None:
+        """What the state branch should say of these bindings; None: it says so already, or it is too early.
+
+        `at_once`: something else is being written anyway.
+        """
+        now = self._now()
+        if not at_once and self._recorded_at is not None and now - self._recorded_at < EVERY:
+            return None
+        self._recorded_at = now
+        present = {key: one for key, one in self._recorded.items() if key in bindings}
+        news = {key: self._known[key].as_json() for key in self._news if key in bindings and key in self._known}
+        self._news.clear()
+        if {**present, **news} == self._recorded:
+            return None
+        self._recorded = {**present, **news}
+        return self._recorded
+
+    def _say(self, new: BindingStatus, old: BindingStatus | None, *, failed: bool) -> None:
+        was_applied, was_healthy = _before(old, self._recorded.get(new.key))
+        keys = {"object": str(new.key), "copies": len(new.copies)}
+        applied = new.fully_applied
+        if applied.status and was_applied is not True:
+            log.info("binding applied", extra={**keys, "reason": applied.reason})
+        elif not applied.status and failed and (old is None or old.fully_applied != applied):
+            log.warning("binding not applied", extra={**keys, "reason": applied.reason, "error": applied.message})
+        healthy = _healthy(copy.health for copy in new.copies)
+        if healthy is False and was_healthy is not False and applied.status:
+            sick = next(copy for copy in new.copies if copy.health == "Unhealthy")
+            log.warning("binding not healthy", extra={**keys, "cluster": sick.cluster, "error": sick.health_message})
+        elif healthy is True and was_healthy is False:
+            log.info("binding healthy again", extra=keys)
+
+
+def _before(old: BindingStatus | None, recorded: Body | None) -> tuple[bool | None, bool | None]:
+    """(was it applied, was it healthy); None: not known."""
+    if old is not None:
+        return old.fully_applied.status, _healthy(copy.health for copy in old.copies)
+    if recorded is None:
+        return None, None
+    conditions = recorded.get("conditions") or ()
+    applied = any(one.get("type") == "FullyApplied" and one.get("status") == "True" for one in conditions)
+    return applied, _healthy(str(item.get("health")) for item in recorded.get("aggregatedStatus") or ())
+
+
+def _healthy(words: Iterable[str]) -> bool | None:
+    found = set(words)
+    return False if "Unhealthy" in found else None if "Unknown" in found else True
