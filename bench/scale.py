@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import gc
 import resource
 import time
 from collections.abc import Iterator
@@ -11,6 +10,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from gitfed.change import build
+from gitfed.daemon import planner
 from gitfed.edges.git import TreeEntry
 from gitfed.interpret import native
 from gitfed.interpret.registry import Interpreter
@@ -125,25 +125,18 @@ async def run() -> list[tuple[str, str]]:
 
     lag = asyncio.create_task(measure_lag())
 
-    gc.disable()
-
-    def timed(function, *arguments, **options):
+    async def timed(work):
         before = time.perf_counter()
-        result = function(*arguments, **options)
+        result = await work
         return result, time.perf_counter() - before
 
-    async def aside(function, *arguments, **options):
-        return await asyncio.to_thread(timed, function, *arguments, **options)
-
-    first, read_cold = await aside(source.read, tree, memory=memory)
-    plan, build_cold = await aside(build.build, first, fleet, decisions, interpreter, NOW, memo=memo)
-    live, _ = await aside(observed, plan)
+    first, read_cold = await timed(planner.aside(source.read, tree, memory=memory))
+    plan, build_cold = await timed(planner.plan(first, fleet, decisions, interpreter, NOW, memo))
+    live = await planner.aside(observed, plan)
     fleet = replace(fleet, live=live)
     kept = {key: binding.decision for key, binding in plan.bindings.items() if binding.decision is not None}
     decisions = Decisions(bindings=kept, applied_commit=first.commit, repository_id="bench")
-    plan, _ = await aside(build.build, first, fleet, decisions, interpreter, NOW, memo=memo)
-    gc.freeze()
-    gc.enable()
+    plan, _ = await timed(planner.plan(first, fleet, decisions, interpreter, NOW, memo))
     path = "apps/7/4207.yaml"
     warm, recomputed = [], 0
     previous = first
@@ -151,8 +144,8 @@ async def run() -> list[tuple[str, str]]:
         blob = f"blob-changed-{number}"
         tree.blobs[blob] = deployment(4207, f"2.{number}")
         changed = MemoryTree(Commit(f"{number}" * 40), tree.blobs, {**tree.paths, path: blob})
-        previous, read_warm = await aside(source.read, changed, memory=memory)
-        plan, build_warm = await aside(build.build, previous, fleet, decisions, interpreter, NOW, memo=memo)
+        previous, read_warm = await timed(planner.aside(source.read, changed, memory=memory))
+        plan, build_warm = await timed(planner.plan(previous, fleet, decisions, interpreter, NOW, memo))
         warm.append(read_warm + build_warm)
         recomputed = memo.recomputed
     assert plan.changes is not None
@@ -161,7 +154,7 @@ async def run() -> list[tuple[str, str]]:
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     return [
         ("cold: read and parse (target: both together ≤ 60 s)", f"{read_cold:.1f} s"),
-        ("cold: build (collector paused, as the daemon does)", f"{build_cold:.1f} s"),
+        ("cold: build", f"{build_cold:.1f} s"),
         ("one-line change: read and build, median (target ≤ 0.5 s)", f"{sorted(warm)[2]:.3f} s"),
         ("the same, slowest of 5", f"{max(warm):.3f} s"),
         ("one-line change, as a share of cold", f"{sorted(warm)[2] / (read_cold + build_cold):.4f}"),

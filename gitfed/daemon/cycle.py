@@ -12,17 +12,15 @@ cluster. The state commit of a cycle whose placement changed is pushed *before* 
 from __future__ import annotations
 
 import asyncio
-import gc
 import logging
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from datetime import datetime
 from typing import Any
 
 from gitfed import errors
 from gitfed.change import build, gate
-from gitfed.daemon import facts
+from gitfed.daemon import facts, planner
 from gitfed.daemon.descheduler import Descheduler
 from gitfed.daemon.facts_record import FactsRecord
 from gitfed.daemon.fleet import Fleet, Options
@@ -47,8 +45,6 @@ _HOLD = 2.0
 """Seconds that the backlog waits at most while a push is read and planned."""
 _FIRST_LOOK = 15.0
 """Seconds that the first cycle waits for every cluster's first look, well or badly."""
-_LARGE = 1000
-"""Templates computed in one build from which on its results are set aside from garbage collection."""
 _CALM = 0.05
 """Seconds between two cycles that only clusters woke: their own events come in swarms."""
 
@@ -199,7 +195,7 @@ class Engine:
         decisions = await self._decisions_for(repo)
         trimmed, taken_back = self._descheduler.take_back(decisions)
         ready = time.monotonic()
-        plan = await asyncio.to_thread(_build, repo, fleet, trimmed, interpreter, self.options.now(), self._memo)
+        plan = await planner.plan(repo, fleet, trimmed, interpreter, self.options.now(), self._memo)
         built = time.monotonic()
         self.plan = plan
         self.fleet.follow(plan, interpreter)
@@ -250,7 +246,7 @@ class Engine:
             if self.repo is None or commit != self.repo.commit:
                 self.fleet.hold(_HOLD)
                 held = {one.path: one for one in (self.repo.held if self.repo is not None else self._record.state.held)}
-                repo = await asyncio.to_thread(self.reader.read, commit, self.decisions.applied_commit, held)
+                repo = await planner.aside(self.reader.read, commit, self.decisions.applied_commit, held)
                 if self._usable(repo):
                     self.repo = repo
             if self.source_error:
@@ -431,28 +427,6 @@ class Engine:
         if self._interpreters is None or self._interpreters[0] != repo.interpreters:
             self._interpreters = (repo.interpreters, self._interpreter(repo))
         return self._interpreters[1]
-
-
-def _build(
-    repo: RepoSnapshot,
-    fleet: FleetSnapshot,
-    decisions: Decisions,
-    interpreter: Interpreter,
-    now: datetime,
-    memo: build.Memo,
-) -> Plan:
-    """Build without the garbage collector, which stops every thread for as long as it walks a million objects.
-
-    A plan has no reference cycles; what a large build made is set aside for good (`freeze`), it lives long anyway.
-    """
-    gc.disable()
-    try:
-        plan = build.build(repo, fleet, decisions, interpreter, now, memo=memo)
-        if memo.recomputed > _LARGE:
-            gc.freeze()
-    finally:
-        gc.enable()
-    return plan
 
 
 def _touched(before: RepoSnapshot, after: RepoSnapshot) -> set[ObjectKey]:

@@ -1,0 +1,78 @@
+"""Planning beside the event loop: in a thread, so that clusters are answered while a large plan is made.
+
+What stalls a loop beside a busy thread is not the work but two habits of the interpreter: the collector stops every
+thread for as long as it walks a million objects, and a thread that computes gives way only every 5 ms. Both are changed
+for as long as a plan is being made, and only then.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import datetime
+from typing import ParamSpec, TypeVar
+
+from gitfed.change import build
+from gitfed.interpret.registry import Interpreter
+from gitfed.model.decisions import Decisions
+from gitfed.model.fleet import FleetSnapshot
+from gitfed.model.plan import Plan
+from gitfed.model.repo import RepoSnapshot
+
+_LARGE = 1000
+"""Templates computed in one build from which on its results are set aside from garbage collection."""
+_GIVE_WAY = 0.0005
+"""Seconds after which the planning thread lets the loop have its turn."""
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+async def aside(work: Callable[P, T], *arguments: P.args, **options: P.kwargs) -> T:
+    """The same in a thread, giving way to the loop at every turn of it."""
+    with _giving_way():
+        return await asyncio.to_thread(work, *arguments, **options)
+
+
+async def plan(
+    repo: RepoSnapshot,
+    fleet: FleetSnapshot,
+    decisions: Decisions,
+    interpreter: Interpreter,
+    now: datetime,
+    memo: build.Memo,
+) -> Plan:
+    """`change.build`, aside."""
+    return await aside(_build, repo, fleet, decisions, interpreter, now, memo)
+
+
+def _build(
+    repo: RepoSnapshot,
+    fleet: FleetSnapshot,
+    decisions: Decisions,
+    interpreter: Interpreter,
+    now: datetime,
+    memo: build.Memo,
+) -> Plan:
+    """Build without the collector: a plan has no reference cycles, and what a large build made lives long anyway."""
+    gc.disable()
+    try:
+        made = build.build(repo, fleet, decisions, interpreter, now, memo=memo)
+        if memo.recomputed > _LARGE:
+            gc.freeze()
+    finally:
+        gc.enable()
+    return made
+
+
+@contextmanager
+def _giving_way() -> Iterator[None]:
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(min(before, _GIVE_WAY))
+    try:
+        yield
+    finally:
+        sys.setswitchinterval(before)
