@@ -7,9 +7,11 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
+from gitfed.model.base import Severity
 from gitfed.model.declared import names
 from gitfed.model.declared.placement import Path
 from gitfed.model.declared.shape import Finding, Int32, Part, Required
+from gitfed.text import jsonpath_template
 
 
 class StateRule(Part):
@@ -25,6 +27,14 @@ class StatePreservation(Part):
             if why := names.why_not_label_key(rule.alias_label_name):
                 where = (*path, "rules", i, "aliasLabelName")
                 yield Finding(where, f"the label key {rule.alias_label_name} {why}")
+            try:
+                jsonpath_template.parse(rule.json_path)
+            except jsonpath_template.TemplateError as error:
+                # Karmada takes such a policy and refuses every eviction.
+                yield Finding(
+                    (*path, "rules", i, "jsonPath"), f"{rule.json_path}: {error}",
+                    "no copy can be moved while this cannot be read", Severity.WARNING,
+                )  # fmt: skip
 
 
 class DecisionConditions(Part):
