@@ -246,7 +246,7 @@ def _unreadable(context: Context, cluster: ClusterName) -> str:
     if state is None:
         return "not observed: the cluster was not read"
     if not state.inventory_read:
-        return f"not observed: {state.error or 'the inventory could not be read'}"
+        return "not observed: the cluster could not be read"  # a note of the plan says why, once
     if Kind(context.manifest.key.group, context.manifest.key.kind) in state.unread:
         return "not observed: this kind could not be listed"
     return ""

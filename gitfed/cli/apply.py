@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import getpass
 from collections import Counter
 from dataclasses import replace
@@ -15,7 +16,6 @@ from gitfed.cli import exits, load, names, options, plain, plan_json, plan_text,
 from gitfed.cli.plan import codes
 from gitfed.cli.plan import show as show_plan
 from gitfed.errors import InputError, UsageError
-from gitfed.model.base import Severity
 from gitfed.model.plan import Plan
 
 SCHEMA = "gitfed.io/applied/v1"
@@ -97,28 +97,34 @@ def command(
                 raise UsageError(f"--adopt: no cluster {name!r}", hint=f"there are {', '.join(sorted(declared))}")
     if inputs.worktree:
         raise UsageError("only commits are applied", hint="--worktree is for plan and diff")
-    if reviewed is not None or dry_run is not None:
+    saved = planfile.read(reviewed) if reviewed is not None else None
+    if saved is not None or dry_run is not None:
         session = load.Session(replace(inputs, live=True), credentials)
         fleet = session.fleet()
         past = session.decisions(fleet)
         plan = session.plan(fleet, past)
-        if reviewed is not None:
-            _check(reviewed, plan)
+        if saved is not None:
+            # Before this process becomes the one that leads there; what is then carried out is checked once more.
+            _check(saved, plan)
+        if dry_run == "server" or saved is not None:
+            load.tell_unread(plan)
         if dry_run == "server":
             return _on_servers(session, plan, output)
         if dry_run == "client":
             show_plan(plan_text.view(plan, past), output)
             return exits.first([load.tell(plan.problems), *codes(plan)])
-    return _carry_out(inputs, credentials, data_dir, adopt, wait=wait, timeout=timeout, confirm=confirm, output=output)
+    return _carry_out(
+        inputs, credentials, data_dir, adopt, saved, wait=wait, timeout=timeout, confirm=confirm, output=output
+    )
 
 
-def _check(reviewed: Path, plan: Plan) -> None:
-    found = planfile.differences(planfile.read(reviewed), plan)
+def _check(saved: planfile.Saved, plan: Plan) -> None:
+    found = planfile.differences(saved, plan)
     if found:
         for line in found[:50]:
             click.echo(plain.clean(line), err=True)
         raise InputError(
-            f"this is not the plan of {reviewed} any more", hint="review it again: gitfed plan --live --out FILE"
+            f"this is not the plan of {saved.path} any more", hint="review it again: gitfed plan --live --out FILE"
         )
 
 
@@ -127,6 +133,7 @@ def _carry_out(
     credentials: options.Credentials,
     data_dir: Path | None,
     adopt: tuple[str, ...],
+    saved: planfile.Saved | None,
     *,
     wait: bool,
     timeout: float,
@@ -144,7 +151,13 @@ def _carry_out(
     try:
         done = asyncio.run(
             wiring.apply_once(
-                settings, timeout=timeout, wait=wait, listener=progress.listen, confirm=confirm, by=_person()
+                settings,
+                timeout=timeout,
+                wait=wait,
+                listener=progress.listen,
+                confirm=confirm,
+                by=_person(),
+                review=None if saved is None else functools.partial(_check, saved),
             )
         )
     finally:
@@ -155,7 +168,7 @@ def _carry_out(
             load.note(f"--confirm {confirm[:12]} names another plan than this one, {done.plan.digest[:12]}")
     else:
         structured.echo(_document(done, progress), output.format)
-    load.tell(problem for problem in done.plan.problems if problem.severity is Severity.ERROR)
+    load.tell_errors(done.plan.problems)
     return exits.first(
         [
             load.code(done.plan.problems),
@@ -250,6 +263,6 @@ def _on_servers(session: load.Session, plan: Plan, output: options.Output) -> in
             for result in results
         ]
         structured.echo({"schema": "gitfed.io/checked/v1", "digest": plan.digest, "results": outcomes}, output.format)
-    load.tell(problem for problem in plan.problems if problem.severity is Severity.ERROR)
+    load.tell_errors(plan.problems)
     failing = exits.UNHEALTHY if any(result.outcome == "failed" for result in results) else exits.OK
     return exits.first([load.code(plan.problems), *codes(plan), failing])

@@ -357,18 +357,23 @@ class _Demo:
 
     def invite(self, bare: Path, kubeconfig: Path, *, once: bool) -> None:
         if once:
+            me = words.program()
+            advice = (
+                (f"{me} demo", "the same, and the fleet stays up for your own pushes and kubectl"),
+                (f"{me} init fleet && cd fleet", "a repository of your own"),
+                (f"{me} sim up --kubeconfig k", "clusters to try it on"),
+            )
+            width = max(len(command) for command, _ in advice)
             lines: Sequence[str] = (
                 "What to try next:",
-                "  gitfed demo                      the same, and the fleet stays up for your own pushes and kubectl",
-                "  gitfed init fleet && cd fleet    a repository of your own",
-                "  gitfed sim up --kubeconfig k     clusters to try it on",
+                *(f"  {command.ljust(width)}    {what}" for command, what in advice),
             )
         else:
             lines = (
                 "Now you, in another terminal:",
                 f"  git clone {bare} fleet && cd fleet",
                 "  edit something, then: git commit -a -m 'My change' && git push",
-                f"  gitfed plan --live --kubeconfig {kubeconfig}",
+                f"  {words.program()} plan --live --kubeconfig {kubeconfig}",
                 f"  kubectl --kubeconfig {kubeconfig} get deployments -A",
                 "Control-C ends it.",
             )

@@ -107,5 +107,6 @@ def _against_clusters(inputs: options.Inputs, credentials: options.Credentials, 
             click.echo(line, color=True)
     if not differing:
         click.echo(f"No differences between {words.commit(plan.commit)} and the clusters.", err=True)
-    unread = any("could not be read" in note for note in plan.notes)
-    return exits.first([wrong, exits.UNREACHABLE if unread else exits.OK, exits.DIFFERENT if differing else exits.OK])
+    return exits.first(
+        [wrong, exits.UNREACHABLE if load.unread_notes(plan) else exits.OK, exits.DIFFERENT if differing else exits.OK]
+    )

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from gitfed.cli import complete, load, matrix, names, options, plain, plan_json, story, structured, table, words
+from gitfed.cli import complete, exits, load, matrix, names, options, plain, plan_json, story, structured, table, words
 from gitfed.cli.main import meant
 from gitfed.cli.table import Cell
 from gitfed.errors import UsageError
@@ -106,7 +106,7 @@ def command(
         for line in lines(shown, output.paint, quiet=output.quiet):
             click.echo(line, color=True)
     about = [problem for problem in plan.problems if problem.origin.path == shown.binding.origin.path]
-    return load.tell(about)
+    return exits.first([load.tell(about), load.tell_unread(plan)])
 
 
 def explain(

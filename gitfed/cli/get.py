@@ -96,11 +96,7 @@ def command(
     listing = listings.OF[thing](session, fleet, plan, namespace, cluster)
     listing = _chosen(listing, only)
     show(listing, output)
-    unread = any("could not be read" in note for note in plan.notes)
-    for note in plan.notes:
-        if "could not be read" in note:
-            load.note(note)
-    return exits.first([load.code(plan.problems), exits.UNREACHABLE if unread else exits.OK])
+    return exits.first([load.tell_errors(plan.problems), load.tell_unread(plan)])
 
 
 def _chosen(listing: listings.Listing, only: tuple[str, ...]) -> listings.Listing:

@@ -9,9 +9,9 @@ from typing import Any
 from gitfed.change import status
 from gitfed.cli import load, matrix, names, plan_json, plan_text, room
 from gitfed.daemon import inputs
-from gitfed.model.base import Body, ObjectKey
+from gitfed.model.base import Body, ClusterName, Kind, ObjectKey
 from gitfed.model.declared.policy import Override, Propagation
-from gitfed.model.fleet import FleetSnapshot
+from gitfed.model.fleet import FleetSnapshot, Health, LiveState
 from gitfed.model.plan import Action, Plan
 from gitfed.source.bindings import time_text
 
@@ -165,7 +165,7 @@ def _works(session: load.Session, fleet: FleetSnapshot, plan: Plan, namespace: s
                 state, health, message = "not observed", matrix.NONE, ""
             else:
                 state = "applied" if change is None else change.action.value
-                health = seen.health.value if seen else "NotFound"
+                health = seen.health.value if seen else _unseen(fleet.live, cluster, key)
                 message = (change.reason if change else "") or (seen.health_message if seen else "")
             replicas = placed[cluster].replicas
             count = matrix.NONE if replicas is None else str(replicas)
@@ -178,6 +178,13 @@ def _works(session: load.Session, fleet: FleetSnapshot, plan: Plan, namespace: s
             called.append(f"{cluster}/{names.typed(key)}")
     head = ["CLUSTER", "OBJECT", "REPLICAS", "STATE", "HEALTH", "MESSAGE"]
     return Listing("works", head, rows, items, called)
+
+
+def _unseen(live: LiveState, cluster: ClusterName, key: ObjectKey) -> str:
+    """Nobody saw it. That it is not there is known only of a cluster whose objects of this kind were all read."""
+    state = live.clusters.get(cluster)
+    read = state is not None and state.inventory_read and Kind(key.group, key.kind) not in state.unread
+    return "NotFound" if read else Health.UNKNOWN.value
 
 
 def _orphans(session: load.Session, fleet: FleetSnapshot, plan: Plan, namespace: str, only: str) -> Listing:

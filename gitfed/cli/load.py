@@ -161,6 +161,23 @@ def tell(problems: Iterable[Problem], *, most: int = 50) -> int:
     return code(found)
 
 
+def tell_errors(problems: Iterable[Problem]) -> int:
+    """Why a command that lists other things leaves with INVALID, to stderr; warnings are left to validate."""
+    return tell(problem for problem in problems if problem.severity is Severity.ERROR)
+
+
+def tell_unread(plan: Plan) -> int:
+    """Why clusters could not be read, where the result does not say it: to stderr. The exit code that it asks for."""
+    unread = unread_notes(plan)
+    for text in unread:
+        note(text)
+    return exits.UNREACHABLE if unread else exits.OK
+
+
+def unread_notes(plan: Plan) -> list[str]:
+    return [text for text in plan.notes if "could not be read" in text]
+
+
 def code(problems: Iterable[Problem]) -> int:
     return exits.INVALID if any(problem.severity is Severity.ERROR for problem in problems) else exits.OK
 

@@ -7,7 +7,7 @@ that kubectl accepts is understood: kind, plural, short name, with or without th
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 
 from gitfed.errors import UsageError
 from gitfed.model.base import ObjectKey
@@ -84,8 +84,7 @@ def find(text: str, known: Iterable[ObjectKey], *, namespace: str = "") -> Objec
         return found[0]
     if found:
         raise UsageError(f"{text!r} may be {' or '.join(typed(key) for key in found)}", hint="say which")
-    spellings = {typed(key): key for key in keys}
-    close = _closest(text, [*spellings, *(short for key in keys for short in _short_spellings(key))])
+    close = _closest(text, {spelled: whole for key in keys for spelled, whole in _spellings(key, len(parts))})
     raise UsageError(
         f"no object {text!r} in the repository",
         hint=f"did you mean {close}?" if close else "gitfed get bindings lists them",
@@ -97,16 +96,21 @@ def typed(key: ObjectKey) -> str:
     return str(key)
 
 
-def _short_spellings(key: ObjectKey) -> list[str]:
-    where = f"{key.namespace}/{key.name}" if key.namespace else key.name
-    words = [key.kind.lower(), *_KINDS.get((key.group, key.kind), ("", ""))[1].split()]
-    return [f"{word}/{where}" for word in words] + ([f"{word}/{key.name}" for word in words] if key.namespace else [])
+def _spellings(key: ObjectKey, parts: int) -> Iterator[tuple[str, str]]:
+    """What may have been meant by a text of so many parts, and the same with all that it needs to be found."""
+    for word in (
+        typed(key).partition("/")[0],
+        key.kind.lower(),
+        *_KINDS.get((key.group, key.kind), ("", ""))[1].split(),
+    ):
+        whole = f"{word}/{key.namespace}/{key.name}" if key.namespace else f"{word}/{key.name}"
+        yield whole if parts == 3 else f"{word}/{key.name}", whole
 
 
-def _closest(text: str, known: list[str]) -> str:
+def _closest(text: str, known: Mapping[str, str]) -> str:
     import difflib
 
-    lowered = {word.lower(): word for word in known}
+    lowered = {spelled.lower(): whole for spelled, whole in known.items()}
     close = difflib.get_close_matches(text.lower(), list(lowered), n=1, cutoff=0.6)
     return lowered[close[0]] if close else ""
 

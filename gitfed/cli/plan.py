@@ -36,6 +36,8 @@ def command(inputs: options.Inputs, credentials: options.Credentials, output: op
     Exit codes: 0 also with changes · 2 bad usage · 3 invalid input in the repository · 4 repository or a cluster
     unreachable · 5 a gate holds something.
     """
+    if out is not None:
+        planfile.check_folder(out)
     session = load.Session(inputs, credentials)
     fleet = session.observed()
     past = session.decisions(fleet)
@@ -44,14 +46,15 @@ def command(inputs: options.Inputs, credentials: options.Credentials, output: op
     if out is not None:
         planfile.write(out, result)
         load.note(f"saved to {out}: gitfed apply {out}")
+    if output.format in ("json", "yaml", "name"):
+        load.tell_unread(result)
     problems = load.tell(result.problems if output.format in ("text", "wide", "name") else ())
     return exits.first([problems or load.code(result.problems), *codes(result)])
 
 
 def codes(result: Plan) -> list[int]:
     held = exits.HELD if any(gate.held for gate in result.gates) else exits.OK
-    unread = any(not_read in note for note in result.notes for not_read in ("could not be read",))
-    return [held, exits.UNREACHABLE if unread else exits.OK]
+    return [held, exits.UNREACHABLE if load.unread_notes(result) else exits.OK]
 
 
 def show(shown: plan_text.View, output: options.Output) -> None:

@@ -14,7 +14,7 @@ import orjson
 
 from gitfed.cli import plan_json
 from gitfed.edges import files
-from gitfed.errors import InputError
+from gitfed.errors import InputError, UsageError
 from gitfed.model.base import Commit, Digest
 from gitfed.model.plan import Plan
 
@@ -24,6 +24,7 @@ VERSION = 1
 
 @dataclass(frozen=True, slots=True)
 class Saved:
+    path: Path
     commit: Commit
     digest: Digest
     decisions: dict[str, dict[str, Any]]
@@ -31,7 +32,7 @@ class Saved:
 
 
 def write(path: Path, plan: Plan) -> None:
-    """Readable by its owner alone. Raises OSError."""
+    """Readable by its owner alone. Raises UsageError."""
     content = {
         "schema": SCHEMA,
         "schemaVersion": VERSION,
@@ -40,7 +41,17 @@ def write(path: Path, plan: Plan) -> None:
         "facts": plan_json.document(plan)["facts"],
         **_compared(plan),
     }
-    files.write_atomically(path, orjson.dumps(content, option=orjson.OPT_INDENT_2) + b"\n")
+    check_folder(path)
+    try:
+        files.write_atomically(path, orjson.dumps(content, option=orjson.OPT_INDENT_2) + b"\n")
+    except OSError as error:
+        raise UsageError(f"{path} cannot be written: {error.strerror}") from error
+
+
+def check_folder(path: Path) -> None:
+    """Raises UsageError: better said before the clusters are asked."""
+    if not path.parent.is_dir():
+        raise UsageError(f"{path}: no such folder {path.parent}")
 
 
 def read(path: Path) -> Saved:
@@ -59,7 +70,7 @@ def read(path: Path) -> Saved:
     for member, shape in (("commit", str), ("digest", str), ("decisions", dict), ("changes", dict)):
         if not isinstance(content.get(member), shape):
             raise InputError(f"{path}: {member} is missing")
-    return Saved(Commit(content["commit"]), Digest(content["digest"]), content["decisions"], content["changes"])
+    return Saved(path, Commit(content["commit"]), Digest(content["digest"]), content["decisions"], content["changes"])
 
 
 def differences(saved: Saved, plan: Plan) -> list[str]:

@@ -72,7 +72,7 @@ def command(
     if sort_by != "name":
         lines.sort(key=lambda line: -_fullness(line, sort_by))
     _show(thing, lines, output)
-    return _tell(chosen, fleet)
+    return exits.first([load.tell_errors(session.repo.problems), _tell(chosen, fleet)])
 
 
 def _fleet(session: load.Session) -> FleetSnapshot:
@@ -150,6 +150,10 @@ def _show(thing: str, lines: Sequence[Line], output: options.Output) -> None:
 
 def _tell(chosen: Sequence[ClusterFacts], fleet: FleetSnapshot) -> int:
     """Say of which clusters nothing, or nothing new, is known."""
+    unread = [] if fleet.live is None else [one for one in fleet.live.clusters.values() if not one.inventory_read]
+    for one in unread:
+        if any(facts.name == one.name for facts in chosen):
+            load.note(f"Cluster {one.name} could not be read: {one.error}")
     unknown = [facts.name for facts in chosen if facts.resource_summary is None]
     if unknown:
         why = "it is watched once a policy asks for it, and --live reads it now" if fleet.live is None else "not read"

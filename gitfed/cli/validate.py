@@ -13,7 +13,7 @@ from gitfed.model.base import Origin, Problem, Severity
 from gitfed.model.decisions import Decisions
 from gitfed.model.repo import RepoSnapshot
 from gitfed.placement import match, quirks
-from gitfed.source import lint
+from gitfed.source import lint, locate
 
 SCHEMA = "gitfed.io/problems/v1"
 
@@ -46,7 +46,8 @@ def problems_of(session: load.Session) -> list[Problem]:
     """Of the files, of the files together, and of a plan of them for a fleet without troubles of its own."""
     repo = session.repo
     plan = daemon_inputs.plan(session.opened, repo, daemon_inputs.fleet(session.opened, repo), Decisions(), session.now)
-    found = {*plan.problems, *repo.problems, *lint.check(repo), *reach.check(repo, plan), *oddities(repo)}
+    at = locate.InFiles(session.read.content)
+    found = {*plan.problems, *repo.problems, *lint.check(repo, at), *reach.check(repo, plan), *oddities(repo)}
     return sorted(found)
 
 

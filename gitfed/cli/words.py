@@ -2,11 +2,24 @@
 
 from __future__ import annotations
 
+import shutil
+import sys
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from pathlib import Path
 
 from gitfed.model.base import Commit
 from gitfed.model.fleet import FactsRef
+
+
+def program() -> str:
+    """How this program can be called again from a shell: by its name if that is on PATH, else by its path."""
+    if shutil.which("gitfed"):
+        return "gitfed"
+    script = Path(sys.argv[0])
+    if script.name == "gitfed" and script.is_file():
+        return str(script.absolute())
+    return f"{sys.executable} -m gitfed"
 
 
 def commit(name: Commit | None) -> str:

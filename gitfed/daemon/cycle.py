@@ -24,6 +24,7 @@ from gitfed.daemon import facts, planner
 from gitfed.daemon.descheduler import Descheduler
 from gitfed.daemon.facts_record import FactsRecord
 from gitfed.daemon.fleet import Fleet, Options
+from gitfed.daemon.member import look_for
 from gitfed.daemon.reader import Reader
 from gitfed.daemon.record import Record
 from gitfed.daemon.statuses import Statuses
@@ -72,9 +73,11 @@ class Engine:
         options: Options | None = None,
         *,
         facts_record: FactsRecord | None = None,
+        review: Callable[[Plan], None] | None = None,
         listener: Callable[[str, Any], None] = lambda event, value: None,
     ) -> None:
-        """`facts_record` None: decisions are taken from what is seen, and nothing of it is written down."""
+        """`facts_record` None: decisions are taken from what is seen, and nothing of it is written down. `review` gets
+        the first plan before anything of it is recorded or carried out, and stops the engine by an exception."""
         self.options = options or Options()
         self.plan: Plan | None = None
         self.repo: RepoSnapshot | None = None
@@ -90,6 +93,7 @@ class Engine:
         self._known: Mapping[ClusterName, ClusterFacts] = {}
         self._interpreter = interpreter
         self._interpreters: tuple[object, Interpreter] | None = None
+        self._review = review
         self._listener = listener
         self._memo = build.Memo()
         self._wake = asyncio.Event()
@@ -190,6 +194,10 @@ class Engine:
         if not self._opened:
             await self._open(repo)
         await self.fleet.measured(_FIRST_LOOK)
+        if self._review is not None:
+            if self.fleet.starting():
+                return None  # a cluster that will be there in a moment would look like one that cannot be read
+            await look_for(self.fleet.members.values(), repo.manifests)
         fleet = await self._from_record(repo, self.fleet.snapshot(repo))
         interpreter = self._interpreter_of(repo)
         decisions = await self._decisions_for(repo)
@@ -197,6 +205,9 @@ class Engine:
         ready = time.monotonic()
         plan = await planner.plan(repo, fleet, trimmed, interpreter, self.options.now(), self._memo)
         built = time.monotonic()
+        if self._review is not None:
+            self._review(plan)
+            self._review = None
         self.plan = plan
         self.fleet.follow(plan, interpreter)
         if before is not None and before is not repo:

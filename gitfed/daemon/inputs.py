@@ -53,6 +53,9 @@ class Opened:
     """The checkout; None for a bare repository or a URL."""
 
 
+_LINK = 0o120000
+
+
 @dataclass(frozen=True, slots=True)
 class Read:
     """One revision, read."""
@@ -60,6 +63,16 @@ class Read:
     repo: RepoSnapshot
     notes: tuple[str, ...] = ()
     tree: Any = field(default=None, compare=False)
+
+    def content(self, path: str) -> bytes | None:
+        """The bytes that the snapshot's objects of this file were read from; None of a file held at an older version.
+
+        Raises SourceError.
+        """
+        if any(held.path == path for held in self.repo.held):
+            return None
+        found = [entry.blob_id for entry in self.tree.entries() if entry.path == path and entry.mode != _LINK]
+        return self.tree.read(found[0]) if found else None
 
 
 def open_repository(name: str, *, here: Path | None = None, credentials: Path | None = None) -> Opened:

@@ -8,7 +8,7 @@ from datetime import datetime
 
 from gitfed.change import compare, redact
 from gitfed.daemon import facts
-from gitfed.daemon.member import Member, Upward
+from gitfed.daemon.member import Member, Upward, look_for
 from gitfed.edges.kube.observe import Assessment
 from gitfed.edges.kube.session import Session
 from gitfed.interpret import readiness
@@ -16,9 +16,6 @@ from gitfed.model.base import Body, ClusterName, Kind, ObjectKey
 from gitfed.model.declared.cluster import Cluster
 from gitfed.model.fleet import FactsRef, FleetSnapshot, LiveObject, LiveState
 from gitfed.model.repo import RepoSnapshot
-
-_MOST_LOOKS = 500
-"""Objects that are looked up one by one; with more of them the plan says "create", and apply finds out."""
 
 
 async def look(
@@ -43,6 +40,7 @@ async def look(
         finished=lambda *_: None,
         now=now,
         redact=redact.text_of,
+        troubled=lambda *_: None,
     )
     members = [
         Member(cluster, open_session, upward, federation=repo.settings.metadata.name, repository_id=str)
@@ -57,9 +55,7 @@ async def look(
         looks = [asyncio.create_task(member.looked.wait()) for member in members]
         if looks:
             await asyncio.wait(looks, timeout=timeout)
-        unseen = [key for key in repo.manifests if not any(member.get(key) for member in members)]
-        if len(unseen) <= _MOST_LOOKS:
-            await asyncio.gather(*(member.look_at(unseen) for member in members))
+        await look_for(members, repo.manifests)
         return _snapshot(members, now())
     finally:
         for task in [*looks, *tasks]:

@@ -38,6 +38,8 @@ _MEASURE = 30.0
 """Seconds that a cluster is waited for when its room is wanted: it can be used without."""
 _STUCK = 20.0
 """Seconds for looking into pods that wait for a node; what is not answered by then is asked the next time."""
+_MOST_LOOKS = 500
+"""Objects that are looked up one by one."""
 RETRIES = (0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 30.0)
 """Seconds between attempts to reach a cluster, by number of failures in a row."""
 
@@ -49,6 +51,10 @@ class Timing:
     probe: float = 10.0
     """Seconds between two looks at a cluster's health, and at its room where that changed."""
     thresholds: beliefs.Thresholds = field(default_factory=beliefs.Thresholds)
+
+
+def _log_trouble(cluster: ClusterName, error: str) -> None:
+    log.warning("cluster cannot be used", extra={"cluster": cluster, "error": error})
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +71,19 @@ class Upward:
     redact: Callable[[Body, str], str]
     interpreter: Callable[[], Interpreter] = lambda: Interpreter(())
     """The one of the newest plan; only who writes needs it."""
+    troubled: Callable[[ClusterName, str], None] = _log_trouble
+    """The cluster cannot be used, for a new reason. Who only looks tells it in the result instead."""
+
+
+async def look_for(members: Iterable[Member], keys: Iterable[ObjectKey]) -> None:
+    """Look up those of these objects that nobody has seen: an object of that name may be somebody else's.
+
+    With many of them the plan says "create", and the write finds out.
+    """
+    all_members = list(members)
+    unseen = [key for key in keys if not any(member.get(key) for member in all_members)]
+    if len(unseen) <= _MOST_LOOKS:
+        await asyncio.gather(*(member.look_at(unseen) for member in all_members))
 
 
 class Member:
@@ -254,8 +273,9 @@ class Member:
             await asyncio.sleep(pause * random.uniform(0.9, 1.1))
 
     def _fail(self, message: str) -> None:
+        message = message.removeprefix(f"cluster {self.name}: ")  # said beside the cluster's name everywhere
         if message != self._error:
-            log.warning("cluster cannot be used", extra={"cluster": self.name, "error": message})
+            self._upward.troubled(self.name, message)
         self._error = message
         self.ready.clear()
         self.looked.set()

@@ -54,10 +54,7 @@ class Reader:
                 return self._local.resolve("HEAD")
             commit = self._local.branch_commit(branch)
             if commit is None:
-                raise RevisionNotFound(
-                    f"{git.shown(self.location)} has no commit on branch {branch}",
-                    hint="what was applied last stays in force",
-                )
+                raise self._no_branch(branch)
             return commit
         return self._newest_there()
 
@@ -75,6 +72,22 @@ class Reader:
                 self._wait = (time.monotonic() + error.retry_after, error)
             raise
         return self._clone.resolve(_FETCHED)
+
+    def _no_branch(self, branch: str) -> RevisionNotFound:
+        assert self._local is not None
+        where = git.shown(self.location)
+        if not self._local.has_refs():
+            return RevisionNotFound(f"{where} has no commit yet", hint="commit something first")
+        try:
+            commit = self._local.resolve(branch)
+        except RevisionNotFound:
+            return RevisionNotFound(
+                f"{where} has no commit on branch {branch}", hint="what was applied last stays in force"
+            )
+        return RevisionNotFound(
+            f"{branch} is not a branch of {where}",
+            hint=f"what is carried out is a branch: git branch NAME {commit[:12]}, then name that",
+        )
 
     def read(self, commit: Commit, applied: Commit | None, held: Mapping[str, HeldFile]) -> RepoSnapshot:
         """The snapshot of a commit.

@@ -67,9 +67,18 @@ def data_dir(options: Options) -> Path:
     """Where this process keeps its clone, its state and its cache."""
     if options.data_dir is not None:
         return options.data_dir
-    home = Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state")
     location = options.repo if git.is_url(options.repo) else str(Path(options.repo).resolve())
-    return home / "gitfed" / hashlib.sha256(location.encode()).hexdigest()[:16]
+    return _state_home() / hashlib.sha256(location.encode()).hexdigest()[:16]
+
+
+def signs(options: Options) -> Path:
+    """Where processes of this user that follow the same repository find each other, whatever their data directory."""
+    location = options.repo if git.is_url(options.repo) else str(git.find_root(Path(options.repo)))
+    return _state_home() / "following" / hashlib.sha256(location.encode()).hexdigest()[:16]
+
+
+def _state_home() -> Path:
+    return Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state") / "gitfed"
 
 
 def open_sessions(options: Options) -> Callable[[Cluster], Session]:
@@ -102,6 +111,7 @@ def _sources(options: Options) -> credentials.CredentialSources:
 def make_engine(
     options: Options,
     *,
+    review: Callable[[Plan], None] | None = None,
     listener: Callable[[str, Any], None] = lambda event, value: None,
     reading: Callable[[Reader], None] = lambda reader: None,
 ) -> Engine:
@@ -133,6 +143,7 @@ def make_engine(
         interpreter_of,
         engine_options,
         facts_record=facts_record,
+        review=review,
         listener=listener,
     )
 
@@ -162,10 +173,14 @@ async def apply_once(
     listener: Callable[[str, Any], None] = lambda event, value: None,
     confirm: str = "",
     by: str = "",
+    review: Callable[[Plan], None] | None = None,
 ) -> Applied:
-    """One plan carried out: returns when every reachable cluster holds it (`wait`: and its objects are healthy)."""
+    """One plan carried out: returns when every reachable cluster holds it (`wait`: and its objects are healthy).
+
+    `review` sees that very plan before anything of it is done, and stops it by an exception.
+    """
     with lock.exclusive(data_dir(options)):
-        engine = await asyncio.to_thread(make_engine, options, listener=listener)
+        engine = await asyncio.to_thread(make_engine, options, review=review, listener=listener)
         work = asyncio.create_task(engine.run(poll=lambda: 3600.0))
         try:
             settled = await _settle(engine, work, timeout=timeout, wait=wait, confirm=confirm, by=by, now=options.now)

@@ -55,6 +55,9 @@ async def run(
                 loop.add_signal_handler(name, _settle, stop, name)
                 stack.callback(loop.remove_signal_handler, name)
             log.info("gitfed runs", extra={"repo": git.shown(options.repo), "data": str(folder), "health": health.port})
+            with contextlib.suppress(errors.SourceError):  # no repository: said in a moment
+                for other in stack.enter_context(lock.sign(wiring.signs(options))):
+                    log.warning("another gitfed follows this repository: who came last leads", extra={"pid": other})
             engine = await _make(options, stop)
             if engine is None:
                 return stop.result()

@@ -16,7 +16,7 @@ from gitfed.model.declared import registry
 from gitfed.model.declared.federation import Federation, PlacementTest
 from gitfed.model.declared.shape import Declared
 from gitfed.model.repo import Manifest
-from gitfed.source import conceal, declare, metadata, scope
+from gitfed.source import conceal, counts, declare, metadata, scope
 from gitfed.source.parse import Parsed
 from gitfed.source.tree import visible
 from gitfed.text import canonical, yaml
@@ -201,7 +201,7 @@ class _Reader:
             message = "metadata is missing" if members is None else "metadata must be a mapping"
             self.error(place(("metadata",)), message)
             return False
-        found = metadata.problems(members, kind, place)
+        found = [*metadata.problems(members, kind, place), *counts.problems(value, kind, place)]
         self.problems += found
         return not found
 

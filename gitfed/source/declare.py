@@ -93,7 +93,9 @@ def _problem(model: type[BaseModel], detail: Any, place: Place) -> Problem:
         case "bool_type" | "bool_parsing":
             message = f"{name} must be true or false"
         case "int_type" | "int_from_float" | "int_parsing":
-            message = f"{name} must be a whole number"
+            # YAML and JSON readers know whole numbers of 64 bits; larger ones come as floating point.
+            large = isinstance(value, float) and abs(value) >= 2**63
+            message = f"{name} is too large" if large else f"{name} must be a whole number"
         case "literal_error":
             message = f"{name} must be {_choices(context['expected'])}, not {_json(value)}"
         case "greater_than_equal":

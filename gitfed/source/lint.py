@@ -14,17 +14,17 @@ from gitfed.model.declared.placement import ClusterAffinity, Path
 from gitfed.model.declared.policy import Override, Propagation, ResourceSelector
 from gitfed.model.declared.shape import Declared
 from gitfed.model.repo import Manifest, RepoSnapshot
-from gitfed.source import declare
+from gitfed.source import declare, locate
 from gitfed.text import selector
 
 
-def check(snapshot: RepoSnapshot) -> tuple[Problem, ...]:
-    """Warnings, sorted by place. They point at the object; the message names the field."""
+def check(snapshot: RepoSnapshot, at: locate.Locate = locate.by_object) -> tuple[Problem, ...]:
+    """Warnings, sorted by place. The message names the field, and `at` tells where it stands."""
     found = [
-        *_unknown_clusters(snapshot),
+        *_unknown_clusters(snapshot, at),
         *_ties(snapshot),
-        *_missing_overrides(snapshot),
-        *_selects_nothing(snapshot),
+        *_missing_overrides(snapshot, at),
+        *_selects_nothing(snapshot, at),
         *_not_acted_on(snapshot),
     ]
     return tuple(sorted(set(found)))
@@ -56,7 +56,7 @@ ACTED_ON = frozenset({"FederatedResourceQuota", "ResourceInterpreterCustomizatio
 """Declared kinds beside policies and clusters that this version carries out."""
 
 
-def _unknown_clusters(snapshot: RepoSnapshot) -> Iterator[Problem]:
+def _unknown_clusters(snapshot: RepoSnapshot, at: locate.Locate) -> Iterator[Problem]:
     """A name that no Cluster declares matches nothing. A repository without clusters may be half of something."""
     if not snapshot.clusters:
         return
@@ -65,7 +65,8 @@ def _unknown_clusters(snapshot: RepoSnapshot) -> Iterator[Problem]:
             hint = declare.did_you_mean(name, snapshot.clusters)
             if any(character in name for character in "*?["):
                 hint = "names have no wildcards: use a labelSelector"
-            yield _warning(declared, f"{declare.dotted(path)} names the cluster {name}, which is not declared", hint)
+            message = f"{declare.dotted(path)} names the cluster {name}, which is not declared"
+            yield Problem(at(declared, path), message, hint, Severity.WARNING)
 
 
 def _named_clusters(snapshot: RepoSnapshot) -> Iterator[tuple[Declared, Path, str]]:
@@ -141,7 +142,7 @@ def _ties(snapshot: RepoSnapshot) -> Iterator[Problem]:
                     yield _warning(policy, message, "set spec.priority, or select it once")
 
 
-def _missing_overrides(snapshot: RepoSnapshot) -> Iterator[Problem]:
+def _missing_overrides(snapshot: RepoSnapshot, at: locate.Locate) -> Iterator[Problem]:
     known = {(o.kind, o.metadata.namespace, o.metadata.name) for o in snapshot.overrides}
     for policy in snapshot.propagation:
         kind = "ClusterOverridePolicy" if policy.is_cluster_wide else "OverridePolicy"
@@ -150,10 +151,11 @@ def _missing_overrides(snapshot: RepoSnapshot) -> Iterator[Problem]:
         for i, name in enumerate(policy.spec.dependent_overrides):
             if name not in names:
                 message = f"spec.dependentOverrides[{i}] names the {kind} {name}, which does not exist"
-                yield _warning(policy, message, declare.did_you_mean(name, names))
+                place = at(policy, ("spec", "dependentOverrides", i))
+                yield Problem(place, message, declare.did_you_mean(name, names), Severity.WARNING)
 
 
-def _selects_nothing(snapshot: RepoSnapshot) -> Iterator[Problem]:
+def _selects_nothing(snapshot: RepoSnapshot, at: locate.Locate) -> Iterator[Problem]:
     """Selectors that no template answers to. Dependencies and generated objects do not exist here, so: a warning."""
     by_kind: dict[tuple[str, str], list[Manifest]] = defaultdict(list)
     for manifest in snapshot.manifests.values():
@@ -165,7 +167,8 @@ def _selects_nothing(snapshot: RepoSnapshot) -> Iterator[Problem]:
             if not _selects_any(wanted, own, by_kind[wanted.api_version, wanted.kind]):
                 target = "/".join(part for part in (wanted.namespace, wanted.name) if part)
                 message = f"spec.resourceSelectors[{i}] selects nothing: no {wanted.kind} {target}".rstrip()
-                yield _warning(declared, message, _why_nothing(wanted, own, snapshot))
+                place = at(declared, ("spec", "resourceSelectors", i))
+                yield Problem(place, message, _why_nothing(wanted, own, snapshot), Severity.WARNING)
 
 
 def _selects_any(wanted: ResourceSelector, own: str, candidates: list[Manifest]) -> bool:

@@ -466,6 +466,68 @@ def test_explain_suggests_what_was_meant(fleet: Path) -> None:
     )  # fmt: skip
 
 
+@pytest.mark.parametrize(
+    ("typed", "hint"),
+    [
+        ("deploy/wbe", "did you mean deploy/shop/web?"),
+        ("deployment/other/web", "did you mean deployment/shop/web?"),
+        ("deployment.apps/shop/wbe", "did you mean deployment.apps/shop/web?"),
+        ("gadget/nowhere/nothing", "gitfed get bindings lists them"),
+    ],
+)
+def test_what_explain_suggests_can_be_typed_as_it_is(fleet: Path, typed: str, hint: str) -> None:
+    result = gitfed("explain", typed)
+    assert result.err.splitlines()[1].lower() == f"hint: {hint}"
+    if hint.startswith("did"):
+        assert gitfed("explain", hint.removeprefix("did you mean ").rstrip("?")).code == 0
+
+
+@pytest.mark.parametrize("command", [("get", "clusters"), ("top", "clusters"), ("get", "works")])
+def test_an_empty_repository_has_no_clusters_for_a_reason(tmp_path: Path, command: tuple[str, ...]) -> None:
+    repository(tmp_path / "empty", {"README.md": "# Nothing yet\n"})
+    result = gitfed(*command, "--repo", tmp_path / "empty")
+    assert (result.code, result.err.splitlines()[-1]) == (
+        3, "gitfed.yaml: the repository has no settings: no document of kind Federation (gitfed init writes one)",
+    )  # fmt: skip
+
+
+def test_a_plan_is_not_saved_into_a_folder_that_is_not_there(fleet: Path, tmp_path: Path) -> None:
+    result = gitfed("plan", "--out", tmp_path / "nope" / "x.json")
+    assert (result.code, result.out, result.err) == (
+        2, "", f"error: {tmp_path}/nope/x.json: no such folder {tmp_path}/nope\n",
+    )  # fmt: skip
+
+
+def test_only_a_branch_is_applied(fleet: Path, tmp_path: Path) -> None:
+    commit = git(fleet, "rev-parse", "HEAD").strip()
+    for revision in (commit, commit[:8], "HEAD~0"):
+        result = gitfed("apply", "--rev", revision, "--data-dir", tmp_path / "data")
+        assert (result.code, result.err) == (
+            4,
+            f"error: {revision} is not a branch of {fleet}\n"
+            f"hint: what is carried out is a branch: git branch NAME {commit[:12]}, then name that\n",
+        )
+
+
+def test_a_file_that_is_no_plan_is_refused_before_anything_is_asked(fleet: Path) -> None:
+    result = gitfed("apply", fleet / "gitfed.yaml")
+    assert (result.code, result.out, len(result.err.splitlines())) == (3, "", 1)
+    assert f"{fleet}/gitfed.yaml: this is not a plan file" in result.err
+
+
+def test_a_cluster_that_nobody_reached_has_objects_of_which_nothing_is_known(fleet: Path, tmp_path: Path) -> None:
+    (tmp_path / "fleet.yaml").write_text(FLEET)
+    result = gitfed("get", "works", "--fleet", tmp_path / "fleet.yaml", "--live", "-o", "json")
+    items = json.loads(result.out)["items"]
+    assert {item["health"] for item in items} == {"Unknown"}
+    assert {item["message"] for item in items if item["cluster"] != "ap-1"} == {
+        "not observed: the cluster could not be read"
+    }
+    assert [line.split(": ")[:3] for line in result.err.splitlines() if "Cluster" in line] == [
+        ["note", f"Cluster {name} could not be read", "no credentials"] for name in ("eu-1", "eu-2", "us-1")
+    ], "once for each cluster"
+
+
 @pytest.mark.parametrize("thing", ["clusters", "bindings", "policies", "works"])
 def test_get_as_a_table(fleet: Path, tmp_path: Path, thing: str) -> None:
     (tmp_path / "fleet.yaml").write_text(FLEET)
@@ -565,4 +627,4 @@ def test_a_plan_file_is_saved(fleet: Path, tmp_path: Path) -> None:
     assert SECRET not in (tmp_path / "plan.json").read_text()
     denied = gitfed("plan", "--out", tmp_path / "nowhere" / "plan.json")
     assert denied.code == 2
-    assert "No such file or directory" in denied.err
+    assert "no such folder" in denied.err

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+import yaml
 
+from gitfed.cli import apply as apply_command
 from tests.cli.world import FILES, Result, commit, deployment, git, gitfed, program, repository
+from tests.clusters.rest import Endpoint
 
 pytestmark = pytest.mark.e2e
 
@@ -138,3 +143,39 @@ def test_the_demo_keeps_its_word(tmp_path: Path) -> None:
     assert "✗" not in result.out
     assert "checks passed" in result.out
     assert "error:" not in result.err
+
+
+def test_a_plan_that_changes_between_its_check_and_its_execution_is_not_carried_out(
+    bare: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Somebody pushes in the very moment after the clusters were looked at: nothing of his push was reviewed."""
+    reviewed = tmp_path / "plan.json"
+    assert look(bare, "plan", "--live", "-o", "json", "--out", str(reviewed)).code == 0
+    carry_out = apply_command._carry_out
+
+    def later(*arguments: Any, **settings: Any) -> int:
+        push(bare, {"apps/late.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: late, namespace: shop}\n"})
+        return carry_out(*arguments, **settings)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(apply_command, "_carry_out", later)
+        refused = look(bare, "apply", str(reviewed))
+    assert refused.code == 3
+    assert "change eu-1 ConfigMap/shop/late: nothing → create" in refused.err
+    assert f"error: this is not the plan of {reviewed} any more" in refused.err
+    items = json.loads(look(bare, "get", "works", "--live", "-o", "json").out)["items"]
+    assert {item["health"] for item in items} == {"NotFound"}, "nothing was written"
+
+
+def test_a_reviewed_plan_that_leaves_somebody_elses_object_alone_is_carried_out(bare: Path, tmp_path: Path) -> None:
+    where = Endpoint.of(yaml.safe_load(Path(os.environ["KUBECONFIG"]).read_text()), "eu-1")
+    where.request("POST", "/api/v1/namespaces", {"metadata": {"name": "shop"}})
+    theirs = {"metadata": {"name": "settings"}, "data": {"whose": "theirs"}}
+    where.request("POST", "/api/v1/namespaces/shop/configmaps", theirs)
+    planned = look(bare, "plan", "--live", "-o", "json", "--out", str(tmp_path / "plan.json"))
+    skipped = [change["name"] for change in json.loads(planned.out)["changes"] if change["action"] == "skip"]
+    assert "settings" in skipped
+    applied = look(bare, "apply", str(tmp_path / "plan.json"))
+    assert "not the plan" not in applied.err
+    assert "created" in applied.out
+    assert where.request("GET", "/api/v1/namespaces/shop/configmaps/settings")["data"] == {"whose": "theirs"}

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import gzip
 import json
+import socket
+import struct
 from collections.abc import AsyncIterator
 
 import aiohttp
@@ -47,6 +49,24 @@ async def test_a_watcher_that_leaves_is_forgotten_at_once(cluster: Cluster, sess
     assert len(watchers) == 1
     response.close()
     await until(lambda: not watchers)
+
+
+async def test_who_hangs_up_before_the_answer_begins_is_no_error(
+    cluster: Cluster, caplog: pytest.LogCaptureFixture
+) -> None:
+    address = cluster.url.removeprefix("http://")
+    host, port = address.split(":")
+    asked = f"GET {PATH}?watch=1 HTTP/1.1\r\nHost: {address}\r\nAuthorization: Bearer admintoken\r\n\r\n"
+    for _ in range(20):
+        # All before the server, which lives in this thread, gets a turn.
+        with socket.create_connection((host, int(port))) as client:
+            client.sendall(asked.encode())
+            client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        await asyncio.sleep(0)
+    watchers = cluster.world.store.collection("configmaps").subscriptions
+    await asyncio.sleep(0.1)
+    await until(lambda: not watchers)
+    assert [record for record in caplog.records if record.name == "aiohttp.server"] == []
 
 
 async def test_stopping_ends_open_watches(session: aiohttp.ClientSession) -> None:

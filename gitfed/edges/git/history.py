@@ -36,12 +36,13 @@ class History(Program):
         except SourceUnreachable:
             raise
         except SourceError as error:
-            if revision in ("HEAD", "main", "master") and not self._refs():
+            if revision in ("HEAD", "main", "master") and not self.has_refs():
                 raise RevisionNotFound("the repository has no commit yet", hint="commit something first") from error
             raise RevisionNotFound(f"no commit called {revision!r} in {self.path}") from error
 
-    def _refs(self) -> str:
-        return self.text("for-each-ref", "--count=1")
+    def has_refs(self) -> bool:
+        """False for a repository into which nobody committed or fetched anything."""
+        return bool(self.text("for-each-ref", "--count=1"))
 
     def branch_commit(self, branch: str) -> Commit | None:
         """Where a branch (`refs/heads/…` or a full ref) stands; None when it does not exist."""

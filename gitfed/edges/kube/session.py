@@ -155,7 +155,7 @@ class Session:
                 ) as response:
                     return Answer(response.status, await self._read(response), response.headers)
         except translate.NO_ANSWER as error:
-            raise translate.unreachable(self.cluster, error) from error
+            raise translate.unreachable(self.cluster, error, server=self.connection.server) from error
 
     async def _read(self, response: aiohttp.ClientResponse) -> bytes:
         content = response.content
@@ -186,14 +186,14 @@ class Session:
                     **{name: value for name, value in self._options.items() if name != "timeout"},
                 )
         except translate.NO_ANSWER as error:
-            raise translate.unreachable(self.cluster, error) from error
+            raise translate.unreachable(self.cluster, error, server=self.connection.server) from error
         try:
             if response.status >= 300:
                 try:
                     async with asyncio.timeout(self._timeout):
                         data = await self._read(response)
                 except translate.NO_ANSWER as error:
-                    raise translate.unreachable(self.cluster, error) from error
+                    raise translate.unreachable(self.cluster, error, server=self.connection.server) from error
                 if response.status == 401 and self.connection.renew is not None:
                     await self.connection.renew(self._configuration)
                 raise translate.failure(self.cluster, response.status, data, response.headers)
@@ -224,7 +224,7 @@ class Session:
                     if line:
                         yield line
         except translate.NO_ANSWER as error:
-            raise translate.unreachable(self.cluster, error) from error
+            raise translate.unreachable(self.cluster, error, server=self.connection.server) from error
 
     def _url(self, path: str, query: Mapping[str, str] | None) -> yarl.URL:
         # `encoded`: names hold characters (a colon in a role's name) that a second quoting would change.

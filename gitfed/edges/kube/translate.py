@@ -6,7 +6,9 @@ and go through the caller's `redact`, because an API server quotes refused value
 
 from __future__ import annotations
 
+import errno
 import re
+import socket
 import ssl
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -24,6 +26,7 @@ TERMINATING = "NamespaceTerminating"
 """Reasons that `apply` acts on; the last is Kubernetes' own."""
 
 _IMMUTABLE = re.compile(r"immutable|updates to .* are forbidden|may not (?:be )?change|cannot be changed", re.I | re.S)
+_NO_WAY = frozenset({errno.EHOSTUNREACH, errno.ENETUNREACH, errno.EHOSTDOWN, errno.ENETDOWN})
 _LONGEST = 800
 """Characters of a server's text that we pass on: one that quotes a whole object helps nobody."""
 
@@ -63,8 +66,11 @@ def failure(
     return errors.ClusterFailed(message, cluster=cluster, status=status, reason=reason)
 
 
-def unreachable(cluster: str, error: BaseException) -> errors.ClusterError:
-    """The exception for a request that got no answer: every class that aiohttp, ssl and the system raise."""
+def unreachable(cluster: str, error: BaseException, *, server: str = "") -> errors.ClusterError:
+    """The exception for a request that got no answer: every class that aiohttp, ssl and the system raise.
+
+    `server` is the address as configured, for the message.
+    """
     certificate = _certificate_error(error)
     if certificate is not None:
         return errors.ClusterUnreachable(
@@ -77,8 +83,24 @@ def unreachable(cluster: str, error: BaseException) -> errors.ClusterError:
         return errors.ClusterUnreachable(f"cluster {cluster}: no answer in time", cluster=cluster, reason="Timeout")
     if isinstance(error, aiohttp.InvalidURL):
         return errors.CredentialsError(f"cluster {cluster}: bad server address: {error}", cluster=cluster)
-    text = shorten(str(error)) or type(error).__name__
+    text = _why_no_answer(error, server or "the server")
     return errors.ClusterUnreachable(f"cluster {cluster}: {text}", cluster=cluster, reason=type(error).__name__)
+
+
+def _why_no_answer(error: BaseException, server: str) -> str:
+    """In words of what happened, not of the library that it happened to."""
+    inner = getattr(error, "os_error", None) or error
+    if isinstance(error, aiohttp.ClientProxyConnectionError):
+        server = f"the proxy {error.host}:{error.port}"
+    if isinstance(inner, ConnectionRefusedError):
+        return f"{server} refuses the connection"
+    if isinstance(inner, socket.gaierror):
+        return f"{server}: its host name is not known ({inner.strerror})"
+    if isinstance(inner, OSError) and inner.errno in _NO_WAY:
+        return f"{server}: there is no way to it ({inner.strerror})"
+    if isinstance(inner, ConnectionError | aiohttp.ServerDisconnectedError | aiohttp.ClientPayloadError):
+        return f"{server} cut the connection"
+    return f"{server}: {shorten(str(error)) or type(error).__name__}"
 
 
 def broken(cluster: str, what: str) -> errors.ClusterError:

@@ -83,11 +83,11 @@ class HttpServer:
         answer = web.StreamResponse(status=response.status)
         _set_headers(answer, response)
         answer.enable_chunked_encoding()
-        await answer.prepare(raw)
         task = asyncio.current_task()
         if task is not None:
             self._streams.add(task)
         try:
+            await answer.prepare(raw)
             async for piece in response.stream:
                 await answer.write(piece)
             await answer.write_eof()
@@ -96,6 +96,7 @@ class HttpServer:
             pass
         finally:
             await response.stream.aclose()
+            response.end()
             if task is not None:
                 self._streams.discard(task)
         return answer

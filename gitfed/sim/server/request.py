@@ -7,7 +7,7 @@ authorised: who may not see a thing must not learn whether there is one.
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 from urllib.parse import unquote
@@ -59,6 +59,8 @@ class Response:
     content_type: str = JSON
     headers: list[tuple[str, str]] = field(default_factory=list)
     stream: AsyncGenerator[bytes, None] | None = None
+    end: Callable[[], None] = lambda: None
+    """To be called when nobody reads ``stream`` any more, also when nobody began to."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import inspect
 import socket
 import ssl
@@ -153,15 +154,44 @@ def test_every_exception_of_the_client_is_foreseen() -> None:
     ("error", "expected", "message"),
     [
         pytest.param(TimeoutError(), errors.ClusterUnreachable, "no answer in time", id="a timeout"),
-        pytest.param(ConnectionResetError("reset"), errors.ClusterUnreachable, "reset", id="a reset"),
         pytest.param(
-            aiohttp.ServerDisconnectedError(), errors.ClusterUnreachable, "Server disconnected", id="a hang-up"
+            ConnectionResetError("reset"), errors.ClusterUnreachable, "https://s:1 cut the connection", id="a reset"
         ),
         pytest.param(
-            socket.gaierror(-2, "Name unknown"), errors.ClusterUnreachable, "[Errno -2] Name unknown", id="DNS"
+            aiohttp.ServerDisconnectedError(),
+            errors.ClusterUnreachable,
+            "https://s:1 cut the connection",
+            id="a hang-up",
         ),
         pytest.param(
-            aiohttp.ClientPayloadError(), errors.ClusterUnreachable, "ClientPayloadError", id="half an answer"
+            socket.gaierror(-2, "Name unknown"),
+            errors.ClusterUnreachable,
+            "https://s:1: its host name is not known (Name unknown)",
+            id="DNS",
+        ),
+        pytest.param(
+            ConnectionRefusedError(111, "no"),
+            errors.ClusterUnreachable,
+            "https://s:1 refuses the connection",
+            id="a closed port",
+        ),
+        pytest.param(
+            OSError(errno.EHOSTUNREACH, "No route to host"),
+            errors.ClusterUnreachable,
+            "https://s:1: there is no way to it (No route to host)",
+            id="no route",
+        ),
+        pytest.param(
+            OSError(errno.EMFILE, "Too many open files"),
+            errors.ClusterUnreachable,
+            "https://s:1: [Errno 24] Too many open files",
+            id="anything else",
+        ),
+        pytest.param(
+            aiohttp.ClientPayloadError(),
+            errors.ClusterUnreachable,
+            "https://s:1 cut the connection",
+            id="half an answer",
         ),
         pytest.param(
             aiohttp.InvalidURL("http://a b"), errors.CredentialsError, "bad server address: http://a b", id="an address"
@@ -169,7 +199,7 @@ def test_every_exception_of_the_client_is_foreseen() -> None:
     ],
 )
 def test_what_got_no_answer_says_why(error: BaseException, expected: type[errors.ClusterError], message: str) -> None:
-    translated = translate.unreachable("m1", error)
+    translated = translate.unreachable("m1", error, server="https://s:1")
     assert (type(translated), translated.message, translated.status) == (expected, f"cluster m1: {message}", 0)
 
 

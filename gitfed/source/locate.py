@@ -1,0 +1,52 @@
+"""Where a field of a declared object stands, for messages about objects that are valid by themselves.
+
+A snapshot keeps the place of each object and not of its members: they cost a second parse, and are asked for only when
+something is to be said. So whoever says it gives the bytes again. Of an object that a file held at an older version
+declares, only its own place is known here: the bytes at hand are others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TypeAlias
+
+from gitfed.model.base import Origin
+from gitfed.model.declared.shape import Declared
+from gitfed.source.declare import Path
+from gitfed.text import place, yaml
+
+Locate: TypeAlias = Callable[[Declared, Path], Origin]
+"""The place of a field of an object, as near as can be told."""
+
+
+def by_object(declared: Declared, path: Path) -> Origin:
+    """The place of the object: what is known without its file."""
+    return declared.origin
+
+
+class InFiles:
+    """`read` gives the bytes of a path, None when they are not those that the object was read from."""
+
+    def __init__(self, read: Callable[[str], bytes | None]) -> None:
+        self._read = read
+        self._trees: dict[str, tuple[place.Place, ...]] = {}
+
+    def __call__(self, declared: Declared, path: Path) -> Origin:
+        origin = declared.origin
+        trees = self._trees.get(origin.path)
+        if trees is None:
+            data = self._read(origin.path)
+            trees = () if data is None else yaml.places(data, is_json=origin.path.endswith(".json"))
+            self._trees[origin.path] = trees
+        for tree in _objects(trees):
+            if (tree.line, tree.column) == (origin.line, origin.column):
+                return Origin(origin.path, *tree.at(path))
+        return origin
+
+
+def _objects(trees: tuple[place.Place, ...]) -> Iterator[place.Place]:
+    """Documents, and the items of those that are lists of objects, however deep."""
+    for tree in trees:
+        yield tree
+        if (items := tree.members.get("items")) is not None:
+            yield from _objects(tuple(items.members.values()))
