@@ -17,7 +17,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
-from gitfed.change import bind, compare, gate, order, place, turns
+from gitfed.change import bind, compare, gate, order, place, turns, waves
 from gitfed.change.retain import RetainError
 from gitfed.change.schedules import Schedules
 from gitfed.interpret.registry import Interpreter
@@ -53,7 +53,7 @@ class _Item:
     faults: tuple[Problem, ...] = ()
     live: Mapping[ClusterName, LiveObject] | None = None
     live_clusters: object = None
-    drift_known: bool = False
+    drift_known: frozenset[ClusterName] | None = None
     render_again: bool = False
     """A rule gave no answer when this was rendered; it may the next time."""
     changes: tuple[Change, ...] = ()
@@ -134,6 +134,8 @@ def build(
     bindings = {item.manifest.key: item.binding for item in items}
     digest = _digest(repo, items, changes)
     gates, changes = gate.hold(changes, bindings, repo=repo, decisions=decisions, live=fleet.live)
+    if any(change.waits_for for change in changes) or len({item.wave.wave for item in items} - {order.NO_WAVE}) > 1:
+        changes = waves.hold(changes, [_placed(item) for item in items])
     return Plan(
         commit=repo.commit,
         base=base,
@@ -166,6 +168,15 @@ class _World:
     live_clusters: Mapping[ClusterName, ClusterLive]
     same_commit: bool
     binder: bind.Binder
+
+    def settled(self, key: ObjectKey) -> frozenset[ClusterName] | None:
+        """Clusters where this commit's version of an object was not written when the roll-out was over; None: anywhere.
+
+        Where it was written, whatever differs now is drift.
+        """
+        if not self.same_commit:
+            return None
+        return frozenset(name for name, keys in self.decisions.unfinished.items() if str(key) in keys or "*" in keys)
 
 
 def _prepare(
@@ -283,9 +294,9 @@ def _item(
         or item.live_clusters is not world.live_clusters
         or item.ask_again
         # Whether a difference is drift matters only where there is one: a push must not compare everything again.
-        or (item.changes and item.drift_known != world.same_commit)
+        or (item.changes and item.drift_known != world.settled(manifest.key))
     ):
-        item.live, item.live_clusters, item.drift_known = live, world.live_clusters, world.same_commit
+        item.live, item.live_clusters, item.drift_known = live, world.live_clusters, world.settled(manifest.key)
         item.unretained, item.ask_again = (), False
         item.changes = () if live is None else tuple(_changes(world, item, live))
         memo.recomputed += 1
@@ -324,7 +335,7 @@ def _changes(world: _World, item: _Item, live: Mapping[ClusterName, LiveObject])
         interpreter=world.interpreter,
         self_heal=settings.sync.self_heal,
         prune=settings.sync.prune and world.repo.complete,
-        same_commit=world.same_commit,
+        unsettled=world.settled(item.manifest.key),
     )
     wanted: set[ClusterName] = set()
     for rendered in item.rendered:
@@ -352,6 +363,16 @@ def _note_unretained(item: _Item, error: RetainError) -> None:
     problem = Problem(manifest.origin, message, hint="what is there stays as it is", severity=Severity.WARNING)
     item.unretained = (*item.unretained, problem)
     item.ask_again = item.ask_again or not error.permanent
+
+
+def _placed(item: _Item) -> waves.Placed:
+    return waves.Placed(
+        item.manifest.key,
+        item.wave,
+        frozenset(name for rendered in item.rendered for name in rendered.clusters),
+        item.live or _NOTHING,
+        waited_for=compare.annotation(item.manifest.body, "gitfed.io/wait") != "false",
+    )
 
 
 def _implied_namespaces(

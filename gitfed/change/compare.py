@@ -38,7 +38,12 @@ class Context:
     interpreter: Interpreter
     self_heal: bool
     prune: bool
-    same_commit: bool
+    unsettled: frozenset[ClusterName] | None
+    """Where this commit's version was not written yet; None: nobody knows of any cluster that it was."""
+
+    def is_drift(self, cluster: ClusterName) -> bool:
+        """Whether a difference there is somebody else's doing: what should be was there already."""
+        return self.unsettled is not None and cluster not in self.unsettled
 
 
 def wanted(
@@ -68,13 +73,14 @@ def _needed(
             return _change(context, cluster, Action.SKIP, unknown, rendered)
         gone = live.entry is not None and live.entry.uid != ""
         reason = "deleted by somebody else" if gone else ""
-        if gone and context.same_commit and not context.self_heal:
+        if gone and context.is_drift(cluster) and not context.self_heal:
             return _change(
-                context, cluster, Action.SKIP, "drift: deleted by somebody else, and selfHeal is off", rendered
-            )
+                context, cluster, Action.SKIP, "drift: deleted by somebody else, and selfHeal is off", rendered,
+                drift=True,
+            )  # fmt: skip
         return _change(
             context, cluster, Action.CREATE, reason, rendered,
-            drift=gone and context.same_commit, adopt=_may_adopt(context, rendered),
+            drift=gone and context.is_drift(cluster), adopt=_may_adopt(context, rendered),
         )  # fmt: skip
     if is_foreign(live) and _has_our_label(context, live):
         # The inventory was lost and taken over again. The label permits no deletion, but we wrote what we want here.
@@ -88,7 +94,7 @@ def _needed(
     differences = compare_bodies(rendered.body, live.body, context.interpreter)
     if not differences and live.ours:
         return None
-    drift = context.same_commit
+    drift = context.is_drift(cluster)
     if drift and not context.self_heal:
         return _change(
             context, cluster, Action.SKIP, "drift: changed by somebody else, and selfHeal is off", rendered,

@@ -57,6 +57,10 @@ _LEVELS: Sequence[Iterable[tuple[str, str]]] = (
 )
 _ORDER: Mapping[tuple[str, str], int] = {kind: level for level, kinds in enumerate(_LEVELS) for kind in kinds}
 _CUSTOM = len(_LEVELS)
+_FOUNDATIONS = 1
+"""The last level of what everything else needs: namespaces and definitions."""
+NO_WAVE = -(1 << 31)
+"""The wave of a foundation that names none: before every other, and nobody waits for it to end."""
 
 
 class Position(NamedTuple):
@@ -67,11 +71,12 @@ class Position(NamedTuple):
 def position(manifest: Manifest) -> Position:
     """Where an object stands. A wave that is no number is 0; validation reports it."""
     text = _annotation(manifest, WAVE)
+    level = _ORDER.get((manifest.key.group, manifest.key.kind), _CUSTOM)
     try:
-        wave = int(text) if text else 0
+        wave = int(text) if text else NO_WAVE if level <= _FOUNDATIONS else 0
     except ValueError:
         wave = 0
-    return Position(wave, _ORDER.get((manifest.key.group, manifest.key.kind), _CUSTOM))
+    return Position(wave, level)
 
 
 def dependencies(manifest: Manifest) -> tuple[ObjectKey, ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from gitfed.change.order import NO_WAVE
 from gitfed.cli import words
 from gitfed.model.base import Problem
 from gitfed.model.decisions import PolicyRef
@@ -113,6 +114,8 @@ def change(item: Change) -> dict[str, Any]:
         "reason": item.reason,
         "move": item.move,
         "drift": item.drift,
+        "wave": None if item.wave == NO_WAVE else item.wave,
+        "waits": item.waits or None,
         "diff": [field(part) for part in item.diff],
     }
 

@@ -16,6 +16,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from gitfed.change import order
 from gitfed.cli import matrix, names, plain, table, words
 from gitfed.cli.table import Cell
 from gitfed.model.base import ObjectKey
@@ -54,6 +55,7 @@ def lines(shown: View, paint: plain.Paint, width: int, *, wide: bool = False, qu
         body.append(f"{paint.strong('Changes')}   not observed")
     elif plan.changes:
         body += changes(plan.changes, paint)
+        body += steps(plan.changes, paint)
         body += left_alone(plan.changes, paint)
         if wide:
             body += fields(plan.changes, paint)
@@ -146,6 +148,25 @@ def changes(found: Sequence[Change], paint: plain.Paint) -> list[str]:
         ]
         grid.append([f"  {names.shown(key)}", *numbers, words.some(sorted(clusters[key]))])
     return table.lines(grid)
+
+
+def steps(found: Sequence[Change], paint: plain.Paint) -> list[str]:
+    """In which order the changes come, where that is more than the usual order of kinds: waves, and what waits."""
+    acts = [change for change in found if change.action in (Action.CREATE, Action.UPDATE)]
+    if not any(change.waits for change in acts) and len({change.wave for change in acts} - {order.NO_WAVE}) < 2:
+        return []
+    groups: dict[tuple[int, str], list[Change]] = {}
+    for change in acts:
+        groups.setdefault((change.wave, change.waits), []).append(change)
+    grid: list[list[Cell | str]] = []
+    for wave, waits in sorted(groups):
+        here = groups[wave, waits]
+        grid.append([
+            Cell("first" if wave == order.NO_WAVE else f"wave {wave}", paint.changed),
+            words.count(len(here), "change"), words.some(sorted({change.cluster for change in here})),
+            Cell(plain.clean(waits) if waits else "now"),
+        ])  # fmt: skip
+    return [paint.strong("Steps"), *table.lines(grid, indent=2)]
 
 
 def counted_as(change: Change) -> str:

@@ -35,7 +35,7 @@ from gitfed.model.decisions import Approval, Decisions
 from gitfed.model.declared import federation
 from gitfed.model.declared.cluster import Cluster
 from gitfed.model.fleet import ClusterFacts, FleetSnapshot
-from gitfed.model.plan import Action, Plan
+from gitfed.model.plan import Action, Change, Plan
 from gitfed.model.repo import RepoSnapshot
 
 log = logging.getLogger("gitfed.cycle")
@@ -46,6 +46,8 @@ _HOLD = 2.0
 """Seconds that the backlog waits at most while a push is read and planned."""
 _FIRST_LOOK = 15.0
 """Seconds that the first cycle waits for every cluster's first look, well or badly."""
+_MOST_UNFINISHED = 100
+"""Objects of a cluster that the state names one by one."""
 _CALM = 0.05
 """Seconds between two cycles that only clusters woke: their own events come in swarms."""
 
@@ -381,19 +383,20 @@ class Engine:
         if not self.decisions.known or self.repo is None or not self.fleet.quiet():
             return
         results = dict(self._record.state.results)
+        waiting = _waiting(plan)
         for name, member in self.fleet.members.items():
-            if member.ready.is_set() and not self.fleet.failures(name):
-                results[name] = {"commit": str(plan.commit), "outcome": "applied", "objects": len(member.entries())}
-            elif member.ready.is_set():
-                results[name] = {
-                    "commit": str(plan.commit),
-                    "outcome": "failed",
-                    "failures": len(self.fleet.failures(name)),
-                    "objects": len(member.entries()),
-                }
-            else:
-                known = results.get(name, {})
-                results[name] = {**known, "outcome": "unreachable"}
+            if not member.ready.is_set():
+                results[name] = {**results.get(name, {}), "outcome": "unreachable"}
+                continue
+            failures = self.fleet.failures(name)
+            unfinished = sorted({str(failure.key) for failure in failures} | waiting.get(name, set()))
+            outcome = "failed" if failures else "waiting" if unfinished else "applied"
+            result = {"commit": str(plan.commit), "outcome": outcome, "objects": len(member.entries())}
+            if failures:
+                result["failures"] = len(failures)
+            if unfinished:
+                result["unfinished"] = unfinished if len(unfinished) <= _MOST_UNFINISHED else ["*"]
+            results[name] = result
         held = any(one.name == "history" and one.held for one in plan.gates)
         applied = self.decisions.applied_commit if held else plan.commit
         state = self._record.state
@@ -432,7 +435,14 @@ class Engine:
             and not self._wake.is_set()
             and not self.fleet.starting()
             and self.fleet.quiet()
+            and not self.waiting()
         )
+
+    def waiting(self) -> list[Change]:
+        """Changes that will be carried out once something else is healthy, in clusters that can be reached."""
+        changes = self.plan.changes or () if self.plan is not None else ()
+        away = {name for name, member in self.fleet.members.items() if not member.ready.is_set()}
+        return [one for one in changes if one.waits and one.cluster not in away]
 
     def _interpreter_of(self, repo: RepoSnapshot) -> Interpreter:
         if self._interpreters is None or self._interpreters[0] != repo.interpreters:
@@ -462,6 +472,15 @@ def _after_deletions(results: Mapping[ClusterName, Mapping[str, Any]], plan: Pla
         if isinstance(known.get("objects"), int):
             left[name] = {**known, "objects": max(0, known["objects"] - count)}
     return left
+
+
+def _waiting(plan: Plan) -> dict[ClusterName, set[str]]:
+    """Objects whose turn has not come, by cluster."""
+    found: dict[ClusterName, set[str]] = {}
+    for change in plan.changes or ():
+        if change.waits:
+            found.setdefault(change.cluster, set()).add(str(change.key))
+    return found
 
 
 def _same(one: Mapping[ObjectKey, object], other: Mapping[ObjectKey, object]) -> bool:

@@ -319,6 +319,8 @@ class Fleet:
         for change in plan.changes or ():
             if change.cluster not in lists:
                 continue
+            if change.waits:
+                continue  # another plan will hand it over
             if change.action in (Action.CREATE, Action.UPDATE, Action.DELETE):
                 lists[change.cluster].append(change)
                 acts += 1

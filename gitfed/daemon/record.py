@@ -129,7 +129,7 @@ class Record:
             self._send(self._url, after.commit)
         return replace(
             decisions, bindings=after.decisions.bindings, applied_commit=applied, approvals=approvals, known=True,
-            statuses=after.decisions.statuses,
+            statuses=after.decisions.statuses, unfinished=after.decisions.unfinished,
         )  # fmt: skip
 
     def _send(self, url: str, commit: Commit) -> None:

@@ -194,7 +194,8 @@ async def apply_once(
                     f"{result.cluster}: {result.key}: {result.message}"
                     for name in engine.fleet.members
                     for result in engine.fleet.failures(name)
-                ),
+                )
+                + tuple(f"{change.cluster}: {change.key}: {change.waits}" for change in engine.waiting()),
                 tuple(sorted(name for name, member in engine.fleet.members.items() if not member.ready.is_set())),
                 tuple(
                     f"{live.cluster}: {live.key}: {live.health_message or live.health}"

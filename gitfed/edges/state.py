@@ -130,6 +130,7 @@ class StateBranch:
             known=bool(top.get("repositoryId")),
             problems=tuple(problems),
             statuses=statuses,
+            unfinished=_unfinished(top.get("clusters")),
         )
         results = top.get("clusters")
         return State(
@@ -246,6 +247,7 @@ class StateBranch:
             approvals=approvals,
             repository_id=repository_id,
             known=True,
+            unfinished=_unfinished(results),
             statuses={key: status for key, status in known.items() if key in bindings},
         )
         return State(commit, decisions, dict(results), documents, held, state.extra)
@@ -268,6 +270,16 @@ class StateBranch:
         except SourceError:
             return None
         return theirs
+
+
+def _unfinished(results: object) -> dict[str, frozenset[str]]:
+    """Of each cluster what was not written there, as `clusters.<name>.unfinished` of state.yaml lists it."""
+    found = {}
+    for name, result in results.items() if isinstance(results, Mapping) else ():
+        listed = result.get("unfinished") if isinstance(result, Mapping) else None
+        if isinstance(listed, list) and listed:
+            found[str(name)] = frozenset(str(item) for item in listed)
+    return found
 
 
 def _held_path(path: str) -> str:

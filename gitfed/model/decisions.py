@@ -122,4 +122,7 @@ class Decisions:
     statuses: Mapping[ObjectKey, Body] = field(default_factory=lambda: MappingProxyType({}))
     """What was last recorded of each binding's copies: `{aggregatedStatus, conditions}` (`BindingStatus.as_json`).
     No decision reads it."""
+    unfinished: Mapping[ClusterName, frozenset[str]] = field(default_factory=lambda: MappingProxyType({}))
+    """Objects, by cluster, that were not written when the roll-out of `applied_commit` was over: refused, or waiting
+    for others. "*" in place of too many."""
     extra: Mapping[str, Any] = field(default_factory=dict)

@@ -116,6 +116,9 @@ class Change:
     order: int = 0
     """Position by kind inside the wave."""
     waits_for: tuple[ObjectKey, ...] = ()
+    """What the template names in `gitfed.io/depends-on`."""
+    waits: str = ""
+    """Why it is not this change's turn yet; "" when it may be carried out. Another plan will say so."""
     adopt: bool = False
     """The live object is not ours and the policy says Overwrite."""
     drift: bool = False
