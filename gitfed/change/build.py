@@ -131,6 +131,7 @@ def build(
     if fleet.live is not None:
         changes.extend(_leavers(world, {item.manifest.key for item in items}))
     problems.extend(_lost_clusters(repo, decisions, fleet))
+    problems.extend(interpreter.problems())
     bindings = {item.manifest.key: item.binding for item in items}
     digest = _digest(repo, items, changes)
     gates, changes = gate.hold(changes, bindings, repo=repo, decisions=decisions, live=fleet.live)

@@ -263,9 +263,7 @@ def plan(
 ) -> Plan:
     """`change.build.build` with the interpreter of this commit and the present time."""
     when = now or datetime.now(UTC)
-    result = build.build(repo, snapshot, past, interpreter_of(repo), when, base=base or past.applied_commit)
-    unusable = interpreters.problems(repo.interpreters)
-    return replace(result, problems=(*result.problems, *unusable)) if unusable else result
+    return build.build(repo, snapshot, past, interpreter_of(repo), when, base=base or past.applied_commit)
 
 
 def interpreter_of(repo: RepoSnapshot) -> Interpreter:

@@ -36,12 +36,27 @@ _KUBERNETES = frozenset(
 def of(repo: RepoSnapshot) -> Interpreter:
     """The interpreter of one commit. Its scripts live as long as it does."""
     scripts = _Scripts()
-    return Interpreter((customized.source(repo.interpreters, scripts.run), _Catalogue(scripts), Native(), Conditions()))
+    return Interpreter(
+        (customized.source(repo.interpreters, scripts.run), _Catalogue(scripts), Native(), Conditions()),
+        _Problems(repo.interpreters, scripts),
+    )
 
 
-def problems(customizations: Sequence[ResourceInterpreterCustomization]) -> tuple[Problem, ...]:
-    """What is wrong with the scripts of a repository as far as it shows without running them."""
-    return customized.problems(customizations, _Scripts().lua.check) if customizations else ()
+class _Problems:
+    """What is wrong with the scripts of a repository: first what shows without running them, then what showed."""
+
+    def __init__(self, customizations: Sequence[ResourceInterpreterCustomization], scripts: _Scripts) -> None:
+        self._customizations = customizations
+        self._scripts = scripts
+
+    def __call__(self) -> tuple[Problem, ...]:
+        if not self._customizations:
+            return ()
+        return (*self._unusable, *customized.noted(self._customizations, self._scripts.lua.notes()))
+
+    @cached_property
+    def _unusable(self) -> tuple[Problem, ...]:
+        return customized.problems(self._customizations, self._scripts.lua.check)
 
 
 class _Scripts:

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from gitfed.change import build
 from gitfed.change import review as reviewing
-from gitfed.daemon import inputs, interpreters
+from gitfed.daemon import inputs
 from gitfed.errors import RevisionNotFound
 from gitfed.model.base import Commit
 from gitfed.model.decisions import Decisions
@@ -71,8 +71,6 @@ def of(opened: inputs.Opened, base_repo: RepoSnapshot, head_repo: RepoSnapshot, 
     base = build.build(base_repo, fleets[0], past, knows, now, base=past.applied_commit, memo=memo)
     between = inputs.after(base, past)
     head = build.build(limited, fleets[1], between, understands, now, base=base_repo.commit, memo=memo)
-    unusable = interpreters.problems(head_repo.interpreters)
-    head = replace(head, problems=(*head.problems, *unusable))
     found = reviewing.review(limited if first else base_repo, head_repo, base, head, between, understands)
     if first:
         found = replace(

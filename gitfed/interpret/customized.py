@@ -7,11 +7,11 @@ first keeps deciding and the second is a Problem.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from gitfed.interpret.registry import Operation
 from gitfed.interpret.scripted import Rules, Scripted
-from gitfed.model.base import Problem
+from gitfed.model.base import Problem, Severity
 from gitfed.model.declared.interpreter import ResourceInterpreterCustomization
 from gitfed.model.script import Run, Script
 
@@ -26,34 +26,60 @@ def source(customizations: Sequence[ResourceInterpreterCustomization], run: Run)
 def rules(customizations: Sequence[ResourceInterpreterCustomization]) -> Rules:
     """What decides for every apiVersion, kind and operation."""
     found: dict[tuple[str, str, Operation], tuple[Script, ...]] = {}
-    for key, one, script in _scripts(customizations):
+    for key, _, script in _scripts(customizations):
         if key not in found or key[2] is Operation.DEPENDENCY:
-            found[key] = (*found.get(key, ()), Script(one.metadata.name, script))
+            found[key] = (*found.get(key, ()), script)
     return found
 
 
 def problems(
     customizations: Sequence[ResourceInterpreterCustomization], check: Callable[[Script], str]
 ) -> tuple[Problem, ...]:
-    """Scripts that do not compile, and those that never decide. `check` says why one does not, "" if it does."""
+    """Scripts that do not compile, and those that never decide. `check` says why one does not, "" if it does.
+
+    A problem stands at the script's line, as far as it is known.
+    """
     found: list[Problem] = []
     first: dict[tuple[str, str, Operation], ResourceInterpreterCustomization] = {}
-    for key, one, text in _scripts(customizations):
+    for key, one, script in _scripts(customizations):
         api_version, kind, operation = key
-        about, origin = f"{operation} of {kind} ({api_version})", one.origin
-        if fault := check(Script(one.metadata.name, text)):
-            found.append(Problem(origin, f"the script for {about} does not compile: {fault}"))
+        about = f"{operation} of {kind} ({api_version})"
+        if fault := check(script):
+            found.append(Problem(script.origin_of(fault), f"the script for {about} does not compile: {fault}"))
         earlier = first.setdefault(key, one)
         if earlier is not one and operation is not Operation.DEPENDENCY:
             message = f"{about} is decided by {earlier.metadata.name} already ({earlier.origin})"
-            found.append(Problem(origin, message, "remove one of the two scripts"))
+            found.append(Problem(script.origin(), message, "remove one of the two scripts"))
     return tuple(found)
+
+
+def noted(
+    customizations: Sequence[ResourceInterpreterCustomization], notes: Mapping[Script, str]
+) -> tuple[Problem, ...]:
+    """Scripts of which it was noted, while they ran, that their answers are no function of what they are given."""
+    return tuple(
+        Problem(
+            script.origin(),
+            f"{operation} of {kind} ({api_version}): {notes[script]}",
+            "it is the same at every run here; elsewhere it would not be",
+            Severity.WARNING,
+        )
+        for (api_version, kind, operation), _, script in _scripts(customizations)
+        if script in notes
+    )
 
 
 def _scripts(
     customizations: Sequence[ResourceInterpreterCustomization],
-) -> Iterator[tuple[tuple[str, str, Operation], ResourceInterpreterCustomization, str]]:
+) -> Iterator[tuple[tuple[str, str, Operation], ResourceInterpreterCustomization, Script]]:
     for one in sorted(customizations, key=lambda one: one.metadata.name):
         for operation in Operation:
             if text := one.script(operation.value):
-                yield (one.spec.target.api_version, one.spec.target.kind, operation), one, text
+                (path, line, column), begins = _place(one, operation)
+                script = Script(one.metadata.name, text, path, line, column, begins)
+                yield (one.spec.target.api_version, one.spec.target.kind, operation), one, script
+
+
+def _place(customization: ResourceInterpreterCustomization, operation: Operation) -> tuple[tuple[str, int, int], int]:
+    origin, begins = customization.place_of(operation.value)
+    return (origin.path, origin.line, origin.column), begins

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Generic, NamedTuple, Protocol, TypeAlias, TypeVar
 
-from gitfed.model.base import Body
+from gitfed.model.base import Body, Problem
 
 T = TypeVar("T")
 
@@ -95,8 +95,14 @@ class Source(Protocol):
 class Interpreter:
     """The sources of one commit, best first. Pure if they are."""
 
-    def __init__(self, sources: Sequence[Source]) -> None:
+    def __init__(self, sources: Sequence[Source], problems: Callable[[], tuple[Problem, ...]] = tuple) -> None:
+        """`problems`: what is wrong with the rules, as far as it is known by now."""
         self._sources = tuple(sources)
+        self._problems = problems
+
+    def problems(self) -> tuple[Problem, ...]:
+        """Mistakes in the rules themselves: of those that cannot run at once, of others once they have run."""
+        return self._problems()
 
     def handles(self, body: Body, operation: Operation) -> bool:
         """Whether any source has a rule, so that the answer will not be a default."""

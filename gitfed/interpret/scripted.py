@@ -60,11 +60,13 @@ class Scripted:
         arguments, results = _ARGUMENTS[operation](inputs), 2 if operation is Operation.REPLICA else 1
         outcome = self._run(Call(script, FUNCTIONS[operation], arguments, results, inputs.now))
         if isinstance(outcome, Failed):
-            raise InterpretError(outcome.message) if outcome.permanent else NoAnswer(outcome.message)
+            message = script.located(outcome.message)
+            raise InterpretError(message) if outcome.permanent else NoAnswer(message)
         try:
             return _READ[operation](outcome, inputs)
         except InterpretError as error:
-            raise InterpretError(f"{script.name}: {FUNCTIONS[operation]} returned what it must not: {error}") from error
+            message = f"{script.name}: {FUNCTIONS[operation]} returned what it must not: {error}"
+            raise InterpretError(script.located(message)) from error
 
 
 _ARGUMENTS: Mapping[Operation, Callable[[Inputs], tuple[Any, ...]]] = {

@@ -11,12 +11,46 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias
 
+from gitfed.model.base import Origin
+
 
 class Script(NamedTuple):
     """The text of one rule, and the name that error messages carry in front of the line."""
 
     name: str
     text: str
+    path: str = ""
+    """The file of the repository that it stands in; "" for scripts that come with the program."""
+    line: int = 0
+    column: int = 0
+    """Where its member stands in that file."""
+    begins: int = 0
+    """The file's line with the script's first; 0 where the lines of one are not lines of the other."""
+
+    def located(self, message: str) -> str:
+        """A message about this script with its place in the repository behind it, as exact as the message is."""
+        if not self.path:
+            return message
+        return f"{message} ({self.origin(self._line_of(message))})"
+
+    def origin(self, line: int = 0) -> Origin:
+        """Where a line of the script, from 1, stands in the repository; 0: the script as a whole."""
+        if line and self.begins:
+            return Origin(self.path, self.begins + line - 1, 1)
+        return Origin(self.path, self.line, self.column)
+
+    def origin_of(self, message: str) -> Origin:
+        """The place that a message about this script speaks of."""
+        return self.origin(self._line_of(message))
+
+    def _line_of(self, message: str) -> int:
+        head = f"{self.name[:NAME_SHOWN]}:"
+        number, colon, _ = message.removeprefix(head).partition(":")
+        return int(number) if message.startswith(head) and colon and number.isdecimal() else 0
+
+
+NAME_SHOWN = 50
+"""Characters of a script's name that stand in its messages: Lua cuts longer ones."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,9 +14,10 @@ from typing import Any
 from gitfed.model.base import Body, Commit, Digest, Kind, ObjectKey, Origin, Problem, Severity, group_of
 from gitfed.model.declared import registry
 from gitfed.model.declared.federation import Federation, PlacementTest
+from gitfed.model.declared.interpreter import ResourceInterpreterCustomization
 from gitfed.model.declared.shape import Declared
 from gitfed.model.repo import Manifest
-from gitfed.source import conceal, counts, declare, metadata, scope
+from gitfed.source import conceal, counts, declare, metadata, scope, scripts
 from gitfed.source.parse import Parsed
 from gitfed.source.tree import visible
 from gitfed.text import canonical, yaml
@@ -177,6 +178,8 @@ class _Reader:
             kind = Kind(group_of(declared.api_version), declared.kind)
             problems += metadata.problems(value["metadata"], kind, place)
         self.problems += problems
+        if isinstance(declared, ResourceInterpreterCustomization):
+            declared = declared.with_places(scripts.places(declared, place, self.load))
         if declared is not None:
             self.declared.append(declared)
 

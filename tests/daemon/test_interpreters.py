@@ -79,15 +79,27 @@ def test_a_script_that_fails_leaves_the_answer_open_and_says_where() -> None:
         a=customization("widgets", "example.com/v1", "Widget", "function InterpretHealth(o) return o.a.b end")
     )
     assert interpreters.of(repo).health(body("example.com/v1", "Widget")) == Unknown(
-        "Widget InterpretHealth: widgets:1: attempt to index field 'a' (a nil value)", "customization"
+        "Widget InterpretHealth: widgets:1: attempt to index field 'a' (a nil value) (a.yaml:10:1)", "customization"
     )
 
 
 def test_scripts_that_do_not_compile_are_problems_of_the_plan_with_their_place() -> None:
     repo = snapshot(a=customization("widgets", "example.com/v1", "Widget", "function InterpretHealth(o"))
-    assert [str(problem) for problem in interpreters.problems(repo.interpreters)] == [
-        "a.yaml:2:1: the script for InterpretHealth of Widget (example.com/v1) does not compile: "
+    assert [str(problem) for problem in interpreters.of(repo).problems()] == [
+        "a.yaml:11:1: the script for InterpretHealth of Widget (example.com/v1) does not compile: "
         "widgets:2: ')' expected near '<eof>'"
+    ]
+
+
+def test_what_a_script_leaves_to_chance_is_a_warning_once_it_ran() -> None:
+    drawn = "function GetReplicas(o) return math.random(1000), nil end"
+    rules = customization("w", "example.com/v1", "Widget", drawn).replace("healthInterpretation", "replicaResource")
+    interpreter = interpreters.of(snapshot(a=rules))
+    assert interpreter.problems() == ()
+    assert isinstance(interpreter.replicas(body("example.com/v1", "Widget")), Answer)
+    assert [str(problem) for problem in interpreter.problems()] == [
+        "a.yaml:9:7: warning: InterpretReplica of Widget (example.com/v1): w: what GetReplicas returns depends on "
+        "random numbers (it is the same at every run here; elsewhere it would not be)"
     ]
 
 

@@ -21,7 +21,7 @@ from typing import Any, Final
 import orjson
 from lupa import luajit21
 
-from gitfed.model.script import Script
+from gitfed.model.script import NAME_SHOWN, Script
 
 Function = Callable[..., Any]
 """A function of the `kube` module: JSON values in and out, ValueError with a message for the script."""
@@ -155,7 +155,7 @@ class Runtime:
         if chunk is None:
             if fault := _not_lua(script):
                 raise ScriptError(fault)
-            answer = self._compile(_latin(script.text), _latin(script.name[:50]))
+            answer = self._compile(_latin(script.text), _latin(script.name[:NAME_SHOWN]))
             if isinstance(answer, tuple):
                 raise ScriptError(_said(answer[1], script))
             if len(self._scripts) >= _KEPT_SCRIPTS:
@@ -234,7 +234,7 @@ def _ended(message: str, script: Script) -> ScriptError | Elsewhere:
 def _said(message: str, script: Script) -> str:
     """A message of Lua, beginning with the script's name; our own lines in it help nobody."""
     text = re.sub(r"sandbox:\d+: ", "", _utf8(message).decode(errors="replace"))
-    name = script.name[:50]
+    name = script.name[:NAME_SHOWN]
     return text if text.startswith(f"{name}:") else f"{script.name}: {text}"
 
 

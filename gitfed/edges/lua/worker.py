@@ -76,7 +76,7 @@ class Worker:
             resting = self._resting.get(script)
             if resting is not None and self._clock() < resting.until:
                 raise Killed("was stopped because it did not end, and is not tried again yet")
-            request = _message([*script, function, arguments, results, now, backwards, seed])
+            request = _message([script.name, script.text, function, arguments, results, now, backwards, seed])
             try:
                 answer = self._exchange(request)
             except (OSError, EOFError) as error:

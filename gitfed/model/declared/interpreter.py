@@ -5,12 +5,14 @@ Whether a script compiles is found out where scripts are run; here is only what 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Annotated, Any, Literal
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Any, Literal, NamedTuple, Self
 from urllib.parse import urlsplit
 
-from pydantic import Field, StrictInt
+from pydantic import Field, PrivateAttr, StrictInt
+from pydantic.alias_generators import to_camel
 
+from gitfed.model.base import Origin
 from gitfed.model.declared import names
 from gitfed.model.declared.placement import Path
 from gitfed.model.declared.shape import Declared, Finding, ObjectMeta, Part, Required, Text, warning
@@ -65,14 +67,39 @@ class CustomizationSpec(Part):
     customizations: Customizations
 
 
+class ScriptPlace(NamedTuple):
+    """Where a script stands, for messages about its lines."""
+
+    origin: Origin
+    begins: int = 0
+    """The file's line with the script's first line; 0 where a line of one is not a line of the other."""
+
+
 class ResourceInterpreterCustomization(Declared):
     kind: Literal["ResourceInterpreterCustomization"]
     spec: CustomizationSpec
+
+    _places: Mapping[str, ScriptPlace] = PrivateAttr(default_factory=dict)
 
     def script(self, operation: str) -> str:
         """The Lua script for one of `OPERATIONS`, "" if this customization has none."""
         rule: LuaRule | None = getattr(self.spec.customizations, RULE_OF_OPERATION[operation])
         return rule.lua_script if rule else ""
+
+    def place_of(self, operation: str) -> ScriptPlace:
+        """Where the script for one of `OPERATIONS` stands."""
+        return self._places.get(operation, ScriptPlace(self.origin))
+
+    def with_places(self, places: Mapping[str, ScriptPlace]) -> Self:
+        """The same object, by operation with the places of its scripts."""
+        placed = self.model_copy()
+        placed._places = places
+        return placed
+
+    @staticmethod
+    def path_of(operation: str) -> Path:
+        """The member of the document that holds a script."""
+        return ("spec", "customizations", to_camel(RULE_OF_OPERATION[operation]), "luaScript")
 
     def findings(self) -> Iterator[Finding]:
         if not any(self.script(operation) for operation in OPERATIONS):
