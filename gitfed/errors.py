@@ -8,7 +8,8 @@ raised); one object that did not work out is an outcome (a value). Callers choos
     ├── InputError                 what was named cannot be used as input: facts file, decisions file, plan file (3)
     ├── SourceError                the repository cannot be read (4)
     │   ├── SourceUnreachable      network, missing repository, lock: trying again may help
-    │   └── RevisionNotFound       no such commit, branch or tag
+    │   ├── RevisionNotFound       no such commit, branch or tag
+    │   └── CloneUnwritable        nothing can be written into our own clone: no room on the disk, no right to
     ├── StateError                 the state branch cannot be used
     │   ├── StateConflict          somebody else pushed first: read again, decide again
     │   └── StateTooNew            written by a newer gitfed
@@ -72,6 +73,12 @@ class SourceUnreachable(SourceError):
 
 class RevisionNotFound(SourceError):
     """No such commit, branch or tag."""
+
+
+class CloneUnwritable(SourceError):
+    """No room on the disk, or no right to write there: somebody may make it."""
+
+    retry = True
 
 
 class StateError(GitfedError):

@@ -48,6 +48,8 @@ _FIRST_LOOK = 15.0
 """Seconds that the first cycle waits for every cluster's first look, well or badly."""
 _MOST_UNFINISHED = 100
 """Objects of a cluster that the state names one by one."""
+_AGAIN = 5.0
+"""Seconds until writing down is tried again when there was no room for it."""
 _CALM = 0.05
 """Seconds between two cycles that only clusters woke: their own events come in swarms."""
 
@@ -87,6 +89,8 @@ class Engine:
         self.last_cycle: float = 0.0
         """time.monotonic() of the last finished cycle: what the liveness endpoint looks at."""
         self.source_error = ""
+        self.trouble: errors.SourceError | None = None
+        """Why nothing can be recorded, and so nothing new is done; None when it can."""
         self.rejected = ""
         """Why the newest commit is not acted upon; "" when it is."""
         self.reader = reader
@@ -136,6 +140,9 @@ class Engine:
                     descheduling.result()
                 self._wake.clear()
                 report = await self.turn()
+                if self.trouble is not None:
+                    await asyncio.sleep(_AGAIN)  # whatever happens meanwhile: it would only fail again
+                    continue
                 if report is not None:
                     await self._calm(min(_BUSY, max(_CALM, 3 * report.took)))
                 await self._sleep(poll())
@@ -169,6 +176,12 @@ class Engine:
             log.warning("the state moved: reading it again", extra={"error": str(error)})
             self._opened = False
             self._wake.set()
+            return None
+        except errors.SourceError as error:
+            # A full disk, most likely. Nothing was handed over: what is not written down must not be done.
+            if str(error) != str(self.trouble):
+                log.error("what is decided cannot be recorded: nothing new is done", extra={"error": str(error)})
+            self.trouble = error
             return None
         finally:
             self._turning = False
@@ -223,6 +236,9 @@ class Engine:
         self._urgent.clear()
         await self.statuses.update(plan, repo, interpreter)
         await self._record_results(plan)
+        if self.trouble is not None:
+            log.info("what is decided can be recorded again")
+            self.trouble = None
         report = CycleReport(plan, handed, recorded, time.monotonic() - started)
         self._listener("cycle", report)
         if handed or recorded or before is not repo:

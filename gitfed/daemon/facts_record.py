@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Collection, Mapping
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from gitfed import errors
 from gitfed.daemon import facts
@@ -20,6 +20,7 @@ from gitfed.model.fleet import ClusterFacts, FactsRef
 log = logging.getLogger("gitfed.facts")
 
 SOURCE = "facts branch"
+_AGAIN = timedelta(seconds=30)
 
 
 class FactsRecord:
@@ -33,6 +34,8 @@ class FactsRecord:
         self._last_room: datetime | None = None
         self._settled: dict[ClusterName, ClusterFacts] = {}
         """What was compared with the present record, room included, and was not due: not compared again."""
+        self._later: datetime | None = None
+        """There was no room to write; not tried again before."""
         self._kept: Commit | None = None
         self._kept_ref = ""
         self.recorded = Recorded()
@@ -69,8 +72,17 @@ class FactsRecord:
             self._settled.pop(name, None)
         if not found and not gone:
             return False
+        if self._later is not None and now < self._later:
+            return False
         try:
             self.recorded = self._branch.write(before, found, gone, now=now)
+            self._later = None
+        except errors.CloneUnwritable as error:
+            # Decisions go on being taken from the facts that are written; new ones come when there is room.
+            if self._later is None:
+                log.warning("the facts branch cannot be written", extra={"error": str(error)})
+            self._later = now + _AGAIN
+            return False
         except errors.StateConflict as error:
             log.warning("the facts branch moved: reading it again", extra={"error": str(error)})
             self._read()

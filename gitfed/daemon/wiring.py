@@ -6,6 +6,7 @@ Everything else gets what it needs as arguments, so a test can put a different w
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import hashlib
 import logging
 import os
@@ -27,7 +28,7 @@ from gitfed.daemon.record import Record
 from gitfed.edges import facts_branch, files, git, lock, state
 from gitfed.edges.kube import credentials
 from gitfed.edges.kube.session import Session
-from gitfed.errors import CredentialsError, InputError
+from gitfed.errors import CredentialsError, InputError, SourceError
 from gitfed.model.decisions import Approval
 from gitfed.model.declared.cluster import Cluster
 from gitfed.model.fleet import FleetSnapshot
@@ -120,8 +121,7 @@ def make_engine(
     `reading` hears of the reader before it asks for the first commit: who is told to stop meanwhile interrupts it.
     """
     folder = data_dir(options)
-    clone_path = folder / "clone.git"
-    clone = git.Repository.open(clone_path) if (clone_path / "HEAD").exists() else git.Repository.create(clone_path)
+    clone = _clone(folder / "clone.git")
     location = options.repo if git.is_url(options.repo) else str(git.find_root(Path(options.repo)))
     clone.access = git.Access(options.git_credentials, source=location)
     cache = files.DiskCache(folder / "parse")
@@ -146,6 +146,14 @@ def make_engine(
         review=review,
         listener=listener,
     )
+
+
+def _clone(path: Path) -> git.Repository:
+    if (path / "HEAD").exists():
+        # One whose making was cut short is none yet; making it again completes it.
+        with contextlib.suppress(SourceError):
+            return git.Repository.open(path)
+    return git.Repository.create(path)
 
 
 def _settings(reader: Reader) -> Any:
@@ -219,6 +227,8 @@ async def _settle(
         if work.done():
             work.result()
         plan = engine.plan
+        if engine.trouble is not None:
+            raise engine.trouble
         if engine.rejected and not engine.fleet.busy():
             raise InputError(f"the newest commit is not applied: {engine.rejected}", hint="gitfed validate")
         held = tuple(sorted((gate.name, gate.held) for gate in plan.gates if gate.held)) if plan is not None else ()

@@ -101,7 +101,7 @@ async def _make(options: Options, stop: asyncio.Future[signal.Signals]) -> Engin
                 reader.interrupt()
         try:
             return await making
-        except (errors.SourceUnreachable, errors.RevisionNotFound) as error:
+        except (errors.SourceUnreachable, errors.RevisionNotFound, errors.CloneUnwritable) as error:
             if str(error) != said:
                 log.error("the repository cannot be read", extra={"error": str(error)})
             said = str(error)
@@ -132,6 +132,8 @@ def _liveness(made: list[Engine], began: float) -> str:
 
 
 def _readiness(made: list[Engine]) -> str:
+    if made and made[0].trouble is not None:
+        return f"what is decided cannot be recorded: {made[0].trouble}"
     if not made or made[0].plan is None:
         return (made[0].source_error if made else "") or "no commit was planned yet"
     waiting = sorted(name for name, member in made[0].fleet.members.items() if not member.looked.is_set())

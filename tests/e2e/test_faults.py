@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import asyncio
 import json
+import resource
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +20,7 @@ import pytest
 from gitfed.sim.faults import Faults
 from gitfed.sim.fleet import ClusterSpec, Fleet, Member
 from tests.e2e.test_main_job import BASE, image, inventory
-from tests.e2e.world import World, config_map, deployment, policy
+from tests.e2e.world import Daemon, World, config_map, deployment, policy
 
 pytestmark = pytest.mark.e2e
 
@@ -244,33 +246,68 @@ def test_a_cache_that_cannot_be_written_only_makes_things_slower(world: World, f
 def test_on_a_full_disk_nothing_is_done_that_cannot_be_recorded_and_nothing_is_lost(
     world: World, faulty: Faulty
 ) -> None:
-    """No file of the daemon may grow beyond what a small record needs: forty new decisions cannot be written down."""
+    """No file of the daemon may grow beyond what a small record needs: eighty new decisions cannot be written down."""
+    world.environment |= KEEP_NO_MODULES
     world.push(BASE)
-    first = world.daemon()
+    daemon = world.daemon()
     world.until(lambda: image(world, "web", "m1") and image(world, "web", "m2"), "web everywhere")
     world.until(lambda: "appliedCommit" in world.state().get("state.yaml", ""), "the state is recorded")
-    assert first.stop() == 0
-    state = world.state()
-    world.push({**APPS, **{f"apps/e{n}.json": deployment(f"e{n}") for n in range(60)}})
-    daemon = _with_full_disk(world)
-    world.until(lambda: daemon.process.poll() is not None or "cannot be written" in daemon.log_path.read_text(), "said")
-    assert [body["metadata"]["name"] for body in faulty.inside("m1", lambda m: m.api.list("deployments.apps"))] == [
-        "web"
-    ]
-    daemon.kill()
-    assert daemon.process.returncode in (4, -9), "a full disk is not a defect of the program"
-    assert "cannot be written" in daemon.log_path.read_text()
-    assert world.state() == state
-    world.daemon()
-    world.until(lambda: whole(faulty, "m1") and whole(faulty, "m2"), "all well with room again")
+    written = sorted(world.state())
+    with full_disk(daemon):
+        world.push({**APPS, **{f"apps/e{n}.json": deployment(f"e{n}") for n in range(60)}})
+        said = world.until(lambda: daemon.said("what is decided cannot be recorded: nothing new is done"), "said")
+        assert "(make room in the data directory)" in said[0]["error"]
+        names = [body["metadata"]["name"] for body in faulty.inside("m1", lambda m: m.api.list("deployments.apps"))]
+        assert names == ["web"]
+        assert sorted(world.state()) == written
+        assert daemon.process.poll() is None, "it waits"
+    world.until(lambda: whole(faulty, "m1") and whole(faulty, "m2"), "all well with room again", 60)
+    world.until(lambda: daemon.said("what is decided can be recorded again"), "said, too")
+    assert not list((world.data / "clone.git").glob("fast_import_crash_*"))
+    assert daemon.stop() == 0
 
 
-def _with_full_disk(world: World) -> Any:
-    import resource
-
+def test_a_daemon_that_starts_on_a_full_disk_waits_for_room(world: World, faulty: Faulty) -> None:
+    world.environment |= KEEP_NO_MODULES
+    world.push({**BASE, **APPS})
     old = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (16384, old[1]))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (SMALL, old[1]))
     try:
-        return world.daemon()
+        daemon = world.daemon()
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, old)
+    world.until(lambda: "make room in the data directory" in daemon.log_path.read_text(), "said")
+    assert not whole(faulty, "m1")
+    assert daemon.process.poll() is None, "it waits"
+    resource.prlimit(daemon.process.pid, resource.RLIMIT_FSIZE, old)
+    world.until(lambda: whole(faulty, "m1") and whole(faulty, "m2"), "all well with room", 60)
+
+
+def test_one_apply_on_a_full_disk_says_so_and_ends(world: World, faulty: Faulty) -> None:
+    world.environment |= KEEP_NO_MODULES
+    world.push({**BASE, **APPS})
+    old = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (SMALL, old[1]))
+    try:
+        done = world.apply(check=False)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, old)
+    assert (done.returncode, "hint: make room in the data directory" in done.stderr) == (4, True), done.stderr
+    assert not whole(faulty, "m1")
+
+
+KEEP_NO_MODULES = {"PYTHONDONTWRITEBYTECODE": "1"}
+"""On a disk without room Python would keep half a module, and every later run would read it."""
+SMALL = 8192
+"""bytes: enough for a log, too little for what is decided about many objects"""
+
+
+@contextmanager
+def full_disk(daemon: Daemon) -> Iterator[None]:
+    """A disk that the process and what it starts cannot write much to; afterwards there is room again."""
+    old = resource.prlimit(daemon.process.pid, resource.RLIMIT_FSIZE)
+    resource.prlimit(daemon.process.pid, resource.RLIMIT_FSIZE, (SMALL, old[1]))
+    try:
+        yield
+    finally:
+        resource.prlimit(daemon.process.pid, resource.RLIMIT_FSIZE, old)

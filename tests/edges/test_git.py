@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import subprocess
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
 from gitfed.edges import git
-from gitfed.errors import RevisionNotFound, SourceError, SourceUnreachable, StateConflict, UsageError
+from gitfed.errors import CloneUnwritable, RevisionNotFound, SourceError, SourceUnreachable, StateConflict, UsageError
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 
@@ -174,3 +176,35 @@ def test_the_worktree_is_read_without_following_symlinks(work: Path) -> None:
 def test_a_folder_without_repository_is_said_so(tmp_path: Path) -> None:
     with pytest.raises(SourceError, match="no Git repository at"):
         git.find_root(tmp_path)
+
+
+@pytest.fixture
+def full(tmp_path: Path) -> Iterator[Path]:
+    """A file system with little room, of which none is left once the test has filled it."""
+    place = tmp_path / "small"
+    place.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=256k", "tmpfs", str(place)]
+    if subprocess.run(mount, capture_output=True, check=False).returncode:
+        pytest.skip("needs the right to mount a file system")
+    try:
+        yield place
+    finally:
+        subprocess.run(["umount", str(place)], check=True)
+
+
+def test_a_full_disk_is_no_conflict_and_leaves_nothing_lying_about(full: Path) -> None:
+    repository = git.Repository.create(full / "clone.git")
+    when = datetime(2026, 8, 22, tzinfo=UTC)
+    first = repository.commit_files("gitfed/state", {"a": b"1"}, "first", parent=None, when=when)
+    filling = full / "filling"
+    with contextlib.suppress(OSError), filling.open("wb", buffering=0) as file:
+        while True:
+            file.write(b"0" * 4096)
+    before = sorted(path for path in (full / "clone.git").rglob("*") if path.is_file())
+    for _ in range(3):
+        with pytest.raises(CloneUnwritable, match="make room in the data directory"):
+            repository.commit_files("gitfed/state", {"a": b"2"}, "second", parent=first, when=when)
+    assert repository.branch_commit("gitfed/state") == first
+    assert sorted(path for path in (full / "clone.git").rglob("*") if path.is_file()) == before
+    filling.unlink()
+    assert repository.commit_files("gitfed/state", {"a": b"2"}, "second", parent=first, when=when) != first

@@ -89,7 +89,7 @@ class Program:
                     feed.write(stdin)
                     feed.seek(0)
                 except OSError as error:
-                    raise SourceError(f"git {args[0]}: its input cannot be written: {error.strerror}") from error
+                    raise trouble.unwritable(args, f"its input cannot be written: {error.strerror}") from error
             try:
                 # In a session of its own, so that the helper that talks to a server can be ended with it.
                 started: Any = self._git.execute(
@@ -114,6 +114,8 @@ class Program:
             raise SourceUnreachable(f"git {args[0]}: interrupted, because the process stops")
         if process.returncode:
             text = said.decode("utf-8", "replace")
+            if process.returncode < 0 and not text:
+                text = f"ended by {signal.Signals(-process.returncode).name}"
             raise told(text) if told is not None else trouble.translate(args, text)
         return output
 

@@ -9,7 +9,7 @@ from gitfed.edges.git.history import History
 from gitfed.edges.git.objects import Objects
 from gitfed.edges.git.remote import Remote
 from gitfed.edges.git.write import Writing
-from gitfed.errors import SourceError
+from gitfed.errors import CloneUnwritable, SourceError
 
 
 class Repository(Objects, History, Remote, Writing):
@@ -26,7 +26,10 @@ class Repository(Objects, History, Remote, Writing):
 
     @classmethod
     def create(cls, path: Path, *, bare: bool = True, branch: str = "main") -> Repository:
-        path.mkdir(parents=True, exist_ok=True)
+        try:
+            path.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise CloneUnwritable(f"{path} cannot be made: {error.strerror}") from error
         repository = cls(path)
         repository.run("init", "--quiet", f"--initial-branch={branch}", *(["--bare"] if bare else []))
         return repository

@@ -10,7 +10,7 @@ import re
 import time
 from collections.abc import Sequence
 
-from gitfed.errors import SourceError, SourceUnreachable
+from gitfed.errors import CloneUnwritable, SourceError, SourceUnreachable
 
 _LONGEST_WAIT = 3600.0
 _UNREACHABLE = re.compile(
@@ -20,6 +20,18 @@ _UNREACHABLE = re.compile(
     r"rpc failed|the tls connection|invalid index-pack output|bad pack header",
     re.IGNORECASE,
 )
+_NO_ROOM = (
+    r"no space left on device|disk quota exceeded|file too large|read-only file system|ended by SIGXFSZ|"
+    r"out of diskspace|write error|unable to write"
+)
+_UNWRITABLE = {
+    # Of a fetch, what is not permitted may be the other side.
+    "fetch": re.compile(_NO_ROOM, re.IGNORECASE),
+    **dict.fromkeys(
+        ("init", "fast-import", "update-ref"),
+        re.compile(rf"{_NO_ROOM}|insufficient permission|permission denied", re.IGNORECASE),
+    ),
+}
 _STATUS = re.compile(r"The requested URL returned error: (\d{3})")
 _RETRY_AFTER = re.compile(r"Recv header: *retry-after: *(.+)", re.IGNORECASE)
 _CREDENTIALS = "--git-credentials DIR gives them; docs: how-to/credentials"
@@ -50,11 +62,19 @@ def translate(args: Sequence[str], said: str, *, shown: str = "", trace: str = "
         )
     if shown and (error := _of_server(text, shown, trace, known)):
         return error
+    if (full := _UNWRITABLE.get(args[0])) and "remote: " not in text:
+        line = next((line for line in text.splitlines() if full.search(line)), "")
+        if line:
+            return unwritable(args, line)
     kind = SourceUnreachable if _UNREACHABLE.search(text) else SourceError
     message = _first(args, text)
     if args[0] == "push" and kind is SourceError:
         message = "; ".join(line.strip() for line in text.splitlines()[:4])
     return kind(f"git {args[0]}: {_printable(message)}")
+
+
+def unwritable(args: Sequence[str], said: str) -> CloneUnwritable:
+    return CloneUnwritable(f"git {args[0]}: {_printable(_first(args, said))}", hint="make room in the data directory")
 
 
 def _of_server(text: str, shown: str, trace: str, known: bool) -> SourceError | None:

@@ -5,13 +5,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import threading
 from collections.abc import Mapping
 from datetime import datetime
 
 from gitfed.edges.git.program import Program
-from gitfed.errors import SourceError, StateConflict
+from gitfed.errors import CloneUnwritable, SourceError, StateConflict
 from gitfed.model.base import Commit
 
 _NULL = "0" * 40
@@ -50,16 +51,28 @@ class Writing(Program):
             else:
                 feed.append(b"M 100644 inline " + _quote(path) + b"\n" + _data(content))
         feed.append(b"get-mark :1\ndone\n")
-        answer = self.run(
-            "fast-import", "--quiet", "--done", "--force", "--date-format=raw", "--cat-blob-fd=1", stdin=b"".join(feed)
-        )
+        command = ("fast-import", "--quiet", "--done", "--force", "--date-format=raw", "--cat-blob-fd=1")
+        try:
+            answer = self.run(*command, stdin=b"".join(feed))
+        except SourceError:
+            self._clear_up()
+            raise
         commit = Commit(answer.decode().strip())
         swap = f"update {ref} {commit} {parent or _NULL}\ndelete {scratch}\n"
         try:
             self.run("update-ref", "--stdin", stdin=swap.encode())
+        except CloneUnwritable:
+            raise
         except SourceError as error:
             raise StateConflict(f"{ref} moved while a commit was made for it") from error
         return commit
+
+    def _clear_up(self) -> None:
+        """What a failed import leaves behind. Who tries again on a full disk must not fill it further."""
+        for pattern in ("fast_import_crash_*", "objects/pack/tmp_pack_*", "objects/pack/tmp_idx_*"):
+            for left in self.path.glob(pattern):
+                with contextlib.suppress(OSError):
+                    left.unlink()
 
     def update_ref(self, ref: str, commit: Commit | None) -> None:
         """Point a ref of ours (under refs/gitfed/) somewhere, or delete it."""
