@@ -37,14 +37,17 @@ MEANING = {
     "guards.maxMovedReplicasPercent": "Moving more than this share of all replicas is held. Ignored below 8 replicas.",
     "guards.maxClustersTouched": "A plan that touches more clusters than this is held. Unset: no limit.",
     "guards.approvers": NOT_YET + "Keys whose signed commit trailers approve a gate.",
-    "failover.enabled": NOT_YET + "Whether work leaves clusters that fail.",
-    "failover.evictionTimeout": NOT_YET + "How long a cluster may be away before it is tainted.",
-    "failover.notReadyTolerationSeconds": NOT_YET + "Toleration that is added to policies without one.",
-    "failover.unreachableTolerationSeconds": NOT_YET + "Toleration that is added to policies without one.",
-    "failover.gracefulEvictionTimeout": NOT_YET + "How long an old copy waits for its replacement.",
-    "failover.maxUnreachablePercent": NOT_YET + "Above this share of clusters lost at once, nothing is evicted.",
-    "failover.startWithoutConfirmation": NOT_YET + "Whether a new copy may start when the deletion of the old one "
-    "cannot be confirmed.",
+    "failover.enabled": "Whether work leaves clusters that fail, or copies that stay unhealthy.",
+    "failover.evictionTimeout": "A cluster that is not ready for this long gets the taint NoExecute. With purgeMode "
+    "Directly also how long the deletion of the old copy may take to be confirmed.",
+    "failover.notReadyTolerationSeconds": "How long work puts up with that taint if its policy does not say: cluster "
+    "not ready.",
+    "failover.unreachableTolerationSeconds": "The same for a cluster that does not answer.",
+    "failover.gracefulEvictionTimeout": "An old copy waits this long at most for its replacement to be healthy.",
+    "failover.maxUnreachablePercent": "Above this share of clusters lost at once, nothing is evicted from them: we are "
+    "probably cut off.",
+    "failover.startWithoutConfirmation": "purgeMode Directly: whether the new copy starts although the deletion of the "
+    "old one could not be confirmed. With `false` it waits, loudly.",
     "namespaces.autoPropagate": "A Namespace in the repository goes to every cluster.",
     "namespaces.skip": "Patterns of namespaces whose objects are never propagated. They match the whole name.",
     "scheduling.emptyWorkloadPropagation": "Send a divided workload of zero replicas to every cluster that fits.",
@@ -57,7 +60,8 @@ MEANING = {
     "state.push": "Push state and facts. With `false` they stay in the daemon's clone. Read at start.",
     "render.branch": NOT_YET + "Branch with one folder of rendered manifests per cluster.",
     "featureGates": "Karmada's feature gates by name. Acted on are `CustomizedClusterResourceModeling`, "
-    "`FederatedQuotaEnforcement`, `MultiplePodTemplatesScheduling` and `WorkloadAffinity`; the others are accepted. "
+    "`Failover`, `FederatedQuotaEnforcement`, `GracefulEviction`, `MultiplePodTemplatesScheduling`, "
+    "`StatefulFailoverInjection` and `WorkloadAffinity`; the others are accepted. "
     "An unknown name is an error.",
 }
 _HEAD = """\

@@ -23,7 +23,7 @@ from gitfed.model.decisions import Decision, PolicyRef, Rejection, ScheduledCond
 from gitfed.model.declared.policy import Placement
 from gitfed.model.plan import Binding
 from gitfed.model.repo import Manifest
-from gitfed.placement import affinity, divide, due, estimate, match, rebalance, schedule, strategy
+from gitfed.placement import affinity, divide, due, estimate, match, preserve, rebalance, schedule, strategy
 from gitfed.placement.cluster import Candidate
 from gitfed.placement.identity import binding_id
 from gitfed.render import namespaces
@@ -58,6 +58,8 @@ class Binder:
     now: datetime
     rebalancers: Mapping[ObjectKey, tuple[str, ...]] = field(default_factory=dict)
     """Who asks for which template to be placed anew."""
+    before: Mapping[ObjectKey, Decision] = field(default_factory=dict)
+    """Of templates that are to leave a cluster: what stands if nothing can take them (`placement.failover`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +89,8 @@ class Asked:
     """Its workload affinity group, `<label key>=<value>`; "" for none."""
     apart: str = ""
     """Its anti-affinity group."""
+    before: Decision | None = None
+    """`decision` has new evictions; this is the one without, which stands if no place is found."""
 
     @property
     def waits(self) -> bool:
@@ -112,7 +116,7 @@ def ask(manifest: Manifest, decision: Decision | None, binder: Binder) -> Asked 
         return Bound(
             Binding(
                 binding_id(manifest.key), manifest.key, manifest.api_version, manifest.origin, None, (), None, None,
-                decision=decision, why="no policy selects it",
+                decision=binder.before.get(manifest.key) or decision, why="no policy selects it",
             )
         )  # fmt: skip
     return _ask(found.policy, found.losers, manifest, decision, binder)
@@ -133,28 +137,30 @@ def _ask(
     policy: Propagation, losers: tuple[PolicyRef, ...], manifest: Manifest, decision: Decision | None, binder: Binder
 ) -> Asked | Bound:
     placement = policy.spec.placement
+    before = binder.before.get(manifest.key)
     decision = rebalance.triggered(decision, binder.rebalancers.get(manifest.key, ()), binder.now)
+    standing = before or decision
     body, identity = defaults.filled_in(manifest.body), binding_id(manifest.key)
     replicas, requirements = 0, None
     components: tuple[Body, ...] = ()
     if binder.settings.gate("MultiplePodTemplatesScheduling") and binder.interpreter.handles(body, Operation.COMPONENT):
         parts = binder.interpreter.components(body)
         if isinstance(parts, Unknown):
-            return _unknown(policy, losers, manifest, decision, parts.reason, ask_again=not parts.permanent)
+            return _unknown(policy, losers, manifest, standing, parts.reason, ask_again=not parts.permanent)
         components = parts.value
     if not components:
         answer = binder.interpreter.replicas(body)
         if isinstance(answer, Unknown):
-            return _unknown(policy, losers, manifest, decision, answer.reason, ask_again=not answer.permanent)
+            return _unknown(policy, losers, manifest, standing, answer.reason, ask_again=not answer.permanent)
         replicas, requirements = answer.value
     if replicas < 0:
-        return _unknown(policy, losers, manifest, decision, f"{replicas} replicas are asked for")
+        return _unknown(policy, losers, manifest, standing, f"{replicas} replicas are asked for")
     shape = canonical.digest(components or requirements) if replicas or requirements is not None or components else ""
     unreadable = binder.schedules.unreadable
     if shape not in unreadable:
         unreadable[shape] = estimate.why_not(requirements, components)
     if reason := unreadable[shape]:
-        return _unknown(policy, losers, manifest, decision, reason)
+        return _unknown(policy, losers, manifest, standing, reason)
     request = schedule.Request(
         placement=placement,
         api_version=manifest.api_version,
@@ -173,8 +179,8 @@ def _ask(
     group, apart = "", ""
     if placement.workload_affinity is not None and binder.settings.gate("WorkloadAffinity"):
         group, apart = affinity.groups(placement.workload_affinity, manifest)
-    stands = _stands(placement, decision, request, binder)
-    return Asked(manifest, decision, policy, losers, request, shape, identity, stands, group, apart)
+    stands = before is None and _stands(placement, decision, request, binder)
+    return Asked(manifest, decision, policy, losers, request, shape, identity, stands, group, apart, before)
 
 
 def answer(
@@ -214,6 +220,8 @@ def answer(
         result = answers[question] = schedule.schedule(
             request, binder.candidates, room() if request.needs_room else {}, schedules.fits
         )
+    if asked.before is not None and not result.condition.status:
+        return _stays(asked, asked.before, result, binder)
     shares, condition, rejections, why, problems = _settle(asked, result)
     return _bound(asked, binder, shares, condition, rejections, result.affinity_name, why, problems)
 
@@ -222,6 +230,7 @@ def refused(asked: Asked, bound: Bound, binder: Binder, message: str) -> Bound:
     """The same template when a quota does not allow what was decided: nothing moves."""
     if asked.decision is not None and asked.decision.undone is not None:
         return _undone(asked, asked.decision.undone, binder)
+    asked = replace(asked, decision=asked.before or asked.decision, before=None)
     shares = asked.decision.shares if asked.decision else ()
     kept = {share.cluster for share in shares}
     condition = ScheduledCondition(False, "QuotaExceeded", message)
@@ -256,6 +265,23 @@ def _undone(asked: Asked, before: Decision, binder: Binder) -> Bound:
     return _bound(
         replace(asked, decision=before, stands=True), binder, before.shares, condition, rejections, before.affinity_name
     )
+
+
+def _stays(asked: Asked, before: Decision, result: schedule.Result, binder: Binder) -> Bound:
+    """A workload that should leave a cluster, but that no other one can take: it stays, and that is said."""
+    leaving = sorted({share.cluster for share in before.shares} - {share.cluster for share in asked.request.previous})
+    where = ", ".join(share.cluster for share in before.shares)
+    problem = Problem(
+        asked.manifest.origin,
+        f"{asked.manifest.key}: should leave {', '.join(leaving)}, and nothing can take it: {result.condition.message}",
+        hint=f"its copies stay in {where}",
+        severity=Severity.WARNING,
+    )
+    kept = {share.cluster for share in before.shares}
+    rejections = tuple(rejection for rejection in result.rejections if rejection.cluster not in kept)
+    asked = replace(asked, decision=before, before=None)
+    why = f"should leave {', '.join(leaving)}: nothing can take it"
+    return _bound(asked, binder, before.shares, result.condition, rejections, before.affinity_name, why, (problem,))
 
 
 def _names(binder: Binder) -> frozenset[str]:
@@ -320,10 +346,12 @@ def _bound(
             components=request.components,
             losers=asked.losers,
             decision=record,
-            why=why or _why(placement, divided=divided),
+            why=why or _leaves(asked) or _why(placement, divided=divided),
             overwrite=policy.spec.conflict_resolution == "Overwrite",
             preserve=bool(policy.spec.preserve_resources_on_deletion),
             suspended=suspended,
+            injected=record.injected,
+            stateful=preserve.of_cluster(policy) is not None,
         ),
         problems,
     )
@@ -398,9 +426,10 @@ def _record(
 ) -> Decision:
     """What is to be remembered. A decision that stands was not taken now, whatever else is new in its record."""
     placement = binder.schedules.body(policy.spec.placement)
-    preserve = bool(policy.spec.preserve_resources_on_deletion)
+    preserves = bool(policy.spec.preserve_resources_on_deletion)
     reference = match.ref(policy)
     rebalancers = binder.rebalancers.get(manifest.key, ())
+    injected = preserve.injected(decision, shares, enabled=_injects(policy, binder))
     if (
         decision is not None
         and decision.undone is None
@@ -411,34 +440,48 @@ def _record(
             and decision.replicas == replicas
             and decision.policy == reference
             and decision.placement == placement
-            and decision.preserve == preserve
+            and decision.preserve == preserves
             and decision.rebalancers == rebalancers
+            and decision.injected == injected
             and not due.rescheduled(decision.reschedule_triggered, decision.last_scheduled)
         )
     ):
         return decision
-    return Decision(
-        key=manifest.key,
+    known = decision or Decision(manifest.key, manifest.api_version)
+    return replace(
+        known,
         api_version=manifest.api_version,
         shares=shares,
         affinity_name=affinity,
         policy=reference,
         placement=placement,
-        evictions=decision.evictions if decision else (),
         replicas=replicas,
-        last_scheduled=scheduled if condition.status else (decision.last_scheduled if decision else None),
-        reschedule_triggered=decision.reschedule_triggered if decision else None,
+        last_scheduled=scheduled if condition.status else known.last_scheduled,
         condition=condition,
-        preserve=preserve,
+        preserve=preserves,
         rebalancers=rebalancers,
         # Until the next decision that has another reason.
-        descheduled=decision.descheduled if decision and (stands or decision.undone is not None) else None,
-        raw=decision.raw if decision else None,
+        descheduled=known.descheduled if stands or known.undone is not None else None,
+        undone=None,
+        injected=injected,
     )
+
+
+def _injects(policy: Propagation, binder: Binder) -> bool:
+    return preserve.preserves(policy) and binder.settings.gate("StatefulFailoverInjection")
 
 
 def _shared(schedules: Schedules, shares: tuple[Share, ...]) -> tuple[Share, ...]:
     return schedules.shared.setdefault(shares, shares)
+
+
+def _leaves(asked: Asked) -> str:
+    """Why this decision is about leaving a cluster; "" when it is not."""
+    if asked.before is None or asked.decision is None:
+        return ""
+    known = {task.from_cluster for task in asked.before.evictions}
+    new = [task for task in asked.decision.evictions if task.from_cluster not in known]
+    return "; ".join(f"leaves {task.from_cluster}: {task.raw.get('message')}" for task in new)
 
 
 def _why(placement: Placement, *, divided: bool) -> str:

@@ -1,5 +1,6 @@
 """★ The plan: every decision, from two snapshots, the record of past decisions, and the time.
 
+    fail      what leaves clusters that fail, and which old copies may go    (placement.failover)
     place     which policy, which clusters, how many replicas                (placement)
     render    one body for each class of clusters that get the same          (render)
     compare   rendered against live: create, update, delete, keep, skip      (change.compare)
@@ -17,20 +18,20 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
-from gitfed.change import bind, compare, gate, order, place, turns, waves
+from gitfed.change import bind, compare, gate, order, place, status, turns, waves
 from gitfed.change.retain import RetainError
 from gitfed.change.schedules import Schedules
 from gitfed.interpret.registry import Interpreter
 from gitfed.model.base import Body, ClusterName, Commit, Digest, ObjectKey, Origin, Problem, Severity
 from gitfed.model.decisions import Decisions
-from gitfed.model.fleet import ClusterLive, FleetSnapshot, LiveObject
+from gitfed.model.fleet import ClusterLive, FleetSnapshot, LiveObject, Reach
 from gitfed.model.plan import Action, Binding, Change, Plan, RenderedManifest, Totals
 from gitfed.model.repo import Manifest, RepoSnapshot
-from gitfed.placement import match, rebalance
+from gitfed.placement import failover, match, preserve, rebalance
 from gitfed.placement.cluster import Candidate
 from gitfed.render import manifest as render_manifest
 from gitfed.render import namespaces, override
-from gitfed.text import canonical
+from gitfed.text import canonical, jsonpath
 
 _NOTHING: Mapping[ClusterName, LiveObject] = {}
 _FIRST = order.Position(0, 0)
@@ -88,6 +89,9 @@ class Memo:
     implied: dict[str, tuple[Manifest, tuple[ClusterName, ...]]] = field(default_factory=dict)
     defined: tuple[object, tuple[Candidate, ...]] | None = None
     """What definitions were asked about, and the clusters with their kinds."""
+    collected: status.Memory = field(default_factory=dict)
+    """What scripts said of copies that a failover looks at."""
+    states: preserve.States = field(default_factory=lambda: preserve.States(jsonpath.label_value))
     recomputed: int = 0
     """Templates whose binding, rendering or changes the last build had to compute: what a test asserts on."""
 
@@ -108,7 +112,7 @@ def build(
     """
     memo = Memo() if memo is None else memo
     world = _prepare(memo, repo, fleet, decisions, interpreter, now)
-    memo.questions = place.questions(memo.questions, repo, decisions, world.binder)
+    memo.questions = place.questions(memo.questions, repo, world.decisions, world.binder)
     bounds, problems = place.answers(memo.questions, repo, world.binder, memo.room, fleet.facts.taken_at)
     items = [_item(memo, world, repo.manifests[key], bound) for key, bound in bounds.items()]
     items += [
@@ -132,6 +136,7 @@ def build(
         changes.extend(_leavers(world, {item.manifest.key for item in items}))
     problems.extend(_lost_clusters(repo, decisions, fleet))
     problems.extend(interpreter.problems())
+    problems.extend(_failing(repo, world.step))
     bindings = {item.manifest.key: item.binding for item in items}
     digest = _digest(repo, items, changes)
     gates, changes = gate.hold(changes, bindings, repo=repo, decisions=decisions, live=fleet.live)
@@ -152,6 +157,10 @@ def build(
         digest=digest,
         clusters=tuple(candidate.name for candidate in world.candidates),
         notes=_notes(world),
+        records=world.step.records,
+        outage=world.step.outage,
+        said=world.step.said,
+        look_again=world.step.look_again,
     )
 
 
@@ -160,6 +169,8 @@ class _World:
     repo: RepoSnapshot
     fleet: FleetSnapshot
     decisions: Decisions
+    """After what clusters that fail made of them."""
+    step: failover.Step
     interpreter: Interpreter
     now: datetime
     candidates: tuple[Candidate, ...]
@@ -193,6 +204,11 @@ def _prepare(
         memo.index, memo.policies = match.Index(repo.propagation), repo.propagation
         memo.schedules.clear()
     found, capacities = place.candidates(repo, fleet)
+    step = failover.step(
+        repo, fleet, decisions, {one.name: one for one in found}, memo.states,
+        lambda copy: status.collected(copy, interpreter, memo.collected), now,
+    )  # fmt: skip
+    found, decisions = place.tainted(found, step.records), step.decisions
     candidates = _with_definitions(memo, found, repo, decisions, interpreter, now)
     if candidates != memo.candidates:
         memo.candidates = candidates
@@ -208,6 +224,7 @@ def _prepare(
         repo=repo,
         fleet=fleet,
         decisions=decisions,
+        step=step,
         interpreter=interpreter,
         now=now,
         candidates=memo.candidates,
@@ -217,7 +234,7 @@ def _prepare(
         live_clusters=memo.live_clusters,
         same_commit=bool(repo.commit) and decisions.applied_commit == repo.commit,
         binder=bind.Binder(memo.index, memo.candidates, interpreter, memo.schedules, repo.settings, now,
-                           rebalance.wanted(repo.rebalancers)),
+                           rebalance.wanted(repo.rebalancers), step.before),
     )  # fmt: skip
 
 
@@ -442,6 +459,21 @@ def _lost_clusters(repo: RepoSnapshot, decisions: Decisions, fleet: FleetSnapsho
             hint="declare it again, or delete there what bears our label",
             severity=Severity.WARNING,
         )
+
+
+def _failing(repo: RepoSnapshot, step: failover.Step) -> Iterator[Problem]:
+    """What a failover has to say of workloads; and that we may be cut off."""
+    for key, texts in step.problems.items():
+        manifest = repo.manifests.get(key)
+        if manifest is None:
+            continue
+        for text in texts:
+            yield Problem(manifest.origin, f"{key}: {text}", severity=Severity.WARNING)
+    if step.cut_off:
+        away = [name for name, record in step.records.items() if record.reach is not Reach.READY]
+        message = f"{len(away)} of {len(repo.clusters)} clusters are not ready: nothing is evicted from them"
+        hint = "we are probably cut off; failover.maxUnreachablePercent"
+        yield Problem(repo.settings.origin, message, hint, Severity.WARNING)
 
 
 def totals(changes: Iterable[Change], *, of_clusters: int) -> Totals:

@@ -54,6 +54,9 @@ def wanted(
     Raises RetainError when what the cluster keeps cannot be found out; then `unretained` is what to do.
     """
     change = _needed(context, rendered, cluster, live)
+    if change is not None and change.action is not Action.SKIP and (left := context.binding.awaits_deletion):
+        reason = f"waits for the confirmed deletion of its copy in {', '.join(left)} (purgeMode Directly)"
+        return replace(change, action=Action.SKIP, reason=reason)
     suspended = context.binding.suspended
     if change is not None and change.action is not Action.SKIP and (suspended is None or cluster in suspended):
         return replace(change, action=Action.SKIP, reason="suspended by its policy")
@@ -164,6 +167,11 @@ def unwanted(
         return _change(context, cluster, Action.KEEP, held_back, None, live=live)
     if _is_namespace(context.manifest.key):
         return _change(context, cluster, Action.KEEP, _NAMESPACES_STAY, None, live=live)
+    evicted = _evicted(context.binding, cluster)
+    if evicted is not None:
+        action, reason = evicted
+        first = action is Action.DELETE
+        return _change(context, cluster, action, reason, None, live=live, move=True, first=first)
     newcomers = [share.cluster for share in context.binding.shares]
     waiting = [name for name in newcomers if not _healthy(copies.get(name), context.manifest)]
     if waiting:
@@ -171,6 +179,21 @@ def unwanted(
         reason = f"move: stays until {', '.join(waiting)} is healthy"
         return _change(context, cluster, Action.KEEP, reason, None, live=live, move=True)
     return _change(context, cluster, Action.DELETE, "moved", None, live=live, move=True)
+
+
+def _evicted(binding: Binding, cluster: ClusterName) -> tuple[Action, str] | None:
+    """What is done about the copy that an eviction left behind; None: there was none (Karmada: failover §2.5)."""
+    if binding.decision is not None and cluster in binding.decision.released:
+        return Action.DELETE, "evicted"
+    task = next((task for task in binding.evictions if task.from_cluster == cluster), None)
+    if task is None:
+        return None
+    if task.purge_mode == "Directly":
+        return Action.DELETE, "evicted (purgeMode Directly)"
+    if task.suppress_deletion:
+        return Action.KEEP, "evicted: stays until suppressDeletion is false"
+    others = ", ".join(share.cluster for share in binding.shares)
+    return Action.KEEP, f"evicted: stays until {others} is healthy" if others else "evicted: nothing takes its place"
 
 
 def leaver(
@@ -287,6 +310,7 @@ def _change(
     move: bool = False,
     adopt: bool = False,
     replaces: bool = False,
+    first: bool = False,
 ) -> Change:
     return Change(
         cluster=cluster,
@@ -305,4 +329,5 @@ def _change(
         waits_for=context.depends_on,
         adopt=adopt,
         drift=drift,
+        first=first,
     )

@@ -122,7 +122,7 @@ def _moved(bindings: Mapping[ObjectKey, Binding], decisions: Decisions) -> tuple
         previous = decisions.bindings.get(key)
         if previous is None or previous is binding.decision or previous.shares == binding.shares:
             continue
-        exempt = {task.from_cluster for task in previous.evictions}
+        exempt = {task.from_cluster for task in (*previous.evictions, *binding.evictions)}
         lost, won = _difference(previous.shares, binding.shares, exempt)
         here = min(lost, won)
         if here:

@@ -12,7 +12,7 @@ from datetime import datetime
 
 from gitfed.change import bind, turns
 from gitfed.model.base import Body, ClusterName, Digest, ObjectKey, Origin, Problem, Severity, key_of
-from gitfed.model.decisions import Decision, Decisions
+from gitfed.model.decisions import ClusterRecord, Decision, Decisions
 from gitfed.model.fleet import ClusterFacts, FleetSnapshot
 from gitfed.model.repo import Manifest, RepoSnapshot
 from gitfed.placement import cluster, match, priority, quota, rebalance
@@ -31,6 +31,7 @@ class Question:
     policies: object
     candidates: object
     decision: Decision | None
+    before: Decision | None
     asked: bind.Asked | bind.Bound
     rebalancers: tuple[str, ...] = ()
     bound: bind.Bound | None = None
@@ -57,6 +58,11 @@ def candidates(
         capacities[name] = capacity if graded or capacity is None else replace(capacity, grades={})
         found.append(replace(seen, facts=None, capacity=None))
     return tuple(found), capacities
+
+
+def tainted(found: tuple[Candidate, ...], records: Mapping[ClusterName, ClusterRecord]) -> tuple[Candidate, ...]:
+    """The clusters with the taints that are on record beside those of their files."""
+    return tuple(cluster.with_taints(one, records[one.name].taints) if one.name in records else one for one in found)
 
 
 def definitions(repo: RepoSnapshot) -> tuple[Manifest, ...]:
@@ -154,12 +160,14 @@ def _question(known: Question | None, manifest: Manifest, decision: Decision | N
         and known.policies is binder.policies
         and known.candidates is binder.candidates
         and known.decision is decision
+        and known.before is binder.before.get(manifest.key)
         and known.rebalancers == rebalancers
         and not (isinstance(known.asked, bind.Bound) and known.asked.ask_again)
     ):
         return known
     asked = bind.ask(manifest, decision, binder)
-    return Question(manifest, binder.policies, binder.candidates, decision, asked, rebalancers)
+    before = binder.before.get(manifest.key)
+    return Question(manifest, binder.policies, binder.candidates, decision, before, asked, rebalancers)
 
 
 def _by_itself(question: Question, quotas: quota.Ledger, binder: bind.Binder) -> None:

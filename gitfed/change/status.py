@@ -45,7 +45,7 @@ def of(
     memory = {} if memory is None else memory
 
     def ask(live: LiveObject) -> collect.Collected:
-        return _collected(live, interpreter, memory)
+        return collected(live, interpreter, memory)
 
     items = tuple(
         _copy(binding.key, name, copies.get(name), outstanding.get(name), clusters.get(name), ask)
@@ -117,7 +117,8 @@ def _copy(
     return CopyStatus(name, True, "", health, live.health_message, status)
 
 
-def _collected(live: LiveObject, interpreter: Interpreter, memory: Memory) -> collect.Collected:
+def collected(live: LiveObject, interpreter: Interpreter, memory: Memory) -> collect.Collected:
+    """Health and status of a copy, asked of its kind's script if that has to be asked, once for each version."""
     if live.healthy is not None or live.body is None:
         return collect.Collected(live.healthy, live.status)
     place = (live.cluster, live.key)

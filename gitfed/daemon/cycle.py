@@ -31,11 +31,11 @@ from gitfed.daemon.statuses import Statuses
 from gitfed.edges.kube.session import Session
 from gitfed.interpret.registry import Interpreter
 from gitfed.model.base import ClusterName, Commit, ObjectKey, Severity
-from gitfed.model.decisions import Approval, Decisions
+from gitfed.model.decisions import Approval, Decision, Decisions
 from gitfed.model.declared import federation
 from gitfed.model.declared.cluster import Cluster
 from gitfed.model.fleet import ClusterFacts, FleetSnapshot
-from gitfed.model.plan import Action, Change, Plan
+from gitfed.model.plan import Action, Binding, Change, Plan
 from gitfed.model.repo import RepoSnapshot
 
 log = logging.getLogger("gitfed.cycle")
@@ -145,8 +145,10 @@ class Engine:
                     continue
                 if report is not None:
                     await self._calm(min(_BUSY, max(_CALM, 3 * report.took)))
-                await self._sleep(poll())
-                if not self._wake.is_set():
+                seconds = poll()
+                due = self._falls_due()
+                await self._sleep(seconds if due is None else min(seconds, due))
+                if not self._wake.is_set() and (due is None or due >= seconds):
                     self._look_at_source = True
         finally:
             descheduling.cancel()
@@ -158,6 +160,12 @@ class Engine:
         latest = time.monotonic() + _BUSY
         while not self._look_at_source and time.monotonic() < (latest if self.fleet.busy() else end):  # noqa: ASYNC110
             await asyncio.sleep(0.02)
+
+    def _falls_due(self) -> float | None:
+        """Seconds until something has to be decided although nothing happens: a taint, an eviction, a timeout."""
+        if self.plan is None or self.plan.look_again is None or not self.decisions.known:
+            return None
+        return max(_CALM, (self.plan.look_again - self.options.now()).total_seconds())
 
     async def _sleep(self, seconds: float) -> None:
         try:
@@ -374,8 +382,11 @@ class Engine:
         state = self._record.state
         approved = decisions.approvals == state.decisions.approvals
         fewer = _after_deletions(state.results, plan) != state.results
-        if _same(bindings, decisions.bindings) and approved and not fewer and state.commit is not None:
+        clusters = plan.records == decisions.clusters and plan.outage == decisions.outage
+        if _same(bindings, decisions.bindings) and approved and clusters and not fewer and state.commit is not None:
             return False
+        for sentence in plan.said:
+            log.warning("failover", extra={"event": sentence})
         reasons = _reasons(plan, decisions)
         results = _after_deletions(state.results, plan)
         self.decisions = await asyncio.to_thread(
@@ -389,6 +400,8 @@ class Engine:
             held=self.repo.held if self.repo is not None else (),
             reasons=reasons,
             now=self.options.now(),
+            clusters=plan.records,
+            outage=plan.outage,
         )
         if self._facts is not None:
             await asyncio.to_thread(self._facts.cite)
@@ -503,11 +516,32 @@ def _same(one: Mapping[ObjectKey, object], other: Mapping[ObjectKey, object]) ->
     return len(one) == len(other) and all(other.get(key) is value for key, value in one.items())
 
 
+def _eviction_reasons(key: ObjectKey, binding: Binding, previous: Decision | None) -> list[str]:
+    """What began or ended for a workload that leaves a cluster."""
+    if binding.decision is None or previous is None or binding.decision is previous:
+        return []
+    before = {task.from_cluster: task for task in previous.evictions}
+    after = {task.from_cluster: task for task in binding.decision.evictions}
+    lines = [
+        f"{key} leaves {name} ({task.purge_mode}, {task.raw.get('reason')}: {task.raw.get('message')})"
+        for name, task in after.items()
+        if name not in before
+    ]
+    lines += [f"{key} has left {name}: its copy there may go" for name in before if name not in after]
+    lines += [
+        f"{key} left {name} for sure: its new copy may start"
+        for name in binding.decision.cleared
+        if name not in previous.cleared
+    ]
+    return lines
+
+
 def _reasons(plan: Plan, decisions: Decisions) -> tuple[str, ...]:
     """The body of a state commit: what was decided and why."""
-    lines = []
+    lines = list(plan.said)
     for key, binding in plan.bindings.items():
         previous = decisions.bindings.get(key)
+        lines += _eviction_reasons(key, binding, previous)
         if binding.decision is None or binding.decision is previous:
             continue
         shares = " ".join(

@@ -84,6 +84,8 @@ class Fleet:
         self._classes: dict[tuple[ObjectKey, ClusterName], RenderedManifest] = {}
         self._classes_of: dict[ObjectKey, tuple[RenderedManifest, ...]] = {}
         self._planned = False
+        self._stateful: set[ObjectKey] = set()
+        """Objects whose every change of status counts: bodies are kept, which is what makes it known."""
         self._interpreter = Interpreter(())
         self._touched: set[ObjectKey] = set()
         """Objects of which a cluster or a roll-out told something new, whether or not a plan has to know it."""
@@ -270,8 +272,8 @@ class Fleet:
             )
         same = not compare.compare_bodies(wanted.body, body, self._interpreter)
         return Assessment(
-            wanted.digest if same else None, health, message, keep_body=scripted or not same, protected=protected,
-            healthy=healthy, status=status,
+            wanted.digest if same else None, health, message, protected=protected, healthy=healthy, status=status,
+            keep_body=scripted or not same or key in self._stateful,
         )  # fmt: skip
 
     # -- what is to be done -------------------------------------------------------------------------------------
@@ -294,6 +296,9 @@ class Fleet:
             self._forget_classes(key)
             del self._classes_of[key]
         self._planned = True
+        stateful = {key for key, binding in plan.bindings.items() if binding.stateful}
+        changed += stateful - self._stateful
+        self._stateful = stateful
         kinds = frozenset(Kind(key.group, key.kind) for key, classes in plan.rendered.items() if classes)
         for member in self.members.values():
             if member.observer is not None:

@@ -25,6 +25,10 @@ _PEACE = 300.0
 """Seconds without a repair after which an object counts as left alone."""
 
 
+_EVICTED = (-(1 << 20), 0)
+"""The stage of copies that were evicted: while one is being deleted, nothing else of any urgency is begun."""
+
+
 class Urgency(IntEnum):
     PERSON = 0
     RESUMED = 1
@@ -134,7 +138,10 @@ class Queue:
             heapq.heappush(self._heap, place)
 
     def _behind(self, place: _Place) -> bool:
-        return any(other.urgency == place.urgency and other.stage < place.stage for other in self._flying.values())
+        return any(
+            other.stage < place.stage and (other.urgency == place.urgency or other.stage == _EVICTED)
+            for other in self._flying.values()
+        )
 
     def _not_before(self, key: ObjectKey) -> float:
         tried = self._attempts.get(key)
@@ -193,7 +200,9 @@ class Queue:
             urgency = Urgency.DRIFT if change.drift else Urgency.RESUMED
         # What leaves goes last, and in the opposite order: content before its namespace.
         stage = (change.wave, change.order)
-        if change.action is Action.DELETE:
+        if change.first:
+            urgency, stage = Urgency.PERSON, _EVICTED
+        elif change.action is Action.DELETE:
             stage = (1 << 20, -change.order)
         return _Place(urgency, stage, change.key)
 

@@ -17,7 +17,7 @@ from typing import Any
 from gitfed import errors
 from gitfed.edges import state as state_edge
 from gitfed.model.base import Body, ClusterName, Commit, ObjectKey
-from gitfed.model.decisions import Approval, Decision, Decisions, Share
+from gitfed.model.decisions import Approval, ClusterRecord, Decision, Decisions, Outage, Share
 from gitfed.model.fleet import InventoryEntry
 from gitfed.model.repo import HeldFile
 
@@ -105,8 +105,12 @@ class Record:
         reasons: tuple[str, ...],
         now: datetime,
         statuses: Mapping[ObjectKey, Body] | None = None,
+        clusters: Mapping[ClusterName, ClusterRecord] | None = None,
+        outage: Outage | None = None,
     ) -> Decisions:
         """Commit and push what changed; returns the decisions as they stand now. `statuses` None: as recorded before.
+
+        `clusters` None: they and `outage` stay as `decisions` has them.
 
         Raises StateConflict when another writer was first: load again and decide again.
         """
@@ -123,14 +127,23 @@ class Record:
             reasons=reasons,
             now=now,
             statuses=statuses,
+            clusters=decisions.clusters if clusters is None else clusters,
+            outage=decisions.outage if clusters is None else outage,
         )
         self.state = after
         if self._push and self._url and after.commit is not None and after.commit != self._pushed:
             self._send(self._url, after.commit)
         return replace(
-            decisions, bindings=after.decisions.bindings, applied_commit=applied, approvals=approvals, known=True,
-            statuses=after.decisions.statuses, unfinished=after.decisions.unfinished,
-        )  # fmt: skip
+            decisions,
+            bindings=after.decisions.bindings,
+            applied_commit=applied,
+            approvals=approvals,
+            known=True,
+            clusters=after.decisions.clusters,
+            outage=after.decisions.outage,
+            unfinished=after.decisions.unfinished,
+            statuses=after.decisions.statuses,
+        )
 
     def _send(self, url: str, commit: Commit) -> None:
         try:

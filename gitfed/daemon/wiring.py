@@ -13,10 +13,11 @@ import os
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from gitfed.daemon import clock
 from gitfed.daemon.cycle import Engine
 from gitfed.daemon.facts_record import FactsRecord
 from gitfed.daemon.fleet import Options as EngineOptions
@@ -61,7 +62,7 @@ class Options:
     """host:port of the liveness and readiness endpoint; "" for none."""
     adopt: frozenset[str] = frozenset()
     """Clusters to take over although their inventory is damaged or belongs to another repository."""
-    now: Callable[[], datetime] = lambda: datetime.now(UTC)
+    now: Callable[[], datetime] = field(default_factory=lambda: clock.Steady().now)
 
 
 def data_dir(options: Options) -> Path:

@@ -15,8 +15,8 @@ from typing import Any, Protocol
 
 from gitfed.edges.git import Repository
 from gitfed.errors import InputError, SourceError, StateTooNew
-from gitfed.model.base import Body, Commit, ObjectKey, Origin, Problem
-from gitfed.model.decisions import Approval, Decision, Decisions
+from gitfed.model.base import Body, ClusterName, Commit, ObjectKey, Origin, Problem
+from gitfed.model.decisions import Approval, ClusterRecord, Decision, Decisions, Outage
 from gitfed.model.repo import HeldFile
 from gitfed.text import emit, yaml
 from gitfed.text.build import YamlError
@@ -42,6 +42,9 @@ class BindingFormat(Protocol):
     def to_document(self, decision: Decision, status: Body | None = None) -> Mapping[str, Any]: ...
     def from_document(self, document: Mapping[str, Any]) -> Decision: ...
     def status_of(self, document: Mapping[str, Any]) -> Body | None: ...
+    def record_path(self, name: str) -> str: ...
+    def record_document(self, record: ClusterRecord) -> Mapping[str, Any]: ...
+    def record_of(self, document: Mapping[str, Any]) -> ClusterRecord: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,12 +98,22 @@ class StateBranch:
         bindings: dict[ObjectKey, Decision] = {}
         documents: dict[str, ObjectKey] = {}
         held: list[HeldFile] = []
+        clusters: dict[ClusterName, ClusterRecord] = {}
         problems: list[Problem] = []
         statuses: dict[ObjectKey, Body] = {}
         parsed: dict[str, tuple[Decision, Body | None]] = {}
         for path in sorted(entries):
             if path.startswith("held/"):
                 held += self._held(entries[path].blob_id)
+            if path.startswith("clusters/"):
+                try:
+                    record = self._form.record_of(self._mapping(entries[path].blob_id, "a cluster"))
+                except InputError as error:
+                    place = Origin(f"{self.ref.removeprefix('refs/heads/')}:{path}")
+                    hint = "the rest of the state is used; what is known of this cluster is found out anew"
+                    problems.append(Problem(place, error.message, hint))
+                    continue
+                clusters[record.name] = record
             if not path.startswith("bindings/"):
                 continue
             blob = entries[path].blob_id
@@ -121,7 +134,7 @@ class StateBranch:
             documents[path] = decision.key
         self._parsed = parsed
         applied = top.get("appliedCommit")
-        known = {"schemaVersion", "repositoryId", "appliedCommit", "clusters", "approvals"}
+        known = {"schemaVersion", "repositoryId", "appliedCommit", "clusters", "approvals", "outage"}
         decisions = Decisions(
             bindings=bindings,
             applied_commit=Commit(applied) if isinstance(applied, str) and applied else None,
@@ -131,6 +144,8 @@ class StateBranch:
             problems=tuple(problems),
             statuses=statuses,
             unfinished=_unfinished(top.get("clusters")),
+            clusters=clusters,
+            outage=_outage(top.get("outage")),
         )
         results = top.get("clusters")
         return State(
@@ -154,10 +169,14 @@ class StateBranch:
             return []  # then the last good version is looked for in the history again
 
     def _decision(self, blob: str) -> tuple[Decision, Body | None]:
+        value = self._mapping(blob, "a binding")
+        return self._form.from_document(value), self._form.status_of(value)
+
+    def _mapping(self, blob: str, what: str) -> Mapping[str, Any]:
         value = self._load(blob)
         if not isinstance(value, Mapping):
-            raise InputError("this is not a binding")
-        return self._form.from_document(value), self._form.status_of(value)
+            raise InputError(f"this is not {what}")
+        return value
 
     def _load(self, blob: str) -> Any:
         try:
@@ -181,6 +200,8 @@ class StateBranch:
         subject: str,
         reasons: tuple[str, ...],
         now: datetime,
+        clusters: Mapping[ClusterName, ClusterRecord],
+        outage: Outage | None,
         statuses: Mapping[ObjectKey, Body] | None = None,
     ) -> State:
         """One commit with what differs from `state`; `state` itself when nothing does. `statuses` None: as they were.
@@ -198,6 +219,10 @@ class StateBranch:
             if state.decisions.bindings.get(key) is not bindings[key] or status != before_statuses.get(key):
                 files[path] = emit.dump(self._form.to_document(bindings[key], status)).encode()
         files |= {path: None for path in state.documents if path not in documents}
+        for name, record in clusters.items():
+            if state.decisions.clusters.get(name) is not record:
+                files[self._form.record_path(name)] = emit.dump(self._form.record_document(record)).encode()
+        files |= {self._form.record_path(name): None for name in state.decisions.clusters if name not in clusters}
         top: dict[str, Any] = {
             **state.extra,
             "schemaVersion": SCHEMA_VERSION,
@@ -218,13 +243,18 @@ class StateBranch:
                 }
                 for a in approvals
             ]
+        if outage is not None:
+            top["outage"] = {"since": outage.since.isoformat()}
+            if outage.ended is not None:
+                top["outage"]["ended"] = outage.ended.isoformat()
         before = (
+            state.decisions.outage,
             state.decisions.repository_id,
             state.decisions.applied_commit,
             state.results,
             state.decisions.approvals,
         )
-        if state.commit is None or before != (repository_id, applied, results, approvals):
+        if state.commit is None or before != (outage, repository_id, applied, results, approvals):
             files[_STATE] = emit.dump(top).encode()
         if held != state.held:
             files |= {_held_path(one.path): None for one in state.held}
@@ -249,6 +279,8 @@ class StateBranch:
             known=True,
             unfinished=_unfinished(results),
             statuses={key: status for key, status in known.items() if key in bindings},
+            clusters=dict(clusters),
+            outage=outage,
         )
         return State(commit, decisions, dict(results), documents, held, state.extra)
 
@@ -284,6 +316,18 @@ def _unfinished(results: object) -> dict[str, frozenset[str]]:
 
 def _held_path(path: str) -> str:
     return f"held/{path}.yaml"
+
+
+def _outage(value: object) -> Outage | None:
+    if not isinstance(value, Mapping):
+        return None
+    try:
+        ended = value.get("ended")
+        return Outage(
+            datetime.fromisoformat(str(value["since"])), datetime.fromisoformat(str(ended)) if ended else None
+        )
+    except (KeyError, ValueError):
+        return None
 
 
 def _approvals(items: object) -> list[Approval]:

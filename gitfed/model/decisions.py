@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from types import MappingProxyType
-from typing import Any
+from typing import Any, TypeAlias
 
 from gitfed.model.base import Body, ClusterName, Commit, ObjectKey, Problem
+from gitfed.model.fleet import Reach
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -27,10 +28,99 @@ class Rejection:
 
 @dataclass(frozen=True, slots=True)
 class EvictionTask:
-    """Karmada's `gracefulEvictionTasks[]` entry; fields that this version does not act on stay in `raw`."""
+    """Karmada's `gracefulEvictionTasks[]` entry: work that left a cluster, and whose old copy may still be there.
+
+    Fields are read from `raw`, so that what a person or another program wrote survives. A field that cannot be read
+    counts as absent: then the task is kept rather than ended.
+    """
 
     from_cluster: ClusterName
     raw: Body
+
+    @property
+    def purge_mode(self) -> str:
+        """Directly, Gracefully or Never; Karmada's older Immediately and Graciously are the same."""
+        mode = str(self.raw.get("purgeMode") or "")
+        return {"Immediately": "Directly", "Graciously": "Gracefully", "": "Gracefully"}.get(mode, mode)
+
+    @property
+    def created(self) -> datetime | None:
+        text = self.raw.get("creationTimestamp")
+        if isinstance(text, datetime):
+            return text if text.tzinfo else text.replace(tzinfo=UTC)
+        try:
+            when = datetime.fromisoformat(str(text or ""))
+        except ValueError:
+            return None
+        return when if when.tzinfo else when.replace(tzinfo=UTC)
+
+    @property
+    def grace(self) -> timedelta | None:
+        seconds = self.raw.get("gracePeriodSeconds")
+        return timedelta(seconds=seconds) if isinstance(seconds, int) and 0 <= seconds < 2**31 else None
+
+    @property
+    def suppress_deletion(self) -> bool | None:
+        value = self.raw.get("suppressDeletion")
+        return value if isinstance(value, bool) else None
+
+    @property
+    def preserved(self) -> tuple[tuple[str, str], ...]:
+        """(label, value), sorted."""
+        return _pairs(self.raw.get("preservedLabelState"))
+
+    @property
+    def clusters_before(self) -> frozenset[ClusterName]:
+        names = self.raw.get("clustersBeforeFailover")
+        return frozenset(str(name) for name in names) if isinstance(names, list) else frozenset()
+
+
+def _pairs(value: object) -> tuple[tuple[str, str], ...]:
+    if not isinstance(value, Mapping):
+        return ()
+    return tuple(sorted((str(name), text) for name, text in value.items() if isinstance(text, str)))
+
+
+Labels: TypeAlias = tuple[tuple[str, str], ...]
+"""(label, value), sorted by label."""
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class TimedTaint:
+    """A taint of a cluster, and since when: tolerations with seconds count from then."""
+
+    key: str
+    effect: str
+    value: str
+    added: datetime
+    by: str = ""
+    """`failover`, `Cluster` (a person declared it) or `ClusterTaintPolicy/<name>`."""
+
+    def __str__(self) -> str:
+        return f"{self.key}={self.value}:{self.effect}" if self.value else f"{self.key}:{self.effect}"
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterRecord:
+    """What stands on the state branch for one cluster: its last known reach, and its taints with their times."""
+
+    name: ClusterName
+    reach: Reach
+    since: datetime
+    """Not ready: since it stopped being ready, whatever it was in between. Ready: since then."""
+    reason: str = ""
+    """What the Ready condition said, `<reason>: <message>`."""
+    taints: tuple[TimedTaint, ...] = ()
+    """Sorted. Declared taints are here only if they evict (NoExecute)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outage:
+    """So many clusters were not ready at once that we are probably cut off: nothing is evicted meanwhile."""
+
+    since: datetime
+    ended: datetime | None = None
+    """Timers of clusters that are still not ready begin anew then."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -86,6 +176,16 @@ class Decision:
     """The last time that replicas were taken back, until the next decision for another reason."""
     undone: Decision | None = field(default=None, compare=False, repr=False)
     """The decision that replicas were taken back from, while the next one is not taken yet. Never written down."""
+    unhealthy: tuple[tuple[ClusterName, datetime], ...] = ()
+    """Copies that are unhealthy although their cluster is fine, since when; only where the policy asks for it."""
+    preserved: tuple[tuple[ClusterName, Labels], ...] = ()
+    """What of each copy's last known status is to go with the work: written down before its cluster may die."""
+    injected: tuple[tuple[ClusterName, Labels], ...] = ()
+    """State that came with a failover, as labels on the copy that took over; there as long as that copy."""
+    cleared: tuple[ClusterName, ...] = ()
+    """Clusters left with purgeMode Directly whose old copy is gone for sure, or given up: the new one may start."""
+    released: tuple[ClusterName, ...] = ()
+    """Copies left behind by evictions that are over: to be deleted as soon as their cluster can be reached."""
     raw: Body | None = None
     """The document it was read from: unknown parts survive a rewrite."""
 
@@ -125,4 +225,6 @@ class Decisions:
     unfinished: Mapping[ClusterName, frozenset[str]] = field(default_factory=lambda: MappingProxyType({}))
     """Objects, by cluster, that were not written when the roll-out of `applied_commit` was over: refused, or waiting
     for others. "*" in place of too many."""
+    clusters: Mapping[ClusterName, ClusterRecord] = field(default_factory=lambda: MappingProxyType({}))
+    outage: Outage | None = None
     extra: Mapping[str, Any] = field(default_factory=dict)

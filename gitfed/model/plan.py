@@ -8,7 +8,17 @@ from datetime import datetime
 from enum import StrEnum
 
 from gitfed.model.base import BindingId, Body, ClusterName, Commit, Digest, ObjectKey, Origin, Problem
-from gitfed.model.decisions import Decision, PolicyRef, Rejection, ScheduledCondition, Share
+from gitfed.model.decisions import (
+    ClusterRecord,
+    Decision,
+    EvictionTask,
+    Labels,
+    Outage,
+    PolicyRef,
+    Rejection,
+    ScheduledCondition,
+    Share,
+)
 from gitfed.model.fleet import FactsRef, LiveObject
 
 
@@ -54,6 +64,27 @@ class Binding:
     """preserveResourcesOnDeletion."""
     suspended: frozenset[ClusterName] | None = frozenset()
     """Clusters that get no writes (`suspension`); None: all of them."""
+
+    injected: tuple[tuple[ClusterName, Labels], ...] = ()
+    """State that a failover brought, as labels on the copy that took over."""
+
+    stateful: bool = False
+    """What its copies say of their state is written down, for the day that a cluster fails."""
+
+    @property
+    def evictions(self) -> tuple[EvictionTask, ...]:
+        """Clusters that it is leaving, or has left while its old copy may still be there."""
+        return self.decision.evictions if self.decision is not None else ()
+
+    @property
+    def awaits_deletion(self) -> tuple[ClusterName, ...]:
+        """Clusters whose old copy must be gone for sure before anything of it is written (purgeMode Directly)."""
+        cleared = self.decision.cleared if self.decision is not None else ()
+        return tuple(
+            task.from_cluster
+            for task in self.evictions
+            if task.purge_mode == "Directly" and task.from_cluster not in cleared
+        )
 
     def share_of(self, cluster: ClusterName) -> Share | None:
         return next((share for share in self.shares if share.cluster == cluster), None)
@@ -121,6 +152,8 @@ class Change:
     """Why it is not this change's turn yet; "" when it may be carried out. Another plan will say so."""
     adopt: bool = False
     """The live object is not ours and the policy says Overwrite."""
+    first: bool = False
+    """A copy that was evicted: gone before anything else is done in its cluster."""
     drift: bool = False
     """The desired state did not change since it was last applied: somebody else changed the object."""
 
@@ -169,3 +202,10 @@ class Plan:
     clusters: tuple[ClusterName, ...] = ()
     notes: tuple[str, ...] = field(default=())
     """Sentences for the header: what was assumed, what was not observed."""
+    records: Mapping[ClusterName, ClusterRecord] = field(default_factory=dict)
+    """What is to be remembered of clusters; the same mapping as before when nothing changed."""
+    outage: Outage | None = None
+    said: tuple[str, ...] = ()
+    """What became of clusters, as sentences for the record."""
+    look_again: datetime | None = None
+    """When something falls due although nothing happens: a taint, an eviction, the end of a task."""

@@ -7,14 +7,15 @@ APIs could not be read fully keeps what it has.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gitfed.model.fleet import ApiEnablements, ClusterFacts, Reach
 from gitfed.placement.estimate import Capacity
 
 if TYPE_CHECKING:
+    from gitfed.model.decisions import TimedTaint
     from gitfed.model.declared.cluster import Cluster
 
 NO_SCHEDULE = "NoSchedule"
@@ -82,6 +83,15 @@ def candidate(declared: Cluster | None, facts: ClusterFacts) -> Candidate:
         capacity=_capacity(facts, grades),
         facts=facts,
     )
+
+
+def with_taints(candidate: Candidate, taints: Iterable[TimedTaint]) -> Candidate:
+    """The cluster with taints from the record; one that its file declares already is not doubled."""
+    declared = {(taint.key, taint.effect) for taint in candidate.taints}
+    more = tuple(
+        Taint(taint.key, taint.value, taint.effect) for taint in taints if (taint.key, taint.effect) not in declared
+    )
+    return replace(candidate, taints=(*candidate.taints, *more)) if more else candidate
 
 
 def _capacity(facts: ClusterFacts, grades: Mapping[int, Mapping[str, str]]) -> Capacity | None:

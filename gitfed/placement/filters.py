@@ -17,6 +17,7 @@ from gitfed.placement.affinity import Predicate
 from gitfed.placement.cluster import Candidate, Taint
 
 if TYPE_CHECKING:
+    from gitfed.model.decisions import TimedTaint
     from gitfed.model.declared.policy import SpreadConstraint, Toleration
 
 AFFINITY = "cluster(s) did not match the placement cluster affinity constraint"
@@ -65,7 +66,7 @@ def taint_toleration(demand: Demand, candidate: Candidate) -> str | None:
 
 def untolerated(demand: Demand, candidate: Candidate) -> Iterator[Taint]:
     for taint in candidate.taints:
-        if taint.effect in _REPELLING and not any(_tolerates(item, taint) for item in demand.tolerations):
+        if taint.effect in _REPELLING and not any(tolerates(item, taint) for item in demand.tolerations):
             yield taint
 
 
@@ -136,7 +137,7 @@ def fit_message(reasons: Mapping[str, str], total: int) -> str:
     return f"0/{total} clusters are available: {', '.join(listed)}."
 
 
-def _tolerates(toleration: Toleration, taint: Taint) -> bool:
+def tolerates(toleration: Toleration, taint: Taint | TimedTaint) -> bool:
     """Kubernetes: an empty key with Exists tolerates every key; an empty effect every effect."""
     if toleration.effect and toleration.effect != taint.effect:
         return False

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from gitfed.interpret import defaults
 from gitfed.interpret.registry import Interpreter, Unknown
 from gitfed.model.base import BindingId, Body, ClusterName, Digest, Problem, Severity
+from gitfed.model.decisions import Labels
 from gitfed.model.plan import Binding, Edit, RenderedManifest
 from gitfed.model.repo import Manifest
 from gitfed.placement.cluster import Candidate
@@ -53,7 +54,7 @@ def render(
     failed: dict[ClusterName, str] = {}
     problems: list[Problem] = []
     ask_again = False
-    for replicas, completions, clusters in _by_share(manifest, binding):
+    for replicas, completions, labels, clusters in _by_share(manifest, binding):
         present = [candidates[name] for name in clusters if name in candidates]
         body: Body = manifest.body
         edits: tuple[Edit, ...] = ()
@@ -72,6 +73,9 @@ def render(
                 body = revise.with_completions(body, completions)
             if body is not manifest.body:
                 edits = (Edit("replicas", manifest.origin, f"{replicas} of {binding.replicas}"),)
+        if labels:
+            body = _labelled(body, labels)
+            edits = (*edits, Edit("failover", manifest.origin, f"labels {', '.join(name for name, _ in labels)}"))
         for result in overrides.classes(body, present):
             if result.error is not None:
                 reason = f"override failed: {result.error}"
@@ -125,13 +129,23 @@ def _one_secret(body: Body) -> Body:
     return {**rest, "data": {**(body.get("data") or {}), **encoded}}
 
 
-def _by_share(manifest: Manifest, binding: Binding) -> list[tuple[int | None, int | None, tuple[ClusterName, ...]]]:
-    """(replicas, completions of a divided Job or None, clusters) for each distinct part of the work."""
+def _labelled(body: Body, labels: Labels) -> Body:
+    """State that a failover brought (Karmada: failover §2.7): on the object itself, not on its pods."""
+    metadata = body["metadata"]
+    return {**body, "metadata": {**metadata, "labels": {**(metadata.get("labels") or {}), **dict(labels)}}}
+
+
+def _by_share(
+    manifest: Manifest, binding: Binding
+) -> list[tuple[int | None, int | None, Labels, tuple[ClusterName, ...]]]:
+    """(replicas, completions of a divided Job or None, state as labels, clusters) for each distinct part."""
     completions = revise.completions(manifest.body, binding) if manifest.key.kind == "Job" else {}
-    groups: dict[tuple[int | None, int | None], list[ClusterName]] = {}
+    labels = dict(binding.injected)
+    groups: dict[tuple[int | None, int | None, Labels], list[ClusterName]] = {}
     for share in binding.shares:
-        groups.setdefault((share.replicas, completions.get(share.cluster)), []).append(share.cluster)
-    return [(replicas, done, tuple(clusters)) for (replicas, done), clusters in groups.items()]
+        part = (share.replicas, completions.get(share.cluster), labels.get(share.cluster, ()))
+        groups.setdefault(part, []).append(share.cluster)
+    return [(*part, tuple(clusters)) for part, clusters in groups.items()]
 
 
 def _unrevised(manifest: Manifest, reason: str) -> Problem:

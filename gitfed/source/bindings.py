@@ -13,11 +13,18 @@ from typing import Any
 
 from gitfed.errors import InputError
 from gitfed.model.base import Body, ObjectKey, group_of
-from gitfed.model.decisions import Decision, Descheduled, EvictionTask, PolicyRef, ScheduledCondition, Share
+from gitfed.model.decisions import Decision, Descheduled, EvictionTask, Labels, PolicyRef, ScheduledCondition, Share
+from gitfed.source.records import record_document as record_document
+from gitfed.source.records import record_of as record_of
+from gitfed.source.records import record_path as record_path
 from gitfed.text import canonical
 
 GROUP_VERSION = "work.karmada.io/v1alpha2"
 APPLIED_PLACEMENT = "policy.karmada.io/applied-placement"
+UNHEALTHY, PRESERVED, INJECTED, CLEARED, RELEASED = (
+    f"gitfed.io/{name}" for name in ("unhealthy-since", "preserved-state", "injected-labels", "cleared", "released")
+)
+"""What a failover has to remember of a workload (`model.decisions.Decision`), as JSON by cluster, or cluster names."""
 REBALANCED_BY = "gitfed.io/rebalanced-by"
 """The names of the WorkloadRebalancers that were served, separated by commas."""
 DESCHEDULED = "gitfed.io/descheduled"
@@ -63,6 +70,7 @@ def to_document(decision: Decision, collected: Body | None = None) -> Body:
         annotations[REBALANCED_BY] = ",".join(decision.rebalancers)
     if decision.descheduled is not None:
         annotations[DESCHEDULED] = f"{time_text(decision.descheduled.at)} {decision.descheduled.message}"
+    annotations |= _failover_annotations(decision)
     if annotations:
         metadata["annotations"] = annotations
     resource: dict[str, Any] = {
@@ -141,15 +149,29 @@ def status_of(document: Body) -> Body | None:
 _STATUS_OURS = ("conditions", "schedulerObservingAffinityName", "lastScheduledTime", "aggregatedStatus")
 _OURS = ("Scheduled", "FullyApplied")
 """Conditions that we write."""
+_OUR_ANNOTATIONS = frozenset({
+    APPLIED_PLACEMENT, REBALANCED_BY, DESCHEDULED, UNHEALTHY, PRESERVED, INJECTED, CLEARED, RELEASED,
+    _POLICY_NAMESPACE, _POLICY_NAME, _CLUSTER_POLICY_NAME,
+})  # fmt: skip
+
+
+def _failover_annotations(decision: Decision) -> dict[str, str]:
+    found: dict[str, str] = {}
+    if decision.unhealthy:
+        found[UNHEALTHY] = canonical.dumps({name: time_text(when) for name, when in decision.unhealthy}).decode()
+    for annotation, states in ((PRESERVED, decision.preserved), (INJECTED, decision.injected)):
+        if states:
+            found[annotation] = canonical.dumps({name: dict(labels) for name, labels in states}).decode()
+    for annotation, names in ((CLEARED, decision.cleared), (RELEASED, decision.released)):
+        if names:
+            found[annotation] = ",".join(names)
+    return found
 
 
 def _without_ours(metadata: Mapping[str, Any]) -> dict[str, Any]:
     kept = {key: value for key, value in metadata.items() if key not in ("annotations", "managedFields")}
     annotations = {
-        key: value
-        for key, value in (metadata.get("annotations") or {}).items()
-        if key
-        not in (APPLIED_PLACEMENT, REBALANCED_BY, DESCHEDULED, _POLICY_NAME, _POLICY_NAMESPACE, _CLUSTER_POLICY_NAME)
+        key: value for key, value in (metadata.get("annotations") or {}).items() if key not in _OUR_ANNOTATIONS
     }
     return kept | ({"annotations": annotations} if annotations else {})
 
@@ -197,9 +219,41 @@ def from_document(document: Body) -> Decision:
         reschedule_triggered=_time(spec.get("rescheduleTriggeredAt")),
         condition=_condition(status.get("conditions") or []),
         preserve=spec.get("preserveResourcesOnDeletion") is True,
-        rebalancers=tuple(filter(None, str(annotations.get(REBALANCED_BY) or "").split(","))),
+        rebalancers=_names(annotations, REBALANCED_BY),
         descheduled=_descheduled(annotations.get(DESCHEDULED)),
+        unhealthy=tuple(
+            sorted(
+                (name, when)
+                for name, text in _json(annotations, UNHEALTHY).items()
+                if (when := _time(text)) is not None
+            )
+        ),
+        preserved=_states(annotations, PRESERVED),
+        injected=_states(annotations, INJECTED),
+        cleared=_names(annotations, CLEARED),
+        released=_names(annotations, RELEASED),
         raw=document,
+    )
+
+
+def _names(annotations: Mapping[str, Any], name: str) -> tuple[str, ...]:
+    return tuple(filter(None, str(annotations.get(name) or "").split(",")))
+
+
+def _json(annotations: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    """What somebody spoiled by hand is as good as not there."""
+    try:
+        value = canonical.loads(str(annotations.get(name) or "{}").encode())
+    except ValueError:
+        return {}
+    return value if isinstance(value, Mapping) else {}
+
+
+def _states(annotations: Mapping[str, Any], name: str) -> tuple[tuple[str, Labels], ...]:
+    return tuple(
+        (cluster, tuple(sorted((label, text) for label, text in labels.items() if isinstance(text, str))))
+        for cluster, labels in sorted(_json(annotations, name).items())
+        if isinstance(labels, Mapping)
     )
 
 

@@ -26,6 +26,7 @@ def check(snapshot: RepoSnapshot, at: locate.Locate = locate.by_object) -> tuple
         *_missing_overrides(snapshot, at),
         *_selects_nothing(snapshot, at),
         *_not_acted_on(snapshot),
+        *_state_preservation(snapshot),
     ]
     return tuple(sorted(set(found)))
 
@@ -43,7 +44,6 @@ def _not_acted_on(snapshot: RepoSnapshot) -> Iterator[Problem]:
         spec = policy.spec
         inert = {
             "propagateDeps": bool(spec.propagate_deps),
-            "failover": spec.failover is not None,
         }
         for name in (name for name, used in inert.items() if used):
             yield _warning(policy, f"spec.{name} is understood and not acted on yet")
@@ -52,8 +52,45 @@ def _not_acted_on(snapshot: RepoSnapshot) -> Iterator[Problem]:
             yield _warning(cluster, "spec.syncMode Pull is not acted on yet: gitfed connects to the cluster itself")
 
 
-ACTED_ON = frozenset({"FederatedResourceQuota", "ResourceInterpreterCustomization", "WorkloadRebalancer"})
+ACTED_ON = frozenset(
+    {"ClusterTaintPolicy", "FederatedResourceQuota", "ResourceInterpreterCustomization", "WorkloadRebalancer"}
+)
 """Declared kinds beside policies and clusters that this version carries out."""
+
+
+def _state_preservation(snapshot: RepoSnapshot) -> Iterator[Problem]:
+    """What keeps preserved state from going with a workload: to be known before a cluster fails, not after."""
+    for policy in snapshot.propagation:
+        failover = policy.spec.failover
+        for member in ("cluster", "application"):
+            part = getattr(failover, member, None)
+            if part is None or part.state_preservation is None:
+                continue
+            name = f"spec.failover.{member}.statePreservation"
+            if part.purge_mode != "Directly":
+                yield _warning(
+                    policy, f"{name} has no effect with purgeMode {part.purge_mode}", "Directly passes state on"
+                )
+            if not _has_one_target(policy):
+                yield _warning(policy, f"{name} has an effect only while there is exactly one target",
+                               "a spreadConstraint by cluster with maxGroups 1, or Aggregated")  # fmt: skip
+            for rule in part.state_preservation.rules:
+                if "{" not in rule.json_path:
+                    yield _warning(policy, f"{name}: the jsonPath {rule.json_path} is plain text and names nothing",
+                                   "write {" + rule.json_path + "}")  # fmt: skip
+
+
+def _has_one_target(policy: Propagation) -> bool:
+    """Whether the placement may end in a single cluster."""
+    placement = policy.spec.placement
+    for constraint in placement.spread_constraints or ():
+        if constraint.spread_by_field == "cluster" and constraint.max_groups == 1:
+            return True
+    scheduling = placement.replica_scheduling
+    if scheduling is not None and scheduling.replica_division_preference == "Aggregated":
+        return True
+    terms = placement.cluster_affinities or ((placement.cluster_affinity,) if placement.cluster_affinity else ())
+    return bool(terms) and all(len(term.cluster_names) == 1 for term in terms)
 
 
 def _unknown_clusters(snapshot: RepoSnapshot, at: locate.Locate) -> Iterator[Problem]:

@@ -353,3 +353,16 @@ def test_the_key_of_a_declared_object() -> None:
 def test_names_follow_kubernetes(check: Any, good: list[str], bad: list[str]) -> None:
     assert [name for name in good if check(name)] == []
     assert [name for name in bad if not check(name)] == []
+
+
+def test_the_older_names_of_purge_modes_are_read() -> None:
+    from gitfed.model.declared.failover import Failover
+
+    read = Failover.model_validate(
+        {"cluster": {"purgeMode": "Immediately"},
+         "application": {"purgeMode": "Graciously", "decisionConditions": {}}}
+    )  # fmt: skip
+    assert read.cluster is not None
+    assert read.application is not None
+    assert (read.cluster.purge_mode, read.application.purge_mode) == ("Directly", "Gracefully")
+    assert read.application.grace_period_seconds == 600

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Annotated, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 
 from gitfed.model.base import Severity
 from gitfed.model.declared import names
@@ -37,13 +37,18 @@ class StatePreservation(Part):
                 )  # fmt: skip
 
 
+def _translated(mode: object) -> object:
+    """Karmada's names until 1.15."""
+    return {"Immediately": "Directly", "Graciously": "Gracefully"}.get(mode, mode) if isinstance(mode, str) else mode
+
+
 class DecisionConditions(Part):
     toleration_seconds: Int32 = 300
 
 
 class ApplicationFailover(Part):
     decision_conditions: DecisionConditions
-    purge_mode: Literal["Directly", "Gracefully", "Never"] = "Gracefully"
+    purge_mode: Annotated[Literal["Directly", "Gracefully", "Never"], BeforeValidator(_translated)] = "Gracefully"
     grace_period_seconds: Int32 | None = None
     state_preservation: StatePreservation | None = None
 
@@ -68,7 +73,7 @@ class ApplicationFailover(Part):
 
 
 class ClusterFailover(Part):
-    purge_mode: Literal["Directly", "Gracefully"] = "Gracefully"
+    purge_mode: Annotated[Literal["Directly", "Gracefully"], BeforeValidator(_translated)] = "Gracefully"
     state_preservation: StatePreservation | None = None
 
 

@@ -1,0 +1,146 @@
+"""★ When clusters or workloads fail: (facts, decisions, policies, now) → decisions, and when to look again.
+
+    taints     clusters that are not ready for too long, or that a person or a policy marked, get taints    (taints)
+    tolerate   how long each workload puts up with them                                                      (tolerate)
+    evict      who leaves, with a task each; which tasks are over                                            (evict)
+    preserve   what of a workload's state goes with it                                                       (preserve)
+
+This is the first thing that a build does; placing what lost its cluster is then `schedule`'s usual work. Whether a
+place was found is not known here: `Step.before` keeps what stands if none was (`change.bind`). Nothing here waits or
+remembers: the same step is taken by the daemon, by a plan in a pull request and by `gitfed simulate`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from gitfed.model.base import ClusterName, ObjectKey
+from gitfed.model.decisions import ClusterRecord, Decision, Decisions, Outage, PolicyRef
+from gitfed.model.declared.federation import Federation
+from gitfed.model.declared.placement import Toleration
+from gitfed.model.declared.policy import Propagation
+from gitfed.model.fleet import FleetSnapshot, LiveObject
+from gitfed.model.repo import RepoSnapshot
+from gitfed.placement import evict, match, preserve, taints, tolerate
+from gitfed.placement.cluster import Candidate
+from gitfed.placement.taints import NO_EXECUTE
+
+_NOTHING: Mapping[ClusterName, LiveObject] = {}
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """The decisions after the step. A decision that did not change is the same object."""
+
+    decisions: Decisions
+    before: Mapping[ObjectKey, Decision]
+    """What stands for a workload with new evictions if no place is found for it."""
+    problems: Mapping[ObjectKey, tuple[str, ...]]
+    """What is to be said loudly of a workload."""
+    said: tuple[str, ...]
+    """What became of clusters, as sentences for the record."""
+    cut_off: bool = False
+    look_again: datetime | None = None
+
+    @property
+    def records(self) -> Mapping[ClusterName, ClusterRecord]:
+        return self.decisions.clusters
+
+    @property
+    def outage(self) -> Outage | None:
+        return self.decisions.outage
+
+
+def step(
+    repo: RepoSnapshot,
+    fleet: FleetSnapshot,
+    decisions: Decisions,
+    candidates: Mapping[ClusterName, Candidate],
+    states: preserve.States,
+    collect: evict.Collect,
+    now: datetime,
+) -> Step:
+    """What follows from `now`; nothing while the state is not known.
+
+    `states` and `collect` read what copies say of themselves (`preserve`, `evict`).
+    """
+    if not decisions.known:
+        return Step(decisions, {}, {}, ())
+    now = now.replace(microsecond=0)  # as it will be read back: what is decided must not change by being written
+    settings = repo.settings
+    tainted = taints.of(
+        repo.clusters, fleet.clusters, candidates, decisions.clusters, decisions.outage, repo.taint_policies,
+        settings, now,
+    )  # fmt: skip
+    scene = evict.Scene(
+        tainted=tainted,
+        clusters=fleet.live.clusters if fleet.live is not None else {},
+        settings=settings.spec.failover,
+        active=settings.spec.failover.enabled and settings.gate("Failover"),
+        injects=settings.gate("StatefulFailoverInjection"),
+        graceful=settings.gate("GracefulEviction"),
+        states=states,
+        collect=collect,
+        now=now,
+    )
+    repelling = {
+        name for name, record in tainted.records.items() if any(taint.effect == NO_EXECUTE for taint in record.taints)
+    }
+    policies = _Policies(repo)
+    bindings: dict[ObjectKey, Decision] = {}
+    before: dict[ObjectKey, Decision] = {}
+    problems: dict[ObjectKey, tuple[str, ...]] = {}
+    later = [tainted.look_again] if tainted.look_again is not None else []
+    for key, decision in decisions.bindings.items():
+        policy = policies.of(decision.policy)
+        if policy is None or not _concerned(decision, policies.watches(policy), repelling):
+            continue
+        copies = fleet.live.objects.get(key, _NOTHING) if fleet.live is not None else _NOTHING
+        result = evict.of(decision, policy, policies.tolerations(policy, settings), copies, scene)
+        if result.settled is not decision or result.moved is not None:
+            bindings[key] = result.moved or result.settled
+        if result.moved is not None:
+            before[key] = result.settled
+        if result.problems:
+            problems[key] = result.problems
+        if result.look_again is not None:
+            later.append(result.look_again)
+    after = decisions
+    if bindings:
+        after = replace(after, bindings={**decisions.bindings, **bindings})
+    if tainted.records != decisions.clusters or tainted.outage != decisions.outage:
+        after = replace(after, clusters=tainted.records, outage=tainted.outage)
+    return Step(after, before, problems, tainted.said, tainted.cut_off, min(later, default=None))
+
+
+def _concerned(decision: Decision, watched: bool, repelling: set[ClusterName]) -> bool:
+    if decision.evictions or decision.released or decision.cleared or watched:
+        return True
+    return bool(repelling) and any(share.cluster in repelling for share in decision.shares)
+
+
+class _Policies:
+    """The policies of a commit by reference, with what is asked of each again and again."""
+
+    def __init__(self, repo: RepoSnapshot) -> None:
+        self._by_ref = {match.ref(policy): policy for policy in repo.propagation}
+        self._tolerations: dict[int, tuple[Toleration, ...]] = {}
+
+    def of(self, ref: PolicyRef | None) -> Propagation | None:
+        """The policy that placed a workload. One that is gone drives nothing out: what it placed stays, orphaned."""
+        return self._by_ref.get(ref) if ref is not None else None
+
+    @staticmethod
+    def watches(policy: Propagation) -> bool:
+        """Whether the workloads of a policy are looked at even while nothing is wrong."""
+        failover = policy.spec.failover
+        return failover is not None and (failover.application is not None or preserve.of_cluster(policy) is not None)
+
+    def tolerations(self, policy: Propagation, settings: Federation) -> tuple[Toleration, ...]:
+        known = self._tolerations.get(id(policy))
+        if known is None:
+            declared = policy.spec.placement.cluster_tolerations or ()
+            known = self._tolerations[id(policy)] = tolerate.with_defaults(declared, settings.spec.failover)
+        return known

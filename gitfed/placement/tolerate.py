@@ -1,0 +1,56 @@
+"""How long a workload stays in a tainted cluster (Karmada: failover §2.2, §2.3)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING
+
+from gitfed.model.decisions import TimedTaint
+from gitfed.model.declared.placement import Toleration
+from gitfed.placement import filters
+from gitfed.placement.cluster import NOT_READY, UNREACHABLE
+
+if TYPE_CHECKING:
+    from gitfed.model.declared.federation import FailoverSettings
+
+_NO_EXECUTE = "NoExecute"
+_LONGEST = 100 * 365 * 24 * 3600
+"""Seconds: a larger toleration would leave the calendar."""
+
+
+def due(taints: Iterable[TimedTaint], tolerations: Sequence[Toleration]) -> tuple[datetime, TimedTaint] | None:
+    """When the workload has to leave, and because of which taint; None: it may stay for ever.
+
+    A NoExecute taint that nothing tolerates: at once, which is when it was set. Else the earliest end of any toleration
+    with seconds; one without seconds never ends.
+    """
+    ends: list[tuple[datetime, TimedTaint]] = []
+    for taint in taints:
+        if taint.effect != _NO_EXECUTE:
+            continue
+        matching = [one for one in tolerations if filters.tolerates(one, taint)]
+        if not matching:
+            return taint.added, taint
+        ends += [
+            (taint.added + timedelta(seconds=min(max(one.toleration_seconds, 0), _LONGEST)), taint)
+            for one in matching
+            if one.toleration_seconds is not None
+        ]
+    return min(ends, default=None)
+
+
+def with_defaults(tolerations: Sequence[Toleration], settings: FailoverSettings) -> tuple[Toleration, ...]:
+    """The policy's tolerations, and ours for a cluster that is not ready or does not answer where it has none.
+
+    They count for leaving only: new work never goes to such a cluster.
+    """
+    found = tuple(tolerations)
+    for key, seconds in (
+        (NOT_READY, settings.not_ready_toleration_seconds),
+        (UNREACHABLE, settings.unreachable_toleration_seconds),
+    ):
+        if not any(one.key in ("", key) and one.effect in ("", _NO_EXECUTE) for one in tolerations):
+            default = Toleration(key=key, operator="Exists", effect=_NO_EXECUTE, toleration_seconds=seconds)
+            found = (*found, default)
+    return found
