@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import signal
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from gitfed.cli import exits, load, options
+
+if TYPE_CHECKING:
+    from gitfed.daemon import leader
 
 
 @click.command("run")
@@ -33,6 +38,25 @@ from gitfed.cli import exits, load, options
     "--health-address", metavar="HOST:PORT", default="127.0.0.1:8484", show_default=True,
     help='Where /livez and /readyz answer; "" for nowhere, port 0 for any.',
 )  # fmt: skip
+@options.option("--leader-elect", is_flag=True,
+                help="One of several daemons leads; the others stand by and take over.")  # fmt: skip
+@options.option(
+    "--leader-elect-resource-lock", type=click.Choice(["leases", "git"]), default=None,
+    help="Where they agree: a Lease of a cluster, or a ref of the state's repository.  "
+    "[default: leases in a pod or with --leader-elect-context, else git]",
+)  # fmt: skip
+@options.option("--leader-elect-context", metavar="NAME", default="",
+                help="Context of the cluster with the Lease.  [default: the one around this pod]")  # fmt: skip
+@options.option("--leader-elect-resource-namespace", metavar="NAME", default="gitfed-system", show_default=True,
+                help="Namespace of the Lease.")  # fmt: skip
+@options.option("--leader-elect-resource-name", metavar="NAME", default="gitfed", show_default=True,
+                help="Name of the Lease.")  # fmt: skip
+@options.option("--leader-elect-lease-duration", type=options.Duration(), metavar="DURATION", default=None,
+                help="After so long without a renewal another one takes over.  [default: 15s; git: 60s]")  # fmt: skip
+@options.option("--leader-elect-renew-deadline", type=options.Duration(), metavar="DURATION", default=None,
+                help="A leader that cannot renew for so long stops.  [default: 10s; git: 40s]")  # fmt: skip
+@options.option("--leader-elect-retry-period", type=options.Duration(), metavar="DURATION", default=None,
+                help="Between two attempts.  [default: 2s; git: 15s]")  # fmt: skip
 @options.option("--logging-format", type=click.Choice(["text", "json"]), default="text", show_default=True,
                 help="Form of the log on stderr.")  # fmt: skip
 @options.option("--log-level", type=click.Choice(["debug", "info", "warning", "error"]), default="info",
@@ -47,6 +71,14 @@ def command(
     concurrency: int,
     push_state: bool | None,
     health_address: str,
+    leader_elect: bool,
+    leader_elect_resource_lock: str | None,
+    leader_elect_context: str,
+    leader_elect_resource_namespace: str,
+    leader_elect_resource_name: str,
+    leader_elect_lease_duration: float | None,
+    leader_elect_renew_deadline: float | None,
+    leader_elect_retry_period: float | None,
     logging_format: str,
     log_level: str,
 ) -> int:
@@ -69,6 +101,15 @@ def command(
     host, colon, port = health_address.rpartition(":")
     if health_address and (not colon or not host or not port.isdecimal()):
         raise click.UsageError(f"--health-address {health_address!r} is not HOST:PORT")
+    election = None
+    if leader_elect:
+        election = _election(
+            leader_elect_resource_lock,
+            leader_elect_context,
+            leader_elect_resource_namespace,
+            leader_elect_resource_name,
+            (leader_elect_lease_duration, leader_elect_renew_deadline, leader_elect_retry_period),
+        )
     logs.set_up(logging_format, log_level)
     ended_by = asyncio.run(
         serve.run(
@@ -84,7 +125,27 @@ def command(
                 concurrency=concurrency,
                 push_state=push_state,
                 health_address=health_address,
+                leader=election,
             )
         )
     )
     return exits.INTERRUPTED if ended_by == signal.SIGINT else exits.OK
+
+
+def _election(
+    lock: str | None, context: str, namespace: str, name: str, times: tuple[float | None, float | None, float | None]
+) -> leader.Options:
+    from gitfed.daemon import leader
+
+    lock = lock or ("leases" if context or os.environ.get("KUBERNETES_SERVICE_HOST") else "git")
+    usual = leader.LEASES if lock == "leases" else leader.REFS
+    lease, renew, retry = (
+        round(given) if given is not None else default
+        for given, default in zip(times, (usual.lease, usual.renew, usual.retry), strict=True)
+    )
+    if not (retry >= 1 and renew > 1.2 * retry and lease > renew):
+        raise click.UsageError(
+            f"lease duration {lease}s, renew deadline {renew}s and retry period {retry}s: the first must be longer "
+            "than the second, and that longer than 1.2 times the third, which is a second at least"
+        )
+    return leader.Options(lock, context, namespace, name, leader.Timing(lease, renew, retry))

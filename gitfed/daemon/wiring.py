@@ -17,7 +17,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from gitfed.daemon import clock
+from gitfed.daemon import clock, leader
 from gitfed.daemon.cycle import Engine
 from gitfed.daemon.facts_record import FactsRecord
 from gitfed.daemon.fleet import Options as EngineOptions
@@ -26,8 +26,8 @@ from gitfed.daemon.look import look
 from gitfed.daemon.member import Timing
 from gitfed.daemon.reader import Reader
 from gitfed.daemon.record import Record
-from gitfed.edges import facts_branch, files, git, lock, state
-from gitfed.edges.kube import credentials
+from gitfed.edges import facts_branch, files, git, leader_ref, lock, state
+from gitfed.edges.kube import credentials, election, lease
 from gitfed.edges.kube.session import Session
 from gitfed.errors import CredentialsError, InputError, SourceError
 from gitfed.model.decisions import Approval
@@ -62,6 +62,8 @@ class Options:
     """host:port of the liveness and readiness endpoint; "" for none."""
     adopt: frozenset[str] = frozenset()
     """Clusters to take over although their inventory is damaged or belongs to another repository."""
+    leader: leader.Options | None = None
+    """How several daemons of one repository agree who works; None: this is the only one."""
     now: Callable[[], datetime] = field(default_factory=lambda: clock.Steady().now)
 
 
@@ -121,15 +123,7 @@ def make_engine(
 
     `reading` hears of the reader before it asks for the first commit: who is told to stop meanwhile interrupts it.
     """
-    folder = data_dir(options)
-    clone = _clone(folder / "clone.git")
-    location = options.repo if git.is_url(options.repo) else str(git.find_root(Path(options.repo)))
-    clone.access = git.Access(options.git_credentials, source=location)
-    cache = files.DiskCache(folder / "parse")
-    reader = Reader(location, clone, cache, branch=options.branch)
-    reading(reader)
-    settings = _settings(reader)
-    url = settings.url or location
+    clone, reader, settings, url = _opened(options, reading)
     push = settings.push if options.push_state is None else options.push_state
     branch = state.StateBranch(clone, bindings, branch=settings.branch)
     record = Record(branch, url=url, push=push)
@@ -155,6 +149,37 @@ def _clone(path: Path) -> git.Repository:
         with contextlib.suppress(SourceError):
             return git.Repository.open(path)
     return git.Repository.create(path)
+
+
+def _opened(options: Options, reading: Callable[[Reader], None]) -> tuple[git.Repository, Reader, Any, str]:
+    """This process's clone, the reader of its source, `spec.state`, and where the state lives. Raises SourceError."""
+    folder = data_dir(options)
+    clone = _clone(folder / "clone.git")
+    location = options.repo if git.is_url(options.repo) else str(git.find_root(Path(options.repo)))
+    clone.access = git.Access(options.git_credentials, source=location)
+    reader = Reader(location, clone, files.DiskCache(folder / "parse"), branch=options.branch)
+    reading(reader)
+    settings = _settings(reader)
+    return clone, reader, settings, settings.url or location
+
+
+def make_lock(
+    options: Options, how: leader.Options, *, reading: Callable[[Reader], None] = lambda reader: None
+) -> election.Lock:
+    """Where daemons agree who leads. Raises SourceError, CredentialsError."""
+    if how.lock == "git":
+        clone, _, _, url = _opened(options, reading)
+        return leader_ref.RefLock(clone, url)
+    annotation = {credentials.CONTEXT: how.context} if how.context else {credentials.IN_CLUSTER: "true"}
+    host = Cluster.model_validate(
+        {
+            "apiVersion": "cluster.karmada.io/v1alpha1",
+            "kind": "Cluster",
+            "metadata": {"name": "leader-election", "annotations": annotation},
+            "spec": {"syncMode": "Push"},
+        }
+    )
+    return lease.LeaseLock(open_sessions(options)(host), namespace=how.namespace, name=how.name)
 
 
 def _settings(reader: Reader) -> Any:

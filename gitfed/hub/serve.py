@@ -8,25 +8,37 @@ import logging
 import random
 import signal
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from gitfed import errors
-from gitfed.daemon import wiring
+from gitfed.daemon import leader, wiring
 from gitfed.daemon.cycle import Engine
 from gitfed.daemon.reader import Reader
 from gitfed.daemon.wiring import Options
-from gitfed.edges import files, git, lock
+from gitfed.edges import files, git
+from gitfed.edges import lock as locks
+from gitfed.edges.kube.election import Election
 from gitfed.hub.health import HealthServer
 
 log = logging.getLogger("gitfed")
+_Made = TypeVar("_Made")
 
 _RETRY = 2.0
 """Seconds until a repository that could not be read at start is tried again."""
 _STUCK = 300.0
 """Seconds without a finished cycle after which the process counts as dead. Polls end a sleep long before."""
+
+
+@dataclass(slots=True)
+class _Serving:
+    """What the health endpoint and the stop look at."""
+
+    engine: Engine | None = None
+    standing_by: bool = False
 
 
 async def run(
@@ -35,9 +47,9 @@ async def run(
     """The daemon: until SIGTERM or SIGINT, which it returns. `started` hears the engine and the health port."""
     folder = wiring.data_dir(options)
     began = time.monotonic()
-    made: list[Engine] = []
-    with lock.exclusive(folder):
-        health = HealthServer(lambda: _liveness(made, began), lambda: _readiness(made))
+    serving = _Serving()
+    with locks.exclusive(folder):
+        health = HealthServer(lambda: _liveness(serving, began), lambda: _readiness(serving))
         async with AsyncExitStack() as stack:
             if options.health_address:
                 host, _, port = options.health_address.rpartition(":")
@@ -55,28 +67,75 @@ async def run(
                 loop.add_signal_handler(name, _settle, stop, name)
                 stack.callback(loop.remove_signal_handler, name)
             log.info("gitfed runs", extra={"repo": git.shown(options.repo), "data": str(folder), "health": health.port})
-            with contextlib.suppress(errors.SourceError):  # no repository: said in a moment
-                for other in stack.enter_context(lock.sign(wiring.signs(options))):
-                    log.warning("another gitfed follows this repository: who came last leads", extra={"pid": other})
-            engine = await _make(options, stop)
-            if engine is None:
-                return stop.result()
-            made.append(engine)
-            watch = engine.reader.watched()
-            if watch is not None:
-                watching = asyncio.create_task(_watch(watch, engine))
-                stack.callback(watching.cancel)
-            started(engine, health.port)
-            work = asyncio.create_task(engine.run(poll=lambda: _interval(engine, options)))
-            work.add_done_callback(lambda _: _settle(stop, signal.SIGTERM))
+
+            async def follow() -> None:
+                await _follow(options, stop, serving, lambda engine: started(engine, health.port))
+
+            if options.leader is None:
+                with contextlib.suppress(errors.SourceError):  # no repository: said in a moment
+                    for other in stack.enter_context(locks.sign(wiring.signs(options))):
+                        log.warning("another gitfed follows this repository: who came last leads", extra={"pid": other})
+                following = asyncio.create_task(follow())
+            else:
+                following = asyncio.create_task(_lead(options, options.leader, stop, serving, follow))
+            following.add_done_callback(lambda _: _settle(stop, signal.SIGTERM))
             await asyncio.wait({stop})
+            if serving.standing_by:
+                following.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await following
+            return stop.result()
+
+
+async def _lead(
+    options: Options,
+    how: leader.Options,
+    stop: asyncio.Future[signal.Signals],
+    serving: _Serving,
+    follow: Callable[[], Awaitable[None]],
+) -> None:
+    """Follow while leading; stand by otherwise."""
+
+    def changed(leads: bool) -> None:
+        serving.standing_by = not leads
+        if not leads and stop.done():
+            raise asyncio.CancelledError
+
+    lock = await _persist(stop, lambda reading: wiring.make_lock(options, how, reading=reading))
+    if lock is None:
+        return
+    try:
+        await leader.lead(Election(lock, how.identity, how.times), follow, on_change=changed)
+    finally:
+        await lock.close()
+
+
+async def _follow(
+    options: Options, stop: asyncio.Future[signal.Signals], serving: _Serving, started: Callable[[Engine], None]
+) -> None:
+    """Make an engine and let it turn, until `stop` or until cancelled; what is under way is finished first."""
+    engine = await _persist(stop, lambda reading: wiring.make_engine(options, reading=reading))
+    if engine is None:
+        return
+    serving.engine = engine
+    async with AsyncExitStack() as stack:
+        stack.callback(setattr, serving, "engine", None)
+        watch = engine.reader.watched()
+        if watch is not None:
+            watching = asyncio.create_task(_watch(watch, engine))
+            stack.callback(watching.cancel)
+        started(engine)
+        work = asyncio.create_task(engine.run(poll=lambda: _interval(engine, options)))
+        either: set[asyncio.Future[Any]] = {work, stop}
+        try:
+            await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
+        finally:
             if not work.done():
                 log.info("stopping: what is under way is finished first")
                 engine.reader.interrupt()
                 work.cancel()
             with contextlib.suppress(asyncio.CancelledError):
                 await work
-            return stop.result()
 
 
 def _settle(stop: asyncio.Future[signal.Signals], name: signal.Signals) -> None:
@@ -84,15 +143,17 @@ def _settle(stop: asyncio.Future[signal.Signals], name: signal.Signals) -> None:
         stop.set_result(name)
 
 
-async def _make(options: Options, stop: asyncio.Future[signal.Signals]) -> Engine | None:
-    """The engine, as soon as there is a commit to read its settings from; None when stopped before.
+async def _persist(
+    stop: asyncio.Future[signal.Signals], make: Callable[[Callable[[Reader], None]], _Made]
+) -> _Made | None:
+    """What can be made as soon as there is a commit to read settings from; None when stopped before.
 
     A repository that is not there yet (a remote that is down, a branch without a commit) is waited for.
     """
     said = ""
     while not stop.done():
         readers: list[Reader] = []
-        making = asyncio.create_task(asyncio.to_thread(wiring.make_engine, options, reading=readers.append))
+        making = asyncio.create_task(asyncio.to_thread(make, readers.append))
         either: set[asyncio.Future[Any]] = {making, stop}
         await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
         if not making.done():
@@ -126,15 +187,20 @@ def _interval(engine: Engine, options: Options) -> float:
     return seconds * random.uniform(0.9, 1.1)
 
 
-def _liveness(made: list[Engine], began: float) -> str:
-    silent = time.monotonic() - max([began, *(engine.last_cycle for engine in made)])
-    return f"no cycle for {silent:.0f} s" if made and silent > _STUCK else ""
+def _liveness(serving: _Serving, began: float) -> str:
+    if serving.engine is None:
+        return ""
+    silent = time.monotonic() - max(began, serving.engine.last_cycle)
+    return f"no cycle for {silent:.0f} s" if silent > _STUCK else ""
 
 
-def _readiness(made: list[Engine]) -> str:
-    if made and made[0].trouble is not None:
-        return f"what is decided cannot be recorded: {made[0].trouble}"
-    if not made or made[0].plan is None:
-        return (made[0].source_error if made else "") or "no commit was planned yet"
-    waiting = sorted(name for name, member in made[0].fleet.members.items() if not member.looked.is_set())
+def _readiness(serving: _Serving) -> str:
+    engine = serving.engine
+    if serving.standing_by:
+        return ""  # ready to take over: a roll-out of several replicas must not wait for it
+    if engine is not None and engine.trouble is not None:
+        return f"what is decided cannot be recorded: {engine.trouble}"
+    if engine is None or engine.plan is None:
+        return (engine.source_error if engine is not None else "") or "no commit was planned yet"
+    waiting = sorted(name for name, member in engine.fleet.members.items() if not member.looked.is_set())
     return f"clusters not looked at yet: {', '.join(waiting)}" if waiting else ""

@@ -169,7 +169,7 @@ def test_the_deployment_calls_the_daemon_with_options_that_exist_and_asks_its_he
     container = deployment["spec"]["template"]["spec"]["containers"][0]
     first, *words = container["args"]
     assert first == "run"
-    given = dict(word.split("=", 1) for word in words)
+    given = {name: value for name, _, value in (word.partition("=") for word in words)}
     assert given.keys() <= _options_of_run()
     port = next(port for port in container["ports"] if port["name"] == "health")
     assert given["--health-address"].rpartition(":")[2] == str(port["containerPort"])
@@ -178,8 +178,18 @@ def test_the_deployment_calls_the_daemon_with_options_that_exist_and_asks_its_he
     mounts = {mount["mountPath"] for mount in container["volumeMounts"]}
     for option in ("--kubeconfig", "--data-dir"):
         assert any(given[option].startswith(f"{mount}/") for mount in mounts), option
-    assert deployment["spec"]["replicas"] == 1
-    assert deployment["spec"]["strategy"] == {"type": "Recreate"}
+    # Several replicas need an election, and the election the rights on its Lease.
+    assert deployment["spec"]["replicas"] > 1
+    assert "--leader-elect" in given
+    space = given["--leader-elect-resource-namespace"]
+    assert space == deployment["metadata"]["namespace"]
+    role = next(body for body in _documents("daemon.yaml") if body["kind"] == "Role")
+    assert role["metadata"]["namespace"] == space
+    assert [(rule["verbs"], rule.get("resourceNames")) for rule in role["rules"]] == [
+        (["create"], None),
+        (["get", "update"], ["gitfed"]),
+    ]
+    assert deployment["spec"]["template"]["spec"]["automountServiceAccountToken"] is True
 
 
 def test_the_unit_calls_the_daemon_with_options_and_variables_that_exist() -> None:

@@ -1,0 +1,76 @@
+"""One leader of several daemons: the engine runs only while its election is won.
+
+A standby holds nothing: no clusters, no state. When it wins, it reads the state branch and goes on where that stands.
+A leader that loses stops as on SIGTERM; what it may still have under way meets the new leader's `term` in each
+inventory, and the state branch's compare-and-swap.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import os
+import socket
+import uuid
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+
+from gitfed.edges.kube.election import Election
+from gitfed.edges.kube.election import Timing as Timing
+
+log = logging.getLogger("gitfed.leader")
+
+LEASES = Timing()
+REFS = Timing(lease=60, renew=40, retry=15)
+"""Every renewal is a push."""
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How several daemons agree."""
+
+    lock: str
+    """`leases` or `git`."""
+    context: str = ""
+    """kubeconfig context of the cluster that keeps the Lease; "": the one this process runs in."""
+    namespace: str = "gitfed-system"
+    name: str = "gitfed"
+    timing: Timing | None = None
+    """None: `LEASES` or `REFS`."""
+    identity: str = field(default_factory=lambda: f"{socket.gethostname()}_{os.getpid()}_{uuid.uuid4().hex[:8]}")
+
+    @property
+    def times(self) -> Timing:
+        return self.timing or (LEASES if self.lock == "leases" else REFS)
+
+
+async def lead(
+    election: Election,
+    work: Callable[[], Awaitable[None]],
+    *,
+    on_change: Callable[[bool], None] = lambda leads: None,
+) -> None:
+    """Do `work` while leading, again and again, until cancelled. Returns when `work` returns by itself."""
+    while True:
+        on_change(False)
+        log.info("standing by until nobody else leads")
+        await election.win()
+        log.info("leading")
+        on_change(True)
+        working = asyncio.ensure_future(work())
+        keeping = asyncio.ensure_future(election.keep())
+        try:
+            await asyncio.wait({working, keeping}, return_when=asyncio.FIRST_COMPLETED)
+            if working.done():
+                working.result()
+                return
+            log.warning("no longer leading: somebody else does, or the lock could not be renewed",
+                        extra={"leader": election.holder})  # fmt: skip
+        finally:
+            # The work ends first: until then nobody else may begin.
+            for task in (working, keeping):
+                task.cancel()
+                with contextlib.suppress(asyncio.CancelledError):
+                    await task
+            await election.resign()

@@ -1,0 +1,175 @@
+"""Leader election: one candidate of several leads, by the client library's algorithm over any lock.
+
+Kubernetes: client-go's leader election. A candidate takes a lock that is free, given back, or was not renewed for as
+long as it counts, as *seen by that candidate's own clock* since the last change: clocks of two machines are never
+compared. Who cannot renew within the deadline stops before the lock runs out. All this is `kubernetes.aio`'s; here the
+library is given locks that are not its own, and three habits of it are mended: a failure to reach the lock ends
+nothing, who sees that another holds the lock stops at once, and a leader that stops in good order gives it back.
+
+An election says who *should* write. That nobody else *can* is the inventory's `term` and the state branch's
+compare-and-swap.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, Protocol
+
+from gitfed import errors
+from gitfed.model.leader import Lead
+
+log = logging.getLogger("gitfed.leader")
+
+
+class Lock(Protocol):
+    """Where it is written who leads. `write` is bound to what `read` saw last."""
+
+    async def read(self) -> Lead | None: ...
+    async def write(self, lead: Lead) -> bool: ...
+    async def close(self) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Timing:
+    """Seconds; client-go's defaults. `lease` must exceed `renew`, and that 1.2 × `retry`."""
+
+    lease: int = 15
+    """A lock that was not renewed for so long is free."""
+    renew: int = 10
+    """A leader that could not renew for so long stops."""
+    retry: int = 2
+    """Between two attempts, of leader and candidates alike."""
+
+
+class Election:
+    """One candidate. `win`, then `keep`; `resign` when the work is over."""
+
+    def __init__(
+        self,
+        lock: Lock,
+        identity: str,
+        timing: Timing = Timing(),
+        *,
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
+        from kubernetes.aio.leaderelection import electionconfig, leaderelection
+
+        # The library reports trouble with the lock at every attempt; `_Adapter` says it once.
+        logging.getLogger(leaderelection.__name__).setLevel(logging.CRITICAL)
+        self._lock = _Adapter(lock, identity, timing, now)
+        config = electionconfig.Config(
+            self._lock, timing.lease, timing.renew, timing.retry, onstarted_leading=_nothing, onstopped_leading=_nothing
+        )
+        self._library = leaderelection.LeaderElection(config)
+
+    @property
+    def holder(self) -> str:
+        """Who leads, as last seen; "": nobody."""
+        return self._lock.holder
+
+    async def win(self) -> None:
+        """Wait until this candidate leads."""
+        await self._library.acquire()
+        self._lock.leads()
+
+    async def keep(self) -> None:
+        """Renew until it is lost, and return then."""
+        renewing = asyncio.ensure_future(self._library.renew_loop())
+        lost = asyncio.ensure_future(self._lock.lost.wait())
+        try:
+            await asyncio.wait({renewing, lost}, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for task in (renewing, lost):
+                task.cancel()
+            await asyncio.gather(renewing, lost, return_exceptions=True)
+
+    async def resign(self) -> None:
+        """Give the lock back, if it is ours, so that nobody has to wait until it runs out."""
+        await self._lock.give_back()
+
+
+async def _nothing() -> None:
+    """What the library would run; `Election`'s caller runs the work itself, to be able to end it in good order."""
+
+
+class _Adapter:
+    """A `Lock` in the shape that the library expects of its own."""
+
+    name = namespace = "gitfed"
+
+    def __init__(self, lock: Lock, identity: str, timing: Timing, now: Callable[[], datetime]) -> None:
+        self.identity = identity
+        self.lost = asyncio.Event()
+        self.holder = ""
+        self._lock = lock
+        self._timing = timing
+        self._now = now
+        self._leads = False
+        self._acquired: datetime | None = None
+        self._said = ""
+
+    def leads(self) -> None:
+        self._leads = True
+        self.lost.clear()
+
+    async def get(self, name: str, namespace: str) -> tuple[bool, Any]:
+        from kubernetes.aio.client.rest import ApiException
+        from kubernetes.aio.leaderelection.leaderelectionrecord import LeaderElectionRecord
+
+        try:
+            async with asyncio.timeout(self._timing.renew):
+                found = await self._lock.read()
+        except (errors.GitfedError, TimeoutError) as error:
+            self._say(str(error) or "no answer in time")
+            return False, ApiException(status=0, reason=str(error))
+        self._say("")
+        self.holder = found.holder if found is not None else ""
+        if found is None:
+            absent = ApiException(status=404, reason="absent")
+            absent.body = b'{"code": 404}'
+            return False, absent
+        if self._leads and found.holder != self.identity:
+            self.lost.set()
+        if not found.holder:
+            return True, None
+        return True, LeaderElectionRecord(
+            found.holder, str(found.seconds), found.acquired.isoformat(), found.renewed.isoformat()
+        )
+
+    async def create(self, name: str, namespace: str, election_record: Any) -> bool:
+        return await self._write(self.identity)
+
+    async def update(self, name: str, namespace: str, updated_record: Any) -> bool:
+        return await self._write(self.identity)
+
+    async def give_back(self) -> None:
+        self._leads = False
+        with contextlib.suppress(errors.GitfedError, TimeoutError):
+            async with asyncio.timeout(self._timing.renew):
+                found = await self._lock.read()
+            if found is not None and found.holder == self.identity:
+                await self._write("")
+
+    async def _write(self, holder: str) -> bool:
+        now = self._now()
+        if self._acquired is None or not self._leads:
+            self._acquired = now
+        try:
+            async with asyncio.timeout(self._timing.renew):
+                done = await self._lock.write(Lead(holder, self._timing.lease, self._acquired, now))
+        except (errors.GitfedError, TimeoutError) as error:
+            self._say(str(error) or "no answer in time")
+            return False
+        if done:
+            self.holder = holder
+        return done
+
+    def _say(self, error: str) -> None:
+        if error and error != self._said:
+            log.warning("the leader's lock cannot be used", extra={"lock": str(self._lock), "error": error})
+        self._said = error

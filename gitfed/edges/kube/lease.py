@@ -1,0 +1,94 @@
+"""The leader's lock as a `coordination.k8s.io` Lease: what every controller of Kubernetes uses.
+
+Reading and writing only, each write bound to the version that was read; when to write is `election`'s question.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from datetime import UTC, datetime
+from typing import Any
+
+from gitfed import errors
+from gitfed.edges.kube.session import Session
+from gitfed.model.leader import Lead
+
+
+class LeaseLock:
+    """Implements `election.Lock`."""
+
+    def __init__(self, session: Session, *, namespace: str, name: str) -> None:
+        self._session = session
+        self._folder = f"/apis/coordination.k8s.io/v1/namespaces/{namespace}/leases"
+        self._namespace = namespace
+        self._name = name
+        self._read: dict[str, Any] | None = None
+
+    async def close(self) -> None:
+        await self._session.close()
+
+    def __str__(self) -> str:
+        return f"Lease {self._namespace}/{self._name} of {self._session.connection.server}"
+
+    async def read(self) -> Lead | None:
+        """What it says now; None: it does not exist. Raises ClusterError."""
+        try:
+            lease = await self._session.json("GET", f"{self._folder}/{self._name}")
+        except errors.ObjectNotFound:
+            self._read = None
+            return None
+        self._read = lease
+        spec = lease.get("spec") or {}
+        return Lead(
+            str(spec.get("holderIdentity") or ""),
+            int(spec.get("leaseDurationSeconds") or 0),
+            _time(spec.get("acquireTime")),
+            _time(spec.get("renewTime")),
+        )
+
+    async def write(self, lead: Lead) -> bool:
+        """Store it if nobody wrote since `read`. Raises ClusterError."""
+        before = self._read
+        transitions = int(((before or {}).get("spec") or {}).get("leaseTransitions") or 0)
+        changes = before is not None and (before.get("spec") or {}).get("holderIdentity") != lead.holder
+        body: dict[str, Any] = {
+            "apiVersion": "coordination.k8s.io/v1",
+            "kind": "Lease",
+            "metadata": {"name": self._name},
+            "spec": {
+                "holderIdentity": lead.holder,
+                "leaseDurationSeconds": lead.seconds,
+                "acquireTime": _text(lead.acquired),
+                "renewTime": _text(lead.renewed),
+                "leaseTransitions": transitions + changes,
+            },
+        }
+        try:
+            if before is None:
+                self._read = await self._create(body)
+            else:
+                body["metadata"] = before["metadata"]
+                self._read = await self._session.json("PUT", f"{self._folder}/{self._name}", body=body)
+        except (errors.ObjectConflict, errors.ObjectExists, errors.ObjectNotFound):
+            return False
+        return True
+
+    async def _create(self, body: dict[str, Any]) -> dict[str, Any]:
+        try:
+            return await self._session.json("POST", self._folder, body=body)
+        except errors.ObjectNotFound:
+            namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": self._namespace}}
+            with contextlib.suppress(errors.ObjectExists):
+                await self._session.json("POST", "/api/v1/namespaces", body=namespace)
+            return await self._session.json("POST", self._folder, body=body)
+
+
+def _text(when: datetime) -> str:
+    return when.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+
+
+def _time(text: object) -> datetime:
+    try:
+        return datetime.fromisoformat(str(text).replace("Z", "+00:00"))
+    except ValueError:
+        return datetime.fromtimestamp(0, UTC)

@@ -1,0 +1,107 @@
+"""Several daemons of one repository: one leads, another takes over, and nothing is applied twice."""
+
+from __future__ import annotations
+
+import signal
+
+import pytest
+
+from tests.e2e.world import Daemon, World, cluster, deployment, policy, settings
+
+pytestmark = pytest.mark.e2e
+
+BASE = {
+    "gitfed.json": settings(),
+    "clusters/m1.json": cluster("m1"),
+    "clusters/m2.json": cluster("m2"),
+    "policies/web.json": policy("web", ["m1", "m2"]),
+    "apps/web.json": deployment("web"),
+}
+
+
+@pytest.fixture(params=["leases", "git"])
+def lock(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+def candidate(world: World, lock: str, number: int) -> Daemon:
+    """A daemon of its own machine: nothing but the repository and the clusters is shared."""
+    context = ("--leader-elect-context", "m1") if lock == "leases" else ()
+    return world.daemon(
+        "--data-dir", str(world.directory / f"data-{number}"), "--leader-elect", "--leader-elect-resource-lock", lock,
+        *context, "--leader-elect-lease-duration", "4s", "--leader-elect-renew-deadline", "3s",
+        "--leader-elect-retry-period", "1s",
+    )  # fmt: skip
+
+
+def image(world: World, where: str, name: str = "web") -> str | None:
+    body = world.get(where, "Deployment", "shop", name)
+    return body["spec"]["template"]["spec"]["containers"][0]["image"] if body else None
+
+
+def applied_everywhere(world: World, wanted: str) -> None:
+    for name in world.names:
+        world.until(lambda name=name: image(world, name) == wanted, f"{wanted} in {name}", 60)
+
+
+def test_one_leads_and_when_it_dies_the_other_goes_on_without_writing_anything_again(world: World, lock: str) -> None:
+    world.push(BASE)
+    first = candidate(world, lock, 1)
+    world.until(lambda: first.said("leading"), "the first leads")
+    second = candidate(world, lock, 2)
+    applied_everywhere(world, "nginx:1.27")
+    world.until(lambda: second.said("standing by until nobody else leads"), "the second stands by")
+    world.until(lambda: world.state().get("state.yaml", "").count("outcome: applied") == 2, "the roll-out recorded")
+    before = world.versions("Deployment", "shop", "web")
+    assert not second.said("leading")
+    first.kill()
+    world.until(lambda: second.said("cycle finished"), "the second goes on", 60)
+    world.push({"apps/web.json": deployment("web"), "apps/more.json": deployment("more")})
+    world.until(lambda: image(world, "m2", "more"), "a push is applied by the second", 60)
+    assert world.versions("Deployment", "shop", "web") == before
+    assert second.stop() == 0
+
+
+def test_a_leader_that_stops_in_good_order_gives_the_lead_back(world: World, lock: str) -> None:
+    world.push(BASE)
+    first = candidate(world, lock, 1)
+    applied_everywhere(world, "nginx:1.27")
+    second = candidate(world, lock, 2)
+    world.until(lambda: second.said("standing by until nobody else leads"), "the second stands by")
+    assert first.stop() == 0
+    world.until(lambda: second.said("leading"), "the second leads")
+    world.push({"apps/web.json": deployment("web", image="nginx:1.28")})
+    applied_everywhere(world, "nginx:1.28")
+
+
+def test_a_leader_that_was_asleep_finds_another_and_writes_nothing_more(world: World, lock: str) -> None:
+    world.push(BASE)
+    first = candidate(world, lock, 1)
+    applied_everywhere(world, "nginx:1.27")
+    second = candidate(world, lock, 2)
+    world.until(lambda: second.said("standing by until nobody else leads"), "the second stands by")
+    first.process.send_signal(signal.SIGSTOP)
+    world.until(lambda: second.said("leading"), "the second leads", 60)
+    world.push({"apps/web.json": deployment("web", image="nginx:1.28")})
+    applied_everywhere(world, "nginx:1.28")
+    first.process.send_signal(signal.SIGCONT)
+    world.until(
+        lambda: first.said("no longer leading: somebody else does, or the lock could not be renewed"),
+        "the first notices",
+        60,
+    )
+    world.push({"apps/web.json": deployment("web", image="nginx:1.29")})
+    applied_everywhere(world, "nginx:1.29")
+    changed = [line for line in first.said("object configured") if line.get("object", "").endswith("/web")]
+    assert changed == []
+    assert first.stop() == 0
+
+
+def test_a_standby_is_ready_and_stops_at_once(world: World) -> None:
+    world.push(BASE)
+    first = candidate(world, "git", 1)
+    world.until(lambda: first.said("leading"), "the first leads")
+    second = candidate(world, "git", 2)
+    world.until(lambda: second.said("standing by until nobody else leads"), "the second stands by")
+    assert second.stop() == 0
+    assert not second.said("leading")
