@@ -32,6 +32,18 @@ if TYPE_CHECKING:
 )  # fmt: skip
 @options.option("--concurrency", type=click.IntRange(1, 256), default=16, show_default=True,
                 help="Requests to one cluster at a time.")  # fmt: skip
+@options.option(
+    "--cluster-status-update-frequency", "frequency", type=options.Duration(), metavar="DURATION", default=10.0,
+    show_default="10s", help="Pause between two looks at a cluster's health.",
+)  # fmt: skip
+@options.option(
+    "--cluster-failure-threshold", "failure", type=options.Duration(), metavar="DURATION", default=30.0,
+    show_default="30s", help="A cluster counts as failed when that was seen for this long.",
+)  # fmt: skip
+@options.option(
+    "--cluster-success-threshold", "success", type=options.Duration(), metavar="DURATION", default=30.0,
+    show_default="30s", help="A cluster that failed counts as well again when that was seen for this long.",
+)  # fmt: skip
 @options.option("--push-state/--no-push-state", default=None,
                 help="Push the state branch.  [default: spec.state.push]")  # fmt: skip
 @options.option(
@@ -69,6 +81,9 @@ def command(
     data_dir: Path | None,
     interval: float | None,
     concurrency: int,
+    frequency: float,
+    failure: float,
+    success: float,
     push_state: bool | None,
     health_address: str,
     leader_elect: bool,
@@ -95,7 +110,8 @@ def command(
     \b
     Exit codes: 0 stopped by SIGTERM · 130 interrupted · 2 bad usage · 3 invalid settings · 4 not a repository.
     """
-    from gitfed.daemon import logs, wiring
+    from gitfed.daemon import facts, logs, wiring
+    from gitfed.daemon.member import Timing
     from gitfed.hub import serve
 
     host, colon, port = health_address.rpartition(":")
@@ -123,6 +139,7 @@ def command(
                 git_credentials=git_credentials,
                 interval=interval,
                 concurrency=concurrency,
+                timing=Timing(max(frequency, 0.1), facts.Thresholds(failure, success)),
                 push_state=push_state,
                 health_address=health_address,
                 leader=election,

@@ -1,0 +1,151 @@
+"""Clusters that fail, with real programs: servers that are stopped and started, and a daemon that is killed."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from typing import Any
+
+import pytest
+
+from tests.e2e.test_main_job import image, inventory
+from tests.e2e.world import World, cluster, deployment, policy, settings
+
+pytestmark = pytest.mark.e2e
+
+FAST = ("--cluster-status-update-frequency", "300ms", "--cluster-failure-threshold", "600ms",
+        "--cluster-success-threshold", "600ms")  # fmt: skip
+SOON = {
+    "failover": {
+        "evictionTimeout": "1s", "notReadyTolerationSeconds": 1, "unreachableTolerationSeconds": 1,
+        "gracefulEvictionTimeout": "10m",
+    }
+}  # fmt: skip
+ONE = {"spreadConstraints": [{"spreadByField": "cluster", "minGroups": 1, "maxGroups": 1}]}
+
+
+def files(**policy_spec: Any) -> dict[str, str]:
+    return {
+        "gitfed.json": settings(**SOON),
+        "clusters/m1.json": cluster("m1"),
+        "clusters/m2.json": cluster("m2"),
+        "apps/web.json": deployment("web"),
+        "policies/web.json": policy("web", None, placement=ONE, **policy_spec),
+    }
+
+
+def log(world: World) -> str:
+    """Bodies of the state branch's commits, newest first."""
+    done = subprocess.run(
+        ["git", "-C", str(world.bare), "log", "--format=%B", "gitfed/state"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return done.stdout
+
+
+def binding(world: World) -> str:
+    return world.state().get("bindings/shop/web-Deployment.apps.yaml", "")
+
+
+def plan(world: World) -> str:
+    arguments = ("--repo", str(world.bare), "--live", "--kubeconfig", str(world.kubeconfig), "-o", "json")
+    return world.gitfed("plan", *arguments, check=False).stdout
+
+
+def settled_in_m1(world: World) -> None:
+    world.until(lambda: image(world, "web", "m1"), "web in m1")
+    world.mark_available("m1", "shop", "web")
+    world.until(lambda: "appliedCommit" in world.state().get("state.yaml", ""), "it is recorded as applied")
+
+
+def test_work_leaves_a_cluster_that_dies_and_its_old_copy_goes_when_it_is_back(world: World) -> None:
+    world.push(files())
+    daemon = world.daemon(*FAST)
+    settled_in_m1(world)
+    world.servers["m1"].kill()
+    world.until(lambda: image(world, "web", "m2"), "web in m2", 60)
+    said = log(world)
+    assert "cluster m1 does not answer since " in said
+    assert "cluster m1 gets the taint cluster.karmada.io/unreachable:NoExecute (failover)" in said
+    assert "Deployment.apps/shop/web leaves m1 (Gracefully, TaintUntolerated: taint" in said
+    assert "fromCluster: m1" in binding(world)
+    assert "cluster.karmada.io/unreachable" in world.state()["clusters/m1.yaml"]
+    daemon.kill()
+    again = world.daemon(*FAST)
+    world.mark_available("m2", "shop", "web")
+    world.until(lambda: "gitfed.io/released: m1" in binding(world), "the eviction is over", 60)
+    world.servers["m1"].start()
+    world.until(lambda: world.get("m1", "Deployment", "shop", "web") is None, "the old copy is gone", 60)
+    world.until(lambda: "released" not in binding(world), "nothing is left to be remembered", 60)
+    world.until(lambda: "taints" not in world.state()["clusters/m1.yaml"], "the taint is gone", 60)
+    assert image(world, "web", "m2")
+    assert [key for key in inventory(world, "m1") if "web" in key] == []
+    assert again.stop() == 0
+
+
+def test_a_daemon_that_loses_its_own_network_evicts_nothing(world: World) -> None:
+    world.push(files())
+    daemon = world.daemon(*FAST)
+    settled_in_m1(world)
+    for server in world.servers.values():
+        server.kill()
+    world.until(lambda: "2 of 2 clusters are not ready, more than 50%" in log(world), "the outage is recorded", 60)
+    world.until(
+        lambda: (
+            world.state()["clusters/m1.yaml"].count("Unknown") and world.state()["clusters/m2.yaml"].count("Unknown")
+        ),
+        "both are known to be away",
+    )
+    for server in world.servers.values():
+        server.start()
+    world.until(lambda: "evictions are possible again" in log(world), "it is over", 60)
+    world.until(lambda: world.state()["clusters/m1.yaml"].count("gitfed.io/reach: Ready"), "m1 is ready", 60)
+    assert image(world, "web", "m1")
+    assert image(world, "web", "m2") is None
+    assert "gracefulEvictionTasks" not in binding(world)
+    assert daemon.stop() == 0
+
+
+def test_directly_waits_for_the_confirmed_deletion_across_a_restart(world: World) -> None:
+    world.push(files(failover={"cluster": {"purgeMode": "Directly"}}))
+    daemon = world.daemon(*FAST)
+    settled_in_m1(world)
+    world.servers["m1"].kill()
+    world.until(lambda: "fromCluster: m1" in binding(world), "it leaves m1", 60)
+    daemon.kill()
+    world.daemon(*FAST)
+    world.until(lambda: "waits for the confirmed deletion" in plan(world), "the plan says what it waits for")
+    assert image(world, "web", "m2") is None
+    world.servers["m1"].start()
+    world.until(lambda: image(world, "web", "m2"), "web starts in m2", 60)
+    assert world.get("m1", "Deployment", "shop", "web") is None
+    assert "left m1 for sure: its new copy may start" in log(world)
+
+
+@pytest.mark.parametrize("step", ["tainted", "left", "placed", "over"])
+def test_kill_9_at_any_step_loses_no_task_and_no_copy(world: World, step: str) -> None:
+    world.push(files())
+    daemon = world.daemon(*FAST)
+    settled_in_m1(world)
+    world.servers["m1"].kill()
+    steps = {
+        "tainted": lambda: "unreachable" in world.state().get("clusters/m1.yaml", ""),
+        "left": lambda: "fromCluster: m1" in binding(world),
+        "placed": lambda: image(world, "web", "m2"),
+        "over": lambda: "released" in binding(world),
+    }
+    if step == "over":
+        world.until(lambda: image(world, "web", "m2"), "web in m2", 60)
+        world.mark_available("m2", "shop", "web")
+    world.until(steps[step], step, 60)
+    daemon.kill()
+    world.daemon(*FAST)
+    world.until(lambda: image(world, "web", "m2"), "web in m2", 60)
+    world.mark_available("m2", "shop", "web")
+    world.until(lambda: "gitfed.io/released: m1" in binding(world), "the eviction is over", 60)
+    world.servers["m1"].start()
+    world.until(lambda: world.get("m1", "Deployment", "shop", "web") is None, "the old copy is gone", 60)
+    assert image(world, "web", "m2")
+    assert json.dumps(binding(world)).count("fromCluster") == 0
