@@ -9,7 +9,7 @@ RUN pip install --no-cache-dir build && python -m build --wheel --outdir /wheels
 
 FROM python:3.13-slim
 RUN apt-get update \
- && apt-get install --yes --no-install-recommends git openssh-client ca-certificates \
+ && apt-get install --yes --no-install-recommends git gpg openssh-client ca-certificates \
  && rm -rf /var/lib/apt/lists/* \
  && useradd --uid 65532 --create-home --home-dir /var/lib/gitfed --shell /usr/sbin/nologin gitfed
 COPY --from=build /opt/gitfed /opt/gitfed

@@ -26,6 +26,10 @@ NOT_YET = "*Accepted, not acted on yet.* "
 MEANING = {
     "sources.include": "Globs of the files that are read. `**` matches any depth.",
     "sources.exclude": "Globs of files that are left out, even if `include` matches.",
+    "sources.verify.commits": "Which commits must be signed to be applied: `head` the newest, `all` every one "
+    "since the last applied. Read from the last applied commit.",
+    "sources.verify.keys": "Who may sign: paths of public keys in this repository (PGP blocks, SSH's `.pub`), SSH "
+    "public keys, or fingerprints.",
     "sync.interval": "Pause between two polls of a remote repository, ±10 %. A local repository is watched.",
     "sync.prune": "Delete objects whose template is gone. With `false` they are kept and reported.",
     "sync.selfHeal": "Put back what somebody else changed. With `false` the plan shows it as skipped.",
@@ -36,7 +40,8 @@ MEANING = {
     "guards.maxDeletionPercent": "The same, in percent of what is owned. Ignored below 8 objects.",
     "guards.maxMovedReplicasPercent": "Moving more than this share of all replicas is held. Ignored below 8 replicas.",
     "guards.maxClustersTouched": "A plan that touches more clusters than this is held. Unset: no limit.",
-    "guards.approvers": NOT_YET + "Keys whose signed commit trailers approve a gate.",
+    "guards.approvers": "Who may open a gate with a signed commit whose last lines say "
+    "`Gitfed-Allow: <gate>=<number>`: as `sources.verify.keys`. Read from the last applied commit.",
     "failover.enabled": "Whether work leaves clusters that fail, or copies that stay unhealthy.",
     "failover.evictionTimeout": "A cluster that is not ready for this long gets the taint NoExecute. With purgeMode "
     "Directly also how long the deletion of the old copy may take to be confirmed.",

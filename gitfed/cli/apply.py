@@ -24,6 +24,7 @@ SCHEMA = "gitfed.io/applied/v1"
 @click.command("apply")
 @click.argument("reviewed", metavar="[PLANFILE]", required=False, type=options.Files(exists=True, dir_okay=False))
 @options.source
+@options.TRUSTED_KEYS
 @options.credentials
 @options.option("--wait", shared=False, is_flag=True, help="Wait until what was applied is healthy.")
 @options.option(
@@ -66,6 +67,7 @@ SCHEMA = "gitfed.io/applied/v1"
 def command(
     reviewed: Path | None,
     inputs: options.Inputs,
+    trusted_keys: Path | None,
     credentials: options.Credentials,
     wait: bool,
     timeout: float,
@@ -114,7 +116,16 @@ def command(
             show_plan(plan_text.view(plan, past), output)
             return exits.first([load.tell(plan.problems), *codes(plan)])
     return _carry_out(
-        inputs, credentials, data_dir, adopt, saved, wait=wait, timeout=timeout, confirm=confirm, output=output
+        inputs,
+        credentials,
+        trusted_keys,
+        data_dir,
+        adopt,
+        saved,
+        wait=wait,
+        timeout=timeout,
+        confirm=confirm,
+        output=output,
     )
 
 
@@ -131,6 +142,7 @@ def _check(saved: planfile.Saved, plan: Plan) -> None:
 def _carry_out(
     inputs: options.Inputs,
     credentials: options.Credentials,
+    trusted_keys: Path | None,
     data_dir: Path | None,
     adopt: tuple[str, ...],
     saved: planfile.Saved | None,
@@ -145,7 +157,7 @@ def _carry_out(
     load.log_plainly()
     progress = Progress(output)
     settings = load.wiring_options(inputs, credentials)
-    settings = replace(settings, adopt=frozenset(adopt))
+    settings = replace(settings, adopt=frozenset(adopt), trusted_keys=trusted_keys)
     if data_dir is not None:
         settings = replace(settings, data_dir=data_dir)
     try:

@@ -135,6 +135,10 @@ GIT_CREDENTIALS = option(
     "--git-credentials", type=Files(exists=True, file_okay=False), metavar="DIR",
     help="Folder of what the repository's server needs: password, bearerToken, identity, known_hosts, ca.crt, …",
 )  # fmt: skip
+TRUSTED_KEYS = option(
+    "--trusted-keys", type=Files(exists=True, file_okay=False), metavar="DIR",
+    help="Apply only commits signed with a public key of this folder (PGP or SSH); beats spec.sources.verify.keys.",
+)  # fmt: skip
 _SOURCE = (
     option("--repo", metavar="PATH|URL", default="", shell_complete=complete.folders,
            help="The repository: a path, or a URL (https, ssh, git, file).  [default: the one around this folder]"),

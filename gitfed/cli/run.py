@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 @options.option("--repo", metavar="PATH|URL", default=".",
                 help="The repository to follow: a path, or a URL.  [default: the one around this folder]")  # fmt: skip
 @options.GIT_CREDENTIALS
+@options.TRUSTED_KEYS
 @options.option("--branch", metavar="NAME", default=None, help="The branch to follow.  [default: what HEAD names]")
 @options.credentials
 @options.option(
@@ -76,6 +77,7 @@ if TYPE_CHECKING:
 def command(
     repo: str,
     git_credentials: Path | None,
+    trusted_keys: Path | None,
     branch: str | None,
     credentials: options.Credentials,
     data_dir: Path | None,
@@ -137,6 +139,7 @@ def command(
                 credentials_dir=credentials.credentials_dir,
                 allow_exec=credentials.allow_exec,
                 git_credentials=git_credentials,
+                trusted_keys=trusted_keys,
                 interval=interval,
                 concurrency=concurrency,
                 timing=Timing(max(frequency, 0.1), facts.Thresholds(failure, success)),

@@ -114,6 +114,9 @@ class Engine:
         self._look_at_source = True
         self._urgent: set[ObjectKey] = set()
         self._approvals: list[Approval] = []
+        self._refused = ""
+        self._trailers: Commit | None = None
+        """The commit whose trailers were read."""
         self._descends: tuple[tuple[Commit | None, Commit] | None, bool] = (None, True)
         self._opened = False
         self._turning = False
@@ -203,6 +206,8 @@ class Engine:
         if not self._opened:
             # Before any member starts: what the state remembers tells whether an inventory is damaged.
             self.decisions = await asyncio.to_thread(self._record.load)
+            if not await self._still_accepted(repo):
+                return None
             self.statuses.loaded(self.decisions.statuses)
             if self._facts is not None:
                 self._known = await asyncio.to_thread(self._facts.load)
@@ -216,6 +221,8 @@ class Engine:
         )
         if not self._opened:
             await self._open(repo)
+        if self._opened:
+            await self._accept(repo)
         await self.fleet.measured(_FIRST_LOOK)
         if self._review is not None:
             if self.fleet.starting():
@@ -284,8 +291,10 @@ class Engine:
                 self.fleet.hold(_HOLD)
                 held = {one.path: one for one in (self.repo.held if self.repo is not None else self._record.state.held)}
                 repo = await planner.aside(self.reader.read, commit, self.decisions.applied_commit, held)
-                if self._usable(repo):
+                keys = await asyncio.to_thread(self.reader.trust.unusable_keys, commit, repo.settings)
+                if self._usable(repo, keys):
                     self.repo = repo
+            self._tell_refused(self.reader.refused)
             if self.source_error:
                 log.info("the repository can be read again", extra={"commit": commit})
             self.source_error = ""
@@ -297,14 +306,45 @@ class Engine:
             self._listener("source-error", error)
         return self.repo
 
-    def _usable(self, repo: RepoSnapshot) -> bool:
+    def _tell_refused(self, why: str) -> None:
+        """The newest commit is not signed as it must be. `_usable` has its own reasons, about the commit it read."""
+        if why and why != self.rejected:
+            log.error("commit waits", extra={"commit": why[:12], "reason": why})
+            self._listener("rejected", why)
+        if why or self._refused:
+            self.rejected = why
+        self._refused = why
+
+    async def _still_accepted(self, repo: RepoSnapshot) -> bool:
+        """A daemon that remembers no accepted commit read the newest before it read the state, which names one."""
+        trust = self.reader.trust
+        if trust.base is not None:
+            return True
+        trust.begin_at(self.decisions.applied_commit)
+        try:
+            why = await asyncio.to_thread(trust.why_not, repo.commit)
+        except errors.SourceError as error:
+            why = str(error)
+        if why:
+            self._tell_refused(why)
+            self.repo = None
+        return not why
+
+    async def _accept(self, repo: RepoSnapshot) -> None:
+        """From now on this commit's settings say who may sign the next one."""
+        try:
+            await asyncio.to_thread(self.reader.trust.accept, repo.commit, repo.settings)
+        except errors.SourceError as error:
+            log.warning("the accepted commit cannot be remembered", extra={"error": str(error)})
+
+    def _usable(self, repo: RepoSnapshot, keys: str) -> bool:
         for one in repo.held:
             if self.repo is None or one not in self.repo.held:
                 log.warning("file held at its last good version", extra={"file": one.path, "commit": one.commit[:12]})
         wrong = [problem for problem in repo.problems if problem.severity is Severity.ERROR]
         for problem in wrong:
             log.error("problem", extra={"problem": str(problem), "commit": repo.commit[:12]})
-        self.rejected = self._why_not(repo, len(wrong))
+        self.rejected = self._why_not(repo, len(wrong)) or keys
         if self.rejected:
             log.error("commit waits", extra={"commit": repo.commit[:12], "reason": self.rejected})
             self._listener("rejected", repo)
@@ -369,10 +409,24 @@ class Engine:
         if self._descends[0] != (applied, repo.commit):
             known = applied is None or await asyncio.to_thread(self.reader.is_ancestor, applied, repo.commit)
             self._descends = ((applied, repo.commit), known)
+        if self.decisions.known and self._trailers != repo.commit:
+            self._trailers = repo.commit
+            await self._approve_by_trailer(repo.commit, applied)
         descends = self._descends[1]
         if descends != self.decisions.descends or tuple(self._approvals) != self.decisions.approvals:
             self.decisions = replace(self.decisions, descends=descends, approvals=tuple(self._approvals))
         return self.decisions
+
+    async def _approve_by_trailer(self, commit: Commit, applied: Commit | None) -> None:
+        if applied == commit:
+            return
+        try:
+            granted, why_not = await asyncio.to_thread(self.reader.trust.approvals, commit, applied)
+        except errors.SourceError as error:
+            granted, why_not = (), str(error)
+        if why_not:
+            log.warning("approval by trailer does not count", extra={"commit": commit[:12], "reason": why_not})
+        self._approvals += [one for one in granted if one not in self._approvals]
 
     async def _record_decisions(self, plan: Plan, decisions: Decisions) -> bool:
         """Write what was decided before anything of it is carried out."""

@@ -23,13 +23,13 @@ from pathlib import Path
 from typing import Any
 
 from gitfed.change import build
-from gitfed.daemon import given, interpreters, reader
+from gitfed.daemon import given, interpreters, reader, trust
 from gitfed.edges import files, git
 from gitfed.edges import state as state_edge
 from gitfed.errors import RevisionNotFound, SourceError
 from gitfed.interpret.registry import Interpreter
 from gitfed.model.base import ClusterName, Commit, ObjectKey
-from gitfed.model.decisions import Decision, Decisions, Share
+from gitfed.model.decisions import Approval, Decision, Decisions, Share
 from gitfed.model.fleet import ClusterFacts, FactsRef, FleetSnapshot, LiveState
 from gitfed.model.plan import Plan
 from gitfed.model.repo import RepoSnapshot
@@ -185,7 +185,21 @@ def decisions(opened: Opened, repo: RepoSnapshot, path: Path | None = None) -> D
     known = state.read(fallback=f"refs/remotes/origin/{branch}").decisions
     if known.applied_commit is None or not repo.commit:
         return known
-    return replace(known, descends=opened.repository.is_ancestor(known.applied_commit, repo.commit))
+    descends = opened.repository.is_ancestor(known.applied_commit, repo.commit)
+    return replace(
+        known, descends=descends, approvals=(*known.approvals, *_granted(opened, repo, known.applied_commit))
+    )
+
+
+def _granted(opened: Opened, repo: RepoSnapshot, applied: Commit) -> tuple[Approval, ...]:
+    """What the commit's own trailer lets through, if an approver of the last applied commit signed it."""
+    if repo.commit == applied:
+        return ()
+    judge = trust.Trust(opened.repository, lambda commit: read(opened, commit).repo.settings)
+    try:
+        return judge.approvals(repo.commit, applied)[0]
+    except SourceError:
+        return ()  # the applied commit is not in this clone: the gates hold, as they would without a trailer
 
 
 def without_state(past: Decisions, live: LiveState | None, repo: RepoSnapshot) -> Decisions:

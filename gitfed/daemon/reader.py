@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
+from gitfed.daemon import trust
 from gitfed.edges import git
 from gitfed.errors import RevisionNotFound, SourceError, SourceUnreachable
 from gitfed.model.base import Commit
@@ -26,7 +27,17 @@ _FETCHED = "refs/gitfed/source"
 class Reader:
     """`location` is a path or a URL; `branch` None follows what HEAD names there. Blocking: call it from a thread."""
 
-    def __init__(self, location: str, clone: git.Repository, cache: ParseCache, *, branch: str | None = None) -> None:
+    def __init__(
+        self,
+        location: str,
+        clone: git.Repository,
+        cache: ParseCache,
+        *,
+        branch: str | None = None,
+        accepted: Path | None = None,
+        trusted_keys: Path | None = None,
+    ) -> None:
+        """`accepted` is the file that remembers the last commit that was acted upon (`trust.Trust`)."""
         self.location = location
         self.remote = git.is_url(location)
         self._clone = clone
@@ -35,6 +46,14 @@ class Reader:
         self._wait: tuple[float, SourceUnreachable] | None = None
         """Until when (time.monotonic) the server asked to be left alone, and what to say meanwhile."""
         self._local = None if self.remote else git.Repository.open(Path(location))
+        self.refused = ""
+        """Why the newest commit is not the one that `newest` gave; "" when it is."""
+        self.trust = trust.Trust(
+            self.repository,
+            lambda commit: self.read(commit, None, {}).settings,
+            record=accepted,
+            trusted_keys=trusted_keys,
+        )
 
     @property
     def repository(self) -> git.Repository:
@@ -47,7 +66,19 @@ class Reader:
         return self._local.path
 
     def newest(self) -> Commit:
-        """The commit the branch stands at now. Raises SourceUnreachable, RevisionNotFound, SourceError."""
+        """The commit to act upon: where the branch stands now or, if that is not signed as it must be, the last one
+        that was accepted (then `refused` says why). Raises SourceUnreachable, RevisionNotFound, SourceError."""
+        tip = self._tip()
+        self.refused = self.trust.why_not(tip)
+        if not self.refused:
+            return tip
+        base = self.trust.base
+        if base is None or not self.repository.has(base):
+            message = f"{git.shown(self.location)} has no commit that may be applied: {self.refused}"
+            raise RevisionNotFound(message, hint="docs: how-to/signed-commits")
+        return base
+
+    def _tip(self) -> Commit:
         if self._local is not None:
             branch = self._branch or self._local.head_branch()
             if branch is None:

@@ -52,6 +52,8 @@ class Options:
     allow_exec: bool = False
     git_credentials: Path | None = None
     """Folder of what the source and the state's repository need (`git.Access`)."""
+    trusted_keys: Path | None = None
+    """Folder of the operator's own public keys: commits must be signed with one of them."""
     interval: float | None = None
     """Seconds; beats `spec.sync.interval`."""
     concurrency: int = 16
@@ -157,7 +159,14 @@ def _opened(options: Options, reading: Callable[[Reader], None]) -> tuple[git.Re
     clone = _clone(folder / "clone.git")
     location = options.repo if git.is_url(options.repo) else str(git.find_root(Path(options.repo)))
     clone.access = git.Access(options.git_credentials, source=location)
-    reader = Reader(location, clone, files.DiskCache(folder / "parse"), branch=options.branch)
+    reader = Reader(
+        location,
+        clone,
+        files.DiskCache(folder / "parse"),
+        branch=options.branch,
+        accepted=folder / "accepted.json",
+        trusted_keys=options.trusted_keys,
+    )
     reading(reader)
     settings = _settings(reader)
     return clone, reader, settings, settings.url or location

@@ -104,6 +104,22 @@ class History(Program):
             body.strip(),
         )
 
+    def commits_since(self, base: Commit, head: Commit, *, limit: int) -> list[Commit]:
+        """Every commit that `head` has and `base` has not, newest first, merged ones included; at most `limit`.
+
+        A base that is not known any more (shallow history) excludes nothing.
+        """
+        known = [f"^{base}"] if self.has(base) else []
+        return [Commit(name) for name in self.text("rev-list", f"--max-count={limit}", head, *known, "--").split()]
+
+    def has(self, commit: Commit) -> bool:
+        """Whether a commit is among our objects."""
+        try:
+            self.run("cat-file", "-e", f"{commit}^{{commit}}")
+        except SourceError:
+            return False
+        return True
+
     def last_commits_of(self, path: str, start: Commit, *, limit: int = 50) -> list[tuple[Commit, str]]:
         """(commit, blob id) of the versions of a file, newest first, beginning at `start`; deletions are left out."""
         raw = self.run(

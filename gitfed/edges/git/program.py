@@ -65,6 +65,8 @@ class Program:
                 GIT_ADVICE="0",
                 # An object that is missing in a partial clone would be fetched by a command of its configuration.
                 GIT_NO_LAZY_FETCH="1",
+                # Whoever may push could put another object in the place of a commit, its signature included.
+                GIT_NO_REPLACE_OBJECTS="1",
                 **(env or {}),
             )
         self._reader.set_persistent_git_options(c=list(SAFE_CONFIG))

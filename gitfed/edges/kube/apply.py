@@ -100,7 +100,8 @@ async def _act(target: Target, change: Change) -> ApplyResult:
         return ApplyResult(change.cluster, change.key, "skipped", change.reason)
     # Its definition may have been created just before. A deletion has no need to wait for that.
     waits = () if change.action is Action.DELETE or target.dry_run else target.served_after
-    resource = await served.resource(target.discovery, _kind(change), change.api_version, waits)
+    # Of an object that is only known from the inventory nobody knows the version: any serves to delete it.
+    resource = await served.resource(target.discovery, _kind(change), change.api_version or None, waits)
     if change.action is Action.DELETE:
         return await _delete(target, change, resource)
     body = _body(change)

@@ -18,7 +18,9 @@ AFTER = (0.05, 0.1, 0.2, 0.4, 0.8, 1.5, 3.0, 4.0)
 """Seconds between looks."""
 
 
-async def resource(discovery: Discovery, kind: Kind, api_version: str, waits: tuple[float, ...] = AFTER) -> Resource:
+async def resource(
+    discovery: Discovery, kind: Kind, api_version: str | None, waits: tuple[float, ...] = AFTER
+) -> Resource:
     """The kind's path; looks again after each of `waits`. Raises KindUnknown, and what discovery raises."""
     found = discovery.known(kind, api_version)
     if found is not None:

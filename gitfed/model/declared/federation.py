@@ -41,11 +41,19 @@ FEATURE_GATES = {
 """Karmada's names and our defaults."""
 
 
+class Verify(Part):
+    """Which commits must be signed, and by whom: SSH public keys, fingerprints, or paths of files with public keys."""
+
+    commits: Literal["none", "head", "all"] = "none"
+    keys: tuple[Required, ...] = ()
+
+
 class Sources(Part):
-    """Which files of the repository are read: gitignore-like globs, `**` for any depth."""
+    """Which files of the repository are read: gitignore-like globs, `**` for any depth. Which commits are believed."""
 
     include: Annotated[tuple[Required, ...], Field(min_length=1)] = ("**/*.yaml", "**/*.yml", "**/*.json")
     exclude: tuple[Required, ...] = (".github/**",)
+    verify: Verify = Field(default_factory=Verify)
 
 
 class Sync(Part):
@@ -131,6 +139,11 @@ class Federation(Declared):
         for i, pattern in enumerate(self.spec.namespaces.skip):
             if why := _why_not_pattern(pattern):
                 yield Finding(("spec", "namespaces", "skip", i), f"the pattern {pattern[:60]} {why}")
+        if self.spec.sources.verify.commits != "none" and not self.spec.sources.verify.keys:
+            yield Finding(
+                ("spec", "sources", "verify"), "verify names no keys: no commit could be accepted any more",
+                "keys: [path of a public key in this repository]",
+            )  # fmt: skip
         yield from self._branch_findings()
         for name, span in (("interval", self.spec.sync.interval), ("healthTimeout", self.spec.sync.health_timeout)):
             if not span:

@@ -1,0 +1,228 @@
+"""Which commits may be acted upon: those whose signatures the last accepted commit asks for.
+
+What has to be signed, and by whom, is read from the *base*: the last commit that this daemon accepted, else the last
+one that the state says was applied. A commit can so never excuse itself. Without any base the first commit speaks for
+itself, unless the operator brought keys of his own (`--trusted-keys`), which go before those of the repository.
+
+A commit that is not accepted waits, the base stays in force, and nothing is deleted. The base is remembered beside the
+clone and not in the source repository, where whoever may push could move it.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from gitfed.edges import files, git
+from gitfed.edges.git import signature
+from gitfed.errors import SourceError
+from gitfed.model.base import Commit
+from gitfed.model.decisions import Approval
+from gitfed.model.declared.federation import Federation
+
+_MOST_COMMITS = 1000
+_VERSION = 1
+_TRAILER = re.compile(r"gitfed-allow:\s*(?P<gate>[a-z][a-z -]*?)\s*=\s*(?P<count>\d{1,9})\s*", re.IGNORECASE)
+_ANY_TRAILER = re.compile(r"[A-Za-z0-9-]+: *\S")
+GATES = ("deletions", "deletion percent", "moved replicas", "clusters touched", "history")
+"""Gates that a trailer may open. An unknown state is not about a commit."""
+
+
+@dataclass(frozen=True, slots=True)
+class Demand:
+    """Which commits must be signed (none, head, all), and with which keys."""
+
+    commits: str
+    keys: signature.Keyring
+
+
+class Trust:
+    """`settings_of` reads the Federation of a commit. `record` None: nothing is remembered beyond this process."""
+
+    def __init__(
+        self,
+        repository: git.Repository,
+        settings_of: Callable[[Commit], Federation],
+        *,
+        record: Path | None = None,
+        trusted_keys: Path | None = None,
+    ) -> None:
+        self._repository = repository
+        self._settings_of = settings_of
+        self._record = record
+        self._own = _own_keys(trusted_keys)
+        self.base, self._demanded = self._remembered()
+        self._known: tuple[Commit, Federation] | None = None
+        self._admitted: tuple[Commit, Commit | None, str] | None = None
+
+    def why_not(self, commit: Commit) -> str:
+        """Why a commit must wait; "" when it may be acted upon. Raises SourceError."""
+        if commit == self.base:
+            return ""
+        if self._admitted is None or self._admitted[:2] != (commit, self.base):
+            self._admitted = (commit, self.base, self._judge(commit))
+        return self._admitted[2]
+
+    def begin_at(self, base: Commit | None) -> None:
+        """What the state says was applied last: the base of a daemon that remembers none itself."""
+        if self.base is None:
+            self.base = base
+
+    def accept(self, commit: Commit, settings: Federation) -> None:
+        """This commit is acted upon: its settings decide about the next one. Raises SourceError for a full disk."""
+        if commit == self.base and self._demanded:
+            return
+        demanded = settings.spec.sources.verify.commits
+        self.base, self._demanded, self._known = commit, demanded, (commit, settings)
+        if self._record is not None:
+            content = json.dumps({"schemaVersion": _VERSION, "commit": commit, "commits": demanded})
+            try:
+                files.write_atomically(self._record, content.encode())
+            except OSError as error:
+                raise SourceError(f"{self._record} cannot be written: {error.strerror}") from error
+
+    def unusable_keys(self, commit: Commit, settings: Federation) -> str:
+        """Why the keys that a commit names could never accept its successor; "" when they could."""
+        verify = settings.spec.sources.verify
+        if verify.commits == "none" or self._own:
+            return ""
+        keys = self._keyring(verify.keys, commit)
+        if keys.unusable:
+            return f"spec.sources.verify names keys that cannot be used: {'; '.join(keys.unusable[:3])}"
+        return "" if keys else "spec.sources.verify names no key that can be used"
+
+    def _judge(self, commit: Commit) -> str:
+        demand = self._demand(commit)
+        if demand is None:
+            return (
+                f"{(self.base or '')[:12]}, which was accepted last, is not in the repository any more: nobody says "
+                f"whose signatures count (remove {self._record} to begin anew)"
+            )
+        if demand.commits == "none":
+            return ""
+        commits = [commit]
+        if demand.commits == "all" and self.base is not None:
+            commits = self._repository.commits_since(self.base, commit, limit=_MOST_COMMITS + 1)
+            if len(commits) > _MOST_COMMITS:
+                return f"more than {_MOST_COMMITS} commits since {self.base[:12]} would have to be checked"
+        for one in commits:
+            said = self._verdict(one, demand.keys).why_not
+            if said:
+                return f"{one[:12]} {said}"
+        return ""
+
+    def _demand(self, commit: Commit) -> Demand | None:
+        """None: it was demanded, and cannot be read any more by whom."""
+        origin = self.base or commit
+        try:
+            verify = self._settings(origin).spec.sources.verify
+        except SourceError:
+            if self.base is None or self._repository.has(origin):
+                raise
+            if self._own:
+                return Demand(self._demanded if self._demanded == "all" else "head", self._own)
+            return Demand("none", self._own) if self._demanded == "none" else None
+        if self._own:
+            return Demand("all" if verify.commits == "all" else "head", self._own)
+        if verify.commits == "none":
+            return Demand("none", self._own)
+        return Demand(verify.commits, self._keyring(verify.keys, origin))
+
+    def _settings(self, commit: Commit) -> Federation:
+        if self._known is None or self._known[0] != commit:
+            self._known = (commit, self._settings_of(commit))
+        return self._known[1]
+
+    def _verdict(self, commit: Commit, keys: signature.Keyring) -> signature.Verdict:
+        return signature.verify(self._repository.read(commit), keys)
+
+    def _keyring(self, entries: tuple[str, ...], commit: Commit, also: tuple[str, ...] = ()) -> signature.Keyring:
+        """`also` names files in which PGP keys may be found that `entries` name by fingerprint."""
+        read = functools.partial(self._content, commit)
+        found = [content for path in (*entries, *also) if not signature.is_key(path) and (content := read(path))]
+        return signature.keyring(entries, read, known=(*found, *self._own.trusted))
+
+    def _content(self, commit: Commit, path: str) -> bytes | None:
+        entry = self._repository.entries(commit).get(path)
+        return None if entry is None else self._repository.read(entry.blob_id)
+
+    # -- approvals ----------------------------------------------------------------------------------------------
+
+    def approvals(self, commit: Commit, base: Commit | None) -> tuple[tuple[Approval, ...], str]:
+        """What the trailers of a commit let through, and why they do not count ("" when they do, or there are none).
+
+        They count if one of `guards.approvers` of the base signed the commit.
+        """
+        info = self._repository.info(commit)
+        allowed, wrong = trailers(info.body)
+        if not allowed and not wrong:
+            return (), ""
+        if wrong:
+            return (), wrong
+        if base is None or base == commit:
+            return (), "nothing was applied before that says who may approve"
+        settings = self._settings(base)
+        approvers = settings.spec.guards.approvers
+        if not approvers:
+            return (), f"{base[:12]} names no guards.approvers"
+        keys = self._keyring(approvers, base, settings.spec.sources.verify.keys)
+        verdict = self._verdict(commit, keys)
+        if verdict.why_not:
+            return (), f"it {verdict.why_not}"
+        return (Approval("", commit, tuple(sorted(allowed.items())), verdict.by, info.when),), ""
+
+    # -- memory -------------------------------------------------------------------------------------------------
+
+    def _remembered(self) -> tuple[Commit | None, str]:
+        if self._record is None or not self._record.exists():
+            return None, ""
+        try:
+            found = json.loads(self._record.read_bytes())
+            if found["schemaVersion"] > _VERSION:
+                raise SourceError(f"{self._record} was written by a newer gitfed")
+            return Commit(str(found["commit"])), str(found["commits"])
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            # Forgetting it would let the next commit speak for itself.
+            raise SourceError(f"{self._record} cannot be read", hint="remove it to begin anew") from error
+
+
+def trailers(body: str) -> tuple[dict[str, int], str]:
+    """Gate → number of changes that `Gitfed-Allow: <gate>=<n>` lets through, and what is wrong with the trailers.
+
+    Trailers are the last paragraph of a message, as Git has it.
+    """
+    allowed: dict[str, int] = {}
+    last = body.strip().split("\n\n")[-1].splitlines()
+    if not all(_ANY_TRAILER.match(line) or line.startswith(" ") for line in last):
+        return {}, ""
+    for line in last:
+        if not line.lower().startswith("gitfed-allow:"):
+            continue
+        match = _TRAILER.fullmatch(line)
+        gate = " ".join(match["gate"].lower().replace("-", " ").split()) if match else ""
+        if match is None or gate not in GATES:
+            return {}, f"the trailer {line[:80]!r} is not Gitfed-Allow: <gate>=<number>; gates: {', '.join(GATES)}"
+        allowed[gate] = max(int(match["count"]), allowed.get(gate, 0))
+    return allowed, ""
+
+
+def _own_keys(folder: Path | None) -> signature.Keyring:
+    """Every file of the operator's folder. Raises SourceError: a folder without a key would accept nothing."""
+    if folder is None:
+        return signature.Keyring()
+    try:
+        paths = sorted(path for path in folder.iterdir() if path.is_file() and not path.name.startswith("."))
+        content = {path.name: path.read_bytes() for path in paths}
+    except OSError as error:
+        raise SourceError(f"{folder} cannot be read: {error.strerror}") from error
+    found = signature.keyring(content, content.get)
+    if found.unusable or not found:
+        said = "; ".join(found.unusable) or "no file in it"
+        raise SourceError(
+            f"{folder} holds no keys that can be used: {said}", hint="public keys: PGP blocks or SSH's .pub"
+        )
+    return found

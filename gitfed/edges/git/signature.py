@@ -1,0 +1,213 @@
+"""Who signed a commit: its signature, checked by `gpg` or `ssh-keygen` against public keys that somebody named.
+
+The signature is taken out of the commit here and handed over with exactly what it signs. So neither the repository's
+configuration (`gpg.program`) nor the user's own keys have a say: a signature counts if it is good, its key is one of
+ours, and the key has neither expired nor been revoked. Names in a signature are for people; what counts is the key.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+import re
+import subprocess
+import tempfile
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+_TIMEOUT = 30.0
+_LARGEST_KEYS = 1024 * 1024
+_FINGERPRINT = re.compile(r"[0-9A-F]{40}|[0-9A-F]{64}")
+_SSH_FINGERPRINT = re.compile(r"SHA256:[A-Za-z0-9+/]{43}")
+_SSH_KEY = re.compile(
+    r"(?:(?P<name>\S+) )?(?P<kind>(?:sk-)?(?:ssh|ecdsa)-[a-z0-9@.-]+) (?P<key>[A-Za-z0-9+/=]+)(?: (?P<note>.*))?"
+)
+_PGP = b"-----BEGIN PGP PUBLIC KEY BLOCK-----"
+
+
+@dataclass(frozen=True, slots=True)
+class Keyring:
+    """The keys whose signatures count."""
+
+    ssh: Mapping[str, str] = field(default_factory=dict)
+    """Fingerprint (`SHA256:…`) → whose key it is."""
+    pgp: frozenset[str] = frozenset()
+    """Fingerprints that count, capital hexadecimal digits."""
+    trusted: tuple[bytes, ...] = ()
+    """Key blocks of which every key counts."""
+    known: tuple[bytes, ...] = ()
+    """Key blocks in which a fingerprint of `pgp` may be found."""
+    unusable: tuple[str, ...] = ()
+    """What was named as a key and is none, each with the reason."""
+
+    def __bool__(self) -> bool:
+        return bool(self.ssh or self.trusted or (self.pgp and self.known))
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """`by` is whose signature it is; `why_not` says why the commit has none that counts."""
+
+    by: str = ""
+    why_not: str = ""
+
+
+def is_key(entry: str) -> bool:
+    """Whether a text is a key or fingerprint, and not the path of a file with keys."""
+    return bool(_SSH_FINGERPRINT.fullmatch(entry) or _FINGERPRINT.fullmatch(_hex(entry)) or _SSH_KEY.fullmatch(entry))
+
+
+def keyring(entries: Iterable[str], read: Callable[[str], bytes | None], *, known: Iterable[bytes] = ()) -> Keyring:
+    """Keys by what names them: an SSH public key, a fingerprint, or the path of a file with either kind of keys.
+
+    `read` gives the content of a path, None if there is no such file. `known` are files in which PGP keys that are only
+    named by fingerprint may be found.
+    """
+    ssh: dict[str, str] = {}
+    pgp: set[str] = set()
+    trusted: list[bytes] = []
+    unusable: list[str] = []
+    for entry in entries:
+        if _SSH_FINGERPRINT.fullmatch(entry):
+            ssh[entry] = entry
+        elif _FINGERPRINT.fullmatch(_hex(entry)):
+            pgp.add(_hex(entry))
+        elif match := _SSH_KEY.fullmatch(entry):
+            _add_ssh(ssh, match, entry, unusable)
+        elif (content := read(entry)) is None:
+            unusable.append(f"{entry}: no such file")
+        elif len(content) > _LARGEST_KEYS:
+            unusable.append(f"{entry}: more than {_LARGEST_KEYS} bytes")
+        elif _PGP in content:
+            trusted.append(content)
+        else:
+            before = len(ssh)
+            for line in content.decode("utf-8", "replace").splitlines():
+                text = line.strip()
+                if not text or text.startswith("#"):
+                    continue
+                if match := _SSH_KEY.fullmatch(text):
+                    _add_ssh(ssh, match, entry, unusable)
+                else:
+                    unusable.append(f"{entry}: a line that is no public key (options of allowed_signers do not count)")
+            if len(ssh) == before and not any(said.startswith(entry) for said in unusable):
+                unusable.append(f"{entry}: no public key in it")
+    found = tuple(content for content in known if _PGP in content)
+    return Keyring(ssh, frozenset(pgp), tuple(trusted), found, tuple(unusable))
+
+
+def verify(raw: bytes, keys: Keyring) -> Verdict:
+    """Whether the signature of a commit counts. `raw` is the commit object's content."""
+    payload, signature = split(raw)
+    if not signature:
+        return Verdict(why_not="is not signed")
+    with tempfile.TemporaryDirectory(prefix="gitfed-keys-") as folder:
+        try:
+            if signature.startswith(b"-----BEGIN SSH SIGNATURE-----"):
+                return _verify_ssh(payload, signature, keys, Path(folder))
+            if signature.startswith((b"-----BEGIN PGP SIGNATURE-----", b"-----BEGIN PGP MESSAGE-----")):
+                return _verify_pgp(payload, signature, keys, Path(folder))
+        except FileNotFoundError as error:
+            return Verdict(why_not=f"has a signature, and the program {error.filename} is missing to check it")
+        except subprocess.TimeoutExpired:
+            return Verdict(why_not="has a signature that could not be checked in time")
+    return Verdict(why_not="has a signature that is neither PGP's nor SSH's")
+
+
+def split(raw: bytes) -> tuple[bytes, bytes]:
+    """(what is signed, the signature) of a commit. Git: a signature is a header, its lines indented by one space.
+
+    A commit of a SHA-256 repository has it under another name, and whichever header is not its own is signed by nobody.
+    """
+    head, _, message = raw.partition(b"\n\n")
+    lines = head.split(b"\n")
+    own = b"gpgsig-sha256" if len(lines[0]) == len("tree ") + 64 else b"gpgsig"
+    kept: list[bytes] = []
+    signatures: list[list[bytes]] = []
+    inside: list[bytes] | None = None
+    for line in lines:
+        name, _, rest = line.partition(b" ")
+        if line.startswith(b" ") and inside is not None:
+            inside.append(line[1:])
+        elif name in (b"gpgsig", b"gpgsig-sha256"):
+            inside = [rest]
+            if name == own:
+                signatures.append(inside)
+        else:
+            inside = None
+            kept.append(line)
+    payload = b"\n".join(kept) + b"\n\n" + message
+    # Of two signatures nobody could say which one counts.
+    return payload, b"\n".join(signatures[0]) + b"\n" if len(signatures) == 1 else b""
+
+
+def _verify_ssh(payload: bytes, signature: bytes, keys: Keyring, folder: Path) -> Verdict:
+    file = folder / "signature"
+    file.write_bytes(signature)
+    done = _run(["ssh-keygen", "-Y", "check-novalidate", "-n", "git", "-s", str(file)], payload)
+    said = done.stdout.decode("utf-8", "replace")
+    found = re.fullmatch(r'Good "git" signature with \S+ key (SHA256:\S+)\s*', said)
+    if done.returncode or found is None:
+        return Verdict(why_not="has an SSH signature that is not good")
+    owner = keys.ssh.get(found[1])
+    return Verdict(by=owner) if owner else Verdict(why_not=f"is signed with the key {found[1]}, which is not trusted")
+
+
+def _verify_pgp(payload: bytes, signature: bytes, keys: Keyring, folder: Path) -> Verdict:
+    folder.chmod(0o700)
+    gpg = ["gpg", "--homedir", str(folder), "--batch", "--no-tty", "--no-options", "--no-autostart", "--quiet",
+           "--no-auto-key-retrieve", "--trust-model", "always", "--status-fd", "1"]  # fmt: skip
+    counting = set(keys.pgp)
+    for content in keys.known:
+        _run([*gpg, "--import"], content)
+    for content in keys.trusted:
+        told = _run([*gpg, "--import"], content).stdout.decode("ascii", "replace")
+        counting.update(re.findall(r"^\[GNUPG:\] IMPORT_OK \d+ ([0-9A-F]+)", told, re.MULTILINE))
+    file = folder / "signature"
+    file.write_bytes(signature)
+    done = _run([*gpg, "--verify", str(file), "-"], payload)
+    status: dict[str, list[list[str]]] = {}
+    for line in done.stdout.decode("utf-8", "replace").splitlines():
+        words = line.split(" ")
+        if words[0] == "[GNUPG:]" and len(words) > 1:
+            status.setdefault(words[1], []).append(words[2:])
+    for sign, why in (("EXPKEYSIG", "has expired"), ("REVKEYSIG", "was revoked")):
+        if sign in status:
+            return Verdict(why_not=f"is signed with the key {status[sign][0][0]}, which {why}")
+    if "EXPSIG" in status:
+        return Verdict(why_not="has a signature that has expired")
+    missing = status.get("NO_PUBKEY")
+    if missing:
+        return Verdict(why_not=f"is signed with the key {missing[0][0]}, which is not trusted")
+    valid = status.get("VALIDSIG", [])
+    if done.returncode or len(status.get("GOODSIG", [])) != 1 or len(valid) != 1:
+        return Verdict(why_not="has a PGP signature that is not good")
+    used, primary = valid[0][0], valid[0][-1]
+    if not counting & {used, primary}:
+        return Verdict(why_not=f"is signed with the key {primary}, which is not trusted")
+    name = " ".join(status["GOODSIG"][0][1:])
+    return Verdict(by=f"{_printable(name)} {primary}".strip())
+
+
+def _add_ssh(ssh: dict[str, str], match: re.Match[str], entry: str, unusable: list[str]) -> None:
+    try:
+        key = base64.b64decode(match["key"], validate=True)
+    except binascii.Error:
+        unusable.append(f"{entry[:60]}: a key that is not base64")
+        return
+    fingerprint = "SHA256:" + base64.b64encode(hashlib.sha256(key).digest()).decode().rstrip("=")
+    ssh[fingerprint] = f"{_printable(match['name'] or match['note'] or '')} {fingerprint}".strip()
+
+
+def _run(command: list[str], given: bytes) -> subprocess.CompletedProcess[bytes]:
+    return subprocess.run(command, input=given, capture_output=True, check=False, timeout=_TIMEOUT)
+
+
+def _hex(entry: str) -> str:
+    return entry.replace(" ", "").removeprefix("0x").upper()
+
+
+def _printable(text: str) -> str:
+    return "".join(letter if letter.isprintable() else "?" for letter in text)[:100]
