@@ -46,6 +46,12 @@ def workloads(ctx: click.Context, param: click.Parameter, incomplete: str) -> li
     return _names(ctx, incomplete, lambda repo: [spelling for key in repo.manifests for spelling in names.offered(key)])
 
 
+def operations(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
+    from gitfed.interpret.registry import Operation
+
+    return [one.value for one in Operation if one.value.lower().startswith(incomplete.lower())]
+
+
 def _names(ctx: click.Context, incomplete: str, choose: Callable[[RepoSnapshot], Iterable[str]]) -> list[str]:
     from gitfed.errors import GitfedError
 

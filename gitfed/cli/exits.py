@@ -1,7 +1,7 @@
 """Exit codes: what a script may rely on.
 
     0    done, nothing to report
-    1    diff: there are differences; test: a case failed. Never an error
+    1    diff: there are differences; interpret: answers differ, a case failed; test: a case failed. Never an error
     2    bad usage
     3    invalid input in the repository, or an interpreter script failed
     4    source or cluster unreachable

@@ -26,6 +26,7 @@ _GROUPS = {
         "diff": "Compare two commits: placement and manifests.",
         "render": "Print the manifests of each cluster.",
         "explain": "Say why an object goes where it goes.",
+        "interpret": "Check, try and compare the rules that say what kinds mean.",
         "get": "List clusters, bindings, policies, problems, works, orphans.",
         "top": "Show how full clusters or their nodes are.",
     },
@@ -115,7 +116,7 @@ def cli(debug: bool) -> None:
     (GITFED_REPO for --repo), others as GITFED_<COMMAND>_<OPTION>.
 
     \b
-    Exit codes: 0 done · 1 there are differences (diff) · 2 bad usage · 3 invalid input in the repository ·
+    Exit codes: 0 done · 1 there are differences (diff, interpret) · 2 bad usage · 3 invalid input in the repository ·
     4 source or cluster unreachable · 5 a gate held something · 6 applied but not healthy in time ·
     130 interrupted.
     """

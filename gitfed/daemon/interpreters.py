@@ -6,15 +6,15 @@ and a command that looks at them is not to wait for either.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from gitfed.edges import catalogue
-from gitfed.interpret import bundled, customized, kube_module
+from gitfed.interpret import bundled, conditions, customized, kube_module, native
 from gitfed.interpret.conditions import Conditions
 from gitfed.interpret.native import Native
-from gitfed.interpret.registry import Inputs, Interpreter, Operation
+from gitfed.interpret.registry import DEFAULT, Inputs, Interpreter, Operation
 from gitfed.model.base import Problem
 from gitfed.model.declared.interpreter import ResourceInterpreterCustomization
 from gitfed.model.repo import RepoSnapshot
@@ -33,6 +33,10 @@ _KUBERNETES = frozenset(
 """Versions that the catalogue has nothing about."""
 
 
+BUILT_IN = frozenset({bundled.NAME, native.NAME, conditions.NAME, DEFAULT})
+"""Sources of answers that no file of a repository changes."""
+
+
 def of(repo: RepoSnapshot) -> Interpreter:
     """The interpreter of one commit. Its scripts live as long as it does."""
     scripts = _Scripts()
@@ -40,6 +44,22 @@ def of(repo: RepoSnapshot) -> Interpreter:
         (customized.source(repo.interpreters, scripts.run), _Catalogue(scripts), Native(), Conditions()),
         _Problems(repo.interpreters, scripts),
     )
+
+
+def of_customizations(customizations: Sequence[ResourceInterpreterCustomization]) -> Interpreter:
+    """Only these, and nothing else that could answer."""
+    scripts = _Scripts()
+    return Interpreter((customized.source(customizations, scripts.run),), _Problems(customizations, scripts))
+
+
+def of_catalogue(files: Mapping[str, str]) -> Interpreter:
+    """Only the rules of a folder in the catalogue's layout. Raises bundled.CatalogueError."""
+    return Interpreter((bundled.source(files, _Scripts().run),))
+
+
+def compiled(customization: ResourceInterpreterCustomization) -> Mapping[Operation, str]:
+    """For every operation it has a script for: why that does not compile, "" if it does."""
+    return customized.compiled(customization, _Scripts().lua.check)
 
 
 class _Problems:
@@ -73,7 +93,7 @@ class _Scripts:
 class _Catalogue:
     """`interpret.bundled` as a source, read when a kind that is not Kubernetes' own is asked about."""
 
-    name = "bundled"
+    name = bundled.NAME
 
     def __init__(self, scripts: _Scripts) -> None:
         self._scripts = scripts

@@ -22,6 +22,9 @@ from gitfed.model.script import Run, Script
 from gitfed.text import yaml
 from gitfed.text.build import YamlError
 
+NAME = "bundled"
+"""The `source` of answers from here."""
+
 _INPUTS = {
     Operation.REVISE: {"object", "replicas"},
     Operation.RETAIN: {"desired", "observed"},
@@ -86,7 +89,7 @@ def source(files: Mapping[str, str], run: Run) -> Scripted:
         for bundle in read(files)
         for operation, script in bundle.scripts.items()
     }
-    return Scripted("bundled", rules, run)
+    return Scripted(NAME, rules, run)
 
 
 def _bundle(folder: str, paths: Sequence[str], files: Mapping[str, str]) -> Bundle:

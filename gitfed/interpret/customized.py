@@ -53,6 +53,16 @@ def problems(
     return tuple(found)
 
 
+def compiled(
+    customization: ResourceInterpreterCustomization, check: Callable[[Script], str]
+) -> Mapping[Operation, str]:
+    """For every operation it has a script for: what `check` says of that."""
+    return {
+        key[2]: script.located(fault) if (fault := check(script)) else ""
+        for key, _, script in _scripts([customization])
+    }
+
+
 def noted(
     customizations: Sequence[ResourceInterpreterCustomization], notes: Mapping[Script, str]
 ) -> tuple[Problem, ...]:

@@ -1,0 +1,249 @@
+"""gitfed interpret"""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import click
+
+from gitfed.cli import complete, exits, interpret_show, load, names, options
+from gitfed.daemon import inputs as daemon_inputs
+from gitfed.daemon import interpreters, rule_files
+from gitfed.errors import InputError, UsageError
+from gitfed.interpret import cases, judge
+from gitfed.interpret.cases import CaseError
+from gitfed.interpret.registry import Interpreter, Operation, Unknown
+from gitfed.model.base import ObjectKey
+
+RULES_SHOWN = (
+    Operation.RETAIN, Operation.REPLICA, Operation.COMPONENT, Operation.REVISE, Operation.STATUS, Operation.AGGREGATE,
+    Operation.HEALTH, Operation.DEPENDENCY,
+)  # fmt: skip
+"""In karmadactl's order."""
+_FILE = click.Path(dir_okay=False, allow_dash=True)
+_option = functools.partial(options.option, shared=False)
+
+
+@click.command("interpret")
+@click.argument("what", metavar="[KIND/[NS/]NAME]", default="", shell_complete=complete.workloads)
+@options.source
+@_option(
+    "-f",
+    "--filename",
+    "filenames",
+    multiple=True,
+    metavar="FILE",
+    help="Rules: a file, a folder, or - for standard input.  [default: those of the repository]",
+)
+@_option("-R", "--recursive", is_flag=True, help="With -f: folders inside folders too.")
+@_option("--check", "checking", is_flag=True, help="Compile every script, run none.")
+@_option(
+    "--operation",
+    metavar="OP",
+    default="",
+    shell_complete=complete.operations,
+    help="Ask for one operation, e.g. InterpretHealth; in any case.",
+)
+@_option("--desired-file", type=_FILE, metavar="FILE", help="The object as it is in the repository.")
+@_option("--observed-file", type=_FILE, metavar="FILE", help="The object as it is in a cluster.")
+@_option("--status-file", type=_FILE, metavar="FILE", help="AggregatedStatusItems, a document each.")
+@_option("--desired-replica", type=int, default=0, show_default=True, metavar="N", help="For ReviseReplica.")
+@_option(
+    "--cases",
+    "folder",
+    type=options.Files(exists=True, file_okay=False),
+    metavar="DIR",
+    help="Run the cases below this folder, in our layout and in Karmada's.",
+)
+@_option(
+    "--base",
+    metavar="REV",
+    default="",
+    shell_complete=complete.revisions,
+    help="Say which answers about the templates differ from those by the rules of this commit.",
+)
+@options.output("text", "json", "yaml")
+def command(
+    what: str,
+    inputs: options.Inputs,
+    filenames: tuple[str, ...],
+    recursive: bool,
+    checking: bool,
+    operation: str,
+    desired_file: str | None,
+    observed_file: str | None,
+    status_file: str | None,
+    desired_replica: int,
+    folder: Path | None,
+    base: str,
+    output: options.Output,
+) -> int:
+    """Check, try and compare the rules that say what kinds mean: karmadactl's command, and more.
+
+    Rules are ResourceInterpreterCustomizations: with -f exactly those named, else those of the repository together with
+    the catalogue and what is known of Kubernetes' own kinds.
+
+    \b
+    gitfed interpret --check                            do all scripts compile?
+    gitfed interpret deploy/shop/web                    what is known about a template, and from where
+    gitfed interpret widget/shop/a --operation ReviseReplica --desired-replica 3
+    gitfed interpret -f rules.yaml --operation InterpretHealth --observed-file live.yaml
+    gitfed interpret --cases rules/                     run test data
+    gitfed interpret --base main                        which answers a branch changes
+
+    \b
+    Exit codes: 0 done · 1 a case failed, or answers differ (--base) · 2 bad usage · 3 a script or an input is wrong ·
+    4 the repository cannot be read.
+    """
+    modes = {"--check": checking, "--cases": folder is not None, "--base": bool(base),
+             "--operation or an object": bool(operation or what)}  # fmt: skip
+    chosen = [name for name, given in modes.items() if given]
+    if len(chosen) != 1:
+        raise click.UsageError(
+            f"{' and '.join(chosen)} cannot be combined" if chosen else f"nothing to do: one of {', '.join(modes)}"
+        )
+    if filenames and (what or folder is not None or base):
+        raise click.UsageError("-f goes with --check or --operation")
+    session = load.Session(inputs)
+    if folder is not None:
+        return _run_cases(folder, output)
+    if base:
+        return _compare(session, base, output)
+    if checking:
+        return _check(session, filenames, recursive, output)
+    given = _Given(desired_file, observed_file, status_file, desired_replica)
+    return _ask(session, filenames, recursive, what, operation, given, output)
+
+
+def _check(session: load.Session, filenames: tuple[str, ...], recursive: bool, output: options.Output) -> int:
+    files = _rules(session, filenames, recursive)
+    checked = [
+        interpret_show.Checked(one, {} if one.customization is None else interpreters.compiled(one.customization))
+        for one in files.documents
+    ]
+    interpret_show.checks(checked, RULES_SHOWN, output)
+    failed = any(one.document.customization is None or any(one.faults.values()) for one in checked)
+    return exits.first([load.tell(files.problems), exits.INVALID if failed else exits.OK])
+
+
+def _rules(session: load.Session, filenames: tuple[str, ...], recursive: bool) -> rule_files.RuleFiles:
+    if filenames:
+        return rule_files.read(filenames, recursive=recursive)
+    found = sorted(session.repo.interpreters, key=lambda one: (one.origin, one.metadata.name))
+    problems = tuple(one for one in session.repo.problems if one.severity == "error")
+    return rule_files.RuleFiles(tuple(rule_files.Found(one.origin.path, one) for one in found), problems)
+
+
+class _Given:
+    """The inputs of one operation, as files."""
+
+    def __init__(self, desired: str | None, observed: str | None, status: str | None, replicas: int) -> None:
+        self.desired, self.observed, self.status, self.replicas = desired, observed, status, replicas
+
+    def read(self, operation: Operation, template: Any) -> Any:
+        """`template` stands for the desired object where no file names one."""
+        if template is not None and self.desired is not None:
+            raise click.UsageError("--desired-file and an object of the repository cannot be combined")
+        desired = template if self.desired is None else rule_files.single(self.desired)
+        observed = None if self.observed is None else rule_files.single(self.observed)
+        if template is not None and observed is not None and operation is not Operation.RETAIN:
+            desired = None  # the template said whose kind it is about; the question is about the copy
+        items = None if self.status is None else rule_files.objects(self.status)
+        try:
+            return replace(cases.inputs(operation, desired, observed, items, self.replicas), now="")
+        except CaseError as error:
+            raise UsageError(str(error), hint="--desired-file, --observed-file, --status-file") from error
+
+
+def _ask(
+    session: load.Session, filenames: tuple[str, ...], recursive: bool, what: str, operation: str, given: _Given,
+    output: options.Output,
+) -> int:  # fmt: skip
+    template = None
+    if what:
+        key = names.find(what, session.repo.manifests)
+        template = session.repo.manifests[key].body
+    code = exits.OK
+    if filenames:
+        files = rule_files.read(filenames, recursive=recursive)
+        code = load.tell(files.problems)
+        interpreter = interpreters.of_customizations(files.customizations)
+    else:
+        interpreter = daemon_inputs.interpreter_of(session.repo)
+    try:
+        wanted = [cases.operation(operation)] if operation else None
+    except CaseError as error:
+        raise UsageError(str(error)) from error
+    if wanted is None:
+        assert template is not None
+        questions = list(cases.template_questions(template, ()))
+    else:
+        questions = [(wanted[0], given.read(wanted[0], template))]
+    answers = []
+    for doing, asked in questions:
+        if filenames and not interpreter.handles(asked.object, doing):
+            kind = f"{asked.object['kind']} ({asked.object['apiVersion']})"
+            raise InputError(f"no rule for {doing} of {kind} in {', '.join(filenames)}")
+        answers.append(interpret_show.Answered(doing, asked, cases.ask(interpreter, doing, asked)))
+    interpret_show.answers(answers, output, with_source=not operation)
+    load.tell(interpreter.problems())
+    failed = any(isinstance(one.answer, Unknown) for one in answers)
+    return exits.first([code, exits.INVALID if failed else exits.OK])
+
+
+def _run_cases(folder: Path, output: options.Output) -> int:
+    found = rule_files.case_folder(folder)
+    results: list[interpret_show.Ran] = []
+    unusable: list[str] = []
+    code = exits.OK
+    for files in found.ours.values():
+        interpreter = interpreters.of_catalogue(files)
+        results += [interpret_show.Ran(case, judge.check(case, interpreter)) for case in rule_files.our_cases(files)]
+    for rules, data in found.karmada.items():
+        read = rule_files.read([str(rules)], recursive=False)
+        code = exits.first([code, load.tell(read.problems)])
+        interpreter = interpreters.of_customizations(read.customizations)
+        for case in rule_files.karmada_cases(data):
+            if isinstance(case, str):
+                unusable.append(case)
+            else:
+                results.append(interpret_show.Ran(case, judge.check(case, interpreter)))
+    interpret_show.ran(results, unusable, output)
+    failed = any(one.differences for one in results)
+    return exits.first([code, exits.INVALID if unusable else exits.OK, exits.DIFFERENT if failed else exits.OK])
+
+
+def _compare(session: load.Session, base: str, output: options.Output) -> int:
+    """The answers about every template of this revision, by the rules of `base` and by its own."""
+    before = daemon_inputs.interpreter_of(session.at(daemon_inputs.resolve(session.opened, base)))
+    after = daemon_inputs.interpreter_of(session.repo)
+    decided = session.decisions().bindings
+    changes: list[interpret_show.Changed] = []
+    for key, manifest in sorted(session.repo.manifests.items()):
+        shares = [one.replicas for one in decided[key].shares if one.replicas is not None] if key in decided else []
+        for doing, asked in cases.template_questions(manifest.body, shares):
+            change = _changed(key, doing, asked, before, after)
+            if change is not None:
+                changes.append(change)
+    interpret_show.changes(changes, len(session.repo.manifests), output)
+    failed = any(isinstance(one.after, Unknown) for one in changes)
+    return exits.first([
+        load.tell(after.problems()), exits.INVALID if failed else exits.OK, exits.DIFFERENT if changes else exits.OK,
+    ])  # fmt: skip
+
+
+def _changed(
+    key: ObjectKey, doing: Operation, asked: Any, before: Interpreter, after: Interpreter
+) -> interpret_show.Changed | None:
+    """None: the same answer, whoever gave it."""
+    names_ = {one.source(asked.object, doing) for one in (before, after)}
+    if names_ <= interpreters.BUILT_IN:
+        return None  # no rule of the user's own, before and after
+    old, new = cases.ask(before, doing, asked), cases.ask(after, doing, asked)
+    same = isinstance(old, Unknown) == isinstance(new, Unknown) and (
+        old == new if isinstance(old, Unknown) or isinstance(new, Unknown) else old.value == new.value
+    )
+    return None if same else interpret_show.Changed(key, doing, asked, old, new)

@@ -1,0 +1,260 @@
+"""gitfed interpret: check, try, run cases, compare; and what a script or a pipeline can rely on."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.cli.world import cluster, commit, git, gitfed, repository
+
+RULES = """\
+apiVersion: config.karmada.io/v1alpha1
+kind: ResourceInterpreterCustomization
+metadata: {name: widgets}
+spec:
+  target: {apiVersion: e.com/v1, kind: Widget}
+  customizations:
+    replicaResource:
+      luaScript: |
+        function GetReplicas(obj)
+          return obj.spec.size, {resourceRequest = {cpu = "100m"}}
+        end
+    replicaRevision:
+      luaScript: |
+        function ReviseReplica(obj, n)
+          obj.spec.size = n
+          return obj
+        end
+    retention:
+      luaScript: |
+        function Retain(desiredObj, observedObj)
+          desiredObj.spec.paused = observedObj.spec.paused
+          return desiredObj
+        end
+    healthInterpretation:
+      luaScript: |
+        function InterpretHealth(obj)
+          return obj.status.ready
+        end
+"""
+WIDGET = "apiVersion: e.com/v1\nkind: Widget\nmetadata: {name: a, namespace: shop}\nspec: {size: 2}\n"
+SETTINGS = "apiVersion: gitfed.io/v1alpha1\nkind: Federation\nmetadata: {name: acme}\n"
+FILES = {"gitfed.yaml": SETTINGS, "clusters/a.yaml": cluster("a", "eu"), "rules.yaml": RULES, "widget.yaml": WIDGET}
+
+
+@pytest.fixture
+def fleet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    path = repository(tmp_path / "fleet", FILES)
+    monkeypatch.chdir(path)
+    return path
+
+
+def test_check_prints_what_karmadactl_prints(fleet: Path) -> None:
+    done = gitfed("interpret", "--check")
+    assert (done.code, done.err) == (0, "")
+    assert (
+        done.out
+        == """\
+-----------------------------------
+SOURCE: rules.yaml
+TARGET: e.com/v1 Widget
+RULERS:
+    Retain:              PASS
+    InterpretReplica:    PASS
+    InterpretComponent:  UNSET
+    ReviseReplica:       PASS
+    InterpretStatus:     UNSET
+    AggregateStatus:     UNSET
+    InterpretHealth:     PASS
+    InterpretDependency: UNSET
+"""
+    )
+
+
+def test_a_script_that_does_not_compile_is_named_with_its_line_in_the_file(fleet: Path) -> None:
+    broken = fleet / "broken.yaml"
+    broken.write_text(RULES.replace("return obj.status.ready", "return obj.status.").replace("widgets", "broken"))
+    done = gitfed("interpret", "--check", "-f", broken, "-f", fleet / "widget.yaml")
+    assert done.code == 3
+    assert f"    InterpretHealth:     ERROR: broken:3: '<name>' expected near 'end' ({broken}:28:1)\n" in done.out
+    assert (
+        "SOURCE: " + str(fleet / "widget.yaml") + "\ne.com/v1 Widget is no ResourceInterpreterCustomization\n"
+        in done.out
+    )
+
+
+def test_a_folder_is_read_with_its_subfolders_only_when_asked(tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "rules.yaml").write_text(RULES)
+    assert gitfed("interpret", "--check", "-f", tmp_path).out == ""
+    assert "PASS" in gitfed("interpret", "--check", "-R", "-f", tmp_path).out
+
+
+def test_a_template_of_the_repository_is_asked_about_with_the_source_of_each_answer(fleet: Path) -> None:
+    done = gitfed("interpret", "widget/shop/a")
+    assert (done.code, done.err) == (0, "")
+    assert (
+        done.out
+        == """\
+# InterpretReplica: customization
+---
+# [1/2] replica:
+2
+---
+# [2/2] requires:
+resourceRequest:
+  cpu: 100m
+# InterpretComponent: default
+---
+# [1/1] components:
+[]
+# InterpretDependency: default
+---
+# [1/1] dependencies:
+[]
+"""
+    )
+
+
+def test_one_operation_takes_its_inputs_from_files(fleet: Path, tmp_path: Path) -> None:
+    live = tmp_path / "live.yaml"
+    live.write_text(WIDGET.replace("size: 2", "size: 2, paused: true") + "status: {ready: false}\n")
+    done = gitfed("interpret", "-f", "rules.yaml", "--operation", "interprethealth", "--observed-file", live)
+    assert (done.code, done.out) == (0, "---\n# [1/1] healthy:\nfalse\n")
+    done = gitfed("interpret", "widget/a", "--operation", "ReviseReplica", "--desired-replica", "7")
+    assert "spec:\n  size: 7\n" in done.out
+    done = gitfed("interpret", "widget/a", "--operation", "Retain", "--observed-file", live)
+    assert "spec:\n  paused: true\n  size: 2\n" in done.out
+    done = gitfed("interpret", "widget/a", "--operation", "InterpretHealth", "--observed-file", live, "-o", "json")
+    assert json.loads(done.out) == {
+        "schema": "gitfed.io/interpretation/v1",
+        "answers": [{"operation": "InterpretHealth", "apiVersion": "e.com/v1", "kind": "Widget",
+                     "source": "customization", "results": {"healthy": False}}],
+    }  # fmt: skip
+
+
+def test_a_script_that_fails_goes_to_stderr_and_leaves_with_3(fleet: Path) -> None:
+    done = gitfed("interpret", "-f", "rules.yaml", "--operation", "InterpretHealth", "--desired-file", "widget.yaml")
+    assert (done.code, done.out) == (3, "")
+    assert done.err == (
+        "Execute InterpretHealth error: Widget InterpretHealth: widgets:2: attempt to index field 'status' "
+        "(a nil value) (rules.yaml:27:1)\n"
+    )
+
+
+def test_what_no_rule_knows_is_an_error_with_given_rules_and_the_default_without(fleet: Path) -> None:
+    arguments = ("--operation", "InterpretStatus", "--desired-file", "widget.yaml")
+    done = gitfed("interpret", "-f", "rules.yaml", *arguments)
+    assert (done.code, done.err) == (3, "error: no rule for InterpretStatus of Widget (e.com/v1) in rules.yaml\n")
+    assert gitfed("interpret", *arguments).out == "---\n# [1/1] status:\nnull\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((), "nothing to do: one of --check, --cases, --base, --operation or an object"),
+        (("--check", "--base", "HEAD"), "--check and --base cannot be combined"),
+        (("-f", "x", "--base", "HEAD"), "-f goes with --check or --operation"),
+        (("--operation", "Health", "--desired-file", "widget.yaml"), "'Health' is no operation: InterpretReplica, "),
+        (("--operation", "Retain", "--desired-file", "widget.yaml"),
+         "Retain needs the desired and the observed object"),
+        (("--check", "-f", "https://example.com/x.yaml"), "https://example.com/x.yaml: nothing is fetched"),
+        (("widget/a", "--operation", "InterpretHealth", "--desired-file", "widget.yaml"),
+         "--desired-file and an object of the repository cannot be combined"),
+    ],
+)  # fmt: skip
+def test_bad_usage_says_what_goes_together(fleet: Path, arguments: tuple[str, ...], message: str) -> None:
+    done = gitfed("interpret", *arguments)
+    assert done.code == 2
+    assert f"error: {message}" in done.err
+
+
+def test_files_that_cannot_be_used_are_named(fleet: Path) -> None:
+    done = gitfed("interpret", "--operation", "InterpretHealth", "--desired-file", "rules.yamll")
+    assert (done.code, done.err) == (3, "error: rules.yamll: No such file or directory\n")
+    (fleet / "two.yaml").write_text(WIDGET + "---\n" + WIDGET)
+    done = gitfed("interpret", "--operation", "InterpretHealth", "--desired-file", "two.yaml")
+    assert (done.code, done.err) == (3, "error: two.yaml: one object is wanted, there are 2\n")
+    (fleet / "bad.yaml").write_text("a: [")
+    done = gitfed("interpret", "--operation", "InterpretHealth", "--desired-file", "bad.yaml")
+    assert done.code == 3
+    assert done.err.startswith("error: bad.yaml:2:1: not valid YAML")
+
+
+KARMADA_CASES = """\
+name: it is ready
+observedObj: {apiVersion: e.com/v1, kind: Widget, metadata: {name: a}, status: {ready: true}}
+operation: InterpretHealth
+output: {healthy: true}
+---
+name: it wants two
+desiredObj: {apiVersion: e.com/v1, kind: Widget, metadata: {name: a}, spec: {size: 2}}
+operation: InterpretReplica
+output: {replica: 2, requires: {resourceRequest: {cpu: "0.1"}}}
+"""
+
+
+def test_cases_in_karmadas_layout_are_run(tmp_path: Path) -> None:
+    folder = tmp_path / "e.com" / "v1" / "Widget"
+    (folder / "testdata").mkdir(parents=True)
+    (folder / "customizations.yaml").write_text(RULES)
+    data = folder / "testdata" / "any-name"
+    data.write_text(KARMADA_CASES)
+    done = gitfed("interpret", "--cases", tmp_path)
+    assert (done.code, done.out, done.err) == (0, "2 passed, 0 failed\n", "")
+    data.write_text(KARMADA_CASES.replace("healthy: true}", "healthy: false}"))
+    done = gitfed("interpret", "--cases", tmp_path)
+    assert done.code == 1
+    assert done.out == (
+        f"{data}: InterpretHealth, it is ready\n  healthy: got true, wanted false\n1 passed, 1 failed\n"
+    )
+    data.write_text(KARMADA_CASES.replace("output: {healthy: true}", "outcome: 1"))
+    done = gitfed("interpret", "--cases", tmp_path)
+    assert done.code == 3
+    assert f"{data}: document 1: unknown member outcome" in done.err
+
+
+def test_cases_in_our_layout_are_run_from_the_root_or_from_one_kind(tmp_path: Path) -> None:
+    catalogue = Path(__file__).parents[2] / "interpreters"
+    done = gitfed("interpret", "--cases", catalogue / "cert-manager.io", "-o", "json")
+    assert done.code == 0
+    assert {row["passed"] for row in json.loads(done.out)["cases"]} == {True}
+    done = gitfed("interpret", "--cases", tmp_path)
+    assert (done.code, done.out) == (3, "")
+    assert "no cases here" in done.err
+
+
+def test_a_branch_says_which_answers_its_rules_change(fleet: Path) -> None:
+    git(fleet, "checkout", "-q", "-b", "change")
+    commit(fleet, {"rules.yaml": RULES.replace("return obj.spec.size,", "return obj.spec.size * 2,")})
+    done = gitfed("interpret", "--base", "main")
+    assert (done.code, done.err) == (1, "")
+    assert (
+        done.out
+        == """\
+shop/Widget.e.com/a  InterpretReplica
+  - replica: 2
+  + replica: 4
+1 answer about 1 template of 1 change
+"""
+    )
+    commit(fleet, {"rules.yaml": RULES.replace("return obj.spec.size,", "return obj.spec.nothing.size,")})
+    done = gitfed("interpret", "--base", "main")
+    assert done.code == 3
+    assert "  + error: Widget InterpretReplica: widgets:2: attempt to index field 'nothing'" in done.out
+    done = gitfed("interpret", "--base", "HEAD")
+    assert (done.code, done.out, done.err) == (0, "", "no answer about 1 template changes\n")
+
+
+def test_the_values_of_a_secret_are_not_shown(fleet: Path) -> None:
+    rules = RULES.replace("e.com/v1, kind: Widget", "v1, kind: Secret").replace("obj.spec.size = n", "obj.n = n")
+    rules = rules.replace('return obj.spec.size, {resourceRequest = {cpu = "100m"}}', "error(obj.stringData.key)")
+    secret = "apiVersion: v1\nkind: Secret\nmetadata: {name: s, namespace: shop}\nstringData: {key: correct-horse}\n"
+    commit(fleet, {"rules.yaml": rules, "secret.yaml": secret})
+    for arguments in (("secret/s",), ("secret/s", "--operation", "ReviseReplica"), ("--base", "HEAD~1")):
+        for form in ("text", "json"):
+            done = gitfed("interpret", *arguments, "-o", form)
+            assert "correct-horse" not in done.out + done.err
+            assert done.out + done.err
