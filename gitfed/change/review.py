@@ -225,7 +225,7 @@ def _context(
         interpreter=interpreter,
         self_heal=settings.self_heal,
         prune=settings.prune and repo.complete,
-        same_commit=False,
+        unsettled=None,
     )
 
 
