@@ -66,7 +66,8 @@ MEANING = {
     "render.branch": NOT_YET + "Branch with one folder of rendered manifests per cluster.",
     "featureGates": "Karmada's feature gates by name. Acted on are `CustomizedClusterResourceModeling`, "
     "`Failover`, `FederatedQuotaEnforcement`, `GracefulEviction`, `MultiplePodTemplatesScheduling`, "
-    "`StatefulFailoverInjection` and `WorkloadAffinity`; the others are accepted. "
+    "`PriorityBasedScheduling`, `ResourceQuotaEstimate`, `StatefulFailoverInjection` and `WorkloadAffinity`; "
+    "the others are accepted. "
     "An unknown name is an error.",
 }
 _HEAD = """\

@@ -23,7 +23,8 @@ from gitfed.model.decisions import Decision, PolicyRef, Rejection, ScheduledCond
 from gitfed.model.declared.policy import Placement
 from gitfed.model.plan import Binding
 from gitfed.model.repo import Manifest
-from gitfed.placement import affinity, divide, due, estimate, match, preserve, rebalance, schedule, strategy
+from gitfed.placement import affinity, allowance, divide, due, estimate, match, preserve, rebalance, schedule, strategy
+from gitfed.placement.allowance import Space
 from gitfed.placement.cluster import Candidate
 from gitfed.placement.identity import binding_id
 from gitfed.render import namespaces
@@ -168,6 +169,7 @@ def _ask(
         replicas=replicas,
         is_workload=replicas > 0 or requirements is not None or bool(components),
         requirements=requirements,
+        space=allowance.space_of(manifest.body, manifest.key.namespace),
         components=components,
         previous=decision.shares if decision else (),
         evicting=frozenset(task.from_cluster for task in decision.evictions) if decision else frozenset(),
@@ -191,14 +193,17 @@ def answer(
     *,
     beside: frozenset[str] | None = None,
     away_from: frozenset[str] = frozenset(),
+    space: Space = allowance.ANYWHERE,
 ) -> Bound:
-    """Where the template goes. `room` is asked only if the same was not asked before with the same `history`."""
+    """Where the template goes. `room` is asked only if the same was not asked before with the same `history`; it is
+    another one for each `space`."""
     request, schedules, decision = asked.request, binder.schedules, asked.decision
     question = Question(
         id(request.placement), request.api_version, request.kind, request.replicas, request.is_workload,
         request.previous, request.evicting, request.observed_affinity, divide.names_descend(request.uid),
         request.fresh,
         asked.shape if request.needs_room else "",
+        space if request.needs_room else allowance.ANYWHERE,
         history if request.needs_room else 0, beside, away_from,
     )  # fmt: skip
     if asked.stands:
@@ -318,9 +323,13 @@ def _bound(
     divided = request.is_workload and placement.replica_scheduling is not None and not request.components
     requirements = None if isinstance(request.requirements, schedule.NotAsked) else request.requirements
     shares = _shared(binder.schedules, shares)
+    # Karmada: one component is no set; and where sets were not counted, a target gets all there is without a list.
+    listed = request.components if request.counts_sets and len(request.components) > 1 else ()
+    each = tuple((str(part.get("name") or ""), int(part.get("replicas") or 0)) for part in listed)
     record = _record(
         manifest, policy, asked.decision, binder,
         shares=shares, condition=condition, affinity=affinity_name, replicas=replicas,
+        components=request.components, each=each,
         scheduled=asked.decision.last_scheduled if asked.stands and asked.decision else binder.now,
         stands=asked.stands,
     )  # fmt: skip
@@ -344,6 +353,7 @@ def _bound(
             affinity_name=affinity_name,
             requirements=requirements,
             components=request.components,
+            each=each,
             losers=asked.losers,
             decision=record,
             why=why or _leaves(asked) or _why(placement, divided=divided),
@@ -421,6 +431,8 @@ def _record(
     condition: ScheduledCondition,
     affinity: str,
     replicas: int | None,
+    components: tuple[Body, ...],
+    each: tuple[tuple[str, int], ...],
     scheduled: datetime | None,
     stands: bool,
 ) -> Decision:
@@ -438,6 +450,8 @@ def _record(
             and decision.condition == condition
             and decision.affinity_name == affinity
             and decision.replicas == replicas
+            and decision.components == components
+            and decision.each == each
             and decision.policy == reference
             and decision.placement == placement
             and decision.preserve == preserves
@@ -456,6 +470,8 @@ def _record(
         policy=reference,
         placement=placement,
         replicas=replicas,
+        components=components,
+        each=each,
         last_scheduled=scheduled if condition.status else known.last_scheduled,
         condition=condition,
         preserve=preserves,

@@ -113,7 +113,7 @@ def build(
     memo = Memo() if memo is None else memo
     world = _prepare(memo, repo, fleet, decisions, interpreter, now)
     memo.questions = place.questions(memo.questions, repo, world.decisions, world.binder)
-    bounds, problems = place.answers(memo.questions, repo, world.binder, memo.room, fleet.facts.taken_at)
+    bounds, problems, quotas = place.answers(memo.questions, repo, world.binder, memo.room, fleet.facts.taken_at)
     items = [_item(memo, world, repo.manifests[key], bound) for key, bound in bounds.items()]
     items += [
         _item(memo, world, manifest, bound, bodies)
@@ -151,7 +151,7 @@ def build(
         bindings=bindings,
         rendered={item.manifest.key: item.rendered for item in items},
         changes=tuple(changes) if fleet.live is not None else None,
-        gates=gates,
+        gates=(*gates, *gate.quotas(quotas)),
         problems=tuple(sorted(set(problems))),
         totals=totals(changes, of_clusters=len(world.candidates)),
         digest=digest,

@@ -3,11 +3,15 @@
 A gate holds exactly what it counts: those changes become `skip` with the gate as reason, everything else proceeds.
 Deletions that complete a move or an eviction do not count as deletions. An approval is given to one plan, named by a
 digest that does not depend on approvals, and holds for that commit and so many changes.
+
+A federated quota is shown as a gate too, but it holds earlier: a placement that it does not allow is not decided at all
+(`turns`), so there is no change to hold, and nothing that a person could let through but another quota.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from gitfed.model.base import ObjectKey
@@ -15,6 +19,8 @@ from gitfed.model.decisions import Decision, Decisions, Share
 from gitfed.model.fleet import LiveState
 from gitfed.model.plan import Action, Binding, Change, Gate
 from gitfed.model.repo import RepoSnapshot
+from gitfed.placement import quota
+from gitfed.text import quantity
 
 _SMALL = 8
 """Percentages say nothing about fewer objects or replicas than this."""
@@ -71,6 +77,30 @@ def hold(
         gate("clusters touched", str(guards.max_clusters_touched), str(len(touched)),
              over=len(touched) > guards.max_clusters_touched, counts=lambda change: True)  # fmt: skip
     return tuple(gates), kept
+
+
+def quotas(ledger: quota.Ledger) -> Iterator[Gate]:
+    """Federated quotas: one gate each, with the resource that is refused, or nearest to its limit."""
+    for limits in ledger.limits.values():
+        for name, overall in limits:
+            refused = [one for one in ledger.refusals if one.quota == name]
+            used = ledger.used.get(name.partition("/")[0], {})
+            if refused:
+                resource, value = refused[0].resource, refused[0].requested
+            elif overall:
+                resource = max(sorted(overall), key=lambda one: _part(used.get(one), overall[one]))
+                value = used.get(resource, quantity.ZERO)
+            else:
+                continue
+            messages = tuple(dict.fromkeys(map(str, refused)))
+            yield Gate(f"quota {name}", f"{resource} {overall[resource]}", f"{resource} {value}", len(refused),
+                       messages, consent=False)  # fmt: skip
+
+
+def _part(used: quantity.Quantity | None, limit: quantity.Quantity) -> float:
+    if used is None or not used.nano:
+        return 0.0
+    return used.nano / limit.nano if limit.nano > 0 else math.inf
 
 
 def held(gates: Iterable[Gate]) -> tuple[Gate, ...]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 from gitfed.change import bind, turns
 from gitfed.model.base import Body, ClusterName, Digest, ObjectKey, Origin, Problem, Severity, key_of
@@ -19,6 +20,9 @@ from gitfed.placement import cluster, match, priority, quota, rebalance
 from gitfed.placement.cluster import Candidate
 from gitfed.placement.estimate import Capacity
 from gitfed.text import canonical
+
+if TYPE_CHECKING:
+    from gitfed.model.declared.federation import Federation
 
 _DEFINITION = ("apiextensions.k8s.io", "CustomResourceDefinition")
 
@@ -48,14 +52,12 @@ def candidates(
     """
     found: list[Candidate] = []
     capacities: dict[ClusterName, Capacity | None] = {}
-    graded = repo.settings.gate("CustomizedClusterResourceModeling")
     for name in sorted(repo.clusters.keys() | fleet.clusters.keys()):
         declared, facts = repo.clusters.get(name), fleet.clusters.get(name)
         if declared is None and (facts is None or facts.declared is None):
             continue
         seen = cluster.candidate(declared, facts or ClusterFacts(name, assumed=True))
-        capacity = seen.capacity
-        capacities[name] = capacity if graded or capacity is None else replace(capacity, grades={})
+        capacities[name] = capacity_of(seen, repo.settings)
         found.append(replace(seen, facts=None, capacity=None))
     return tuple(found), capacities
 
@@ -63,6 +65,16 @@ def candidates(
 def tainted(found: tuple[Candidate, ...], records: Mapping[ClusterName, ClusterRecord]) -> tuple[Candidate, ...]:
     """The clusters with the taints that are on record beside those of their files."""
     return tuple(cluster.with_taints(one, records[one.name].taints) if one.name in records else one for one in found)
+
+
+def capacity_of(one: Candidate, settings: Federation) -> Capacity | None:
+    """The room of a cluster as far as feature gates let it be looked at."""
+    capacity = one.capacity
+    if capacity is not None and not settings.gate("CustomizedClusterResourceModeling"):
+        capacity = replace(capacity, grades={})
+    if capacity is not None and not settings.gate("ResourceQuotaEstimate"):
+        capacity = replace(capacity, quotas=())
+    return capacity
 
 
 def definitions(repo: RepoSnapshot) -> tuple[Manifest, ...]:
@@ -116,21 +128,23 @@ def answers(
     binder: bind.Binder,
     room: turns.Room,
     facts_taken: datetime | None,
-) -> tuple[dict[ObjectKey, bind.Bound], list[Problem]]:
-    """Where every template goes, by key: first what is placed by itself, then what takes turns."""
+) -> tuple[dict[ObjectKey, bind.Bound], list[Problem], quota.Ledger]:
+    """Where every template goes, by key: first what is placed by itself, then what takes turns. And what quotas say."""
     quotas = quota.Ledger.of(repo.quotas if repo.settings.gate("FederatedQuotaEnforcement") else ())
     for question in asked.values():
         _by_itself(question, quotas, binder)
+    by_priority = repo.settings.gate("PriorityBasedScheduling")
     in_turn = turns.place(
         [turns.Entry(one.asked, one.bound) for one in asked.values() if isinstance(one.asked, bind.Asked)],
         binder,
         room,
         quotas,
-        lambda one: priority.of(one.policy, one.manifest.key, repo.manifests),
+        lambda one: priority.of(one.policy, one.manifest.key, repo.manifests) if by_priority else 0,
         facts_taken,
     )
     bounds = {key: one.bound or in_turn[key] for key, one in asked.items()}
-    return bounds, [*_quotas_exceeded(repo, quotas), *_nothing_to_rebalance(repo), *_classes_missing(repo)]
+    problems = [*_quotas_exceeded(repo, quotas), *_nothing_to_rebalance(repo), *_classes_missing(repo)]
+    return bounds, problems, quotas
 
 
 def assigned_quotas(

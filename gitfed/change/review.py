@@ -113,7 +113,7 @@ def review(
         declared=declared,
         flows=tuple(_flows(base, head)),
         changes=tuple(changes),
-        gates=gates,
+        gates=(*gates, *(one for one in head.gates if not one.consent)),
         totals=build.totals(changes, of_clusters=len(head.clusters)),
         hidden=hidden,
     )

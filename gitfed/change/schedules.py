@@ -15,6 +15,7 @@ from gitfed.model.base import Body
 from gitfed.model.decisions import Share
 from gitfed.model.declared.policy import Placement
 from gitfed.placement import schedule
+from gitfed.placement.allowance import Space
 
 
 class Question(NamedTuple):
@@ -32,6 +33,8 @@ class Question(NamedTuple):
     fresh: bool
     requirements: str
     """Digest of what one replica, or one set of components, needs, where room decides; else "": it does not matter."""
+    space: Space
+    """Namespace and priority class, where ResourceQuotas inside clusters ask for them; else none."""
     history: int
     """What earlier decisions of the build took of the room; 0 where room does not decide."""
     beside: frozenset[str] | None

@@ -22,15 +22,16 @@ from gitfed.change.bind import Asked, Bound
 from gitfed.change.schedules import Schedules
 from gitfed.model.base import Body, ClusterName, ObjectKey
 from gitfed.model.decisions import Share
-from gitfed.placement import quota, schedule
+from gitfed.placement import allowance, quota, schedule
+from gitfed.placement.allowance import Allowances, Space
 from gitfed.placement.estimate import Capacity
 from gitfed.text import canonical
 
 if TYPE_CHECKING:
     from gitfed.placement.rooms import Rooms
 
-_Claim: TypeAlias = tuple[tuple[str, tuple[tuple[ClusterName, int], ...]], ...]
-"""(digest of requirements, (cluster, replicas)…) for each pod template."""
+_Claim: TypeAlias = tuple[tuple[str, Space, tuple[tuple[ClusterName, int], ...]], ...]
+"""(digest of requirements, whose quotas count, (cluster, replicas)…) for each pod template."""
 
 
 @dataclass(slots=True)
@@ -39,12 +40,15 @@ class Room:
 
     capacities: Mapping[ClusterName, Capacity | None] = field(default_factory=dict)
     _pristine: Rooms | None = None
+    allowances: Allowances = field(default_factory=lambda: Allowances({}))
+    """What ResourceQuotas inside the clusters allow, before anything of this build is placed."""
     _histories: dict[tuple[int, _Claim], int] = field(default_factory=dict)
 
     def use(self, capacities: Mapping[ClusterName, Capacity | None], schedules: Schedules) -> None:
         """These are the facts now. Answers that other facts gave are forgotten."""
         if capacities != self.capacities:
             self.capacities = capacities
+            self.allowances = Allowances({name: one.quotas for name, one in capacities.items() if one is not None})
             self.clear(schedules)
 
     def clear(self, schedules: Schedules) -> None:
@@ -107,7 +111,10 @@ def place(
 
 def _answer(asked: Asked, binder: bind.Binder, taken: _Taken, peers: _Peers) -> Bound:
     beside, away_from = peers.around(asked)
-    return bind.answer(asked, binder, lambda: taken.room_for(asked), taken.history, beside=beside, away_from=away_from)
+    return bind.answer(
+        asked, binder, lambda: taken.room_for(asked), taken.history,
+        beside=beside, away_from=away_from, space=taken.space_of(asked),
+    )  # fmt: skip
 
 
 def _within_quota(asked: Asked, bound: Bound, binder: bind.Binder, quotas: quota.Ledger) -> Bound:
@@ -182,6 +189,11 @@ class _Taken:
         self._room = room
         self._rooms: Rooms | None = None
         self._pending: list[tuple[Body | None, Mapping[ClusterName, int]]] = []
+        self._allowances = room.allowances.copy()
+
+    def space_of(self, asked: Asked) -> Space:
+        """Most namespaces have no quota anywhere: then all of them are alike."""
+        return asked.request.space if self._allowances.cover(asked.request.space) else allowance.ANYWHERE
 
     def claim(self, asked: Asked, before: Sequence[Share], after: Sequence[Share]) -> None:
         """What is newly placed; replicas that were there before are in the facts."""
@@ -202,7 +214,11 @@ class _Taken:
         parts = [part for part in parts if any(part[2].values())]
         if parts:
             self._pending += [(needs, counts) for _, needs, counts in parts]
-            claim = tuple((shape, tuple(counts.items())) for shape, _, counts in parts)
+            space = self.space_of(asked)
+            if space is not allowance.ANYWHERE:
+                for _, needs, counts in parts:
+                    self._allowances.take(space, allowance.of_replica(needs), counts)
+            claim = tuple((shape, space, tuple(counts.items())) for shape, _, counts in parts)
             self.history = self._room.after(self.history, claim)
 
     def room_for(self, asked: Asked) -> schedule.Room:
@@ -215,9 +231,15 @@ class _Taken:
         for requirements, counts in self._pending:
             self._rooms.take(requirements, counts)
         self._pending.clear()
-        if asked.request.counts_sets:
-            return self._rooms.sets(asked.request.components)
-        return self._rooms.of(_requirements(asked.request), asked.shape)
+        request = asked.request
+        if request.counts_sets:
+            found = self._rooms.sets(request.components)
+        else:
+            found = self._rooms.of(_requirements(request), asked.shape)
+        if (space := self.space_of(asked)) is allowance.ANYWHERE:
+            return found
+        one = request.components if request.counts_sets else allowance.of_replica(_requirements(request))
+        return self._allowances.limit(found, space, one)
 
 
 def _requirements(request: schedule.Request) -> Body | None:

@@ -230,8 +230,10 @@ def _print(done: Any, progress: Progress, output: options.Output, *, wait: bool)
         rows += [[name, *(str(counts[one]) for one in outcomes)] for name, counts in sorted(progress.outcomes.items())]
         for line in table.lines(rows):
             click.echo(line)
-    for line in plan_text.gates([gate for gate in done.plan.gates if gate.held], output.paint):
+    held = [gate for gate in done.plan.gates if gate.held]
+    for line in plan_text.gates(held, output.paint):
         click.echo(line, color=True)
+    if any(gate.consent for gate in held):
         click.echo(f"To let it through: gitfed apply --confirm {done.plan.digest}", err=True)
     unhealthy = done.unhealthy if wait else ()
     for title, found in (("failed", done.failures), ("unreachable", done.unreachable), ("not healthy", unhealthy)):

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from gitfed.change.review import Declaration
-from gitfed.cli import compare, diff_show, markdown, matrix, names, plain, words
+from gitfed.cli import compare, diff_show, markdown, matrix, names, plain, plan_text, words
 from gitfed.cli.diff_show import Shown
 from gitfed.model.base import ObjectKey, Severity
 from gitfed.model.plan import Action
@@ -82,10 +82,11 @@ def _attention(shown: Shown) -> list[str]:
     for gate in review.gates:
         if gate.held:
             what = markdown.escape(f"{gate.value} of at most {gate.limit}")
-            held = words.count(gate.held, "change")
-            items.append(
-                f"**held** by gate {markdown.code(gate.name)}: {what}; {held} wait for consent after the merge"
-            )
+            if gate.consent:
+                what += f"; {plan_text.held(gate)} wait for consent after the merge"
+            else:
+                what = "; ".join(map(markdown.escape, gate.messages)) or what
+            items.append(f"**held** by gate {markdown.code(gate.name)}: {what}")
     for one in review.declared:
         if diff_show.loosens(one):
             items.append(

@@ -17,8 +17,8 @@ from gitfed.model.decisions import Decision, PolicyRef
 from gitfed.model.fleet import FleetSnapshot
 from gitfed.model.plan import Binding, Change, Edit, Plan
 from gitfed.model.repo import Manifest, RepoSnapshot
+from gitfed.placement import allowance, match
 from gitfed.placement import explain as placement
-from gitfed.placement import match
 from gitfed.placement.cluster import Candidate
 from gitfed.text import quantity
 
@@ -142,7 +142,8 @@ def explain(
     placed_by = next((policy for policy in repo.propagation if match.ref(policy) == binding.policy), None)
     told = None
     if placed_by is not None:
-        told = placement.story(binding, placed_by.spec.placement, decision, candidates)
+        space = allowance.space_of(repo.manifests[key].body, key.namespace)
+        told = placement.story(binding, placed_by.spec.placement, decision, candidates, space)
         if only:
             told = replace(told, clusters=tuple(item for item in told.clusters if item.cluster == only))
     return Explanation(binding, repo.manifests.get(key), decision, tuple(reasons), hits, changes, origins, told)

@@ -10,13 +10,14 @@ import asyncio
 import logging
 import os
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from gitfed.change import place
 from gitfed.cli import exits, plain
 from gitfed.cli.options import Credentials, Inputs
 from gitfed.daemon import given as given_files
@@ -184,7 +185,8 @@ def code(problems: Iterable[Problem]) -> int:
 
 def candidates(repo: RepoSnapshot, fleet: FleetSnapshot) -> list[Candidate]:
     """Every cluster, declared or only in the facts, as placement sees it; by name."""
-    return [
+    found = (
         candidate(repo.clusters.get(name), fleet.clusters.get(name) or ClusterFacts(name, assumed=True))
         for name in sorted(repo.clusters.keys() | fleet.clusters.keys())
-    ]
+    )
+    return [replace(one, capacity=place.capacity_of(one, repo.settings)) for one in found]

@@ -48,7 +48,8 @@ def facts(ref: FactsRef) -> dict[str, Any]:
 
 
 def gate(item: Gate) -> dict[str, Any]:
-    return {"name": item.name, "limit": item.limit, "value": item.value, "held": item.held}
+    shown: dict[str, Any] = {"name": item.name, "limit": item.limit, "value": item.value, "held": item.held}
+    return shown | {"messages": list(item.messages)} if item.messages else shown
 
 
 def totals(found: Totals) -> dict[str, int]:
@@ -61,8 +62,7 @@ def is_policy(ref: PolicyRef | None) -> bool:
 
 def binding(item: Binding) -> dict[str, Any]:
     condition = item.condition
-    # A set of components stays together: every chosen cluster gets all of it.
-    components = [{"name": part.get("name"), "replicas": part.get("replicas")} for part in item.components]
+    components = [{"name": name, "replicas": replicas} for name, replicas in item.each]
     return {
         "id": item.id,
         "resource": {

@@ -123,8 +123,9 @@ def _foot(shown: plan_text.View) -> list[str]:
     held = [gate for gate in plan.gates if gate.held]
     gates = [
         f"- gate {markdown.code(gate.name)}: {markdown.escape(f'{gate.value} of at most {gate.limit}')}, "
-        f"holds {words.count(gate.held, 'change')}"
+        f"holds {plan_text.held(gate)}" + "".join(f"<br>{markdown.escape(message)}" for message in gate.messages)
         for gate in held
     ]
-    approve = [f"To let them through: {markdown.code(f'gitfed apply --confirm {plan.digest}')}"] if held else []
+    consent = any(gate.consent for gate in held)
+    approve = [f"To let them through: {markdown.code(f'gitfed apply --confirm {plan.digest}')}"] if consent else []
     return [*(["**Held**", "", *gates, "", *approve, ""] if held else []), plan_text.total(plan)]

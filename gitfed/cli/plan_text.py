@@ -217,8 +217,14 @@ def gates(found: Sequence[Gate], paint: plain.Paint) -> list[str]:
     parts = []
     for gate in found:
         text = plain.clean(f"{gate.name} {gate.value}/{gate.limit}")
-        parts.append(paint.removed(f"{text} HELD {words.count(gate.held, 'change')}") if gate.held else f"{text} ok")
-    return [f"{paint.strong('Gates')}   {' · '.join(parts)}"]
+        parts.append(paint.removed(f"{text} HELD {held(gate)}") if gate.held else f"{text} ok")
+    said = [f"  {plain.clean(message)}" for gate in found if gate.held for message in gate.messages]
+    return [f"{paint.strong('Gates')}   {' · '.join(parts)}", *said]
+
+
+def held(gate: Gate) -> str:
+    """`3 changes`"""
+    return words.count(gate.held, "change" if gate.consent else "workload")
 
 
 def total(plan: Plan) -> str:

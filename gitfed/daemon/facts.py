@@ -20,7 +20,7 @@ from datetime import datetime, timedelta
 from typing import Any, TypeAlias
 
 from gitfed.model.base import Body, ClusterName
-from gitfed.model.fleet import ClusterFacts, NodeFacts, Reach
+from gitfed.model.fleet import ClusterFacts, NodeFacts, QuotaFacts, Reach
 from gitfed.model.repo import RepoSnapshot
 from gitfed.placement import strategy
 from gitfed.text import canonical, quantity
@@ -126,9 +126,22 @@ def is_urgent(known: ClusterFacts, seen: ClusterFacts) -> bool:
 def has_moved(known: ClusterFacts, seen: ClusterFacts) -> bool:
     """Whether the room changed by more than 5 % of what there is, or ran out, or kinds of nodes came or went."""
     # Both sides in the written form: what rounding took away is no change.
-    return _summary_moved(known.resource_summary or {}, seen.resource_summary or {}) or _nodes_moved(
-        known.nodes, classes(seen.nodes)
+    return (
+        _summary_moved(known.resource_summary or {}, seen.resource_summary or {})
+        or _nodes_moved(known.nodes, classes(seen.nodes))
+        or _quotas_moved(known.quotas, seen.quotas)
     )
+
+
+def _quotas_moved(known: Sequence[QuotaFacts], seen: Sequence[QuotaFacts]) -> bool:
+    before, after = ({(one.namespace, one.name, one.classes): one for one in found} for found in (known, seen))
+    if before.keys() != after.keys():
+        return True
+    for name, one in before.items():
+        was, now = (_room_of({"allocatable": quota.hard, "allocated": quota.used}) for quota in (one, after[name]))
+        if any(_differs(was.get(key, (0, 0)), now.get(key, (0, 0))) for key in was.keys() | now.keys()):
+            return True
+    return False
 
 
 def _summary_moved(known: Body, seen: Body) -> bool:

@@ -134,4 +134,6 @@ class FactsRecord:
 
 
 def _tells_room(before: ClusterFacts | None, after: ClusterFacts) -> bool:
-    return before is not None and (before.resource_summary, before.nodes) != (after.resource_summary, after.nodes)
+    return before is not None and (
+        (before.resource_summary, before.nodes, before.quotas) != (after.resource_summary, after.nodes, after.quotas)
+    )

@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any
 
 from gitfed.errors import InputError
-from gitfed.model import capacity
+from gitfed.model import allowance, capacity
 from gitfed.model.base import Body, ClusterName, ObjectKey
 from gitfed.model.decisions import Decision, Decisions
-from gitfed.model.fleet import ClusterFacts, FactsRef, FleetSnapshot
+from gitfed.model.fleet import ClusterFacts, FactsRef, FleetSnapshot, QuotaFacts
 from gitfed.model.repo import RepoSnapshot
 from gitfed.source import bindings, facts
 from gitfed.text import yaml
@@ -47,14 +47,18 @@ def decisions(path: Path) -> Decisions:
 def fleet(path: Path, repo: RepoSnapshot) -> FleetSnapshot:
     """`Cluster` documents with status. A declared cluster takes its spec from the repository and its status from here;
     a cluster that only the file has is declared by it; one that only the repository has is assumed Ready. `Node` and
-    `Pod` documents that name their cluster are counted together for estimates by node.
+    `Pod` documents that name their cluster are counted together for estimates by node; `ResourceQuota` limits them.
 
     Raises InputError.
     """
     content = _content(path)
     found: dict[ClusterName, ClusterFacts] = {}
     members: dict[ClusterName, tuple[str, capacity.Tally]] = {}
+    quotas: dict[ClusterName, list[tuple[str, Body]]] = {}
     for place, document in _documents(path, content):
+        if isinstance(document, Mapping) and document.get("kind") == "ResourceQuota":
+            quotas.setdefault(_cluster_of(place, document), []).append((place, document))
+            continue
         if isinstance(document, Mapping) and document.get("kind") in ("Node", "Pod"):
             _, tally = members.setdefault(_cluster_of(place, document), (place, capacity.Tally()))
             _count(place, document, tally)
@@ -62,19 +66,25 @@ def fleet(path: Path, repo: RepoSnapshot) -> FleetSnapshot:
         if not facts.is_cluster(document):
             raise InputError(
                 f"{place}: {_called(document)} is not a fact",
-                hint="Cluster of cluster.karmada.io with status; Node and Pod may follow",
+                hint="Cluster of cluster.karmada.io with status; Node, Pod and ResourceQuota may follow",
             )
         check_cluster(place, document)
         one = facts.from_document(document)
         if one.name in found:
             raise InputError(f"{place}: a second Cluster {one.name}")
         found[one.name] = one
-    for name, (place, tally) in members.items():
+    for name, place in [*((name, place) for name, (place, _) in members.items()),
+                        *((name, some[0][0]) for name, some in quotas.items())]:  # fmt: skip
         if name not in found and name not in repo.clusters:
             raise InputError(f"{place}: cluster {name} is neither in this file nor in the repository")
+    for name, (_, tally) in members.items():
         known = found.get(name) or ClusterFacts(name, assumed=True)
         summary = known.resource_summary or tally.summary()
         found[name] = replace(known, nodes=tally.nodes(), resource_summary=summary)
+    for name, some in quotas.items():
+        limits = [_quota(place, document) for place, document in some]
+        known = found.get(name) or ClusterFacts(name, assumed=True)
+        found[name] = replace(known, quotas=(*known.quotas, *(one for one in limits if one is not None)))
     ref = FactsRef(f"file {path.name}", digest=hashlib.sha256(content).hexdigest())
     return FleetSnapshot(ref, completed(found, repo))
 
@@ -130,6 +140,13 @@ def _count(place: str, document: Body, tally: capacity.Tally) -> None:
             tally.put_pod(str(identity), capacity.pod_of(document))
     except (AttributeError, TypeError, ValueError) as error:
         # Counting trusts what an API server stored; a file may hold anything.
+        raise InputError(f"{place}: {_called(document)} has not the shape of one") from error
+
+
+def _quota(place: str, document: Body) -> QuotaFacts | None:
+    try:
+        return allowance.of(document)
+    except (AttributeError, TypeError, ValueError) as error:
         raise InputError(f"{place}: {_called(document)} has not the shape of one") from error
 
 

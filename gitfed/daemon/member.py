@@ -402,7 +402,7 @@ class Member:
             await self.look_at(self.foreign())
 
     def _known_room(self) -> capacity.Room:
-        return capacity.Room(self.facts.resource_summary, self.facts.nodes, capacity.NOT_READ)
+        return capacity.Room(self.facts.resource_summary, self.facts.nodes, capacity.NOT_READ, self.facts.quotas)
 
     def _take(self, found: ClusterFacts) -> None:
         """What a look at the cluster's health showed, as far as it is to be believed (`daemon.facts`)."""

@@ -266,7 +266,11 @@ async def _settle(
             raise engine.trouble
         if engine.rejected and not engine.fleet.busy():
             raise InputError(f"the newest commit is not applied: {engine.rejected}", hint="gitfed validate")
-        held = tuple(sorted((gate.name, gate.held) for gate in plan.gates if gate.held)) if plan is not None else ()
+        held = (
+            tuple(sorted((gate.name, gate.held) for gate in plan.gates if gate.held and gate.consent))
+            if plan is not None
+            else ()
+        )
         if plan is not None and held and confirm == plan.digest and not confirmed:
             confirmed = True
             engine.approve(Approval(confirm, plan.commit, held, by or "command line", now()))

@@ -165,6 +165,10 @@ class Decision:
     evictions: tuple[EvictionTask, ...] = ()
     replicas: int | None = None
     """What the template asked for when this was decided."""
+    components: tuple[Body, ...] = ()
+    """Several pod templates, `{name, replicas, replicaRequirements?}` each: then `replicas` is None."""
+    each: tuple[tuple[str, int], ...] = ()
+    """(component, replicas) that every target gets, where sets were counted (Karmada: `clusters[].components`)."""
     last_scheduled: datetime | None = None
     reschedule_triggered: datetime | None = None
     condition: ScheduledCondition | None = None

@@ -57,6 +57,19 @@ class NodeFacts:
 
 
 @dataclass(frozen=True, slots=True)
+class QuotaFacts:
+    """A ResourceQuota inside a cluster: what its namespace may ask for, and does."""
+
+    namespace: str
+    name: str
+    hard: Mapping[str, str]
+    """By the names by which replicas ask: `cpu`, not `requests.cpu`."""
+    used: Mapping[str, str]
+    classes: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    """(operator, priority classes): it counts for pods that meet all of them."""
+
+
+@dataclass(frozen=True, slots=True)
 class ClusterFacts:
     """One cluster as last observed. What a person declares of it (labels, region, taints) is in the repository."""
 
@@ -69,6 +82,8 @@ class ClusterFacts:
     resource_summary: Body | None = None
     """Karmada's `status.resourceSummary`: allocatable, allocated, allocating, allocatableModelings."""
     nodes: tuple[NodeFacts, ...] = ()
+    quotas: tuple[QuotaFacts, ...] = ()
+    """Sorted by namespace and name."""
     declared: Body | None = None
     """The Cluster object of a facts file, for clusters that the repository does not declare."""
     assumed: bool = False

@@ -53,6 +53,8 @@ class Binding:
     """What one replica needs (Karmada's ReplicaRequirements)."""
     components: tuple[Body, ...] = ()
     """Several pod templates, `{name, replicas, replicaRequirements?}` each: then `replicas` is None."""
+    each: tuple[tuple[str, int], ...] = ()
+    """(component, replicas) that every target gets, where room was counted in complete sets of several components."""
     losers: tuple[PolicyRef, ...] = ()
     decision: Decision | None = None
     """What is to be recorded; the previous decision itself when nothing changed. None: nothing to record."""
@@ -160,12 +162,17 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Gate:
-    """A limit and what it holds. `held` counts the changes that became `skip` because of it."""
+    """A limit and what it holds. `held` counts the changes that became `skip` because of it; of a quota the workloads
+    that it refused."""
 
     name: str
     limit: str
     value: str
     held: int = 0
+    messages: tuple[str, ...] = ()
+    """What is to be said of it beyond the numbers."""
+    consent: bool = True
+    """Whether a person may let through what it holds; what a quota refuses needs another quota."""
 
 
 @dataclass(frozen=True, slots=True)

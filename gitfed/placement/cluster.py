@@ -97,7 +97,7 @@ def with_taints(candidate: Candidate, taints: Iterable[TimedTaint]) -> Candidate
 def _capacity(facts: ClusterFacts, grades: Mapping[int, Mapping[str, str]]) -> Capacity | None:
     if facts.resource_summary is None and not facts.nodes:
         return None
-    return Capacity(facts.resource_summary, grades, facts.nodes)
+    return Capacity(facts.resource_summary, grades, facts.nodes, facts.quotas)
 
 
 def _with_reach(taints: list[Taint], reach: Reach) -> tuple[Taint, ...]:

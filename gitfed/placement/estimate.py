@@ -1,9 +1,10 @@
 """How many more replicas fit into one cluster, and what limits them (Karmada: scheduling §5).
 
-Two estimators are asked and the smaller answer counts. The *general* one takes the cluster as a whole: what is
+Estimators are asked and the smallest answer counts. The *general* one takes the cluster as a whole: what is
 allocatable and not in use; or, where the cluster counts its nodes by grade, the replicas that fit on nodes of those
 grades, because a sum says nothing about a replica that is larger than any one node's rest. The *node* one looks at the
-nodes themselves, with their labels and taints (`nodes`). Pod slots limit both.
+nodes themselves, with their labels and taints (`nodes`). Pod slots limit both. Where a cluster has ResourceQuotas, what
+they allow in the namespace is a third answer (`allowance`).
 
 A cluster of which nothing is known is not empty and not full: `room` then says None. One cluster at a time, slowly and
 with reasons: that is this module. `rooms` gives the same numbers for a whole fleet at once.
@@ -16,8 +17,9 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from gitfed.model.base import Body
-from gitfed.model.fleet import NodeFacts
-from gitfed.placement import nodes
+from gitfed.model.fleet import NodeFacts, QuotaFacts
+from gitfed.placement import allowance, nodes
+from gitfed.placement.allowance import ANYWHERE, Space
 from gitfed.text import quantity
 from gitfed.text.quantity import Quantity
 
@@ -39,6 +41,7 @@ class Capacity:
     """The least amounts of a node of each grade (`spec.resourceModels`)."""
     nodes: tuple[NodeFacts, ...] = ()
     """Empty: not known."""
+    quotas: tuple[QuotaFacts, ...] = ()
 
 
 class Estimate(NamedTuple):
@@ -49,13 +52,13 @@ class Estimate(NamedTuple):
     by: str
 
 
-def room(capacity: Capacity | None, requirements: Body | None) -> int | None:
+def room(capacity: Capacity | None, requirements: Body | None, space: Space = ANYWHERE) -> int | None:
     """Replicas that fit beside what is there; None: not known, or reported in a way that cannot be read."""
-    answers = estimates(capacity, requirements)
+    answers = estimates(capacity, requirements, space)
     return min(answer.replicas for answer in answers) if answers else None
 
 
-def estimates(capacity: Capacity | None, requirements: Body | None) -> tuple[Estimate, ...]:
+def estimates(capacity: Capacity | None, requirements: Body | None, space: Space = ANYWHERE) -> tuple[Estimate, ...]:
     """Each estimator's answer. Empty: the room is not known."""
     if capacity is None:
         return ()
@@ -65,10 +68,16 @@ def estimates(capacity: Capacity | None, requirements: Body | None) -> tuple[Est
             found.append(_by_node(capacity.nodes, requirements))
     except quantity.QuantityError:
         return ()
-    return tuple(found)
+    return (*found, *_by_quota(capacity, space, allowance.of_replica(requirements))) if found else ()
 
 
-def sets(capacity: Capacity | None, components: Sequence[Body]) -> int | None:
+def _by_quota(capacity: Capacity, space: Space, parts: Sequence[Body]) -> tuple[Estimate, ...]:
+    """Nothing where no quota limits it."""
+    found = allowance.limit(capacity.quotas, space, parts)
+    return (Estimate(f"quota {space.namespace}/{found.quota}", found.replicas, found.by),) if found.quota else ()
+
+
+def sets(capacity: Capacity | None, components: Sequence[Body], space: Space = ANYWHERE) -> int | None:
     """How many complete sets of these components fit (Karmada: scheduling §5.4). None: not known."""
     if capacity is None or (capacity.summary is None and not capacity.nodes):
         return None
@@ -82,6 +91,7 @@ def sets(capacity: Capacity | None, components: Sequence[Body]) -> int | None:
                 limits.append(sets_on(graded, parts))
         if capacity.nodes:
             limits.append(sets_on([Row.of(node) for node in capacity.nodes], parts))
+        limits += [one.replicas for one in _by_quota(capacity, space, components)]
     except quantity.QuantityError:
         return None
     return max(0, min(limits))

@@ -9,12 +9,13 @@ those of the plan. Room is that of the facts, before anything else in the plan t
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from gitfed.model.base import ClusterName
 from gitfed.model.decisions import Decision
 from gitfed.placement import affinity, estimate, filters, schedule, strategy, weights
+from gitfed.placement.allowance import ANYWHERE, Space
 from gitfed.placement.cluster import NOT_READY, UNREACHABLE, Candidate
 from gitfed.placement.estimate import Estimate
 from gitfed.placement.strategy import Strategy
@@ -70,12 +71,18 @@ class Story:
     """What would let the template be placed, if it could not be."""
 
 
-def story(binding: Binding, placement: Placement, decision: Decision | None, candidates: Sequence[Candidate]) -> Story:
+def story(
+    binding: Binding,
+    placement: Placement,
+    decision: Decision | None,
+    candidates: Sequence[Candidate],
+    space: Space = ANYWHERE,
+) -> Story:
     """The whole story of one binding of a plan.
 
-    `decision` is what was decided before the plan; `candidates` must carry their capacity.
+    `decision` is what was decided before the plan; `candidates` must carry their capacity; `space` is the template's.
     """
-    request = _request(binding, placement, decision)
+    request = replace(_request(binding, placement, decision), space=space)
     terms = affinity.terms(placement)
     term = next((item for item in terms if item.name == binding.affinity_name), terms[0])
     demand = schedule.demand(request, term)
@@ -152,11 +159,11 @@ def _estimates(request: schedule.Request, candidate: Candidate) -> tuple[Estimat
     if not request.needs_room:
         return ()
     if request.counts_sets:
-        found = estimate.sets(candidate.capacity, request.components)
+        found = estimate.sets(candidate.capacity, request.components, request.space)
         return () if found is None else (Estimate("complete sets", found, ""),)
     if isinstance(request.requirements, schedule.NotAsked):
         return ()
-    return estimate.estimates(candidate.capacity, request.requirements)
+    return estimate.estimates(candidate.capacity, request.requirements, request.space)
 
 
 def _least(found: Sequence[Estimate]) -> int | None:
@@ -282,4 +289,5 @@ def _more(request: schedule.Request, name: str, limit: Estimate, replicas: int) 
         amount = quantity.parse(one)
     except quantity.QuantityError:
         return
-    yield f"{Quantity(amount.nano * replicas, amount.format)} more {limit.by} in {name}"
+    of = f" of {limit.estimator}" if limit.estimator.startswith("quota ") else ""
+    yield f"{Quantity(amount.nano * replicas, amount.format)} more {limit.by}{of} in {name}"

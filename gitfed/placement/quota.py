@@ -34,7 +34,23 @@ def usage(shares: Sequence[Share], requirements: Body | None, components: Sequen
     return total
 
 
-def refusal(name: str, overall: Usage, used: Usage, delta: Usage) -> str | None:
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """What a quota, `<namespace>/<name>`, does not allow. As text it is the reference's message."""
+
+    quota: str
+    resource: str
+    requested: Quantity
+    limit: Quantity
+
+    def __str__(self) -> str:
+        return (
+            f"FederatedResourceQuota({self.quota}) exceeded for resource {self.resource}: "
+            f"requested sum {self.requested}, limit {self.limit}."
+        )
+
+
+def refusal(name: str, overall: Usage, used: Usage, delta: Usage) -> Refusal | None:
     """Why a quota, `<namespace>/<name>`, does not allow so much more; None: it does.
 
     Only resources that the quota names exactly count. If one of those that the change touches is named, all limits
@@ -46,10 +62,7 @@ def refusal(name: str, overall: Usage, used: Usage, delta: Usage) -> str | None:
     for resource in sorted(overall):
         requested = used.get(resource, ZERO) + touched.get(resource, ZERO)
         if requested.nano > 0 and requested > overall[resource]:
-            return (
-                f"FederatedResourceQuota({name}) exceeded for resource {resource}: "
-                f"requested sum {requested}, limit {overall[resource]}."
-            )
+            return Refusal(name, resource, requested, overall[resource])
     return None
 
 
@@ -61,6 +74,8 @@ class Ledger:
     """By namespace: (`<namespace>/<name>`, overall)."""
     used: dict[str, Usage] = field(default_factory=dict)
     """By namespace, of what is placed."""
+    refusals: list[Refusal] = field(default_factory=list)
+    """In the order in which they were given."""
 
     @classmethod
     def of(cls, quotas: Iterable[FederatedResourceQuota]) -> Ledger:
@@ -89,8 +104,9 @@ class Ledger:
         if any(amount.nano > 0 for amount in delta.values()):
             used = self.used.get(namespace, {})
             for name, overall in self.limits.get(namespace, ()):
-                if (message := refusal(name, overall, used, delta)) is not None:
-                    return message
+                if (refused := refusal(name, overall, used, delta)) is not None:
+                    self.refusals.append(refused)
+                    return str(refused)
         self.count(namespace, delta)
         return None
 

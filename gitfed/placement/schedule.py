@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from gitfed.model.base import Body
 from gitfed.model.decisions import Rejection, ScheduledCondition, Share
 from gitfed.placement import affinity, divide, dynamic, estimate, filters, spread, weights
+from gitfed.placement.allowance import ANYWHERE, Space
 from gitfed.placement.cluster import Candidate
 from gitfed.placement.option import Option, Unplaceable
 from gitfed.placement.strategy import Strategy, by_room, of, places_sets, spreads
@@ -58,6 +59,8 @@ class Request:
     """replicas > 0, or the pod template asks for resources or nodes, or there are components."""
     requirements: Body | NotAsked | None = NotAsked.NOT_ASKED
     """What one replica needs (Karmada's ReplicaRequirements); None: nothing but a pod slot."""
+    space: Space = ANYWHERE
+    """Namespace and priority class: what ResourceQuotas inside a cluster go by."""
     components: tuple[Body, ...] = ()
     """Several pod templates: then there are no replicas, and every chosen cluster gets all of it."""
     previous: tuple[Share, ...] = ()
@@ -202,8 +205,8 @@ def _estimated(request: Request, candidates: Sequence[Candidate]) -> Room:
     if not request.needs_room or request.requirements is NotAsked.NOT_ASKED:
         return {}
     if request.counts_sets:
-        return {candidate.name: estimate.sets(candidate.capacity, request.components) for candidate in candidates}
-    return {candidate.name: estimate.room(candidate.capacity, request.requirements) for candidate in candidates}
+        return {one.name: estimate.sets(one.capacity, request.components, request.space) for one in candidates}
+    return {one.name: estimate.room(one.capacity, request.requirements, request.space) for one in candidates}
 
 
 def _options(request: Request, term: affinity.Term, fitting: Sequence[Candidate], room: Room) -> list[Option]:

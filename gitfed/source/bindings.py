@@ -80,18 +80,18 @@ def to_document(decision: Decision, collected: Body | None = None) -> Body:
     }
     if decision.key.namespace:
         resource["namespace"] = decision.key.namespace
-    spec: dict[str, Any] = {
-        key: value
-        for key, value in (raw.get("spec") or {}).items()
-        if key not in ("resource", "clusters", "replicas", "gracefulEvictionTasks", "rescheduleTriggeredAt",
-                       "preserveResourcesOnDeletion")
-    }  # fmt: skip
+    spec: dict[str, Any] = {key: value for key, value in (raw.get("spec") or {}).items() if key not in _SPEC_OURS}
     spec["resource"] = resource
     if decision.replicas is not None:
         spec["replicas"] = decision.replicas
+    if decision.components:
+        spec["components"] = [dict(component) for component in decision.components]
     if decision.shares:
+        each = [{"name": name, "replicas": replicas} for name, replicas in decision.each]
         spec["clusters"] = [
-            {"name": share.cluster} if share.replicas is None else {"name": share.cluster, "replicas": share.replicas}
+            {"name": share.cluster}
+            | ({"replicas": share.replicas} if share.replicas is not None else {})
+            | ({"components": each} if each else {})
             for share in decision.shares
         ]
     if decision.evictions:
@@ -146,6 +146,8 @@ def status_of(document: Body) -> Body | None:
     return {"aggregatedStatus": [item for item in items if isinstance(item, Mapping)], "conditions": conditions}
 
 
+_SPEC_OURS = ("resource", "clusters", "replicas", "components", "gracefulEvictionTasks", "rescheduleTriggeredAt",
+              "preserveResourcesOnDeletion")  # fmt: skip
 _STATUS_OURS = ("conditions", "schedulerObservingAffinityName", "lastScheduledTime", "aggregatedStatus")
 _OURS = ("Scheduled", "FullyApplied")
 """Conditions that we write."""
@@ -215,6 +217,8 @@ def from_document(document: Body) -> Decision:
             if isinstance(task, Mapping) and isinstance(task.get("fromCluster"), str)
         ),
         replicas=spec.get("replicas") if isinstance(spec.get("replicas"), int) else None,
+        components=tuple(item for item in spec.get("components") or () if isinstance(item, Mapping)),
+        each=_each(spec.get("clusters") or []),
         last_scheduled=_time(status.get("lastScheduledTime")),
         reschedule_triggered=_time(spec.get("rescheduleTriggeredAt")),
         condition=_condition(status.get("conditions") or []),
@@ -269,6 +273,16 @@ def _shares(clusters: object) -> list[Share]:
             raise InputError(f"spec.clusters[{index}].replicas is not a whole number of 0 or more")
         shares.append(Share(item["name"], replicas))
     return shares
+
+
+def _each(clusters: object) -> tuple[tuple[str, int], ...]:
+    """Every target of a set has the same components: those of the first are those of all."""
+    first = clusters[0].get("components") if isinstance(clusters, list) and clusters else None
+    return tuple(
+        (str(item.get("name") or ""), item["replicas"])
+        for item in (first if isinstance(first, list) else ())
+        if isinstance(item, Mapping) and isinstance(item.get("replicas"), int)
+    )
 
 
 def _policy(annotations: Mapping[str, Any]) -> PolicyRef | None:

@@ -1,8 +1,9 @@
 """Facts as documents: Karmada's `Cluster` with status.
 
 The facts branch and `--fleet FILE` share this format. Beyond Karmada's members a status may have `nodeClasses`: nodes
-that are alike, with what is allocatable and free on each, their labels, taints and number. In a file
-Node and Pod documents annotated `gitfed.io/cluster` may tell the nodes one by one; whoever reads it counts them.
+that are alike, with what is allocatable and free on each, their labels, taints and number; and `resourceQuotas`, what
+ResourceQuotas inside the cluster allow. In a file Node, Pod and ResourceQuota documents annotated `gitfed.io/cluster`
+may tell them one by one; whoever reads it counts them.
 
 Karmada has no word for "gave no answer" as opposed to "says it is not ready": annotation `gitfed.io/reach` keeps it
 where the Ready condition alone would tell another reach. `from_document` of what `to_document` gave is the same facts.
@@ -15,7 +16,7 @@ from datetime import datetime
 from typing import Any
 
 from gitfed.model.base import Body
-from gitfed.model.fleet import ApiEnablements, ClusterFacts, Condition, NodeFacts, Reach
+from gitfed.model.fleet import ApiEnablements, ClusterFacts, Condition, NodeFacts, QuotaFacts, Reach
 from gitfed.source.bindings import time_text
 from gitfed.text import quantity
 from gitfed.text.quantity import Quantity
@@ -80,6 +81,7 @@ def from_document(document: Body) -> ClusterFacts:
         kubernetes_version=status.get("kubernetesVersion", ""),
         resource_summary=status.get("resourceSummary"),
         nodes=tuple(_node(item) for item in status.get("nodeClasses") or [] if isinstance(item, Mapping)),
+        quotas=tuple(_quota(item) for item in status.get("resourceQuotas") or [] if isinstance(item, Mapping)),
         declared=document,
         assumed=not status,
     )
@@ -126,6 +128,8 @@ def to_document(facts: ClusterFacts) -> Body:
         ready = sum(node.count for node in facts.nodes if node.ready)
         status["nodeSummary"] = {"totalNum": sum(node.count for node in facts.nodes), "readyNum": ready}
         status["nodeClasses"] = [_class(node) for node in facts.nodes]
+    if facts.quotas:
+        status["resourceQuotas"] = [_quota_document(quota) for quota in facts.quotas]
     metadata: dict[str, Any] = {"name": facts.name}
     if facts.reach is not reach_of(facts.conditions, has_status=bool(status)):
         metadata["annotations"] = {REACH_ANNOTATION: facts.reach.value}
@@ -170,6 +174,32 @@ def _node(item: Mapping[str, Any]) -> NodeFacts:
         unschedulable=bool(item.get("unschedulable")),
         ready=item.get("ready", True),
         count=count if isinstance(count, int) and count >= 0 else 1,
+    )
+
+
+def _quota_document(quota: QuotaFacts) -> Body:
+    found: dict[str, Any] = {
+        "namespace": quota.namespace,
+        "name": quota.name,
+        "hard": dict(quota.hard),
+        "used": dict(quota.used),
+    }
+    if quota.classes:
+        found["priorityClasses"] = [
+            {"operator": operator, "values": list(values)} for operator, values in quota.classes
+        ]
+    return found
+
+
+def _quota(item: Mapping[str, Any]) -> QuotaFacts:
+    return QuotaFacts(
+        namespace=item.get("namespace", ""),
+        name=item.get("name", ""),
+        hard=item.get("hard") or {},
+        used=item.get("used") or {},
+        classes=tuple(
+            (one.get("operator", ""), tuple(one.get("values") or ())) for one in item.get("priorityClasses") or ()
+        ),
     )
 
 

@@ -16,8 +16,8 @@ from gitfed.interpret.native import Native
 from gitfed.interpret.registry import Inputs, Interpreter, Operation
 from gitfed.model.base import Body, Commit, ObjectKey
 from gitfed.model.decisions import Decision, Decisions, Share
-from gitfed.model.fleet import ClusterFacts, FactsRef, FleetSnapshot, NodeFacts
-from gitfed.model.plan import Binding, Plan
+from gitfed.model.fleet import ClusterFacts, FactsRef, FleetSnapshot, NodeFacts, QuotaFacts
+from gitfed.model.plan import Binding, Gate, Plan
 from gitfed.source import bindings
 from gitfed.source import repo as source
 from gitfed.source.memory import Memory
@@ -77,12 +77,14 @@ class World:
     taken_at: datetime | None = None
     interpreter: Interpreter = INTERPRETER
     commit: str = "1"
+    gates: Mapping[str, bool] = field(default_factory=dict)
     memory: Memory = field(default_factory=Memory)
     """Unchanged files give the same objects again, as they do in a daemon."""
 
     def plan(self, memo: build.Memo | None = None) -> Plan:
         files = {"gitfed.json": json.dumps({"apiVersion": "gitfed.io/v1alpha1", "kind": "Federation",
-                                            "metadata": {"name": "acme"}})}  # fmt: skip
+                                            "metadata": {"name": "acme"},
+                                            "spec": {"featureGates": dict(self.gates)}})}  # fmt: skip
         for name in self.rooms:
             spec = {"syncMode": "Push", "region": name}
             body = {
@@ -277,6 +279,12 @@ def test_a_quota_refuses_what_does_not_fit_into_it() -> None:
     assert condition is not None
     assert (condition.status, condition.reason, condition.message) == (False, "QuotaExceeded", message)
     assert f"Deployment.apps/shop/two: {message}" in said(plan)
+    assert plan.gates[-1] == Gate("quota shop/all", "cpu 6", "cpu 8", 1, (message,), consent=False)
+
+
+def test_a_quota_that_holds_nothing_is_shown_with_what_is_used_of_it() -> None:
+    world = World([workload("one", 4, "500m"), policy("p", ["one"]), quota("6")], {"a": None, "b": None})
+    assert world.plan().gates[-1] == Gate("quota shop/all", "cpu 6", "cpu 4", consent=False)
 
 
 def test_a_refused_workload_stays_as_it_was() -> None:
@@ -394,6 +402,37 @@ def test_a_workload_of_components_goes_where_a_whole_set_fits() -> None:
     plan = World([ray, wanted], {"a": "7", "b": "8"}, interpreter=Interpreter((Rays(), Native()))).plan()
     binding = plan.bindings[ObjectKey("ray.io", "RayCluster", "shop", "ray")]
     assert (binding.shares, binding.replicas, len(binding.components)) == ((Share("b"),), None, 2)
+    assert binding.each == (("head", 2), ("worker", 2))
+    assert binding.decision is not None
+    spec = bindings.to_document(binding.decision)["spec"]
+    listed = [{"name": "head", "replicas": 2}, {"name": "worker", "replicas": 2}]
+    assert spec["clusters"] == [{"name": "b", "components": listed}]
+    assert spec["components"] == [{**one, "replicaRequirements": {"resourceRequest": {"cpu": "2"}}} for one in listed]
+    read = bindings.from_document(bindings.to_document(binding.decision))
+    assert (read.each, read.components) == (binding.each, binding.components)
+    again = plan_of_components(Decisions(bindings={binding.key: read}, repository_id="r"), "cluster 1-1")
+    assert again.bindings[binding.key].decision is read
+
+
+def plan_of_components(decisions: Decisions, wanted: str) -> Plan:
+    ray = {"apiVersion": "ray.io/v1", "kind": "RayCluster", "metadata": {"name": "ray", "namespace": "shop"}}
+    selectors = [{"apiVersion": "ray.io/v1", "kind": "RayCluster"}]
+    objects = [ray, policy("p", [], AGGREGATED, spread=spread(wanted), selectors=selectors)]
+    return World(objects, {"a": "7", "b": "8"}, decisions, interpreter=Interpreter((Rays(), Native()))).plan()
+
+
+def test_where_sets_are_not_counted_every_target_gets_all_and_lists_nothing() -> None:
+    (binding,) = (one for one in plan_of_components(ZERO, "cluster 1-2").bindings.values() if one.components)
+    assert ([share.cluster for share in binding.shares], binding.each) == (["a", "b"], ())
+
+
+def test_priorities_can_be_switched_off() -> None:
+    objects = [
+        workload("a", 8), workload("b", 8), priority_class("high", 100), policy("p", ["a"], AGGREGATED),
+        urgent("high", "b"),
+    ]  # fmt: skip
+    plan = World(objects, {"m": "10"}, gates={"PriorityBasedScheduling": False}).plan()
+    assert (where(plan, "a"), where(plan, "b")) == ("m=8", "")
 
 
 # -- any repository ------------------------------------------------------------------------------------------------
@@ -509,3 +548,39 @@ def test_a_decision_of_unknown_age_is_read_as_it_is() -> None:
     decision: Decision = world.decisions.bindings[key("one")]
     bare = replace(world.decisions, bindings={key("one"): replace(decision, last_scheduled=None)})
     assert where(replace(world, decisions=bare, taken_at=NOW).plan(), "one") == "a=2"
+
+
+# -- quotas inside a cluster ---------------------------------------------------------------------------------------
+
+
+def limited(cpu: str, quota_cpu: str, namespace: str = "shop") -> ClusterFacts:
+    quotas = (QuotaFacts(namespace, "q", {"cpu": quota_cpu}, {}),)
+    return ClusterFacts("a", resource_summary={"allocatable": {"cpu": cpu, "pods": "1000"}}, quotas=quotas)
+
+
+def test_a_quota_inside_a_cluster_limits_what_fits_there() -> None:
+    world = World([workload("one", 8), policy("p", ["one"], DYNAMIC)], {"a": limited("20", "2"), "b": "20"})
+    assert where(world.plan(), "one") == "a=1 b=7"
+    off = replace(world, gates={"ResourceQuotaEstimate": False})
+    assert where(off.plan(), "one") == "a=4 b=4"
+    other = replace(world, rooms={"a": limited("20", "2", "other"), "b": "20"})
+    assert where(other.plan(), "one") == "a=4 b=4"
+
+
+def test_two_workloads_share_the_quota_of_their_namespace() -> None:
+    names = ["one", "two"]
+    world = World(
+        [*(workload(name, 4) for name in names), policy("p", names, AGGREGATED)], {"a": limited("20", "6"), "b": "9"}
+    )
+    plan = world.plan()
+    assert (where(plan, "one"), where(plan, "two")) == ("b=4", "a=4")
+    world = World([*(workload(name, 4) for name in names), policy("p", names, AGGREGATED)], {"a": limited("20", "6")})
+    plan = world.plan()
+    assert (where(plan, "one"), where(plan, "two")) == ("a=4", "")
+
+
+def test_a_quota_that_changes_gives_another_answer_to_an_incremental_build() -> None:
+    memo = build.Memo()
+    world = World([workload("one", 8), policy("p", ["one"], DYNAMIC)], {"a": limited("20", "2"), "b": "20"})
+    assert where(world.plan(memo), "one") == "a=1 b=7"
+    assert where(replace(world, rooms={"a": limited("20", "20"), "b": "20"}).plan(memo), "one") == "a=4 b=4"

@@ -11,6 +11,7 @@ import pytest
 import yaml
 
 from gitfed.daemon import preview
+from gitfed.model.fleet import QuotaFacts
 from tests.cli import world
 from tests.cli.world import FILES, SECRET, Result, commit, deployment, git, gitfed, golden, program, repository, write
 
@@ -308,6 +309,30 @@ def test_nodes_and_pods_of_a_facts_file_are_counted(fleet: Path, tmp_path: Path)
     )
     path.write_text(MEMBERS.replace("containers: [", "containers: [3, "))
     assert gitfed("plan", "--fleet", path).err == f"error: {path}:7:1: Pod of v1 has not the shape of one\n"
+
+
+def test_quotas_of_a_facts_file_limit_the_cluster_they_are_in(fleet: Path, tmp_path: Path) -> None:
+    from gitfed.daemon import given, inputs
+
+    quota = """\
+---
+apiVersion: v1
+kind: ResourceQuota
+metadata: {name: q, namespace: shop, annotations: {gitfed.io/cluster: eu-1}}
+spec: {hard: {requests.cpu: "6"}}
+status: {hard: {requests.cpu: "6"}, used: {requests.cpu: "2"}}
+"""
+    path = tmp_path / "fleet.yaml"
+    path.write_text(FLEET + quota)
+    found = given.fleet(path, inputs.read(inputs.open_repository(str(fleet))).repo).clusters
+    assert found["eu-1"].quotas == (QuotaFacts("shop", "q", {"cpu": "6"}, {"cpu": "2"}),)
+    assert found["us-1"].quotas == ()
+    path.write_text(quota.replace("eu-1", "nowhere"))
+    assert gitfed("plan", "--fleet", path).err == (
+        f"error: {path}:2:1: cluster nowhere is neither in this file nor in the repository\n"
+    )
+    path.write_text(quota.replace('{hard: {requests.cpu: "6"}}', "7"))
+    assert gitfed("plan", "--fleet", path).err == f"error: {path}:2:1: spec is not an object\n"
 
 
 # -- diff -------------------------------------------------------------------------------------------------------

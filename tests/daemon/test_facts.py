@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from gitfed.daemon import facts
 from gitfed.daemon.facts import Belief
-from gitfed.model.fleet import ApiEnablements, ClusterFacts, Condition, NodeFacts, Reach
+from gitfed.model.fleet import ApiEnablements, ClusterFacts, Condition, NodeFacts, QuotaFacts, Reach
 from gitfed.text import quantity
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -145,6 +145,24 @@ def a_node(name: str, used: str = "0", cpu: str = "4", **more: Any) -> NodeFacts
 )
 def test_kinds_of_nodes_that_change_are_written(after: NodeFacts, written: bool) -> None:
     assert due(facts.written(nodes(a_node("a"), a_node("b"))), nodes(a_node("a"), after)) is written
+
+
+@pytest.mark.parametrize(
+    ("after", "written"),
+    [
+        pytest.param([("q", "10", "4500m")], False, id="five percent"),
+        pytest.param([("q", "10", "4501m")], True, id="a little more"),
+        pytest.param([("q", "12", "4")], True, id="another limit"),
+        pytest.param([], True, id="it is gone"),
+        pytest.param([("q", "10", "4"), ("r", "1", "0")], True, id="another quota"),
+    ],
+)
+def test_a_quota_that_allows_more_or_less_is_written(after: list[tuple[str, str, str]], written: bool) -> None:
+    def limited(found: list[tuple[str, str, str]]) -> ClusterFacts:
+        quotas = tuple(QuotaFacts("shop", name, {"cpu": hard}, {"cpu": used}) for name, hard, used in found)
+        return replace(room("10"), quotas=quotas)
+
+    assert due(limited([("q", "10", "4")]), limited(after)) is written
 
 
 def test_a_node_more_of_few_is_written_and_of_many_is_not() -> None:

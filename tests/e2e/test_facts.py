@@ -148,3 +148,18 @@ def test_without_a_policy_that_asks_for_it_no_node_or_pod_is_read(world: World) 
     world.push({"policies/web.json": policy("web", ["m1", "m2"], placement=DYNAMIC)})
     world.until(lambda: "resourceSummary" in branch_facts(world, "m2")["status"], "room, once a policy asks for it")
     world.until(lambda: sum(replicas(world, "web").values()) == 8, "replicas divided")
+
+
+def test_a_quota_inside_a_cluster_limits_what_goes_there(world: World) -> None:
+    world.ask("m2", "POST", "/api/v1/namespaces", {"metadata": {"name": "shop"}})
+    limits = {"metadata": {"name": "small"}, "spec": {"hard": {"requests.cpu": "3"}}}
+    world.ask("m2", "POST", "/api/v1/namespaces/shop/resourcequotas", limits)
+    start(world, ("apps/web.json", asking("web", 7, {"cpu": "1"})))
+    world.daemon()
+    world.until(lambda: replicas(world, "web") == {"m1": 4, "m2": 3}, "three in m2, where nodes have room for twelve")
+    assert branch_facts(world, "m2")["status"]["resourceQuotas"] == [
+        {"namespace": "shop", "name": "small", "hard": {"cpu": "3"}, "used": {}}
+    ]
+    told = json.loads(world.gitfed("explain", "--repo", str(world.bare), "deploy/shop/web", "-o", "json").stdout)
+    here = next(item for item in told["placement"]["clusters"] if item["name"] == "m2")
+    assert {"estimator": "quota shop/small", "replicas": 3, "limitedBy": "cpu"} in here["estimates"]

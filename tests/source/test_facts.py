@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gitfed.model.fleet import ApiEnablements, ClusterFacts, Condition, NodeFacts, Reach
+from gitfed.model.fleet import ApiEnablements, ClusterFacts, Condition, NodeFacts, QuotaFacts, Reach
 from gitfed.source import facts
 from gitfed.text import emit, yaml
 
@@ -32,6 +32,7 @@ def full() -> ClusterFacts:
             NodeFacts("", {"cpu": "4", "memory": "8Gi"}, {"cpu": "1500m"}, {"zone": "a"}, count=2),
             NodeFacts("n3", {"cpu": "4"}, {"cpu": "5"}, {}, (TAINT,), unschedulable=True, ready=False),
         ),
+        (QuotaFacts("shop", "q", {"cpu": "9"}, {"cpu": "2"}, (("In", ("high",)),)),),
     )
 
 
@@ -87,6 +88,17 @@ status:
   nodeSummary:
     readyNum: 2
     totalNum: 3
+  resourceQuotas:
+  - hard:
+      cpu: "9"
+    name: q
+    namespace: shop
+    priorityClasses:
+    - operator: In
+      values:
+      - high
+    used:
+      cpu: "2"
   resourceSummary:
     allocatable:
       cpu: "12"
@@ -106,7 +118,7 @@ def told(known: ClusterFacts) -> list[object]:
     """Everything but the document that it was read from."""
     return [
         known.name, known.reach, known.conditions, known.apis, known.kubernetes_version, known.resource_summary,
-        known.nodes,
+        known.nodes, known.quotas,
     ]  # fmt: skip
 
 

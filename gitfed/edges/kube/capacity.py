@@ -1,10 +1,11 @@
-"""The room of one cluster, watched: all its Nodes and Pods, each cut down to a few amounts as it arrives.
+"""The room of one cluster, watched: all its Nodes, Pods and ResourceQuotas, cut down to a few amounts as they arrive.
 
-Two lists and two watches (`reflect`), without a label: room is what *everybody* leaves. A page of pods is read, cut
+Three lists and three watches (`reflect`), without a label: room is what *everybody* leaves. A page of pods is read, cut
 down and forgotten before the next one is asked for, so that a cluster with a hundred thousand pods costs some dozen
 megabytes here; an event changes sums by its own amounts (`model.capacity`).
 
-What could not be read is said by `problem`; the last sums stay. Nothing is known before both kinds were listed once.
+What could not be read is said by `problem`; the last sums stay. Nothing is known before nodes and pods
+were listed once. Quotas that may not be read are said to be unread, and room is estimated without them.
 When to look at the sums, and whether a change matters, is the caller's business.
 """
 
@@ -19,13 +20,14 @@ from datetime import datetime
 from gitfed import errors
 from gitfed.edges.kube import reflect, translate
 from gitfed.edges.kube.session import Session
-from gitfed.model import capacity
+from gitfed.model import allowance, capacity
 from gitfed.model.base import Body
-from gitfed.model.fleet import ClusterFacts, Condition, NodeFacts
+from gitfed.model.fleet import ClusterFacts, Condition, NodeFacts, QuotaFacts
 
 KNOWN = "CapacityKnown"
 """Condition of a cluster whose room somebody asked for. Karmada has none: there, unread room looks like no room."""
 NOT_READ = "not read yet"
+_QUOTAS = "resourcequotas"
 _PAGE = 200
 """Objects a page: pods are large, and many clusters are listed at the same time."""
 
@@ -39,6 +41,9 @@ class Room:
     summary: Body | None = None
     nodes: tuple[NodeFacts, ...] = ()
     problem: str = ""
+    quotas: tuple[QuotaFacts, ...] = ()
+    unread: str = ""
+    """Why quotas could not be read; "" when they could."""
 
 
 class Watch:
@@ -48,18 +53,20 @@ class Watch:
         self, session: Session, *, wake: reflect.Wake | None = None, backoff: tuple[float, ...] = reflect.BACKOFF
     ) -> None:
         self.tally = capacity.Tally()
+        self.quotas: dict[tuple[str, str], QuotaFacts] = {}
         self.changes = 0
         """Goes up with every change: whoever remembers the last one sees whether to look again."""
         self._session = session
         self._wake = wake or reflect.Wake()
         self._backoff = backoff
         self._unlisted = {"nodes", "pods"}
+        self._quotas_listed = False
         self._problems: dict[str, str] = {}
         self._settled = asyncio.Event()
 
     @property
     def problem(self) -> str:
-        return next((self._problems[what] for what in sorted(self._problems)), "")
+        return next((self._problems[what] for what in sorted(self._problems) if what != _QUOTAS), "")
 
     async def settled(self) -> None:
         """Wait until nodes and pods were read, or could not be. The caller sets the timeout."""
@@ -67,16 +74,20 @@ class Watch:
 
     def room(self, models: Iterable[capacity.Model], known: Room) -> Room:
         """The room now; where it was never read, that of `known`, with the reason."""
+        unread = self._problems.get(_QUOTAS, "")
+        # Never listed, but once known: those of an earlier process stand until these are read.
+        quotas = tuple(self.quotas[name] for name in sorted(self.quotas)) if self._quotas_listed else known.quotas
         if self._unlisted:
-            return replace(known, problem=self.problem)
-        return Room(self.tally.summary(models), self.tally.nodes(), self.problem)
+            return replace(known, problem=self.problem, quotas=quotas, unread=unread)
+        return Room(self.tally.summary(models), self.tally.nodes(), self.problem, quotas, unread)
 
     async def run(self) -> None:
         async with asyncio.TaskGroup() as group:
             group.create_task(self._follow("nodes", _Nodes(self)))
             group.create_task(self._follow("pods", _Pods(self)))
+            group.create_task(self._follow(_QUOTAS, _Quotas(self)))
 
-    async def _follow(self, what: str, follower: _Nodes | _Pods) -> None:
+    async def _follow(self, what: str, follower: _Nodes | _Pods | _Quotas) -> None:
         while True:
             try:
                 await reflect.follow(
@@ -90,6 +101,7 @@ class Watch:
 
     def listed(self, what: str) -> None:
         self._unlisted.discard(what)
+        self._quotas_listed |= what == _QUOTAS
         self.found(what)
 
     def found(self, what: str) -> None:
@@ -109,7 +121,7 @@ class Watch:
         self.changes += really
 
     def _note_settled(self) -> None:
-        if not self._unlisted - self._problems.keys():
+        if not self._unlisted - self._problems.keys() and (self._quotas_listed or _QUOTAS in self._problems):
             self._settled.set()
 
 
@@ -159,22 +171,52 @@ class _Pods:
         self.watch.lost("pods", error)
 
 
+@dataclass(slots=True)
+class _Quotas:
+    watch: Watch
+
+    cut = staticmethod(allowance.of)
+
+    def listed(self, items: list[QuotaFacts | None], version: str) -> None:
+        found = {(one.namespace, one.name): one for one in items if one is not None}
+        self.watch.changed(found != self.watch.quotas)
+        self.watch.quotas = found
+        self.watch.changes += 1
+        self.watch.listed(_QUOTAS)
+
+    def event(self, kind: str, body: Body) -> None:
+        metadata = body.get("metadata") or {}
+        name = str(metadata.get("namespace") or ""), str(metadata.get("name") or "")
+        before = self.watch.quotas.pop(name, None)
+        after = None if kind == "DELETED" else allowance.of(body)
+        if after is not None:
+            self.watch.quotas[name] = after
+        self.watch.changed(before != after)
+
+    def resumed(self) -> None:
+        self.watch.found(_QUOTAS)
+
+    def lost(self, error: errors.GitfedError) -> None:
+        self.watch.lost(_QUOTAS, error)
+
+
 def told(known: ClusterFacts, room: Room, *, before: ClusterFacts, now: datetime) -> ClusterFacts:
     """The facts with this room, and a condition that says whether it is up to date; `before` dates it."""
     if room.problem == NOT_READ:
-        return replace(known, resource_summary=room.summary, nodes=room.nodes)
+        return replace(known, resource_summary=room.summary, nodes=room.nodes, quotas=room.quotas)
     if room.problem:
         condition = Condition(KNOWN, "False", "NotReadable", room.problem)
     else:
-        condition = Condition(KNOWN, "True", "Read", "")
+        condition = Condition(KNOWN, "True", "QuotasNotReadable" if room.unread else "Read", room.unread)
     last = next((one for one in before.conditions if one.type == KNOWN and one.status == condition.status), None)
     condition = replace(condition, last_transition=last.last_transition if last is not None else now)
-    return replace(known, resource_summary=room.summary, nodes=room.nodes, conditions=_conditions(known, condition))
+    conditions = _conditions(known, condition)
+    return replace(known, resource_summary=room.summary, nodes=room.nodes, quotas=room.quotas, conditions=conditions)
 
 
 def untold(known: ClusterFacts) -> ClusterFacts:
     """The facts of a cluster whose room nobody asked for."""
-    return replace(known, resource_summary=None, nodes=(), conditions=_conditions(known))
+    return replace(known, resource_summary=None, nodes=(), quotas=(), conditions=_conditions(known))
 
 
 def _conditions(known: ClusterFacts, *more: Condition) -> tuple[Condition, ...]:

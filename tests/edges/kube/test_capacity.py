@@ -15,7 +15,7 @@ from gitfed.edges.kube import capacity
 from gitfed.edges.kube.capacity import Room, Watch
 from gitfed.edges.kube.session import Session
 from gitfed.model.declared.cluster import usual_models
-from gitfed.model.fleet import ClusterFacts, Condition
+from gitfed.model.fleet import ClusterFacts, Condition, QuotaFacts
 from tests.edges.kube.answering import body, serving
 from tests.edges.kube.conftest import Place
 
@@ -113,7 +113,7 @@ def collections(answers: dict[str, Any]) -> Callable[[web.Request], Any]:
     """Lists in pages of the asked size; a watch that stays open; or what stands for a collection instead."""
 
     async def answer(request: web.Request) -> web.StreamResponse:
-        found = answers[request.path.rpartition("/")[2]]
+        found = answers.get(request.path.rpartition("/")[2], [])
         if isinstance(found, tuple):
             return body(found[1], found[0])
         if request.query.get("watch"):
@@ -169,6 +169,50 @@ async def test_when_it_can_be_read_again_the_room_is_up_to_date() -> None:
         assert watch.room((), NOTHING) == Room({"allocatable": {"cpu": "4"}}, watch.tally.nodes())
 
 
+QUOTA = {
+    "metadata": {"name": "q", "namespace": "shop"},
+    "spec": {"hard": {"requests.cpu": "10", "pods": "5"}},
+    "status": {"hard": {"requests.cpu": "10", "pods": "5"}, "used": {"requests.cpu": "4", "pods": "2"}},
+}
+LIMIT = QuotaFacts("shop", "q", {"cpu": "10"}, {"cpu": "4"})
+
+
+async def test_quotas_of_a_cluster_are_followed(place: Place) -> None:
+    session, path = place.session, f"/api/v1/namespaces/{place.namespace}/resourcequotas"
+
+    def found(watch: Watch) -> list[QuotaFacts]:
+        return [one for one in watch.room((), NOTHING).quotas if one.namespace == place.namespace]
+
+    async with watching(session) as watch:
+        await session.json("POST", path, body={"metadata": {"name": "q"}, "spec": {"hard": {"requests.cpu": "10"}}})
+        await until(lambda: bool(found(watch)))
+        assert [(one.name, dict(one.hard)) for one in found(watch)] == [("q", {"cpu": "10"})]
+        await session.json("POST", path, body={"metadata": {"name": "r"}, "spec": {"hard": {"configmaps": "10"}}})
+        await session.json("POST", path, body={"metadata": {"name": "s"}, "spec": {"hard": {"memory": "1Gi"}}})
+        await until(lambda: len(found(watch)) == 2)
+        await session.request("DELETE", f"{path}/q")
+        await until(lambda: [one.name for one in found(watch)] == ["s"])
+
+
+async def test_what_is_used_of_a_quota_is_told() -> None:
+    async with watching_server({"nodes": NODES[:1], "pods": [], "resourcequotas": [QUOTA]}) as watch:
+        room = watch.room((), NOTHING)
+        assert room.quotas == (LIMIT,)
+        found = capacity.told(BEFORE, room, before=BEFORE, now=NOW)
+        assert found.quotas == (LIMIT,)
+        assert condition(found) == Condition("CapacityKnown", "True", "Read", "", NOW)
+
+
+async def test_quotas_that_may_not_be_listed_hold_nothing_up_and_are_said_to_be_unread() -> None:
+    known = Room({"allocatable": {"cpu": "9"}}, quotas=(LIMIT,))
+    async with watching_server({"nodes": NODES[:1], "pods": [], "resourcequotas": FORBIDDEN}) as watch:
+        room = watch.room((), known)
+        assert (room.summary, room.quotas, room.problem) == ({"allocatable": {"cpu": "4"}}, (LIMIT,), "")
+        assert condition(capacity.told(BEFORE, room, before=BEFORE, now=NOW)) == Condition(
+            "CapacityKnown", "True", "QuotasNotReadable", "resourcequotas: pods is forbidden", NOW
+        )
+
+
 # -- as facts
 
 BEFORE = ClusterFacts("m1", conditions=(Condition("Ready", "True", "ClusterReady"),))
@@ -208,6 +252,6 @@ def test_room_that_nobody_asks_for_is_forgotten() -> None:
 @pytest.mark.parametrize("event", ["ADDED", "MODIFIED", "DELETED"])
 def test_an_object_that_makes_no_sense_breaks_nothing(event: str) -> None:
     watch = Watch(None)  # type: ignore[arg-type]
-    for follower in (capacity._Nodes(watch), capacity._Pods(watch)):
+    for follower in (capacity._Nodes(watch), capacity._Pods(watch), capacity._Quotas(watch)):
         follower.event(event, {})
         follower.event(event, {"metadata": None, "spec": None, "status": {"allocatable": {"cpu": True}}})
