@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from gitfed.interpret.registry import Inputs, Interpreter, Operation, Replicas
 from gitfed.model.base import Body
 from gitfed.model.decisions import Share
 from gitfed.model.fleet import ClusterFacts
@@ -22,11 +24,38 @@ def told(plan: Any, name: str = "one") -> tuple[str, str]:
     return condition.reason, condition.message
 
 
+@dataclass
+class Counts:
+    """An interpreter that says of every Deployment that it asks for so many replicas, whatever its file says."""
+
+    replicas: int
+    name = "test"
+
+    def handles(self, api_version: str, kind: str, operation: Operation) -> bool:
+        return operation is Operation.REPLICA
+
+    def answer(self, operation: Operation, inputs: Inputs) -> Any:
+        return Replicas(self.replicas, {"resourceRequest": {"cpu": "1"}})
+
+
+@pytest.mark.parametrize(
+    ("count", "message"),
+    [
+        (-1, "spec.replicas is -1, it must be at least 0"),
+        (2**31, "spec.replicas is 2147483648, it must be at most 2147483647"),
+        (2**63, "spec.replicas is 9223372036854775808, it must be at most 2147483647"),
+    ],
+)
+def test_a_count_that_no_server_takes_is_an_error_of_its_file(count: int, message: str) -> None:
+    plan = World([workload("one", count), policy("p", ["one"])], {"a": "9"}, faulty=True).plan()
+    assert message in said(plan)
+
+
 @pytest.mark.parametrize("how", [DUPLICATED, DIVIDED, DYNAMIC, AGGREGATED])
 def test_fewer_than_no_replicas_are_refused_and_what_runs_stays(how: dict[str, Any]) -> None:
     world = World([workload("one", 4), policy("p", ["one"], how)], {"a": "9"})
     world = world.after(world.plan())
-    plan = World([workload("one", -1), policy("p", ["one"], how)], {"a": "9"}, world.decisions).plan()
+    plan = replace(world, interpreter=Interpreter((Counts(-1),))).plan()
     assert told(plan) == ("SchedulerError", "-1 replicas are asked for")
     assert "Deployment.apps/shop/one: -1 replicas are asked for" in said(plan)
     assert of(plan, "one").shares == (Share("a", 4),)
@@ -34,11 +63,12 @@ def test_fewer_than_no_replicas_are_refused_and_what_runs_stays(how: dict[str, A
 
 def test_replicas_beyond_all_measure_are_divided_in_no_time() -> None:
     count = 2**31
+    beyond = Interpreter((Counts(count),))
     weights = {"staticWeightList": [{"targetCluster": {"clusterNames": ["a"]}, "weight": 2**63 - 1},
                                     {"targetCluster": {"clusterNames": ["b"]}, "weight": 1}]}  # fmt: skip
-    objects = [workload("one", count), policy("p", ["one"], {**DIVIDED, "weightPreference": weights})]
-    assert where(World(objects, {"a": "1", "b": "1"}).plan(), "one") == f"a={count}"
-    by_room = World([workload("one", count), policy("p", ["one"], DYNAMIC)], {"a": "1", "b": "1"})
+    objects = [workload("one", 1), policy("p", ["one"], {**DIVIDED, "weightPreference": weights})]
+    assert where(World(objects, {"a": "1", "b": "1"}, interpreter=beyond).plan(), "one") == f"a={count}"
+    by_room = World([workload("one", 1), policy("p", ["one"], DYNAMIC)], {"a": "1", "b": "1"}, interpreter=beyond)
     assert told(by_room.plan()) == (
         "Unschedulable",
         "failed to assign replicas: failed to scale up: Clusters available replicas 2 are not enough to schedule.",

@@ -77,6 +77,8 @@ class World:
     taken_at: datetime | None = None
     interpreter: Interpreter = INTERPRETER
     commit: str = "1"
+    faulty: bool = False
+    """Errors of the repository are what the test is about."""
     gates: Mapping[str, bool] = field(default_factory=dict)
     memory: Memory = field(default_factory=Memory)
     """Unchanged files give the same objects again, as they do in a daemon."""
@@ -97,7 +99,7 @@ class World:
         for index, body in enumerate(self.objects):
             files[f"objects/{index:03}.json"] = json.dumps(body)
         repo = source.read(Tree(files, Commit(self.commit * 40)), memory=self.memory)
-        assert not [problem for problem in repo.problems if problem.severity == "error"]
+        assert self.faulty or not [problem for problem in repo.problems if problem.severity == "error"]
         facts = {
             name: room if isinstance(room, ClusterFacts) else facts_of(name, room) for name, room in self.rooms.items()
         }
