@@ -6,7 +6,6 @@ Notes and problems that are not the command's result go to stderr. Nothing here 
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import os
 from collections.abc import Iterable
@@ -100,16 +99,18 @@ class Session:
 
 def reachable(repo: RepoSnapshot, given: Inputs, credentials: Credentials) -> bool:
     """Whether there are credentials for any declared cluster. Nothing is asked of a cluster."""
-    options = wiring_options(given, credentials)
-    if not options.kubeconfig and options.credentials_dir is None:
+    if not kubeconfig_paths(credentials) and credentials.credentials_dir is None:
         return False
     from gitfed.daemon import wiring
 
+    options = wiring_options(given, credentials)
     return any(wiring.has_credentials(options, cluster) for cluster in repo.clusters.values())
 
 
 def observe(repo: RepoSnapshot, given: Inputs, credentials: Credentials) -> FleetSnapshot:
-    """Read the clusters. Imported here: only commands that touch a cluster pay for a Kubernetes client."""
+    """Read the clusters. Imported here: only commands that touch a cluster pay for a client and an event loop."""
+    import asyncio
+
     from gitfed.daemon import wiring
 
     return asyncio.run(wiring.observe(repo, wiring_options(given, credentials)))

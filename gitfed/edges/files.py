@@ -9,7 +9,6 @@ What the bytes mean is the reader's affair (`source`); which refs matter is the 
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import hashlib
 import logging
@@ -104,6 +103,8 @@ async def watch_repository(path: Path) -> AsyncIterator[None]:
     first item comes at once, when the watch is in place, so that nothing that happens after a first look is missed.
     Raises SourceError when there is no repository.
     """
+    import asyncio  # not small, and every command imports this module
+
     folders = _ref_folders(path)
     loop = asyncio.get_running_loop()
     moved = asyncio.Event()

@@ -32,6 +32,7 @@ _UNWRITABLE = {
         re.compile(rf"{_NO_ROOM}|insufficient permission|permission denied", re.IGNORECASE),
     ),
 }
+_TEMPORARY = re.compile(r"(?:sha1 file )?'?[\w./-]*tmp_\w+(?:/\w+)?'?")
 _STATUS = re.compile(r"The requested URL returned error: (\d{3})")
 _RETRY_AFTER = re.compile(r"Recv header: *retry-after: *(.+)", re.IGNORECASE)
 _CREDENTIALS = "--git-credentials DIR gives them; docs: how-to/credentials"
@@ -74,7 +75,9 @@ def translate(args: Sequence[str], said: str, *, shown: str = "", trace: str = "
 
 
 def unwritable(args: Sequence[str], said: str) -> CloneUnwritable:
-    return CloneUnwritable(f"git {args[0]}: {_printable(_first(args, said))}", hint="make room in the data directory")
+    """Without the name of the temporary file, which is another one each time: what is the same is said once."""
+    said = _TEMPORARY.sub("a file", _first(args, said))
+    return CloneUnwritable(f"git {args[0]}: {_printable(said)}", hint="make room in the data directory")
 
 
 def _of_server(text: str, shown: str, trace: str, known: bool) -> SourceError | None:
