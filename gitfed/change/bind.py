@@ -21,6 +21,7 @@ from gitfed.interpret.registry import Interpreter, Operation, Unknown
 from gitfed.model.base import BindingId, Body, ObjectKey, Problem, Severity
 from gitfed.model.decisions import Decision, PolicyRef, Rejection, ScheduledCondition, Share
 from gitfed.model.declared.policy import Placement
+from gitfed.model.orders import EVERYTHING, Suspension
 from gitfed.model.plan import Binding
 from gitfed.model.repo import Manifest
 from gitfed.placement import affinity, allowance, divide, due, estimate, match, preserve, rebalance, schedule, strategy
@@ -48,6 +49,15 @@ _STANDS = "the decision stands: a divided workload moves only when its placement
 
 
 @dataclass(frozen=True, slots=True)
+class Standing:
+    """What may keep templates from being decided at all. The same object while it is equal."""
+
+    overrides: frozenset[tuple[str, str, str]] = frozenset()
+    """(kind, namespace, name) of every override policy: a policy may wait for some (`dependentOverrides`)."""
+    suspensions: tuple[Suspension, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Binder:
     """What all templates of one build have in common."""
 
@@ -61,6 +71,24 @@ class Binder:
     """Who asks for which template to be placed anew."""
     before: Mapping[ObjectKey, Decision] = field(default_factory=dict)
     """Of templates that are to leave a cluster: what stands if nothing can take them (`placement.failover`)."""
+    standing: Standing = field(default_factory=lambda: Standing())
+
+    def missing_override(self, policy: Propagation) -> str:
+        """Why a policy has to wait for an override (Karmada: dependentOverrides); "" when it has not to."""
+        kind = "ClusterOverridePolicy" if policy.is_cluster_wide else "OverridePolicy"
+        for name in policy.spec.dependent_overrides:
+            if (kind, policy.metadata.namespace, name) not in self.standing.overrides:
+                return f"{match.ref(policy)} waits for the {kind} {name}, which does not exist"
+        return ""
+
+    def why_suspended(self, key: ObjectKey, decision: Decision | None) -> str:
+        """Why nothing is to be decided for a template now; "" when something may be."""
+        for one in self.standing.suspensions:
+            if one.scheduling and one.of in (EVERYTHING, str(key)):
+                return str(one)
+        if decision is not None and decision.scheduling_suspended:
+            return "scheduling is suspended on its binding"
+        return ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,6 +166,11 @@ def _ask(
     policy: Propagation, losers: tuple[PolicyRef, ...], manifest: Manifest, decision: Decision | None, binder: Binder
 ) -> Asked | Bound:
     placement = policy.spec.placement
+    if missing := binder.missing_override(policy):
+        # Without it the manifests would be others than those that were meant: nothing is written either.
+        return _unknown(policy, losers, manifest, decision, missing, held=missing)
+    if suspended := binder.why_suspended(manifest.key, decision):
+        return _unknown(policy, losers, manifest, decision, suspended)
     before = binder.before.get(manifest.key)
     decision = rebalance.triggered(decision, binder.rebalancers.get(manifest.key, ()), binder.now)
     standing = before or decision
@@ -333,12 +366,6 @@ def _bound(
         scheduled=asked.decision.last_scheduled if asked.stands and asked.decision else binder.now,
         stands=asked.stands,
     )  # fmt: skip
-    suspension = policy.spec.suspension
-    suspended: frozenset[str] | None = frozenset()
-    if suspension is not None and suspension.dispatching:
-        suspended = None
-    elif suspension is not None and suspension.dispatching_on_clusters is not None:
-        suspended = frozenset(suspension.dispatching_on_clusters.cluster_names or ())
     return Bound(
         Binding(
             id=asked.identity,
@@ -359,7 +386,7 @@ def _bound(
             why=why or _leaves(asked) or _why(placement, divided=divided),
             overwrite=policy.spec.conflict_resolution == "Overwrite",
             preserve=bool(policy.spec.preserve_resources_on_deletion),
-            suspended=suspended,
+            suspended=_suspended(policy),
             injected=record.injected,
             stateful=preserve.of_cluster(policy) is not None,
         ),
@@ -395,6 +422,15 @@ def _settle(
     return existing, result.condition, rejections, "no cluster fits: existing copies stay", (problem,)
 
 
+def _suspended(policy: Propagation) -> frozenset[str] | None:
+    """Clusters that get no writes; None: all."""
+    suspension = policy.spec.suspension
+    if suspension is not None and suspension.dispatching:
+        return None
+    listed = suspension.dispatching_on_clusters if suspension is not None else None
+    return frozenset(listed.cluster_names or ()) if listed is not None else frozenset()
+
+
 def _unknown(
     policy: Propagation,
     losers: tuple[PolicyRef, ...],
@@ -403,8 +439,9 @@ def _unknown(
     reason: str,
     *,
     ask_again: bool = False,
+    held: str = "",
 ) -> Bound:
-    """The interpreter could not answer: the last decision stays."""
+    """Nothing can be decided: the last decision stays."""
     shares = decision.shares if decision else ()
     condition = ScheduledCondition(False, "SchedulerError", reason)
     where = ", ".join(share.cluster for share in shares)
@@ -414,7 +451,9 @@ def _unknown(
         Binding(
             binding_id(manifest.key), manifest.key, manifest.api_version, manifest.origin, match.ref(policy), shares,
             decision.replicas if decision else None, condition, losers=losers, decision=decision,
-            why="unknown: the last decision stays",
+            why="unknown: the last decision stays", held=held,
+            overwrite=policy.spec.conflict_resolution == "Overwrite",
+            preserve=bool(policy.spec.preserve_resources_on_deletion), suspended=_suspended(policy),
         ),
         (problem,),
         ask_again,

@@ -18,7 +18,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
-from gitfed.change import bind, compare, gate, order, place, status, turns, waves
+from gitfed.change import bind, compare, gate, order, orders, place, status, turns, waves
 from gitfed.change.retain import RetainError
 from gitfed.change.schedules import Schedules
 from gitfed.interpret.registry import Interpreter
@@ -81,6 +81,7 @@ class Memo:
     policies: object = None
     override_index: override.Overrides | None = None
     overrides: object = None
+    standing: bind.Standing = field(default_factory=bind.Standing)
     schedules: Schedules = field(default_factory=Schedules)
     settings: object = None
     interpreter: object = None
@@ -139,7 +140,9 @@ def build(
     problems.extend(_failing(repo, world.step))
     bindings = {item.manifest.key: item.binding for item in items}
     digest = _digest(repo, items, changes)
+    changes = orders.suspend(changes, decisions.suspensions)
     gates, changes = gate.hold(changes, bindings, repo=repo, decisions=decisions, live=fleet.live)
+    changes = orders.remove(changes, decisions.removals)
     if any(change.waits_for for change in changes) or len({item.wave.wave for item in items} - {order.NO_WAVE}) > 1:
         changes = waves.hold(changes, [_placed(item) for item in items])
     return Plan(
@@ -209,6 +212,12 @@ def _prepare(
         lambda copy: status.collected(copy, interpreter, memo.collected), now,
     )  # fmt: skip
     found, decisions = place.tainted(found, step.records), step.decisions
+    standing = bind.Standing(
+        frozenset((one.kind, one.metadata.namespace, one.metadata.name) for one in repo.overrides),
+        decisions.suspensions,
+    )
+    if standing != memo.standing:
+        memo.standing = standing
     candidates = _with_definitions(memo, found, repo, decisions, interpreter, now)
     if candidates != memo.candidates:
         memo.candidates = candidates
@@ -234,7 +243,7 @@ def _prepare(
         live_clusters=memo.live_clusters,
         same_commit=bool(repo.commit) and decisions.applied_commit == repo.commit,
         binder=bind.Binder(memo.index, memo.candidates, interpreter, memo.schedules, repo.settings, now,
-                           rebalance.wanted(repo.rebalancers), step.before),
+                           rebalance.wanted(repo.rebalancers), step.before, memo.standing),
     )  # fmt: skip
 
 
@@ -251,9 +260,9 @@ def _with_definitions(
     if not defining:
         return found
     assert memo.index is not None
-    asked = (found, memo.index, *((one, decisions.bindings.get(one.key)) for one in defining))
+    asked = (found, memo.index, memo.standing, *((one, decisions.bindings.get(one.key)) for one in defining))
     if memo.defined is None or memo.defined[0] != asked:
-        binder = bind.Binder(memo.index, found, interpreter, Schedules(), repo.settings, now, {})
+        binder = bind.Binder(memo.index, found, interpreter, Schedules(), repo.settings, now, standing=memo.standing)
         memo.defined = (asked, place.with_definitions(found, defining, decisions, binder))
     return memo.defined[1]
 
@@ -501,6 +510,8 @@ def _notes(world: _World) -> tuple[str, ...]:
         for name, state in sorted(world.live_clusters.items()):
             if not state.inventory_read:
                 notes.append(f"Cluster {name} could not be read: {state.error or 'unknown'}. Its objects are kept.")
+    for one in world.decisions.suspensions:
+        notes.append(f"{one.of} is {one}.")
     return tuple(notes)
 
 

@@ -19,6 +19,7 @@ from gitfed.model.fleet import ClusterLive, Health, LiveObject
 from gitfed.model.plan import Action, Binding, Change, RenderedManifest
 from gitfed.model.repo import Manifest
 
+PROTECTED_LABEL = "resourcetemplate.karmada.io/deletion-protected"
 CONFLICT_ANNOTATION = "work.karmada.io/conflict-resolution"
 PRUNE_ANNOTATION = "gitfed.io/prune"
 IGNORE_ANNOTATION = "gitfed.io/ignore-differences"
@@ -58,6 +59,8 @@ def wanted(
         reason = f"waits for the confirmed deletion of its copy in {', '.join(left)} (purgeMode Directly)"
         return replace(change, action=Action.SKIP, reason=reason)
     suspended = context.binding.suspended
+    if change is not None and change.action is not Action.SKIP and context.binding.held:
+        return replace(change, action=Action.SKIP, reason=context.binding.held)
     if change is not None and change.action is not Action.SKIP and (suspended is None or cluster in suspended):
         return replace(change, action=Action.SKIP, reason="suspended by its policy")
     return change
@@ -211,6 +214,8 @@ def leaver(
     if not _removable(live):
         return None
     reason = _kept_because(live, state, prune=prune, complete=complete, preserve=preserve, template=None)
+    if not reason and live.deletion_protected:
+        reason = f"label {PROTECTED_LABEL}: Always"
     if not reason and _is_namespace(key):
         reason = _NAMESPACES_STAY
     action = Action.KEEP if reason else Action.DELETE
@@ -285,6 +290,12 @@ def _healthy(live: LiveObject | None, manifest: Manifest) -> bool:
     if live is None or not live.uid:
         return False
     return live.health is Health.CURRENT or annotation(manifest.body, "gitfed.io/wait") == "false"
+
+
+def is_protected(body: Body) -> bool:
+    """Whether an object is not to be deleted with its template (Karmada: deletion protection)."""
+    labels = (body.get("metadata") or {}).get("labels") or {}
+    return bool(labels.get(PROTECTED_LABEL) == "Always")
 
 
 def annotation(body: Body, key: str) -> str:

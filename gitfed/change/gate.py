@@ -108,9 +108,13 @@ def held(gates: Iterable[Gate]) -> tuple[Gate, ...]:
 
 
 def decisions_to_record(
-    bindings: Mapping[ObjectKey, Binding], decisions: Decisions, changes: Iterable[Change]
+    bindings: Mapping[ObjectKey, Binding], decisions: Decisions, changes: Iterable[Change], live: LiveState | None
 ) -> dict[ObjectKey, Decision]:
-    """What is to be remembered. A move that a gate holds was not decided: the previous decision stays."""
+    """What is to be remembered. A move that a gate holds was not decided: the previous decision stays.
+
+    So does that of a template which is gone, as long as a copy of it may be left: it says how to treat that
+    (`preserveResourcesOnDeletion`).
+    """
     waiting = {
         change.key
         for change in changes
@@ -124,7 +128,17 @@ def decisions_to_record(
                 recorded[key] = previous
         elif binding.decision is not None:
             recorded[key] = binding.decision
+    for key in decisions.bindings.keys() - bindings.keys():
+        if _may_be_left(decisions.bindings[key], live):
+            recorded[key] = decisions.bindings[key]
     return recorded
+
+
+def _may_be_left(decision: Decision, live: LiveState | None) -> bool:
+    if live is None or any(copy.entry is not None for copy in live.objects.get(decision.key, {}).values()):
+        return True
+    clusters = (live.clusters.get(share.cluster) for share in decision.shares)
+    return any(cluster is None or not cluster.inventory_read for cluster in clusters)
 
 
 def _is_deletion(change: Change) -> bool:

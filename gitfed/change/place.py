@@ -38,6 +38,7 @@ class Question:
     before: Decision | None
     asked: bind.Asked | bind.Bound
     rebalancers: tuple[str, ...] = ()
+    standing: object = None
     bound: bind.Bound | None = None
     """The answer, where it does not depend on other templates."""
 
@@ -176,12 +177,13 @@ def _question(known: Question | None, manifest: Manifest, decision: Decision | N
         and known.decision is decision
         and known.before is binder.before.get(manifest.key)
         and known.rebalancers == rebalancers
+        and known.standing is binder.standing
         and not (isinstance(known.asked, bind.Bound) and known.asked.ask_again)
     ):
         return known
     asked = bind.ask(manifest, decision, binder)
     before = binder.before.get(manifest.key)
-    return Question(manifest, binder.policies, binder.candidates, decision, before, asked, rebalancers)
+    return Question(manifest, binder.policies, binder.candidates, decision, before, asked, rebalancers, binder.standing)
 
 
 def _by_itself(question: Question, quotas: quota.Ledger, binder: bind.Binder) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import functools
-import getpass
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
@@ -12,7 +11,20 @@ from typing import Any
 
 import click
 
-from gitfed.cli import exits, load, names, options, plain, plan_json, plan_text, planfile, structured, table, words
+from gitfed.cli import (
+    exits,
+    load,
+    names,
+    options,
+    plain,
+    plan_json,
+    plan_text,
+    planfile,
+    structured,
+    suspend,
+    table,
+    words,
+)
 from gitfed.cli.plan import codes
 from gitfed.cli.plan import show as show_plan
 from gitfed.errors import InputError, UsageError
@@ -168,7 +180,7 @@ def _carry_out(
                 wait=wait,
                 listener=progress.listen,
                 confirm=confirm,
-                by=_person(),
+                by=suspend.person(),
                 review=None if saved is None else functools.partial(_check, saved),
             )
         )
@@ -189,13 +201,6 @@ def _carry_out(
             exits.UNHEALTHY if done.failures or not done.settled or (wait and done.unhealthy) else exits.OK,
         ]
     )
-
-
-def _person() -> str:
-    try:
-        return getpass.getuser()
-    except (OSError, KeyError):
-        return "command line"
 
 
 class Progress:

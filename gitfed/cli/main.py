@@ -33,6 +33,9 @@ _GROUPS = {
     "Do": {
         "apply": "Carry out one plan.",
         "run": "Keep the fleet equal to the repository.",
+        "suspend": "Stop writing to an object, a cluster, or everything.",
+        "resume": "Take back what suspend ordered.",
+        "orphans": "Delete or adopt what nothing asks for any more.",
     },
     "Try": {
         "init": "Make a fleet repository.",

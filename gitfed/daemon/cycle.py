@@ -34,7 +34,8 @@ from gitfed.model.base import ClusterName, Commit, ObjectKey, Severity
 from gitfed.model.decisions import Approval, Decision, Decisions
 from gitfed.model.declared import federation
 from gitfed.model.declared.cluster import Cluster
-from gitfed.model.fleet import ClusterFacts, FleetSnapshot
+from gitfed.model.fleet import ClusterFacts, FleetSnapshot, LiveState
+from gitfed.model.orders import Removal
 from gitfed.model.plan import Action, Binding, Change, Plan
 from gitfed.model.repo import RepoSnapshot
 
@@ -245,7 +246,7 @@ class Engine:
         for key, message in taken_back.items():
             moved = key in plan.bindings and plan.bindings[key].shares != decisions.bindings[key].shares
             log.info("replicas found no node", extra={"object": str(key), "what": message, "moved": moved})
-        recorded = await self._record_decisions(plan, decisions)
+        recorded = await self._record_decisions(plan, decisions, fleet.live)
         told = time.monotonic()
         handed = self.fleet.hand_over(plan, self._urgent)
         self._urgent.clear()
@@ -428,21 +429,21 @@ class Engine:
             log.warning("approval by trailer does not count", extra={"commit": commit[:12], "reason": why_not})
         self._approvals += [one for one in granted if one not in self._approvals]
 
-    async def _record_decisions(self, plan: Plan, decisions: Decisions) -> bool:
+    async def _record_decisions(self, plan: Plan, decisions: Decisions, live: LiveState | None) -> bool:
         """Write what was decided before anything of it is carried out."""
         if not decisions.known:
             return False
-        bindings = gate.decisions_to_record(plan.bindings, decisions, plan.changes or ())
+        bindings = gate.decisions_to_record(plan.bindings, decisions, plan.changes or (), live)
         state = self._record.state
         approved = decisions.approvals == state.decisions.approvals
-        fewer = _after_deletions(state.results, plan) != state.results
         clusters = plan.records == decisions.clusters and plan.outage == decisions.outage
-        if _same(bindings, decisions.bindings) and approved and clusters and not fewer and state.commit is not None:
+        results = self._after_deletions(state.results, plan)
+        same = _same(bindings, decisions.bindings) and results == state.results
+        if same and approved and clusters and state.commit is not None:
             return False
         for sentence in plan.said:
             log.warning("failover", extra={"event": sentence})
-        reasons = _reasons(plan, decisions)
-        results = _after_deletions(state.results, plan)
+        reasons = _reasons(plan, decisions, bindings)
         self.decisions = await asyncio.to_thread(
             self._record.write,
             decisions,
@@ -461,20 +462,36 @@ class Engine:
             await asyncio.to_thread(self._facts.cite)
         return True
 
+    def _after_deletions(
+        self, results: Mapping[ClusterName, Mapping[str, Any]], plan: Plan
+    ) -> dict[ClusterName, Mapping[str, Any]]:
+        """What the state says of each cluster, with no more objects than those that this plan does not delete.
+
+        Written before the deletions begin: an inventory that then has fewer entries must not look damaged.
+        """
+        left = dict(results)
+        for name, count in _deletions(plan).items():
+            known, member = results.get(name, {}), self.fleet.members.get(name)
+            if member is not None and member.ready.is_set() and isinstance(known.get("objects"), int):
+                left[name] = {**known, "objects": min(known["objects"], max(0, len(member.entries()) - count))}
+        return left
+
     async def _record_results(self, plan: Plan) -> None:
         """When every reachable cluster holds the commit, that is worth remembering."""
         if not self.decisions.known or self.repo is None or not self.fleet.quiet():
             return
         results = dict(self._record.state.results)
-        waiting = _waiting(plan)
+        unwritten, deletions = _unwritten(plan), _deletions(plan)
+        waiting = {change.cluster for change in self.waiting()}
         for name, member in self.fleet.members.items():
             if not member.ready.is_set():
                 results[name] = {**results.get(name, {}), "outcome": "unreachable"}
                 continue
             failures = self.fleet.failures(name)
-            unfinished = sorted({str(failure.key) for failure in failures} | waiting.get(name, set()))
-            outcome = "failed" if failures else "waiting" if unfinished else "applied"
-            result = {"commit": str(plan.commit), "outcome": outcome, "objects": len(member.entries())}
+            unfinished = sorted({str(failure.key) for failure in failures} | unwritten.get(name, set()))
+            outcome = "failed" if failures else "waiting" if name in waiting else "applied"
+            objects = max(0, len(member.entries()) - deletions.get(name, 0))
+            result = {"commit": str(plan.commit), "outcome": outcome, "objects": objects}
             if failures:
                 result["failures"] = len(failures)
             if unfinished:
@@ -485,7 +502,8 @@ class Engine:
         state = self._record.state
         same = (state.results, state.held, self.decisions.applied_commit) == (results, self.repo.held, applied)
         statuses = self.statuses.to_record(self.decisions.bindings, at_once=not same)
-        if same and statuses is None:
+        removals = self._removals_left()
+        if same and statuses is None and removals == self.decisions.removals:
             return
         for one in self.repo.held:
             await asyncio.to_thread(self.reader.keep, one)
@@ -501,9 +519,21 @@ class Engine:
             reasons=tuple(f"{name}: {result['outcome']}" for name, result in sorted(results.items())),
             now=self.options.now(),
             statuses=statuses,
+            removals=removals,
         )
         if not same:
             self._wake.set()
+
+    def _removals_left(self) -> tuple[Removal, ...]:
+        """Orders to delete an orphan that are not carried out yet; of a cluster that cannot be read nobody knows."""
+        left = []
+        for one in self.decisions.removals:
+            member = self.fleet.members.get(one.cluster)
+            unknown = member is None or not member.ready.is_set()
+            seen = {} if member is None else member.objects()
+            if unknown or any(str(key) == one.object and live.uid == one.uid for key, live in seen.items()):
+                left.append(one)
+        return tuple(left)
 
     # -- questions ----------------------------------------------------------------------------------------------
 
@@ -540,28 +570,23 @@ def _touched(before: RepoSnapshot, after: RepoSnapshot) -> set[ObjectKey]:
     )
 
 
-def _after_deletions(results: Mapping[ClusterName, Mapping[str, Any]], plan: Plan) -> Mapping[str, Mapping[str, Any]]:
-    """What the state says of each cluster, with the objects left that this plan does not delete.
-
-    Written before the deletions begin: an inventory that then has fewer entries must not look damaged.
-    """
-    deletions: dict[ClusterName, int] = {}
+def _deletions(plan: Plan) -> dict[ClusterName, int]:
+    """How many objects this plan deletes, by cluster."""
+    found: dict[ClusterName, int] = {}
     for change in plan.changes or ():
         if change.action is Action.DELETE:
-            deletions[change.cluster] = deletions.get(change.cluster, 0) + 1
-    left = dict(results)
-    for name, count in deletions.items():
-        known = results.get(name, {})
-        if isinstance(known.get("objects"), int):
-            left[name] = {**known, "objects": max(0, known["objects"] - count)}
-    return left
+            found[change.cluster] = found.get(change.cluster, 0) + 1
+    return found
 
 
-def _waiting(plan: Plan) -> dict[ClusterName, set[str]]:
-    """Objects whose turn has not come, by cluster."""
+def _unwritten(plan: Plan) -> dict[ClusterName, set[str]]:
+    """Objects that this plan does not write as they should be, by cluster: their turn has not come, or they are held.
+
+    They are remembered, so that writing them later is not taken for the repair of drift.
+    """
     found: dict[ClusterName, set[str]] = {}
     for change in plan.changes or ():
-        if change.waits:
+        if change.waits or (change.action is Action.SKIP and not change.drift):
             found.setdefault(change.cluster, set()).add(str(change.key))
     return found
 
@@ -590,7 +615,7 @@ def _eviction_reasons(key: ObjectKey, binding: Binding, previous: Decision | Non
     return lines
 
 
-def _reasons(plan: Plan, decisions: Decisions) -> tuple[str, ...]:
+def _reasons(plan: Plan, decisions: Decisions, recorded: Mapping[ObjectKey, object]) -> tuple[str, ...]:
     """The body of a state commit: what was decided and why."""
     lines = list(plan.said)
     for key, binding in plan.bindings.items():
@@ -606,7 +631,7 @@ def _reasons(plan: Plan, decisions: Decisions) -> tuple[str, ...]:
         descheduled = binding.decision.descheduled
         if descheduled is not None and (previous is None or previous.descheduled != descheduled):
             lines.append(f"{key}: {descheduled.message}")
-    lines += [f"{key} is gone" for key in decisions.bindings.keys() - plan.bindings.keys()]
+    lines += [f"{key} is gone" for key in decisions.bindings.keys() - recorded.keys()]
     if len(lines) > 200:
         lines = [*lines[:200], f"… and {len(lines) - 200} more"]
     return (*lines, f"Facts: {plan.facts.source} {plan.facts.commit}".rstrip())

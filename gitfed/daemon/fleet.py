@@ -259,22 +259,27 @@ class Fleet:
         """Called for every object seen: is it what we rendered, is it healthy, is its body worth keeping?"""
         health, message = readiness.readiness(body)
         wanted = self._classes.get((key, cluster))
-        protected = compare.annotation(body, compare.PRUNE_ANNOTATION) == "disabled"
+        seen = Assessment(
+            None, health, message, keep_body=True,
+            protected=compare.annotation(body, compare.PRUNE_ANNOTATION) == "disabled",
+            deletion_protected=compare.is_protected(body),
+        )  # fmt: skip
         if wanted is None:
-            return Assessment(None, health, message, keep_body=not self._planned, protected=protected)
+            return replace(seen, keep_body=not self._planned)
         self._touched.add(key)
         # A script may take seconds, which belong to a build and not to the loop that hears of every event.
         scripted = collect.is_scripted(body, self._interpreter)
-        healthy, status = (None, None) if scripted else collect.collect(self._interpreter, body)
+        if not scripted:
+            healthy, status = collect.collect(self._interpreter, body)
+            seen = replace(seen, healthy=healthy, status=status)
         if retain.has_rule(body, self._interpreter):
-            return Assessment(
-                None, health, message, keep_body=True, protected=protected, healthy=healthy, status=status
-            )
+            return seen
         same = not compare.compare_bodies(wanted.body, body, self._interpreter)
-        return Assessment(
-            wanted.digest if same else None, health, message, protected=protected, healthy=healthy, status=status,
+        return replace(
+            seen,
+            matches=wanted.digest if same else None,
             keep_body=scripted or not same or key in self._stateful,
-        )  # fmt: skip
+        )
 
     # -- what is to be done -------------------------------------------------------------------------------------
 

@@ -78,4 +78,6 @@ def _snapshot(members: list[Member], now: datetime) -> FleetSnapshot:
 def _assess(cluster: ClusterName, key: ObjectKey, body: Body) -> Assessment:
     health, message = readiness.readiness(body)
     protected = compare.annotation(body, compare.PRUNE_ANNOTATION) == "disabled"
-    return Assessment(None, health, message, keep_body=True, protected=protected)
+    return Assessment(
+        None, health, message, keep_body=True, protected=protected, deletion_protected=compare.is_protected(body)
+    )

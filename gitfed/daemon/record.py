@@ -19,6 +19,7 @@ from gitfed.edges import state as state_edge
 from gitfed.model.base import Body, ClusterName, Commit, ObjectKey
 from gitfed.model.decisions import Approval, ClusterRecord, Decision, Decisions, Outage, Share
 from gitfed.model.fleet import InventoryEntry
+from gitfed.model.orders import Removal
 from gitfed.model.repo import HeldFile
 
 log = logging.getLogger("gitfed.record")
@@ -107,8 +108,9 @@ class Record:
         statuses: Mapping[ObjectKey, Body] | None = None,
         clusters: Mapping[ClusterName, ClusterRecord] | None = None,
         outage: Outage | None = None,
+        removals: tuple[Removal, ...] | None = None,
     ) -> Decisions:
-        """Commit and push what changed; returns the decisions as they stand now. `statuses` None: as recorded before.
+        """Commit and push what changed; returns the decisions as they stand now. None: as recorded before.
 
         `clusters` None: they and `outage` stay as `decisions` has them.
 
@@ -129,6 +131,7 @@ class Record:
             statuses=statuses,
             clusters=decisions.clusters if clusters is None else clusters,
             outage=decisions.outage if clusters is None else outage,
+            removals=removals,
         )
         self.state = after
         if self._push and self._url and after.commit is not None and after.commit != self._pushed:
@@ -143,6 +146,8 @@ class Record:
             outage=after.decisions.outage,
             unfinished=after.decisions.unfinished,
             statuses=after.decisions.statuses,
+            suspensions=after.decisions.suspensions,
+            removals=after.decisions.removals,
         )
 
     def _send(self, url: str, commit: Commit) -> None:

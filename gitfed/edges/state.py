@@ -15,8 +15,10 @@ from typing import Any, Protocol
 
 from gitfed.edges.git import Repository
 from gitfed.errors import InputError, SourceError, StateTooNew
+from gitfed.model import orders
 from gitfed.model.base import Body, ClusterName, Commit, ObjectKey, Origin, Problem
 from gitfed.model.decisions import Approval, ClusterRecord, Decision, Decisions, Outage
+from gitfed.model.orders import Removal, Suspension
 from gitfed.model.repo import HeldFile
 from gitfed.text import emit, yaml
 from gitfed.text.build import YamlError
@@ -134,7 +136,10 @@ class StateBranch:
             documents[path] = decision.key
         self._parsed = parsed
         applied = top.get("appliedCommit")
-        known = {"schemaVersion", "repositoryId", "appliedCommit", "clusters", "approvals", "outage"}
+        known = {
+            "schemaVersion", "repositoryId", "appliedCommit", "clusters", "approvals", "outage", "suspensions",
+            "removals",
+        }  # fmt: skip
         decisions = Decisions(
             bindings=bindings,
             applied_commit=Commit(applied) if isinstance(applied, str) and applied else None,
@@ -146,6 +151,8 @@ class StateBranch:
             unfinished=_unfinished(top.get("clusters")),
             clusters=clusters,
             outage=_outage(top.get("outage")),
+            suspensions=orders.suspensions(top.get("suspensions")),
+            removals=orders.removals(top.get("removals")),
         )
         results = top.get("clusters")
         return State(
@@ -203,8 +210,12 @@ class StateBranch:
         clusters: Mapping[ClusterName, ClusterRecord],
         outage: Outage | None,
         statuses: Mapping[ObjectKey, Body] | None = None,
+        suspensions: tuple[Suspension, ...] | None = None,
+        removals: tuple[Removal, ...] | None = None,
     ) -> State:
-        """One commit with what differs from `state`; `state` itself when nothing does. `statuses` None: as they were.
+        """One commit with what differs from `state`; `state` itself when nothing does.
+
+        `statuses`, `suspensions`, `removals` None: as they were.
 
         Raises StateConflict when the branch is no longer at `state.commit`.
         """
@@ -243,18 +254,23 @@ class StateBranch:
                 }
                 for a in approvals
             ]
+        past = state.decisions
+        suspensions = past.suspensions if suspensions is None else suspensions
+        removals = past.removals if removals is None else removals
+        if suspensions:
+            top["suspensions"] = [one.as_json() for one in suspensions]
+        if removals:
+            top["removals"] = [one.as_json() for one in removals]
         if outage is not None:
             top["outage"] = {"since": outage.since.isoformat()}
             if outage.ended is not None:
                 top["outage"]["ended"] = outage.ended.isoformat()
         before = (
-            state.decisions.outage,
-            state.decisions.repository_id,
-            state.decisions.applied_commit,
-            state.results,
-            state.decisions.approvals,
-        )
-        if state.commit is None or before != (outage, repository_id, applied, results, approvals):
+            past.outage, past.repository_id, past.applied_commit, state.results, past.approvals, past.suspensions,
+            past.removals,
+        )  # fmt: skip
+        after = (outage, repository_id, applied, results, approvals, suspensions, removals)
+        if state.commit is None or before != after:
             files[_STATE] = emit.dump(top).encode()
         if held != state.held:
             files |= {_held_path(one.path): None for one in state.held}
@@ -278,6 +294,8 @@ class StateBranch:
             repository_id=repository_id,
             known=True,
             unfinished=_unfinished(results),
+            suspensions=suspensions,
+            removals=removals,
             statuses={key: status for key, status in known.items() if key in bindings},
             clusters=dict(clusters),
             outage=outage,

@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 
 from gitfed.model.base import Body, ClusterName, Commit, ObjectKey, Problem
 from gitfed.model.fleet import Reach
+from gitfed.model.orders import Removal, Suspension
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -190,6 +191,8 @@ class Decision:
     """Clusters left with purgeMode Directly whose old copy is gone for sure, or given up: the new one may start."""
     released: tuple[ClusterName, ...] = ()
     """Copies left behind by evictions that are over: to be deleted as soon as their cluster can be reached."""
+    scheduling_suspended: bool = False
+    """Karmada's `spec.suspension.scheduling`: somebody wants nothing to be decided for it."""
     raw: Body | None = None
     """The document it was read from: unknown parts survive a rewrite."""
 
@@ -231,4 +234,6 @@ class Decisions:
     for others. "*" in place of too many."""
     clusters: Mapping[ClusterName, ClusterRecord] = field(default_factory=lambda: MappingProxyType({}))
     outage: Outage | None = None
+    suspensions: tuple[Suspension, ...] = ()
+    removals: tuple[Removal, ...] = ()
     extra: Mapping[str, Any] = field(default_factory=dict)

@@ -133,6 +133,9 @@ class LiveObject:
     entry: InventoryEntry | None = None
     protected: bool = False
     """The live object carries annotation `gitfed.io/prune: disabled`: never deleted by us."""
+    deletion_protected: bool = False
+    """Karmada's label `resourcetemplate.karmada.io/deletion-protected: Always`: it stays when its template is removed,
+    but moves with its placement."""
     healthy: bool | None = None
     """What the interpreter says (Karmada: InterpretHealth): the health that aggregated status and failover go by.
     None: it could not tell, or a script would have to: then `body` is kept, and `interpret.collect` asks."""

@@ -66,6 +66,8 @@ class Binding:
     """preserveResourcesOnDeletion."""
     suspended: frozenset[ClusterName] | None = frozenset()
     """Clusters that get no writes (`suspension`); None: all of them."""
+    held: str = ""
+    """Why nothing at all is to be written; "" when something may be."""
 
     injected: tuple[tuple[ClusterName, Labels], ...] = ()
     """State that a failover brought, as labels on the copy that took over."""

@@ -236,6 +236,7 @@ def from_document(document: Body) -> Decision:
         injected=_states(annotations, INJECTED),
         cleared=_names(annotations, CLEARED),
         released=_names(annotations, RELEASED),
+        scheduling_suspended=_is_scheduling_suspended(spec.get("suspension")),
         raw=document,
     )
 
@@ -259,6 +260,10 @@ def _states(annotations: Mapping[str, Any], name: str) -> tuple[tuple[str, Label
         for cluster, labels in sorted(_json(annotations, name).items())
         if isinstance(labels, Mapping)
     )
+
+
+def _is_scheduling_suspended(suspension: object) -> bool:
+    return isinstance(suspension, Mapping) and suspension.get("scheduling") is True
 
 
 def _shares(clusters: object) -> list[Share]:

@@ -146,7 +146,7 @@ class Stage:
         return plan
 
     def record(self, plan: Plan) -> None:
-        found = gate.decisions_to_record(plan.bindings, self.decisions, plan.changes or ())
+        found = gate.decisions_to_record(plan.bindings, self.decisions, plan.changes or (), None)
         self.decisions = replace(
             self.decisions, bindings=found, applied_commit=plan.commit, clusters=plan.records, outage=plan.outage
         )

@@ -106,7 +106,7 @@ def carried_out(plan: Plan, before: LiveState, *, health: Health = Health.CURREN
 
 
 def decided(plan: Plan, before: Decisions) -> Decisions:
-    bindings = gate.decisions_to_record(plan.bindings, before, plan.changes or ())
+    bindings = gate.decisions_to_record(plan.bindings, before, plan.changes or (), None)
     return replace(before, bindings=bindings, applied_commit=plan.commit)
 
 

@@ -72,6 +72,13 @@ class History(Program):
                 return name
         return self.head_branch()
 
+    def remote_url(self, name: str) -> str | None:
+        """What a remote of this name is called in the repository's settings; None when there is none."""
+        try:
+            return self.text("config", "--get", f"remote.{name}.url") or None
+        except SourceError:
+            return None
+
     def merge_base(self, one: Commit, other: Commit) -> Commit | None:
         try:
             return Commit(self.text("merge-base", one, other)) or None

@@ -21,7 +21,10 @@ AFTER = (0.05, 0.1, 0.2, 0.4, 0.8, 1.5, 3.0, 4.0)
 async def resource(
     discovery: Discovery, kind: Kind, api_version: str | None, waits: tuple[float, ...] = AFTER
 ) -> Resource:
-    """The kind's path; looks again after each of `waits`. Raises KindUnknown, and what discovery raises."""
+    """The kind's path, in the version that the cluster prefers if none is named; looks again after each of `waits`.
+
+    Raises KindUnknown, and what discovery raises.
+    """
     found = discovery.known(kind, api_version)
     if found is not None:
         return found

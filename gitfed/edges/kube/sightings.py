@@ -27,6 +27,7 @@ class Assessment:
     keep_body: bool = True
     protected: bool = False
     """Annotated `gitfed.io/prune: disabled`."""
+    deletion_protected: bool = False
     healthy: bool | None = None
     status: Body | None = None
     """See `LiveObject`."""
@@ -94,6 +95,7 @@ class Sightings:
             health_message=judged.message,
             entry=entry,
             protected=judged.protected,
+            deletion_protected=judged.deletion_protected,
             healthy=judged.healthy,
             status=judged.status,
         )

@@ -1,0 +1,46 @@
+"""Orders of a person, applied to the changes of a plan: what is suspended is skipped, what is to go goes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from gitfed.model.orders import Removal, Suspension
+from gitfed.model.plan import Action, Change
+
+_ACTS = (Action.CREATE, Action.UPDATE, Action.DELETE)
+
+
+def suspend(changes: Sequence[Change], suspensions: Iterable[Suspension]) -> list[Change]:
+    """Nothing is written to what is suspended, deletions included."""
+    standing = [one for one in suspensions if not one.scheduling]
+    if not standing:
+        return list(changes)
+    return [_suspended(change, standing) for change in changes]
+
+
+def _suspended(change: Change, standing: Sequence[Suspension]) -> Change:
+    if change.action not in _ACTS:
+        return change
+    one = next((one for one in standing if one.covers(change.cluster, change.key)), None)
+    return change if one is None else replace(change, action=Action.SKIP, reason=str(one))
+
+
+def remove(changes: Sequence[Change], removals: Iterable[Removal]) -> list[Change]:
+    """Objects that were kept, and that a person named one by one, are deleted: those very objects, by their uid.
+
+    No gate counts them: they are named, and there is nobody left to ask.
+    """
+    wanted = {(one.cluster, one.object, one.uid): one for one in removals}
+    if not wanted:
+        return list(changes)
+    return [_removed(change, wanted) for change in changes]
+
+
+def _removed(change: Change, wanted: dict[tuple[str, str, str], Removal]) -> Change:
+    if change.action is not Action.KEEP or change.move or change.live is None or not change.live.ours:
+        return change
+    one = wanted.get((change.cluster, str(change.key), change.live.uid))
+    if one is None or change.reason.startswith("not observed"):
+        return change
+    return replace(change, action=Action.DELETE, reason=f"removed by {one.by}")

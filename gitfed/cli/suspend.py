@@ -1,0 +1,115 @@
+"""gitfed suspend and gitfed resume"""
+
+from __future__ import annotations
+
+import getpass
+
+import click
+
+from gitfed.cli import complete, load, names, options
+from gitfed.cli.main import meant
+from gitfed.daemon import operate
+from gitfed.errors import UsageError
+from gitfed.model.orders import CLUSTER, EVERYTHING, Suspension
+
+_SCHEDULING = options.option(
+    "--scheduling", shared=False, is_flag=True,
+    help="Of deciding, not of writing: clusters and replicas stay as they are.",
+)  # fmt: skip
+
+
+@click.command("suspend")
+@click.argument("what", metavar="all|cluster/NAME|KIND/[NS/]NAME", shell_complete=complete.workloads)
+@options.source
+@_SCHEDULING
+@options.option("--reason", shared=False, metavar="TEXT", default="", help="Why; it is shown wherever it has effect.")
+@options.option("-n", "--namespace", shared=False, metavar="NS", default="", help="Namespace, when WHAT names none.")
+def command(what: str, inputs: options.Inputs, scheduling: bool, reason: str, namespace: str) -> int:
+    """Stop writing to an object, a cluster, or everything, until it is resumed.
+
+    The order is written to the state branch, with who gave it and why; a running daemon follows it at its next look.
+    What is decided meanwhile waits, and the plan shows it as skipped. Nothing is deleted either.
+
+    \b
+    gitfed suspend deploy/shop/web --reason "somebody debugs it"
+    gitfed suspend cluster/eu-1 --reason maintenance
+    gitfed suspend all
+    gitfed suspend deploy/shop/web --scheduling
+
+    \b
+    Exit codes: 0 done · 2 no such object or cluster · 3 invalid input in the repository · 4 the repository or its state
+    branch cannot be read or written.
+    """
+    session = load.Session(inputs)
+    of = _meant(session, what, namespace)
+    if scheduling and of.startswith(CLUSTER):
+        raise UsageError("scheduling is suspended for an object or for all, not for a cluster")
+    by = person()
+    one = Suspension(of, by, session.now, reason, scheduling)
+
+    def add(orders: operate.Orders) -> operate.Orders:
+        others = tuple(old for old in orders.suspensions if (old.of, old.scheduling) != (of, scheduling))
+        return operate.Orders((*others, one), orders.removals)
+
+    operate.change(session.opened, session.repo, add, subject=f"Suspend {of}", reason=str(one), now=session.now,
+                   credentials=inputs.git_credentials)  # fmt: skip
+    click.echo(f"{of} is {one}.")
+    return 0
+
+
+@click.command("resume")
+@click.argument("what", metavar="all|cluster/NAME|KIND/[NS/]NAME", shell_complete=complete.workloads)
+@options.source
+@options.option("-n", "--namespace", shared=False, metavar="NS", default="", help="Namespace, when WHAT names none.")
+def resume(what: str, inputs: options.Inputs, namespace: str) -> int:
+    """Take back what gitfed suspend ordered. "all" takes back every suspension, not only that of everything.
+
+    \b
+    gitfed resume deploy/shop/web
+    gitfed resume cluster/eu-1
+    gitfed resume all
+
+    \b
+    Exit codes: 0 done · 2 that is not suspended · 3 invalid input in the repository · 4 the repository or its state
+    branch cannot be read or written.
+    """
+    session = load.Session(inputs)
+    standing = session.decisions().suspensions
+    of = EVERYTHING
+    if what != EVERYTHING:
+        known = sorted({one.of for one in standing})
+        of = what if what in known else _meant(session, what, namespace)
+    gone = [one for one in standing if of in (EVERYTHING, one.of)]
+
+    def drop(orders: operate.Orders) -> operate.Orders:
+        left = tuple(one for one in orders.suspensions if of not in (EVERYTHING, one.of))
+        if left == orders.suspensions:
+            raise UsageError(f"{of} is not suspended", hint=", ".join(one.of for one in orders.suspensions))
+        return operate.Orders(left, orders.removals)
+
+    operate.change(session.opened, session.repo, drop, subject=f"Resume {of}", reason=f"by {person()}",
+                   now=session.now, credentials=inputs.git_credentials)  # fmt: skip
+    for one in gone:
+        click.echo(f"{one.of} is not {one} any more.")
+    if not gone:
+        click.echo(f"{of} is resumed.")
+    return 0
+
+
+def person() -> str:
+    """Who gives an order: the name in Git's settings says nothing that could be trusted more than this."""
+    try:
+        return getpass.getuser()
+    except (OSError, KeyError):
+        return "command line"
+
+
+def _meant(session: load.Session, what: str, namespace: str) -> str:
+    if what == EVERYTHING:
+        return what
+    if what.startswith(CLUSTER):
+        name, known = what.removeprefix(CLUSTER), sorted(session.repo.clusters)
+        if name not in session.repo.clusters:
+            raise UsageError(f"no cluster {name!r}{meant(name, known)}")
+        return what
+    return str(names.find(what, session.repo.manifests, namespace=namespace))

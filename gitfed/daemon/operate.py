@@ -1,0 +1,102 @@
+"""Orders of a person to a running daemon, given through the state branch: no port, no password, and an audit trail.
+
+Whoever may push the state branch may give them. The daemon sees that the branch moved, reads it again and plans anew;
+if both write at the same time, one of the pushes is refused and that one looks again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+from gitfed.daemon.inputs import Opened, open_repository
+from gitfed.edges import git
+from gitfed.edges import state as state_edge
+from gitfed.errors import StateConflict, StateError
+from gitfed.model.decisions import Decisions
+from gitfed.model.orders import Removal, Suspension
+from gitfed.model.repo import RepoSnapshot
+from gitfed.source import bindings
+
+_ATTEMPTS = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Orders:
+    """All orders that stand."""
+
+    suspensions: tuple[Suspension, ...]
+    removals: tuple[Removal, ...]
+
+
+def change(
+    opened: Opened,
+    repo: RepoSnapshot,
+    edit: Callable[[Orders], Orders],
+    *,
+    subject: str,
+    reason: str,
+    now: datetime,
+    credentials: Path | None = None,
+) -> Orders:
+    """Write the orders that `edit` makes of those that stand; what stands after.
+
+    Raises StateError when nothing was ever decided here, StateConflict when others are always faster, and SourceError
+    when the branch cannot be pushed.
+    """
+    for _ in range(_ATTEMPTS):
+        branch, url = _branch(opened, repo, credentials)
+        expected = branch.pull(url) if url else None
+        state = branch.read()
+        if state.commit is None or not state.decisions.known:
+            raise StateError(
+                f"there is no branch {repo.settings.spec.state.branch} to write an order to",
+                hint="the first gitfed run or gitfed apply makes it; a daemon that may not push keeps it to itself",
+            )
+        before = Orders(state.decisions.suspensions, state.decisions.removals)
+        after = edit(before)
+        if after == before:
+            return after
+        try:
+            _write(branch, state, after, subject, reason, now)
+            if url:
+                branch.push(url, expected=expected)
+        except StateConflict:
+            continue
+        return after
+    raise StateConflict("the state branch is written all the time by somebody else", hint="try again")
+
+
+def _write(
+    branch: state_edge.StateBranch, state: state_edge.State, orders: Orders, subject: str, reason: str, now: datetime
+) -> None:
+    decisions: Decisions = state.decisions
+    branch.write(
+        state, decisions.bindings,
+        repository_id=decisions.repository_id, applied=decisions.applied_commit, results=state.results,
+        approvals=decisions.approvals, held=state.held, subject=subject, reasons=(reason,) if reason else (), now=now,
+        clusters=decisions.clusters, outage=decisions.outage, suspensions=orders.suspensions, removals=orders.removals,
+    )  # fmt: skip
+
+
+def _branch(opened: Opened, repo: RepoSnapshot, credentials: Path | None) -> tuple[state_edge.StateBranch, str | None]:
+    """The branch that the daemon follows, and where to push it; None: it is written where it lies.
+
+    A bare repository holds it itself. A checkout knows it from its origin: then it is written in a clone of our own, so
+    that no branch appears in somebody's working copy.
+    """
+    settings = repo.settings.spec.state
+    ref = f"refs/heads/{settings.branch}"
+    url = settings.url
+    if url is None and git.is_url(opened.name):
+        url = opened.name
+    if url is None and opened.repository.branch_commit(ref) is None:
+        url = opened.repository.remote_url("origin")
+    if url is None:
+        return state_edge.StateBranch(opened.repository, bindings, branch=settings.branch), None
+    if url != opened.name:
+        opened = open_repository(url, credentials=credentials)
+    branch = state_edge.StateBranch(opened.repository, bindings, branch=settings.branch)
+    return branch, url if git.is_url(url) else None

@@ -1,0 +1,101 @@
+"""What a person ordered beside the repository: kept on the state branch with who, when and why."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from gitfed.model.base import ClusterName, ObjectKey
+
+EVERYTHING = "all"
+CLUSTER = "cluster/"
+"""How the name of a suspended cluster begins."""
+
+
+@dataclass(frozen=True, slots=True)
+class Suspension:
+    """Nothing is written to what it covers until a person takes it back (`gitfed suspend`, `gitfed resume`)."""
+
+    of: str
+    """`all`, `cluster/NAME`, or an object: `Deployment.apps/shop/web`."""
+    by: str
+    at: datetime
+    reason: str = ""
+    scheduling: bool = False
+    """Not the writing is suspended but the deciding: its clusters and replicas stay as they are."""
+
+    def covers(self, cluster: ClusterName, key: ObjectKey) -> bool:
+        return self.of in (EVERYTHING, CLUSTER + cluster, str(key))
+
+    def __str__(self) -> str:
+        what = "scheduling suspended" if self.scheduling else "suspended"
+        why = f": {self.reason}" if self.reason else ""
+        return f"{what} by {self.by} since {_time(self.at)}{why}"
+
+    def as_json(self) -> dict[str, Any]:
+        found: dict[str, Any] = {"of": self.of, "by": self.by, "at": self.at.isoformat()}
+        if self.reason:
+            found["reason"] = self.reason
+        if self.scheduling:
+            found["scheduling"] = True
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class Removal:
+    """One orphan that a person wants gone (`gitfed orphans delete`): exactly that object, by its uid."""
+
+    cluster: ClusterName
+    object: str
+    """`Deployment.apps/shop/web`"""
+    uid: str
+    by: str
+    at: datetime
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "cluster": self.cluster, "object": self.object, "uid": self.uid, "by": self.by, "at": self.at.isoformat(),
+        }  # fmt: skip
+
+
+def suspensions(items: object) -> tuple[Suspension, ...]:
+    """What a list in state.yaml says. An entry that cannot be read suspends everything: it was meant to stop something.
+
+    The entry then says so in its reason.
+    """
+    found = []
+    for item in items if isinstance(items, list) else []:
+        try:
+            at = datetime.fromisoformat(str(item["at"]))
+            one = Suspension(
+                str(item["of"]), str(item["by"]), at, str(item.get("reason") or ""), item.get("scheduling") is True
+            )
+        except (KeyError, TypeError, ValueError, AttributeError):
+            one = Suspension(
+                EVERYTHING,
+                "an entry that cannot be read",
+                datetime.min.replace(tzinfo=UTC),
+                "gitfed resume all clears it",
+            )
+        found.append(one)
+    return tuple(found)
+
+
+def removals(items: object) -> tuple[Removal, ...]:
+    """What a list in state.yaml says. An entry that cannot be read removes nothing."""
+    found = []
+    for item in items if isinstance(items, list) else []:
+        if not isinstance(item, Mapping):
+            continue
+        try:
+            at = datetime.fromisoformat(str(item["at"]))
+            found.append(Removal(str(item["cluster"]), str(item["object"]), str(item["uid"]), str(item["by"]), at))
+        except (KeyError, ValueError):
+            continue
+    return tuple(found)
+
+
+def _time(when: datetime) -> str:
+    return when.isoformat(timespec="minutes").replace("+00:00", "Z")
