@@ -27,6 +27,8 @@ raised); one object that did not work out is an outcome (a value). Callers choos
     │   ├── HistoryGone            410: list again
     │   ├── KindUnknown            discovery does not know the kind
     │   └── NotRetained            nobody can say what of an object belongs to the cluster
+    ├── WebhookError               an interpreter webhook answered what cannot be used
+    │   └── WebhookUnreachable     no answer: refused, timed out, reset, TLS failed, an address we do not contact
     └── NotOwned                   the inventory or the term says that this daemon must not write
 
 `retry` says whether the same call can succeed later without anybody changing anything.
@@ -165,6 +167,18 @@ class KindUnknown(ClusterError):
 
 class NotRetained(ClusterError):
     """The rule that says what of an object belongs to the cluster gave no answer. The next plan looks again."""
+
+    retry = True
+
+
+class WebhookError(GitfedError):
+    """The message is a sentence without its subject, the webhook."""
+
+    retry = True
+
+
+class WebhookUnreachable(WebhookError):
+    """Not this question's fault: others would not be answered either."""
 
     retry = True
 

@@ -124,9 +124,12 @@ def collected(live: LiveObject, interpreter: Interpreter, memory: Memory) -> col
     place = (live.cluster, live.key)
     known = memory.get(place)
     seen = (live.uid, live.resource_version, interpreter)
-    if known is None or known[0] != seen:
-        known = memory[place] = (seen, collect.collect(interpreter, live.body))
-    return known[1]
+    if known is not None and known[0] == seen:
+        return known[1]
+    found = collect.collect(interpreter, live.body)
+    if found.healthy is not None and (found.status is not None or live.body.get("status") is None):
+        memory[place] = (seen, found)  # what is not known may be the next time: a webhook answers later
+    return found
 
 
 def _fully_applied(items: tuple[CopyStatus, ...]) -> FullyApplied:

@@ -172,7 +172,7 @@ def _ask(
         code = load.tell(files.problems)
         interpreter = interpreters.of_customizations(files.customizations)
     else:
-        interpreter = daemon_inputs.interpreter_of(session.repo)
+        interpreter = daemon_inputs.interpreter_of(session.repo, session.decisions())
     try:
         wanted = [cases.operation(operation)] if operation else None
     except CaseError as error:
@@ -218,9 +218,10 @@ def _run_cases(folder: Path, output: options.Output) -> int:
 
 def _compare(session: load.Session, base: str, output: options.Output) -> int:
     """The answers about every template of this revision, by the rules of `base` and by its own."""
-    before = daemon_inputs.interpreter_of(session.at(daemon_inputs.resolve(session.opened, base)))
-    after = daemon_inputs.interpreter_of(session.repo)
-    decided = session.decisions().bindings
+    past = session.decisions()
+    before = daemon_inputs.interpreter_of(session.at(daemon_inputs.resolve(session.opened, base)), past)
+    after = daemon_inputs.interpreter_of(session.repo, past)
+    decided = past.bindings
     changes: list[interpret_show.Changed] = []
     for key, manifest in sorted(session.repo.manifests.items()):
         shares = [one.replicas for one in decided[key].shares if one.replicas is not None] if key in decided else []

@@ -89,10 +89,11 @@ def _statuses(session: load.Session, fleet: FleetSnapshot, plan: Plan) -> dict[O
 
     Members as in a ResourceBinding's status, and `templateStatus`: that of the template as a whole.
     """
+    past = session.decisions(fleet)
     if fleet.live is None:
-        return dict(session.decisions(fleet).statuses)
+        return dict(past.statuses)
     seen = status.of_plan(
-        plan, session.repo, fleet.live.objects, fleet.live.clusters, inputs.interpreter_of(session.repo),
+        plan, session.repo, fleet.live.objects, fleet.live.clusters, inputs.interpreter_of(session.repo, past),
         time_text(session.now),
     )  # fmt: skip
     return {

@@ -21,6 +21,8 @@ from typing import Any
 from gitfed import errors
 from gitfed.change import build, gate
 from gitfed.daemon import facts, planner
+from gitfed.daemon.answers import Answers
+from gitfed.daemon.asking import Asking
 from gitfed.daemon.descheduler import Descheduler
 from gitfed.daemon.facts_record import FactsRecord
 from gitfed.daemon.fleet import Fleet, Options
@@ -38,6 +40,7 @@ from gitfed.model.fleet import ClusterFacts, FleetSnapshot, LiveState
 from gitfed.model.orders import Removal
 from gitfed.model.plan import Action, Binding, Change, Plan
 from gitfed.model.repo import RepoSnapshot
+from gitfed.model.webhook import Find
 
 log = logging.getLogger("gitfed.cycle")
 
@@ -51,6 +54,8 @@ _MOST_UNFINISHED = 100
 """Objects of a cluster that the state names one by one."""
 _AGAIN = 5.0
 """Seconds until writing down is tried again when there was no room for it."""
+_PATIENCE = 2.0
+"""Seconds that one cycle waits for webhooks in all."""
 _CALM = 0.05
 """Seconds between two cycles that only clusters woke: their own events come in swarms."""
 
@@ -74,7 +79,7 @@ class Engine:
         reader: Reader,
         record: Record,
         open_session: Callable[[Cluster], Session],
-        interpreter: Callable[[RepoSnapshot], Interpreter],
+        interpreter: Callable[[RepoSnapshot, Find], Interpreter],
         options: Options | None = None,
         *,
         facts_record: FactsRecord | None = None,
@@ -82,7 +87,11 @@ class Engine:
         listener: Callable[[str, Any], None] = lambda event, value: None,
     ) -> None:
         """`facts_record` None: decisions are taken from what is seen, and nothing of it is written down. `review` gets
-        the first plan before anything of it is recorded or carried out, and stops the engine by an exception."""
+        the first plan before anything of it is recorded or carried out, and stops the engine by an exception.
+
+        `interpreter` makes what knows the kinds of a commit; what webhooks answered is looked up with its second
+        argument.
+        """
         self.options = options or Options()
         self.plan: Plan | None = None
         self.repo: RepoSnapshot | None = None
@@ -112,6 +121,8 @@ class Engine:
             self.options.now,
             self._wake.set,
         )
+        self._answers = Answers()
+        self._asking = Asking(self._answers, self._wake.set)
         self._look_at_source = True
         self._urgent: set[ObjectKey] = set()
         self._approvals: list[Approval] = []
@@ -137,6 +148,7 @@ class Engine:
 
     async def run(self, *, poll: Callable[[], float] = lambda: 60.0) -> None:
         """Turn until cancelled. `poll` gives the seconds until a remote is asked again."""
+        self._asking.start()
         descheduling = asyncio.create_task(self._descheduler.run(), name="descheduler")
         try:
             while True:
@@ -156,6 +168,7 @@ class Engine:
                     self._look_at_source = True
         finally:
             descheduling.cancel()
+            await self._asking.close()
             await self.fleet.close()
 
     async def _calm(self, seconds: float) -> None:
@@ -210,6 +223,7 @@ class Engine:
             if not await self._still_accepted(repo):
                 return None
             self.statuses.loaded(self.decisions.statuses)
+            self._answers.remember(self.decisions.answers)
             if self._facts is not None:
                 self._known = await asyncio.to_thread(self._facts.load)
         self.fleet.match(
@@ -234,7 +248,7 @@ class Engine:
         decisions = await self._decisions_for(repo)
         trimmed, taken_back = self._descheduler.take_back(decisions)
         ready = time.monotonic()
-        plan = await planner.plan(repo, fleet, trimmed, interpreter, self.options.now(), self._memo)
+        plan = await self._build(repo, fleet, trimmed, interpreter)
         built = time.monotonic()
         if self._review is not None:
             self._review(plan)
@@ -384,6 +398,21 @@ class Engine:
         clusters = {name: self._known.get(name, seen) for name, seen in fleet.clusters.items()}
         return replace(fleet, facts=self._facts.ref, clusters=clusters)
 
+    async def _build(
+        self, repo: RepoSnapshot, fleet: FleetSnapshot, decisions: Decisions, interpreter: Interpreter
+    ) -> Plan:
+        """The plan, and again while webhooks answer quickly what the one before wanted to know.
+
+        A slow webhook holds up nobody else's changes: its objects keep their last decision, and its answer wakes us.
+        """
+        end = time.monotonic() + _PATIENCE
+        while True:
+            version = self._answers.version
+            plan = await planner.plan(repo, fleet, decisions, interpreter, self.options.now(), self._memo)
+            await self._asking.settle(end - time.monotonic())
+            if self._answers.version == version or time.monotonic() >= end:
+                return plan  # what came after `end` has set `_wake`
+
     # -- decide and record --------------------------------------------------------------------------------------
 
     async def _open(self, repo: RepoSnapshot) -> None:
@@ -438,8 +467,10 @@ class Engine:
         approved = decisions.approvals == state.decisions.approvals
         clusters = plan.records == decisions.clusters and plan.outage == decisions.outage
         results = self._after_deletions(state.results, plan)
+        answers = self._answers.in_use(plan.bindings)
+        answered = answers == self.decisions.answers
         same = _same(bindings, decisions.bindings) and results == state.results
-        if same and approved and clusters and state.commit is not None:
+        if same and approved and clusters and answered and state.commit is not None:
             return False
         for sentence in plan.said:
             log.warning("failover", extra={"event": sentence})
@@ -453,6 +484,7 @@ class Engine:
             approvals=decisions.approvals,
             subject=f"Decide for {plan.commit[:12]}",
             held=self.repo.held if self.repo is not None else (),
+            answers=answers,
             reasons=reasons,
             now=self.options.now(),
             clusters=plan.records,
@@ -546,6 +578,7 @@ class Engine:
             and self.decisions.known
             and not self._turning
             and not self._wake.is_set()
+            and not self._asking.busy()
             and not self.fleet.starting()
             and self.fleet.quiet()
             and not self.waiting()
@@ -558,8 +591,10 @@ class Engine:
         return [one for one in changes if one.waits and one.cluster not in away]
 
     def _interpreter_of(self, repo: RepoSnapshot) -> Interpreter:
-        if self._interpreters is None or self._interpreters[0] != repo.interpreters:
-            self._interpreters = (repo.interpreters, self._interpreter(repo))
+        made_from = (repo.interpreters, repo.webhooks)
+        if self._interpreters is None or self._interpreters[0] != made_from:
+            self._answers.begin()
+            self._interpreters = (made_from, self._interpreter(repo, self._answers.find))
         return self._interpreters[1]
 
 

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from gitfed.change import build
-from gitfed.daemon import given, interpreters, reader, trust
+from gitfed.daemon import answers, given, interpreters, reader, trust
 from gitfed.edges import files, git
 from gitfed.edges import state as state_edge
 from gitfed.errors import RevisionNotFound, SourceError
@@ -275,14 +275,17 @@ def plan(
     *,
     base: Commit | None = None,
 ) -> Plan:
-    """`change.build.build` with the interpreter of this commit and the present time."""
+    """`change.build.build` with the interpreter of this commit and the present time.
+
+    Nothing that the commit names is contacted: what its webhooks say is what they said when past decisions were taken.
+    """
     when = now or datetime.now(UTC)
-    return build.build(repo, snapshot, past, interpreter_of(repo), when, base=base or past.applied_commit)
+    return build.build(repo, snapshot, past, interpreter_of(repo, past), when, base=base or past.applied_commit)
 
 
-def interpreter_of(repo: RepoSnapshot) -> Interpreter:
-    """What knows the kinds of one commit."""
-    return interpreters.of(repo)
+def interpreter_of(repo: RepoSnapshot, past: Decisions) -> Interpreter:
+    """What knows the kinds of one commit, for a look without consequences."""
+    return interpreters.of(repo, answers.recorded(past.answers))
 
 
 def after(result: Plan, past: Decisions) -> Decisions:

@@ -1,4 +1,4 @@
-"""What knows the kinds of one commit: its customizations, our catalogue, Kubernetes' own rules, conditions.
+"""What knows the kinds of one commit: customizations, webhooks, our catalogue, Kubernetes' own rules, conditions.
 
 The catalogue is read, and Lua started, when the first object asks for it: most repositories hold built-in kinds only,
 and a command that looks at them is not to wait for either.
@@ -10,8 +10,9 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from gitfed.daemon import answers
 from gitfed.edges import catalogue
-from gitfed.interpret import bundled, conditions, customized, kube_module, native
+from gitfed.interpret import bundled, conditions, customized, kube_module, native, webhooks
 from gitfed.interpret.conditions import Conditions
 from gitfed.interpret.native import Native
 from gitfed.interpret.registry import DEFAULT, Inputs, Interpreter, Operation
@@ -19,6 +20,7 @@ from gitfed.model.base import Problem
 from gitfed.model.declared.interpreter import ResourceInterpreterCustomization
 from gitfed.model.repo import RepoSnapshot
 from gitfed.model.script import Call, Failed, Returned
+from gitfed.model.webhook import Find
 
 if TYPE_CHECKING:
     from gitfed.edges.lua import Lua
@@ -37,11 +39,21 @@ BUILT_IN = frozenset({bundled.NAME, native.NAME, conditions.NAME, DEFAULT})
 """Sources of answers that no file of a repository changes."""
 
 
-def of(repo: RepoSnapshot) -> Interpreter:
-    """The interpreter of one commit. Its scripts live as long as it does."""
+def of(repo: RepoSnapshot, find: Find | None = None) -> Interpreter:
+    """The interpreter of one commit. Its scripts live as long as it does; `find` knows what webhooks answered.
+
+    Without it nobody does: no webhook is contacted from here.
+    """
     scripts = _Scripts()
+    find = find or answers.recorded({})
     return Interpreter(
-        (customized.source(repo.interpreters, scripts.run), _Catalogue(scripts), Native(), Conditions()),
+        (
+            customized.source(repo.interpreters, scripts.run),
+            *((webhooks.Webhooks(repo.webhooks, find),) if repo.webhooks else ()),
+            _Catalogue(scripts),
+            Native(),
+            Conditions(),
+        ),
         _Problems(repo.interpreters, scripts),
     )
 

@@ -65,8 +65,9 @@ def of(opened: inputs.Opened, base_repo: RepoSnapshot, head_repo: RepoSnapshot, 
     recorded = inputs.decisions(opened, source, given.decisions)
     past = replace(recorded, known=True)
     fleets = [_fleet(opened, repo, source, given) for repo in (base_repo, limited)]
-    knows = inputs.interpreter_of(base_repo)
-    understands = knows if head_repo.interpreters == base_repo.interpreters else inputs.interpreter_of(head_repo)
+    knows = inputs.interpreter_of(base_repo, past)
+    same = (head_repo.interpreters, head_repo.webhooks) == (base_repo.interpreters, base_repo.webhooks)
+    understands = knows if same else inputs.interpreter_of(head_repo, past)
     memo = build.Memo()
     base = build.build(base_repo, fleets[0], past, knows, now, base=past.applied_commit, memo=memo)
     between = inputs.after(base, past)

@@ -102,6 +102,7 @@ class Record:
         results: Mapping[ClusterName, Mapping[str, Any]],
         approvals: tuple[Approval, ...],
         held: tuple[HeldFile, ...],
+        answers: Mapping[str, Body] | None = None,
         subject: str,
         reasons: tuple[str, ...],
         now: datetime,
@@ -125,6 +126,7 @@ class Record:
             results=results,
             approvals=approvals,
             held=held,
+            answers=answers,
             subject=subject,
             reasons=reasons,
             now=now,
@@ -148,6 +150,7 @@ class Record:
             statuses=after.decisions.statuses,
             suspensions=after.decisions.suspensions,
             removals=after.decisions.removals,
+            answers=after.decisions.answers,
         )
 
     def _send(self, url: str, commit: Commit) -> None:

@@ -75,7 +75,7 @@ class Statuses:
         found = await asyncio.to_thread(
             lambda: [status.of(*one, clusters, interpreter, now, self._collected) for one in asked]
         )
-        self._unfinished = {one.key for one in found if not one.fully_applied.status}
+        self._unfinished = {one.key for one in found if _asks_again(one)}
         for new in found:
             old, self._known[new.key] = self._known.get(new.key), new
             if old == new:
@@ -129,6 +129,11 @@ def _before(old: BindingStatus | None, recorded: Body | None) -> tuple[bool | No
     conditions = recorded.get("conditions") or ()
     applied = any(one.get("type") == "FullyApplied" and one.get("status") == "True" for one in conditions)
     return applied, _healthy(str(item.get("health")) for item in recorded.get("aggregatedStatus") or ())
+
+
+def _asks_again(one: BindingStatus) -> bool:
+    """Whether more may be known the next time without anything happening in a cluster: webhooks answer later."""
+    return not one.fully_applied.status or bool(one.error) or any(copy.health == "Unknown" for copy in one.copies)
 
 
 def _healthy(words: Iterable[str]) -> bool | None:

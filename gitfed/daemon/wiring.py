@@ -17,11 +17,10 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from gitfed.daemon import clock, leader
+from gitfed.daemon import clock, interpreters, leader
 from gitfed.daemon.cycle import Engine
 from gitfed.daemon.facts_record import FactsRecord
 from gitfed.daemon.fleet import Options as EngineOptions
-from gitfed.daemon.inputs import interpreter_of
 from gitfed.daemon.look import look
 from gitfed.daemon.member import Timing
 from gitfed.daemon.reader import Reader
@@ -137,7 +136,7 @@ def make_engine(
         reader,
         record,
         open_sessions(options),
-        interpreter_of,
+        interpreters.of,
         engine_options,
         facts_record=facts_record,
         review=review,

@@ -8,7 +8,7 @@ Nothing here decides anything; what a missing state means is the daemon's questi
 from __future__ import annotations
 
 import uuid
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, Protocol
@@ -26,6 +26,7 @@ from gitfed.text.build import YamlError
 SCHEMA_VERSION = 1
 DEFAULT_BRANCH = "gitfed/state"
 _STATE = "state.yaml"
+_ANSWERS = "answers/"
 _README = """\
 # What this branch is
 
@@ -101,6 +102,7 @@ class StateBranch:
         documents: dict[str, ObjectKey] = {}
         held: list[HeldFile] = []
         clusters: dict[ClusterName, ClusterRecord] = {}
+        answers: dict[str, str] = {}
         problems: list[Problem] = []
         statuses: dict[ObjectKey, Body] = {}
         parsed: dict[str, tuple[Decision, Body | None]] = {}
@@ -116,6 +118,8 @@ class StateBranch:
                     problems.append(Problem(place, error.message, hint))
                     continue
                 clusters[record.name] = record
+            if path.startswith(_ANSWERS):
+                answers[path.removeprefix(_ANSWERS).removesuffix(".yaml")] = entries[path].blob_id
             if not path.startswith("bindings/"):
                 continue
             blob = entries[path].blob_id
@@ -153,6 +157,7 @@ class StateBranch:
             outage=_outage(top.get("outage")),
             suspensions=orders.suspensions(top.get("suspensions")),
             removals=orders.removals(top.get("removals")),
+            answers=_Answers(answers, self._load),
         )
         results = top.get("clusters")
         return State(
@@ -204,6 +209,7 @@ class StateBranch:
         results: Mapping[str, Mapping[str, Any]],
         approvals: tuple[Approval, ...],
         held: tuple[HeldFile, ...],
+        answers: Mapping[str, Body] | None = None,
         subject: str,
         reasons: tuple[str, ...],
         now: datetime,
@@ -215,7 +221,7 @@ class StateBranch:
     ) -> State:
         """One commit with what differs from `state`; `state` itself when nothing does.
 
-        `statuses`, `suspensions`, `removals` None: as they were.
+        `answers`, `statuses`, `suspensions`, `removals` None: as they were.
 
         Raises StateConflict when the branch is no longer at `state.commit`.
         """
@@ -278,6 +284,14 @@ class StateBranch:
                 files[_held_path(one.path)] = emit.dump(
                     {"path": one.path, "commit": str(one.commit), "blob": one.blob, "reason": one.reason}
                 ).encode()
+        before_answers = state.decisions.answers
+        if answers is None:
+            answers = before_answers
+        for digest in before_answers.keys() | answers.keys():
+            if digest not in answers:
+                files[_answer_path(digest)] = None
+            elif digest not in before_answers or before_answers.get(digest) != answers[digest]:
+                files[_answer_path(digest)] = emit.dump(answers[digest]).encode()
         if state.commit is None:
             files["README.md"] = _README.encode()
         if not files:
@@ -292,6 +306,7 @@ class StateBranch:
             applied_commit=applied,
             approvals=approvals,
             repository_id=repository_id,
+            answers=answers,
             known=True,
             unfinished=_unfinished(results),
             suspensions=suspensions,
@@ -330,6 +345,41 @@ def _unfinished(results: object) -> dict[str, frozenset[str]]:
         if isinstance(listed, list) and listed:
             found[str(name)] = frozenset(str(item) for item in listed)
     return found
+
+
+class _Answers(Mapping[str, Body]):
+    """`answers/`: listed at once, each read when it is asked for. One that cannot be read is `{}`: no answer.
+
+    There may be one for each object of a fleet, and most looks need few of them.
+    """
+
+    def __init__(self, blobs: Mapping[str, str], load: Callable[[str], Any]) -> None:
+        self._blobs = blobs
+        self._load = load
+        self._loaded: dict[str, Body] = {}
+
+    def __getitem__(self, digest: str) -> Body:
+        if digest not in self._loaded:
+            blob = self._blobs[digest]
+            try:
+                value = self._load(blob)
+            except InputError:
+                value = None
+            self._loaded[digest] = value if isinstance(value, Mapping) else {}
+        return self._loaded[digest]
+
+    def __contains__(self, digest: object) -> bool:
+        return digest in self._blobs
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._blobs)
+
+    def __len__(self) -> int:
+        return len(self._blobs)
+
+
+def _answer_path(digest: str) -> str:
+    return f"{_ANSWERS}{digest}.yaml"
 
 
 def _held_path(path: str) -> str:

@@ -74,21 +74,11 @@ _ARGUMENTS: Mapping[Operation, Callable[[Inputs], tuple[Any, ...]]] = {
     Operation.COMPONENT: lambda inputs: (inputs.object,),
     Operation.REVISE: lambda inputs: (inputs.object, inputs.replicas),
     Operation.RETAIN: lambda inputs: (inputs.object, inputs.observed or {}),
-    Operation.AGGREGATE: lambda inputs: (inputs.object, _items(inputs.items)),
+    Operation.AGGREGATE: lambda inputs: (inputs.object, shapes.status_items(inputs.items)),
     Operation.STATUS: lambda inputs: (inputs.object,),
     Operation.HEALTH: lambda inputs: (inputs.object,),
     Operation.DEPENDENCY: lambda inputs: (inputs.object,),
 }
-
-
-def _items(items: Sequence[Body] | None) -> list[Any] | None:
-    """`applied` is left out when it is false, as Karmada's encoder does."""
-    if items is None:
-        return None
-    return [
-        {name: value for name, value in item.items() if name != "applied"} if item.get("applied") is False else item
-        for item in items
-    ]
 
 
 def _replicas(outcome: Returned, inputs: Inputs) -> Replicas:
@@ -176,9 +166,5 @@ def _united(answers: Any) -> tuple[Body, ...]:
         if "labelSelector" in reference:
             selecting.append(reference)
         else:
-            named.setdefault(_order(reference), reference)
-    return tuple(sorted([*named.values(), *selecting], key=_order))
-
-
-def _order(reference: Body) -> tuple[str, ...]:
-    return tuple(reference.get(name, "") for name in ("apiVersion", "kind", "namespace", "name"))
+            named.setdefault(shapes.order(reference), reference)
+    return tuple(sorted([*named.values(), *selecting], key=shapes.order))

@@ -6,10 +6,11 @@ program reads JSON into these types. Amounts may be texts or numbers and become 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from gitfed.interpret.registry import InterpretError
+from gitfed.model.base import Body
 from gitfed.text import quantity, selector
 
 Shape: TypeAlias = Callable[[Any, str], Any]
@@ -91,6 +92,27 @@ _COMPONENT = _struct(
 )
 _SELECTOR = _struct(matchLabels=_map(_text), matchExpressions=_EXPRESSIONS)
 _DEPENDENCY = _struct(apiVersion=_text, kind=_text, namespace=_text, name=_text, labelSelector=_SELECTOR)
+
+
+def count(value: Any, path: str) -> int:
+    """A number of replicas: 32 bits. Raises InterpretError."""
+    number: int = _whole(32)(value, path)
+    return number
+
+
+def status_items(items: Sequence[Body] | None) -> list[Body] | None:
+    """AggregatedStatusItems as they are handed on: `applied` is left out when false, as Karmada's encoder does."""
+    if items is None:
+        return None
+    return [
+        {name: value for name, value in item.items() if name != "applied"} if item.get("applied") is False else item
+        for item in items
+    ]
+
+
+def order(reference: Body) -> tuple[str, ...]:
+    """By what dependencies are sorted."""
+    return tuple(reference.get(name, "") for name in ("apiVersion", "kind", "namespace", "name"))
 
 
 def requirements(value: Any) -> dict[str, Any]:

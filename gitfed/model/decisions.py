@@ -236,4 +236,6 @@ class Decisions:
     outage: Outage | None = None
     suspensions: tuple[Suspension, ...] = ()
     removals: tuple[Removal, ...] = ()
+    answers: Mapping[str, Body] = field(default_factory=dict, compare=False)
+    """What webhooks answered when these decisions were taken, by the digest of the question. Read lazily."""
     extra: Mapping[str, Any] = field(default_factory=dict)

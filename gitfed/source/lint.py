@@ -53,7 +53,13 @@ def _not_acted_on(snapshot: RepoSnapshot) -> Iterator[Problem]:
 
 
 ACTED_ON = frozenset(
-    {"ClusterTaintPolicy", "FederatedResourceQuota", "ResourceInterpreterCustomization", "WorkloadRebalancer"}
+    {
+        "ClusterTaintPolicy",
+        "FederatedResourceQuota",
+        "ResourceInterpreterCustomization",
+        "ResourceInterpreterWebhookConfiguration",
+        "WorkloadRebalancer",
+    }
 )
 """Declared kinds beside policies and clusters that this version carries out."""
 

@@ -1,0 +1,228 @@
+"""Asks interpreter webhooks: one HTTPS request, one checked envelope (Karmada: interpreters §3).
+
+What a question says and what an answer means is known in `interpret.webhooks`, when to ask, and when again, in
+`daemon.asking`. Here stands what the network can do to us, and what a repository could make us do to the network:
+
+- A webhook proves who it is, always: by its `caBundle`, else by the authorities that the machine trusts. There is no
+  way to turn that off, and no credential goes along.
+- Redirects are not followed, proxies not used: the question goes to the address that was reviewed, or nowhere.
+- Addresses that only make sense to a machine itself (link-local, where cloud metadata is; unspecified; multicast) are
+  refused after the name was resolved, in the very place where the connection takes its address from. So a name that
+  changes between a check and its use gains nothing. Loopback and private addresses are where webhooks live: allowed.
+- Nothing of an answer is read past a limit, and compressed answers are not asked for nor accepted.
+
+A Service is reached by its name in the cluster's DNS, `<name>.<namespace>.svc`, which is also the name in its
+certificate. Outside of a cluster there is no such name: then it cannot be asked.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import binascii
+import ipaddress
+import os
+import socket
+import ssl
+import uuid
+from collections.abc import Mapping
+from typing import Any, Final
+
+import aiohttp
+import orjson
+import yarl
+from aiohttp import abc
+from aiohttp.resolver import ThreadedResolver
+
+from gitfed.errors import WebhookError, WebhookUnreachable
+from gitfed.model.base import Body
+from gitfed.model.webhook import GROUP, Question, Webhook
+
+_LARGEST: Final = 4 << 20
+"""Bytes of an answer: a patch of the largest object that a cluster can hold, twice over."""
+_CONNECT: Final = 5.0
+_CONNECTIONS: Final = 16
+"""At a time, to one webhook."""
+
+
+class Client:
+    """Use from one event loop; `close` at the end.
+
+    `in_cluster` None: a Service can be asked where this process runs in a pod. `resolver` takes the place of the
+    machine's own; its answers are checked all the same.
+    """
+
+    def __init__(self, *, in_cluster: bool | None = None, resolver: abc.AbstractResolver | None = None) -> None:
+        self._in_cluster = "KUBERNETES_SERVICE_HOST" in os.environ if in_cluster is None else in_cluster
+        self._resolver = resolver
+        self._http: aiohttp.ClientSession | None = None
+        self._contexts: dict[str, ssl.SSLContext] = {}
+
+    async def close(self) -> None:
+        http, self._http = self._http, None
+        if http is not None:
+            await http.close()
+            await asyncio.sleep(0)  # aborted transports leave with the next turn of the loop
+
+    async def ask(self, question: Question) -> Body:
+        """The `response` of the webhook; what it says is not looked at, not even whether it is successful.
+
+        Raises WebhookError, WebhookUnreachable.
+        """
+        webhook = question.webhook
+        uid = str(uuid.uuid4())
+        version = f"{GROUP}/{webhook.version}"
+        sent = orjson.dumps(
+            {
+                "apiVersion": version,
+                "kind": "ResourceInterpreterContext",
+                "request": {"uid": uid, **question.request},
+            }
+        )
+        try:
+            async with asyncio.timeout(webhook.timeout):
+                document = _document(await self._post(webhook, sent))
+        except TimeoutError as error:
+            raise WebhookUnreachable(f"did not answer within {webhook.timeout} s") from error
+        if document.get("apiVersion", version) != version:
+            raise WebhookError(f"answers in apiVersion {document['apiVersion']!r:.60}, {version} is wanted")
+        response = document.get("response")
+        if not isinstance(response, dict):
+            raise WebhookError("answers without a response")
+        if response.get("uid") != uid:
+            raise WebhookError("answers another request than ours: the response must repeat the request's uid")
+        return response
+
+    async def _post(self, webhook: Webhook, sent: bytes) -> bytes:
+        headers = {"Content-Type": "application/json", "Accept": "application/json", "Accept-Encoding": "identity"}
+        try:
+            async with self._session().post(
+                self._url(webhook),
+                data=sent,
+                headers=headers,
+                params={"timeout": f"{webhook.timeout}s"},
+                allow_redirects=False,
+                ssl=self._context(webhook),
+            ) as answer:
+                if not 200 <= answer.status < 300:
+                    raise WebhookError(f"answers with HTTP status {answer.status}")
+                if answer.headers.get("Content-Encoding", "identity") != "identity":
+                    raise WebhookError("answers compressed, which was not asked for")
+                received = bytearray()
+                async for part in answer.content.iter_any():
+                    received += part
+                    if len(received) > _LARGEST:
+                        raise WebhookError(f"answers with more than {_LARGEST >> 20} MiB")
+                return bytes(received)
+        except aiohttp.ClientConnectorCertificateError as error:
+            raise WebhookUnreachable(f"is not who it should be: {error.certificate_error}") from error
+        except aiohttp.ClientConnectorError as error:
+            # "Cannot connect to host …" is not told: the webhook's name says whom, and a repository its address.
+            raise WebhookUnreachable(f"cannot be reached: {_reason(error.os_error)}") from error
+        except (aiohttp.ClientError, ValueError, OSError) as error:
+            raise WebhookUnreachable(f"cannot be asked: {_reason(error)}") from error
+
+    def _url(self, webhook: Webhook) -> yarl.URL:
+        service = webhook.service
+        if service is None:
+            url = yarl.URL(webhook.url)
+            _check_host(url.raw_host or "")
+            return url
+        if not self._in_cluster:
+            raise WebhookUnreachable(
+                f"is the Service {service.namespace}/{service.name}, and gitfed does not run in a cluster: "
+                "give clientConfig.url"
+            )
+        host = f"{service.name}.{service.namespace}.svc"
+        return yarl.URL.build(scheme="https", host=host, port=service.port, path=service.path or "/")
+
+    def _session(self) -> aiohttp.ClientSession:
+        if self._http is None:
+            connector = aiohttp.TCPConnector(limit=0, limit_per_host=_CONNECTIONS, resolver=_Checked(self._resolver))
+            self._http = aiohttp.ClientSession(
+                connector=connector,
+                timeout=aiohttp.ClientTimeout(total=None, connect=_CONNECT),
+                cookie_jar=aiohttp.DummyCookieJar(),
+                auto_decompress=False,
+                trust_env=False,
+            )
+        return self._http
+
+    def _context(self, webhook: Webhook) -> ssl.SSLContext:
+        """One for every bundle, so that connections are shared. Raises WebhookUnreachable."""
+        known = self._contexts.get(webhook.ca_bundle)
+        if known is not None:
+            return known
+        try:
+            pem = base64.b64decode(webhook.ca_bundle, validate=True).decode("ascii") if webhook.ca_bundle else None
+            context = ssl.create_default_context(cadata=pem)
+        except (binascii.Error, ValueError, ssl.SSLError) as error:
+            raise WebhookUnreachable("cannot be asked: its caBundle holds no certificates in base64 of PEM") from error
+        # Kubernetes' own tools make authorities without a key identifier, which newer Pythons would refuse.
+        context.verify_flags &= ~ssl.VerifyFlags.VERIFY_X509_STRICT
+        self._contexts[webhook.ca_bundle] = context
+        return context
+
+
+class _Checked(abc.AbstractResolver):
+    """Resolves names to the addresses that may be contacted. Raises OSError when there is none."""
+
+    def __init__(self, inner: abc.AbstractResolver | None) -> None:
+        self._inner = inner or ThreadedResolver()
+
+    async def resolve(
+        self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_INET
+    ) -> list[abc.ResolveResult]:
+        found = await self._inner.resolve(host, port, family)
+        allowed = [one for one in found if not why_not_address(one["host"])]
+        if found and not allowed:
+            raise OSError(f"{host} is {found[0]['host']}, {why_not_address(found[0]['host'])}")
+        return allowed
+
+    async def close(self) -> None:
+        await self._inner.close()
+
+
+def why_not_address(text: str) -> str:
+    """Why an IP address is not contacted; "" if it may be. IPv4 inside of IPv6 is looked at as IPv4."""
+    address: ipaddress.IPv4Address | ipaddress.IPv6Address = ipaddress.ip_address(text.partition("%")[0])
+    if isinstance(address, ipaddress.IPv6Address):
+        inner = address.ipv4_mapped or address.sixtofour or (address.teredo and address.teredo[1])
+        if address in _NAT64:
+            inner = ipaddress.IPv4Address(int(address) & 0xFFFFFFFF)
+        address = inner or address
+    if address.is_link_local or address in _METADATA:
+        return "a link-local or metadata address, which is not contacted"
+    if address.is_unspecified or address.is_multicast or address == _BROADCAST:
+        return "not the address of one machine"
+    return ""
+
+
+_NAT64: Final = ipaddress.IPv6Network("64:ff9b::/96")
+_METADATA: Final = frozenset({ipaddress.ip_address("fd00:ec2::254"), ipaddress.ip_address("100.100.100.200")})
+"""Where clouds answer a machine's questions about itself, and it is not a link-local address."""
+_BROADCAST: Final = ipaddress.IPv4Address("255.255.255.255")
+
+
+def _check_host(host: str) -> None:
+    """A literal address never comes to the resolver."""
+    try:
+        ipaddress.ip_address(host.partition("%")[0])
+    except ValueError:
+        return
+    if why := why_not_address(host):
+        raise WebhookUnreachable(f"cannot be asked: {host} is {why}")
+
+
+def _document(data: bytes) -> Mapping[str, Any]:
+    try:
+        document = orjson.loads(data)
+    except ValueError as error:
+        raise WebhookError("answers with what is not JSON") from error
+    if not isinstance(document, dict):
+        raise WebhookError("answers with JSON that is not an object")
+    return document
+
+
+def _reason(error: BaseException) -> str:
+    return " ".join(str(error).split())[:200] or type(error).__name__
