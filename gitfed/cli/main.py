@@ -28,6 +28,7 @@ _GROUPS = {
         "explain": "Say why an object goes where it goes.",
         "interpret": "Check, try and compare the rules that say what kinds mean.",
         "get": "List clusters, bindings, policies, problems, works, orphans.",
+        "simulate": "Rehearse a failover on a virtual clock.",
         "top": "Show how full clusters or their nodes are.",
     },
     "Do": {

@@ -20,7 +20,7 @@ from typing import Any
 
 from gitfed import errors
 from gitfed.change import build, gate
-from gitfed.daemon import facts, planner
+from gitfed.daemon import facts, planner, story
 from gitfed.daemon.answers import Answers
 from gitfed.daemon.asking import Asking
 from gitfed.daemon.descheduler import Descheduler
@@ -33,12 +33,12 @@ from gitfed.daemon.statuses import Statuses
 from gitfed.edges.kube.session import Session
 from gitfed.interpret.registry import Interpreter
 from gitfed.model.base import ClusterName, Commit, ObjectKey, Severity
-from gitfed.model.decisions import Approval, Decision, Decisions
+from gitfed.model.decisions import Approval, Decisions
 from gitfed.model.declared import federation
 from gitfed.model.declared.cluster import Cluster
 from gitfed.model.fleet import ClusterFacts, FleetSnapshot, LiveState
 from gitfed.model.orders import Removal
-from gitfed.model.plan import Action, Binding, Change, Plan
+from gitfed.model.plan import Action, Change, Plan
 from gitfed.model.repo import RepoSnapshot
 from gitfed.model.webhook import Find
 
@@ -474,7 +474,7 @@ class Engine:
             return False
         for sentence in plan.said:
             log.warning("failover", extra={"event": sentence})
-        reasons = _reasons(plan, decisions, bindings)
+        reasons = story.body(plan, decisions, bindings)
         self.decisions = await asyncio.to_thread(
             self._record.write,
             decisions,
@@ -628,45 +628,3 @@ def _unwritten(plan: Plan) -> dict[ClusterName, set[str]]:
 
 def _same(one: Mapping[ObjectKey, object], other: Mapping[ObjectKey, object]) -> bool:
     return len(one) == len(other) and all(other.get(key) is value for key, value in one.items())
-
-
-def _eviction_reasons(key: ObjectKey, binding: Binding, previous: Decision | None) -> list[str]:
-    """What began or ended for a workload that leaves a cluster."""
-    if binding.decision is None or previous is None or binding.decision is previous:
-        return []
-    before = {task.from_cluster: task for task in previous.evictions}
-    after = {task.from_cluster: task for task in binding.decision.evictions}
-    lines = [
-        f"{key} leaves {name} ({task.purge_mode}, {task.raw.get('reason')}: {task.raw.get('message')})"
-        for name, task in after.items()
-        if name not in before
-    ]
-    lines += [f"{key} has left {name}: its copy there may go" for name in before if name not in after]
-    lines += [
-        f"{key} left {name} for sure: its new copy may start"
-        for name in binding.decision.cleared
-        if name not in previous.cleared
-    ]
-    return lines
-
-
-def _reasons(plan: Plan, decisions: Decisions, recorded: Mapping[ObjectKey, object]) -> tuple[str, ...]:
-    """The body of a state commit: what was decided and why."""
-    lines = list(plan.said)
-    for key, binding in plan.bindings.items():
-        previous = decisions.bindings.get(key)
-        lines += _eviction_reasons(key, binding, previous)
-        if binding.decision is None or binding.decision is previous:
-            continue
-        shares = " ".join(
-            share.cluster if share.replicas is None else f"{share.cluster}:{share.replicas}" for share in binding.shares
-        )
-        policy = f" by {binding.policy}" if binding.policy else ""
-        lines.append(f"{key} → {shares or 'nowhere'} ({binding.why}{policy})")
-        descheduled = binding.decision.descheduled
-        if descheduled is not None and (previous is None or previous.descheduled != descheduled):
-            lines.append(f"{key}: {descheduled.message}")
-    lines += [f"{key} is gone" for key in decisions.bindings.keys() - recorded.keys()]
-    if len(lines) > 200:
-        lines = [*lines[:200], f"… and {len(lines) - 200} more"]
-    return (*lines, f"Facts: {plan.facts.source} {plan.facts.commit}".rstrip())

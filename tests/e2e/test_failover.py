@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 from typing import Any
 
@@ -149,3 +150,44 @@ def test_kill_9_at_any_step_loses_no_task_and_no_copy(world: World, step: str) -
     world.until(lambda: world.get("m1", "Deployment", "shop", "web") is None, "the old copy is gone", 60)
     assert image(world, "web", "m2")
     assert json.dumps(binding(world)).count("fromCluster") == 0
+
+
+def test_a_rehearsal_foretells_what_the_daemon_then_does(world: World) -> None:
+    """The same code takes the decisions: only times differ."""
+    world.push(files())
+    world.daemon(*FAST)
+    settled_in_m1(world)
+    arguments = ("simulate", "--repo", str(world.bare), "--fail", "cluster/m1", "--recover", "cluster/m1@1m",
+                 "--until", "2m", "--healthy-after", "2s", "--cluster-failure-threshold", "600ms",
+                 "--cluster-success-threshold", "600ms", "-o", "json")  # fmt: skip
+    told = json.loads(world.gitfed(*arguments).stdout)
+    foretold = [plain(one["text"]) for one in told["timeline"] if one["kind"] == "decision"]
+    before = len(decided(world))
+    world.servers["m1"].kill()
+    world.until(lambda: image(world, "web", "m2"), "web in m2", 60)
+    world.mark_available("m2", "shop", "web")
+    world.until(lambda: "gitfed.io/released: m1" in binding(world), "the eviction is over", 60)
+    world.servers["m1"].start()
+    world.until(lambda: "released" not in binding(world), "the old copy is gone", 60)
+    world.until(lambda: "taints" not in world.state()["clusters/m1.yaml"], "the taint is gone", 60)
+    done = [plain(line) for line in decided(world)[before:]]
+    assert sorted(done) == sorted(foretold)
+    until_over = foretold.index("Deployment.apps/shop/web has left m1: its copy there may go") + 1
+    assert done[:until_over] == foretold[:until_over]
+    assert told["deletedOnRecovery"] == []
+
+
+def decided(world: World) -> list[str]:
+    """Sentences of all decisions, oldest first."""
+    done = subprocess.run(
+        ["git", "-C", str(world.bare), "log", "--reverse", "--format=%x00%B", "gitfed/state"],
+        capture_output=True, text=True, check=True,
+    ).stdout  # fmt: skip
+    bodies = [text.splitlines() for text in done.split("\0") if text.startswith("Decide for")]
+    return [line for lines in bodies for line in lines[1:] if line and not line.startswith("Facts: ")]
+
+
+def plain(line: str) -> str:
+    """Without times, and without the words of the error."""
+    line = re.sub(r"since \S+Z", "since", line)
+    return re.sub(r"\(ClusterNotReachable.*\)", "(ClusterNotReachable)", line)

@@ -1,0 +1,460 @@
+"""A failover rehearsed on a virtual clock: the daemon's own steps, with clusters that only exist here.
+
+What a cluster's health is believed to be (`daemon.facts`), what is decided from it (`change.build`), what of it is
+recorded (`change.gate`) and how it is told (`daemon.story`) is the daemon's code. Made up are the looks at clusters
+that fail when they are told to, and the roll-out: where a cluster answers, a change is done at once, and a new copy is
+healthy after a while. The clock jumps from one moment at which something can happen to the next.
+"""
+
+from __future__ import annotations
+
+import heapq
+import math
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+
+from gitfed.change import build, gate
+from gitfed.daemon import facts, story
+from gitfed.interpret.registry import Interpreter
+from gitfed.model.base import ClusterName, ObjectKey
+from gitfed.model.decisions import ClusterRecord, Decisions, TimedTaint
+from gitfed.model.declared.cluster import Taint
+from gitfed.model.fleet import (
+    ClusterFacts,
+    ClusterLive,
+    Condition,
+    FleetSnapshot,
+    Health,
+    InventoryEntry,
+    LiveObject,
+    LiveState,
+    Reach,
+)
+from gitfed.model.plan import Action, Binding, Plan
+from gitfed.model.repo import RepoSnapshot
+from gitfed.placement.cluster import UNREACHABLE
+from gitfed.placement.taints import FAILOVER, NO_EXECUTE
+
+_TURNS = 20
+"""Cycles at one moment. Each carries something out, so there is an end; this is for the defect that has none."""
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Event:
+    """`what`: fail, recover or taint. `target`: `cluster/NAME`, `region/NAME`, `zone/NAME` or `provider/NAME`."""
+
+    after: float
+    """Seconds from the start."""
+    what: str
+    target: str
+    taint: tuple[str, str, str] = ("", "", "")
+    """(key, value, effect)"""
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    until: float = 1800.0
+    """Seconds."""
+    probe: float = 10.0
+    thresholds: facts.Thresholds = field(default_factory=facts.Thresholds)
+    healthy_after: float = 30.0
+    """Seconds that a new copy takes to be healthy."""
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """What happened `after` so many seconds. `kind`: event, decision or change."""
+
+    after: float
+    kind: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Loss:
+    """A workload that has fewer replicas in clusters that answer than are wanted. `replicas` None: it has none."""
+
+    key: ObjectKey
+    running: int | None
+    wanted: int | None
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Story:
+    """What a rehearsal showed."""
+
+    timeline: tuple[Moment, ...]
+    before: Mapping[ObjectKey, Binding]
+    plan: Plan
+    """The last one."""
+    pending: tuple[tuple[ObjectKey, str], ...]
+    """Workloads that wait at the end, and for what."""
+    on_recovery: tuple[tuple[ClusterName, ObjectKey], ...]
+    """Copies that will be deleted when their cluster is back."""
+    losses: tuple[Loss, ...]
+
+
+class Rehearsal:
+    """Give it what a plan is built from. Every `run` begins with a fleet that holds exactly what was decided."""
+
+    def __init__(
+        self,
+        repo: RepoSnapshot,
+        fleet: FleetSnapshot,
+        decisions: Decisions,
+        interpreter: Interpreter,
+        now: datetime,
+        options: Options = Options(),
+    ) -> None:
+        self._repo = repo
+        self._fleet = fleet
+        self._decisions = replace(decisions, known=True, descends=True)
+        self._interpreter = interpreter
+        self._start = now.replace(microsecond=0)
+        self._options = options
+        self._memo = build.Memo()
+
+    def clusters(self, target: str) -> list[ClusterName]:
+        """The clusters that a target names, sorted. Raises KeyError when it names none."""
+        kind, _, name = target.partition("/")
+        found = []
+        for one, declared in sorted(self._repo.clusters.items()):
+            spec = declared.spec
+            values = {
+                "cluster": (one,), "region": (spec.region,), "zone": spec.zones or (), "provider": (spec.provider,),
+            }  # fmt: skip
+            if name in values.get(kind, ()):
+                found.append(one)
+        if not found:
+            raise KeyError(target)
+        return found
+
+    def targets(self) -> list[str]:
+        """Every cluster, and every region with more than one."""
+        regions: dict[str, int] = {}
+        for declared in self._repo.clusters.values():
+            if declared.spec.region:
+                regions[declared.spec.region] = regions.get(declared.spec.region, 0) + 1
+        return [f"cluster/{name}" for name in sorted(self._repo.clusters)] + [
+            f"region/{name}" for name, count in sorted(regions.items()) if count > 1
+        ]
+
+    def run(self, events: Iterable[Event]) -> Story:
+        """Play the events until the end. Raises KeyError for a target that names no cluster."""
+        return _Run(self._repo, self._fleet, self._decisions, self._interpreter, self._start, self._options,
+                    self._memo, sorted(events, key=lambda event: event.after), self.clusters).play()  # fmt: skip
+
+    def each_alone(self) -> list[tuple[str, list[Loss]]]:
+        """What every cluster and every region would cost if it alone were gone for good: no clock, one plan each."""
+        base = self._build(self._decisions, self._fleet.clusters)
+        bindings = gate.decisions_to_record(base.bindings, self._decisions, ())
+        decisions = replace(
+            self._decisions, bindings=bindings, clusters=base.records, applied_commit=base.commit or None
+        )
+        long_ago = self._start - timedelta(days=3650)
+        found = []
+        for target in self.targets():
+            names = self.clusters(target)
+            taint = TimedTaint(UNREACHABLE, NO_EXECUTE, "", long_ago, FAILOVER)
+            records = {name: ClusterRecord(name, Reach.UNKNOWN, long_ago, "", (taint,)) for name in names}
+            seen = {name: _seen(self._fleet.clusters.get(name) or ClusterFacts(name), away=True, now=long_ago)
+                    for name in names}  # fmt: skip
+            plan = self._build(
+                replace(decisions, clusters={**base.records, **records}), {**self._fleet.clusters, **seen}
+            )
+            found.append((target, losses(plan, names, base.bindings)))
+        return found
+
+    def _build(self, decisions: Decisions, clusters: Mapping[ClusterName, ClusterFacts]) -> Plan:
+        fleet = replace(self._fleet, clusters=clusters, live=None)
+        return build.build(self._repo, fleet, decisions, self._interpreter, self._start, memo=self._memo)
+
+
+class _Run:
+    def __init__(
+        self,
+        repo: RepoSnapshot,
+        fleet: FleetSnapshot,
+        decisions: Decisions,
+        interpreter: Interpreter,
+        start: datetime,
+        options: Options,
+        memo: build.Memo,
+        events: list[Event],
+        clusters: Callable[[str], list[ClusterName]],
+    ) -> None:
+        self._repo, self._fleet, self._decisions = repo, fleet, decisions
+        self._interpreter, self._start, self._options, self._memo = interpreter, start, options, memo
+        self._events = [(event, clusters(event.target)) for event in events]
+        self._at = 0.0
+        # Where nobody looked, it is taken for well: only what is known can fail.
+        self._facts: dict[ClusterName, ClusterFacts] = {
+            name: _seen(one, away=False, now=start) if one.assumed else one for name, one in fleet.clusters.items()
+        }
+        self._beliefs: dict[ClusterName, facts.Belief] = {}
+        self._away: set[ClusterName] = set()
+        self._objects: dict[ObjectKey, dict[ClusterName, LiveObject]] = {}
+        self._starting: list[tuple[float, ObjectKey, ClusterName]] = []
+        self._timeline: list[Moment] = []
+        self._plan: Plan | None = None
+        self._changed = False
+        """Whether a new plan may say something else."""
+
+    # -- the clock ----------------------------------------------------------------------------------------------
+
+    def play(self) -> Story:
+        self._settle(quietly=True)
+        self._hurry()
+        bindings = self._settle(quietly=True).bindings
+        waiting = list(self._events)
+        while True:
+            self._at = self._next(waiting)
+            if self._at > self._options.until:
+                break
+            while waiting and waiting[0][0].after <= self._at:
+                self._happen(*waiting.pop(0))
+            self._look()
+            self._grow()
+            if self._is_due():
+                self._settle()
+        assert self._plan is not None
+        return self._told(bindings, self._plan)
+
+    def _next(self, waiting: list[tuple[Event, list[ClusterName]]]) -> float:
+        """The next moment at which anything can happen."""
+        found = [math.inf]
+        if waiting:
+            found.append(waiting[0][0].after)
+        if self._starting:
+            found.append(self._starting[0][0])
+        if self._plan is not None and self._plan.look_again is not None:
+            due = (self._plan.look_again - self._start).total_seconds()
+            found.append(max(due, self._at + 1))
+        if self._watched():
+            probe = self._options.probe
+            found.append((math.floor(self._at / probe) + 1) * probe)
+        return max(min(found), self._at)
+
+    def _watched(self) -> list[ClusterName]:
+        """Clusters whose health is not what it is believed to be: only there the next look can matter."""
+        return [name for name, one in self._facts.items() if (one.reach is Reach.READY) == (name in self._away)]
+
+    # -- what happens -------------------------------------------------------------------------------------------
+
+    def _happen(self, event: Event, names: list[ClusterName]) -> None:
+        self._say("event", f"{event.target}: {_words(event)}")
+        if event.what == "fail":
+            self._away.update(names)
+        elif event.what == "recover":
+            self._away.difference_update(names)
+        else:
+            key, value, effect = event.taint
+            clusters = dict(self._repo.clusters)
+            for name in names:
+                spec = clusters[name].spec
+                others = tuple(one for one in spec.taints or () if (one.key, one.effect) != (key, effect))
+                taint = Taint(key=key, value=value, effect=effect, time_added=None)
+                clusters[name] = clusters[name].model_copy(
+                    update={"spec": spec.model_copy(update={"taints": (*others, taint)})}
+                )
+            self._repo = replace(self._repo, clusters=clusters)
+        self._changed = True
+
+    def _look(self) -> None:
+        """One look at every cluster whose health may have to be believed anew, as often as the daemon looks."""
+        looks = self._at / self._options.probe
+        if abs(looks - round(looks)) > 1e-6:
+            return
+        watched = self._watched()
+        self._beliefs = {name: one for name, one in self._beliefs.items() if name in watched}
+        for name in watched:
+            away, known = name in self._away, self._facts[name]
+            before = self._beliefs.get(name) or facts.Belief(_seen(known, away=not away, now=self._start))
+            seen = _seen(known, away=away, now=self._now)
+            belief = self._beliefs[name] = facts.believe(seen, before, self._at, self._options.thresholds)
+            if belief.facts.reach is not known.reach:
+                self._facts[name] = belief.facts
+                self._changed = True
+
+    def _grow(self) -> None:
+        while self._starting and self._starting[0][0] <= self._at:
+            _, key, name = heapq.heappop(self._starting)
+            copy = self._objects.get(key, {}).get(name)
+            if copy is not None:
+                self._put(replace(copy, health=Health.CURRENT))
+                self._changed = True
+
+    def _hurry(self) -> None:
+        """Before it begins every copy is healthy."""
+        for _, key, name in self._starting:
+            self._put(replace(self._objects[key][name], health=Health.CURRENT))
+        self._starting.clear()
+
+    def _is_due(self) -> bool:
+        again = self._plan.look_again if self._plan is not None else None
+        return self._changed or (again is not None and again <= self._now)
+
+    # -- one moment ---------------------------------------------------------------------------------------------
+
+    def _settle(self, *, quietly: bool = False) -> Plan:
+        """Cycles until nothing is left to be done at this moment."""
+        plan = self._plan
+        for _ in range(_TURNS):
+            self._changed = False
+            plan = self._plan = build.build(
+                self._repo, self._snapshot(), self._decisions, self._interpreter, self._now, memo=self._memo
+            )
+            recorded = self._record(plan, quietly=quietly)
+            done = self._carry_out(plan, quietly=quietly)
+            if not recorded and not done:
+                break
+        assert plan is not None
+        return plan
+
+    def _record(self, plan: Plan, *, quietly: bool) -> bool:
+        bindings = gate.decisions_to_record(plan.bindings, self._decisions, plan.changes or ())
+        for line in story.lines(plan, self._decisions, bindings) if not quietly else ():
+            self._say("decision", line)
+        before = self._decisions
+        same = len(bindings) == len(before.bindings) and all(
+            before.bindings.get(key) is one for key, one in bindings.items()
+        )
+        if same and plan.records == before.clusters and plan.outage == before.outage:
+            return False
+        self._decisions = replace(
+            before, bindings=bindings, applied_commit=plan.commit or None, clusters=plan.records, outage=plan.outage
+        )
+        return True
+
+    def _carry_out(self, plan: Plan, *, quietly: bool) -> bool:
+        done = False
+        for change in plan.changes or ():
+            if change.cluster in self._away:
+                continue
+            if change.action is Action.DELETE:
+                copies = {name: one for name, one in self._objects[change.key].items() if name != change.cluster}
+                self._objects[change.key] = copies
+                verb = "deleted"
+            elif change.action in (Action.CREATE, Action.UPDATE) and change.rendered is not None:
+                entry = InventoryEntry(change.key, "rehearsed", change.rendered.binding, change.rendered.replicas)
+                self._put(
+                    LiveObject(
+                        change.key, change.cluster, "rehearsed", "1", ours=True, matches=change.rendered.digest,
+                        health=Health.IN_PROGRESS, healthy=True, entry=entry,
+                    )
+                )  # fmt: skip
+                heapq.heappush(self._starting, (self._at + self._options.healthy_after, change.key, change.cluster))
+                verb = "created" if change.action is Action.CREATE else "configured"
+            else:
+                continue
+            done = True
+            if not quietly:
+                self._say("change", f"{change.key} {verb} in {change.cluster}")
+        return done
+
+    def _put(self, copy: LiveObject) -> None:
+        """The inner mapping is replaced: a build tells by identity what to look at again."""
+        self._objects[copy.key] = {**self._objects.get(copy.key, {}), copy.cluster: copy}
+
+    def _snapshot(self) -> FleetSnapshot:
+        live = {}
+        for name in self._repo.clusters:
+            away = name in self._away
+            live[name] = ClusterLive(name, inventory_read=not away, error="it does not answer" if away else "")
+        return replace(self._fleet, clusters=dict(self._facts), live=LiveState(live, dict(self._objects)))
+
+    @property
+    def _now(self) -> datetime:
+        return self._start + timedelta(seconds=self._at)
+
+    def _say(self, kind: str, text: str) -> None:
+        self._timeline.append(Moment(self._at, kind, text))
+
+    # -- the end ------------------------------------------------------------------------------------------------
+
+    def _told(self, before: Mapping[ObjectKey, Binding], plan: Plan) -> Story:
+        prefixes = {f"{key}: ": key for key in plan.bindings}
+        pending: dict[tuple[ObjectKey, str], None] = {}
+        for problem in plan.problems:
+            name, _, text = problem.message.partition(": ")
+            key = prefixes.get(f"{name}: ")
+            if key is not None:
+                pending[key, text] = None
+        for key, binding in plan.bindings.items():
+            for task in binding.evictions:
+                others = ", ".join(share.cluster for share in binding.shares)
+                pending.setdefault((key, f"its copy in {task.from_cluster} stays until {others} is healthy"), None)
+        short = losses(plan, self._away, before)
+        told = {key for key, _ in pending}
+        pending |= {(loss.key, loss.why): None for loss in short if loss.key not in told}
+        left_behind = sorted(self._left_behind(plan))
+        return Story(tuple(self._timeline), before, plan, tuple(pending), tuple(left_behind), tuple(short))
+
+    def _left_behind(self, plan: Plan) -> Iterable[tuple[ClusterName, ObjectKey]]:
+        for key, binding in plan.bindings.items():
+            if binding.decision is None:
+                continue  # a namespace that went along stays
+            targets = {share.cluster for share in binding.shares}
+            for name in self._objects.get(key, {}):
+                if name in self._away and name not in targets:
+                    yield name, key
+
+
+def losses(plan: Plan, away: Iterable[ClusterName], before: Mapping[ObjectKey, Binding]) -> list[Loss]:
+    """Workloads that have less in the clusters that are left than they should have.
+
+    Divided: all replicas together. Copied: one full copy is enough, for the others died with their clusters.
+    """
+    gone, found = set(away), []
+    for key, binding in plan.bindings.items():
+        known = before.get(key)
+        if known is None or not known.shares or binding.policy is None or key.kind == "Namespace":
+            continue
+        left = [share for share in binding.shares if share.cluster not in gone and share.cluster not in _stuck(binding)]
+        if binding.replicas is None:
+            if not left:
+                found.append(Loss(key, None, None, _why(binding, plan)))
+            continue
+        copied = all((share.replicas or 0) == binding.replicas for share in known.shares)
+        running = sum(share.replicas or 0 for share in left)
+        if copied:
+            running = max((share.replicas or 0 for share in left), default=0)
+        if running < binding.replicas:
+            found.append(Loss(key, running, binding.replicas, _why(binding, plan)))
+    return found
+
+
+def _stuck(binding: Binding) -> frozenset[ClusterName]:
+    """Targets whose copy does not start yet."""
+    return frozenset(share.cluster for share in binding.shares) if binding.awaits_deletion else frozenset()
+
+
+def _why(binding: Binding, plan: Plan) -> str:
+    if plan.outage is not None and plan.outage.ended is None:
+        return "so many clusters at once are not ready that nothing is evicted from them"
+    if binding.awaits_deletion:
+        return f"waits for the confirmed deletion in {', '.join(binding.awaits_deletion)}"
+    if binding.condition is not None and not binding.condition.status:
+        return binding.condition.message
+    return binding.why
+
+
+def _seen(known: ClusterFacts, *, away: bool, now: datetime) -> ClusterFacts:
+    """What a look at the cluster would show."""
+    ready = (
+        Condition("Ready", "False", "ClusterNotReachable", "it was told to fail", now)
+        if away
+        else Condition("Ready", "True", "ClusterReady", "", now)
+    )
+    others = [one for one in known.conditions if one.type != "Ready"]
+    reach = Reach.UNKNOWN if away else Reach.READY
+    return replace(known, reach=reach, conditions=(*others, ready), assumed=False)
+
+
+def _words(event: Event) -> str:
+    if event.what == "taint":
+        key, value, effect = event.taint
+        return f"gets the taint {key}{f'={value}' if value else ''}:{effect}"
+    return "fails" if event.what == "fail" else "comes back"

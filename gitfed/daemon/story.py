@@ -1,0 +1,82 @@
+"""What a plan decided, in sentences: the body of a commit on the state branch, and the timeline of a rehearsal.
+
+Both are made here, so that what `gitfed simulate` foretells reads like what the daemon will record.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+
+from gitfed.model.base import ObjectKey
+from gitfed.model.decisions import Decision, Decisions
+from gitfed.model.plan import Binding, Plan
+
+_MOST = 200
+"""Sentences in one commit."""
+
+
+def lines(plan: Plan, decisions: Decisions, recorded: Collection[ObjectKey]) -> Iterator[str]:
+    """Every decision of `plan` that is not in `decisions`, clusters first. `recorded`: what is remembered from now on."""
+    yield from plan.said
+    for key, binding in plan.bindings.items():
+        previous = decisions.bindings.get(key)
+        if binding.decision is None or binding.decision is previous:
+            continue
+        if previous is not None:
+            yield from _evictions(key, binding.decision, previous)
+        if previous is None or _placed(binding.decision) != _placed(previous):
+            policy = f" by {binding.policy}" if binding.policy else ""
+            yield f"{key} → {_shares(binding) or 'nowhere'} ({binding.why}{policy})"
+        descheduled = binding.decision.descheduled
+        if descheduled is not None and (previous is None or previous.descheduled != descheduled):
+            yield f"{key}: {descheduled.message}"
+    for key in sorted(decisions.bindings.keys() - set(recorded)):
+        yield f"{key} is gone"
+
+
+def body(plan: Plan, decisions: Decisions, recorded: Collection[ObjectKey]) -> tuple[str, ...]:
+    """The body of a state commit: what was decided and why, and from which facts."""
+    found = list(lines(plan, decisions, recorded))
+    if len(found) > _MOST:
+        found = [*found[:_MOST], f"… and {len(found) - _MOST} more"]
+    return (*found, f"Facts: {plan.facts.source} {plan.facts.commit}".rstrip())
+
+
+def _placed(decision: Decision) -> object:
+    return (decision.shares, decision.policy, decision.placement, decision.replicas, decision.condition,
+            decision.last_scheduled)  # fmt: skip
+
+
+def _shares(binding: Binding) -> str:
+    return " ".join(
+        share.cluster if share.replicas is None else f"{share.cluster}:{share.replicas}" for share in binding.shares
+    )
+
+
+def _evictions(key: ObjectKey, decision: Decision, previous: Decision) -> Iterator[str]:
+    """What began or ended for a workload that leaves a cluster."""
+    before = {task.from_cluster for task in previous.evictions}
+    after = {task.from_cluster for task in decision.evictions}
+    for task in decision.evictions:
+        if task.from_cluster not in before:
+            yield (
+                f"{key} leaves {task.from_cluster} "
+                f"({task.purge_mode}, {task.raw.get('reason')}: {task.raw.get('message')})"
+            )
+    for task in previous.evictions:
+        if task.from_cluster not in after:
+            yield f"{key} has left {task.from_cluster}: its copy there may go"
+    for name in decision.cleared:
+        if name not in previous.cleared:
+            yield f"{key} left {name} for sure: its new copy may start"
+    for name in previous.released:
+        if name not in decision.released:
+            yield f"{key} is gone from {name}"
+    states = dict(previous.preserved)
+    for name, labels in decision.preserved:
+        if states.get(name) != labels:
+            yield f"{key} in {name}: state {', '.join(f'{label}={value}' for label, value in labels)}"
+    ill = dict(previous.unhealthy)
+    for name, _ in decision.unhealthy:
+        if name not in ill:
+            yield f"{key} is unhealthy in {name}"

@@ -1,0 +1,120 @@
+"""Failovers on a virtual clock, as `gitfed simulate` plays them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from gitfed.daemon import rehearsal
+from gitfed.daemon.rehearsal import Event, Rehearsal, Story
+from gitfed.model.decisions import Decisions
+from gitfed.model.fleet import ClusterFacts, FactsRef, FleetSnapshot
+from gitfed.model.plan import Action
+from gitfed.model.repo import RepoSnapshot
+from gitfed.source import repo as source
+from tests.change.stage import DIVIDED, INTERPRETER, ONE, START
+from tests.change.test_build import Commit, Tree
+from tests.e2e.world import cluster, deployment, policy, settings
+
+
+def repo(clusters: int = 4, placement: Any = ONE, replicas: int = 4, **spec: Any) -> RepoSnapshot:
+    files = {"gitfed.json": settings(**spec.pop("federation", {})), "web.json": deployment("web", replicas=replicas),
+             "policy.json": policy("web", None, placement=dict(placement), **spec)}  # fmt: skip
+    for number in range(1, clusters + 1):
+        files[f"clusters/m{number}.json"] = cluster(f"m{number}", region="r1" if number < 3 else f"r{number}")
+    return source.read(Tree(files, Commit("1" * 40)))
+
+
+def rehearse(repository: RepoSnapshot, **options: Any) -> Rehearsal:
+    facts = {name: ClusterFacts(name) for name in repository.clusters}
+    return Rehearsal(repository, FleetSnapshot(FactsRef("test"), facts), Decisions(), INTERPRETER, START,
+                     rehearsal.Options(**options))  # fmt: skip
+
+
+def lines(story: Story, kind: str = "") -> list[str]:
+    return [f"{one.after:g} {one.text}" for one in story.timeline if not kind or one.kind == kind]
+
+
+def test_a_cluster_fails_and_comes_back() -> None:
+    story = rehearse(repo()).run([Event(0, "fail", "cluster/m1"), Event(1200, "recover", "cluster/m1")])
+    taint = "cluster.karmada.io/unreachable:NoExecute"
+    assert lines(story) == [
+        "0 cluster/m1: fails",
+        "30 cluster m1 does not answer since 2026-03-01T12:00:30Z (ClusterNotReachable: it was told to fail)",
+        f"330 cluster m1 gets the taint {taint} (failover)",
+        f"630 Deployment.apps/shop/web leaves m1 (Gracefully, TaintUntolerated: taint {taint} since "
+        "2026-03-01T12:05:30Z)",
+        f"630 Deployment.apps/shop/web → m2:4 (leaves m1: taint {taint} since 2026-03-01T12:05:30Z by "
+        "PropagationPolicy/shop/web)",
+        "630 Namespace/shop created in m2",
+        "630 Deployment.apps/shop/web created in m2",
+        "660 Deployment.apps/shop/web has left m1: its copy there may go",
+        "1200 cluster/m1: comes back",
+        "1200 Deployment.apps/shop/web deleted in m1",
+        "1200 Deployment.apps/shop/web is gone from m1",
+        "1230 cluster m1 is ready again since 2026-03-01T12:20:30Z",
+        f"1230 cluster m1 loses the taint {taint} (failover)",
+    ]
+    assert (story.pending, story.on_recovery, story.losses) == ((), (), ())
+
+
+def test_a_failure_shorter_than_the_threshold_is_not_noticed() -> None:
+    story = rehearse(repo()).run([Event(1, "fail", "cluster/m1"), Event(35, "recover", "cluster/m1")])
+    assert lines(story, "decision") == []
+
+
+def test_what_stays_behind_in_a_cluster_that_does_not_come_back_is_told() -> None:
+    story = rehearse(repo()).run([Event(0, "fail", "cluster/m1")])
+    assert [(name, key.name) for name, key in story.on_recovery] == [("m1", "web")]
+
+
+def test_where_nothing_can_take_the_work_it_is_pending_and_short() -> None:
+    story = rehearse(repo(clusters=2, placement={"clusterAffinity": {"clusterNames": ["m1"]}})).run(
+        [Event(0, "fail", "cluster/m1")]
+    )
+    assert [(loss.running, loss.wanted) for loss in story.losses] == [(0, 4)]
+    assert any("should leave m1, and nothing can take it" in text for _, text in story.pending)
+
+
+def test_a_region_that_is_most_of_the_fleet_moves_nothing() -> None:
+    story = rehearse(repo(clusters=3)).run([Event(0, "fail", "region/r1")])
+    assert "we are probably cut off" in lines(story, "decision")[0]
+    assert [text for _, text in story.pending] == [
+        "so many clusters at once are not ready that nothing is evicted from them"
+    ]
+
+
+def test_a_taint_drains_and_two_things_may_happen_at_once() -> None:
+    story = rehearse(repo()).run(
+        [Event(0, "taint", "cluster/m1", ("drain", "", "NoExecute")), Event(0, "fail", "cluster/m2")]
+    )
+    assert lines(story)[:2] == ["0 cluster/m1: gets the taint drain:NoExecute", "0 cluster/m2: fails"]
+    assert [share.cluster for share in next(iter(story.plan.bindings.values())).shares] != ["m1"]
+    assert [change for change in story.plan.changes or () if change.action is Action.CREATE] == []
+
+
+def test_a_target_that_is_nowhere_is_refused() -> None:
+    with pytest.raises(KeyError, match="cluster/nowhere"):
+        rehearse(repo()).run([Event(0, "fail", "cluster/nowhere")])
+
+
+def test_every_cluster_and_every_region_alone() -> None:
+    found = rehearse(repo(clusters=5, placement=DIVIDED)).each_alone()
+    assert [target for target, _ in found] == [*(f"cluster/m{number}" for number in range(1, 6)), "region/r1"]
+    assert all(losses == [] for _, losses in found)
+    pinned = rehearse(repo(placement={"clusterAffinity": {"clusterNames": ["m1"]}})).each_alone()
+    assert {target for target, losses in pinned if losses} == {"cluster/m1", "region/r1"}
+
+
+def test_a_purge_that_waits_for_a_dead_cluster_costs_the_workload() -> None:
+    failover = {"cluster": {"purgeMode": "Directly"}}
+    found = dict(rehearse(repo(failover=failover, propagateDeps=True)).each_alone())
+    [loss] = found["cluster/m1"]
+    assert (loss.running, loss.why) == (0, "waits for the confirmed deletion in m1")
+
+
+def test_the_same_rehearsal_twice_is_the_same_story() -> None:
+    stage = rehearse(repo())
+    events = [Event(0, "fail", "cluster/m1"), Event(700, "fail", "cluster/m2"), Event(900, "recover", "cluster/m1")]
+    assert stage.run(events) == stage.run(events)
