@@ -149,7 +149,7 @@ class Rehearsal:
     def each_alone(self) -> list[tuple[str, list[Loss]]]:
         """What every cluster and every region would cost if it alone were gone for good: no clock, one plan each."""
         base = self._build(self._decisions, self._fleet.clusters)
-        bindings = gate.decisions_to_record(base.bindings, self._decisions, ())
+        bindings = gate.decisions_to_record(base.bindings, self._decisions, (), None)
         decisions = replace(
             self._decisions, bindings=bindings, clusters=base.records, applied_commit=base.commit or None
         )
@@ -303,18 +303,19 @@ class _Run:
         plan = self._plan
         for _ in range(_TURNS):
             self._changed = False
+            fleet = self._snapshot()
             plan = self._plan = build.build(
-                self._repo, self._snapshot(), self._decisions, self._interpreter, self._now, memo=self._memo
+                self._repo, fleet, self._decisions, self._interpreter, self._now, memo=self._memo
             )
-            recorded = self._record(plan, quietly=quietly)
+            recorded = self._record(plan, fleet.live, quietly=quietly)
             done = self._carry_out(plan, quietly=quietly)
             if not recorded and not done:
                 break
         assert plan is not None
         return plan
 
-    def _record(self, plan: Plan, *, quietly: bool) -> bool:
-        bindings = gate.decisions_to_record(plan.bindings, self._decisions, plan.changes or ())
+    def _record(self, plan: Plan, live: LiveState | None, *, quietly: bool) -> bool:
+        bindings = gate.decisions_to_record(plan.bindings, self._decisions, plan.changes or (), live)
         for line in story.lines(plan, self._decisions, bindings) if not quietly else ():
             self._say("decision", line)
         before = self._decisions

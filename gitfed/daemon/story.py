@@ -16,7 +16,7 @@ _MOST = 200
 
 
 def lines(plan: Plan, decisions: Decisions, recorded: Collection[ObjectKey]) -> Iterator[str]:
-    """Every decision of `plan` that is not in `decisions`, clusters first. `recorded`: what is remembered from now on."""
+    """Every decision of `plan` that is not in `decisions`, clusters first. `recorded`: what is remembered now."""
     yield from plan.said
     for key, binding in plan.bindings.items():
         previous = decisions.bindings.get(key)
