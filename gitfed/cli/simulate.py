@@ -82,9 +82,10 @@ def command(
         raise UsageError("nothing happens", hint="name --fail, --taint or --n-minus-one")
     session = load.Session(inputs)
     fleet = session.fleet()
+    past = session.decisions(fleet)
     problems = load.tell_errors(session.repo.problems)
     stage = rehearsal.Rehearsal(
-        session.repo, fleet, session.decisions(fleet), interpreter_of(session.repo), session.now,
+        session.repo, fleet, past, interpreter_of(session.repo, past), session.now,
         rehearsal.Options(until, thresholds=facts.Thresholds(failure, success), healthy_after=healthy_after),
     )  # fmt: skip
     if each:
