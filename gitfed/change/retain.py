@@ -16,8 +16,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from gitfed.change import diff
-from gitfed.interpret import native
-from gitfed.interpret.registry import DEFAULT, Answer, Interpreter, Operation, Unknown
+from gitfed.interpret import native, shapes
+from gitfed.interpret.registry import DEFAULT, Answer, Interpreter, InterpretError, Operation, Unknown
 from gitfed.model.base import Body
 from gitfed.text import pointer
 from gitfed.text.pointer import Pointer
@@ -29,7 +29,6 @@ _SYSTEM = (
     "selfLink", "managedFields", "ownerReferences", "finalizers",
 )  # fmt: skip
 """Members of metadata that a server writes; a rule that takes over all metadata does not mean them."""
-_MUST_STAY = (("apiVersion",), ("kind",), ("metadata", "name"), ("metadata", "namespace"))
 
 
 class RetainError(ValueError):
@@ -54,13 +53,10 @@ def wanted(desired: Body, observed: Body, interpreter: Interpreter) -> Body:
     if not has_rule(desired, interpreter):
         return desired
     body = retain(desired, observed, interpreter)
-    for place in _MUST_STAY:
-        if _at(body, place) != _at(desired, place):
-            name = ".".join(place)
-            raise RetainError(
-                f"{desired['kind']} {Operation.RETAIN}: changed {name} from {_at(desired, place)!r:.80} "
-                f"to {_at(body, place)!r:.80}, which it must not"
-            )
+    try:
+        shapes.same_object(body, desired)
+    except InterpretError as error:
+        raise RetainError(f"{desired['kind']} {Operation.RETAIN}: {error}") from error
     metadata = {name: value for name, value in body["metadata"].items() if name not in _SYSTEM}
     if labels := {**(metadata.get("labels") or {}), **_our_labels(desired)}:
         metadata["labels"] = labels

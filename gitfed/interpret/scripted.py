@@ -65,8 +65,8 @@ class Scripted:
         try:
             return _READ[operation](outcome, inputs)
         except InterpretError as error:
-            message = f"{script.name}: {FUNCTIONS[operation]} returned what it must not: {error}"
-            raise InterpretError(script.located(message)) from error
+            message = f"{FUNCTIONS[operation]} returned what it must not: {error}"
+            raise InterpretError(script.located(script.headed(message, outcome.line))) from error
 
 
 _ARGUMENTS: Mapping[Operation, Callable[[Inputs], tuple[Any, ...]]] = {
@@ -101,11 +101,15 @@ def _components(outcome: Returned, inputs: Inputs) -> tuple[Body, ...]:
 
 
 def _revised(outcome: Returned, inputs: Inputs) -> Body:
-    return _object(_table(outcome), (inputs.object,))
+    body = _object(_table(outcome), (inputs.object,))
+    shapes.same_object(body, inputs.object)
+    return body
 
 
 def _retained(outcome: Returned, inputs: Inputs) -> Body:
-    return _object(_table(outcome), (inputs.object, inputs.observed))
+    body = _object(_table(outcome), (inputs.object, inputs.observed))
+    shapes.same_object(body, inputs.object)
+    return body
 
 
 def _aggregated(outcome: Returned, inputs: Inputs) -> Body:

@@ -147,5 +147,19 @@ def dependencies(value: Any) -> tuple[dict[str, Any], ...]:
     return tuple(found)
 
 
+def same_object(body: Mapping[str, Any], given: Mapping[str, Any]) -> None:
+    """An answer about an object must not be another object. Raises InterpretError."""
+    for path in (("apiVersion",), ("kind",), ("metadata", "name"), ("metadata", "namespace")):
+        before, after = _at(given, path), _at(body, path)
+        if before != after:
+            raise InterpretError(f"{'.'.join(path)} was {before!r:.80} and must stay so, not become {after!r:.80}")
+
+
+def _at(body: Any, path: tuple[str, ...]) -> Any:
+    for name in path:
+        body = body.get(name) if isinstance(body, Mapping) else None
+    return body or None
+
+
 def _wrong(value: Any, path: str, wanted: str) -> InterpretError:
     return InterpretError(f"{path} must be {wanted}, not {value!r:.60}")

@@ -8,7 +8,7 @@ plain function and the runtime without any rule.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeAlias
 
 from gitfed.model.base import Origin
@@ -32,6 +32,10 @@ class Script(NamedTuple):
         if not self.path:
             return message
         return f"{message} ({self.origin(self._line_of(message))})"
+
+    def headed(self, message: str, line: int) -> str:
+        """A message about a line of this script, in Lua's form."""
+        return f"{self.name[:NAME_SHOWN]}:{line}: {message}" if line else f"{self.name}: {message}"
 
     def origin(self, line: int = 0) -> Origin:
         """Where a line of the script, from 1, stands in the repository; 0: the script as a whole."""
@@ -72,6 +76,8 @@ class Returned:
     """Lua's type of each value, "nil" where nothing was returned."""
     values: tuple[Any, ...]
     """JSON values. An empty table is `[]`, because Lua does not tell an empty list from an empty map."""
+    line: int = field(default=0, compare=False)
+    """Where the function begins in the script; 0: not known."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -56,7 +56,7 @@ def _answer(
         )
     except ScriptError as error:
         return {"fault": str(error)}
-    flags = (outcome.told_time, outcome.took_order, outcome.took_chance)
+    flags = (outcome.told_time, outcome.took_order, outcome.took_chance, outcome.line)
     return {"kinds": outcome.kinds, "values": outcome.values, "flags": flags}
 
 

@@ -97,7 +97,7 @@ class Lua:
         except Killed as error:
             return Failed(f"{call.script.name}: {error}", permanent=False), False
         self._examine(call, now, outcome)
-        return Returned(outcome.kinds, outcome.values), not outcome.told_time
+        return Returned(outcome.kinds, outcome.values, outcome.line), not outcome.told_time
 
     def _execute(self, call: Call, now: int, **otherwise: Any) -> Outcome:
         """In this process if that is safe. A function that once was not safe is sent to the worker straight away.

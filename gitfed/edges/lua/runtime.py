@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from importlib import resources
 from typing import Any, Final
@@ -62,6 +62,8 @@ class Outcome:
     """The script walked over the keys of a map."""
     took_chance: bool
     """The script asked for a random number."""
+    line: int = field(default=0, compare=False)
+    """Where the function that was called begins in the script."""
 
 
 class Runtime:
@@ -83,7 +85,7 @@ class Runtime:
             max_memory=MEMORY,
         )
         unlimited = float("inf")
-        self._compile, self._call = self._lua.execute(
+        self._compile, self._call, self._unhook, self._place = self._lua.execute(
             _sandbox(),
             self._bridge,
             INSTRUCTIONS,
@@ -125,9 +127,10 @@ class Runtime:
             self._start()  # what others left behind may have filled the state
         try:
             return call()
-        except _OutOfMemory:
+        except _OutOfMemory as error:
             self._start()
-            raise ScriptError(f"{script.name}: needs more than {MEMORY >> 20} MiB of memory") from None
+            message = f"needs more than {MEMORY >> 20} MiB of memory"
+            raise ScriptError(script.headed(message, error.line)) from None
 
     def _once(
         self, script: Script, function: str, arguments: tuple[Any, ...], settings: tuple[int, int, bool, int]
@@ -139,16 +142,25 @@ class Runtime:
             first, second = (*(self._taken_in(value) for value in arguments), None, None)[:2]
             answer = self._call(chunk, function, *settings, first, second)
         except luajit21.LuaMemoryError:
-            raise _OutOfMemory from None
+            raise _OutOfMemory(self._line()) from None
         except luajit21.LuaError as error:
+            line = self._line()
             self._start()
-            raise _ended(str(error), script) from None
+            raise _ended(str(error), script, line) from None
         if answer[0] is True:
             kinds, text, *flags = answer[1:]
             return Outcome(tuple(kinds.split()), tuple(orjson.loads(_utf8(text))), *flags)
         if answer[1].endswith(_OUT_OF_MEMORY):
-            raise _OutOfMemory
-        raise ScriptError(_said(answer[1], script))
+            raise _OutOfMemory(self._line())
+        raise ScriptError(_said(answer[1], script, self._line()))
+
+    def _line(self) -> int:
+        """The line that a message without one is about. A call that was stopped leaves its hook behind."""
+        try:
+            self._unhook()
+            return int(self._place())
+        except luajit21.LuaError:
+            return 0
 
     def _compiled(self, script: Script) -> Any:
         chunk = self._scripts.get(script)
@@ -212,7 +224,9 @@ _OUT_OF_MEMORY = "not enough memory"
 
 
 class _OutOfMemory(Exception):
-    pass
+    def __init__(self, line: int) -> None:
+        super().__init__()
+        self.line = line
 
 
 _ANYTHING = (
@@ -222,20 +236,20 @@ _ANYTHING = (
 """What a Python function may raise, given what a script makes up."""
 
 
-def _ended(message: str, script: Script) -> ScriptError | Elsewhere:
+def _ended(message: str, script: Script, line: int) -> ScriptError | Elsewhere:
     """The error for a call that was stopped; its state must not be used any more."""
     if message.startswith("\1elsewhere"):
         return Elsewhere(script.name)
     if message.startswith("\1budget"):
-        return ScriptError(f"{script.name}: needs more than {INSTRUCTIONS:,} instructions (an endless loop?)")
-    return ScriptError(_said(message.partition("\nstack traceback")[0], script))
+        return ScriptError(script.headed(f"needs more than {INSTRUCTIONS:,} instructions (an endless loop?)", line))
+    return ScriptError(_said(message.partition("\nstack traceback")[0], script, line))
 
 
-def _said(message: str, script: Script) -> str:
-    """A message of Lua, beginning with the script's name; our own lines in it help nobody."""
+def _said(message: str, script: Script, line: int = 0) -> str:
+    """A message of Lua, beginning with the script's name and a line; our own lines in it help nobody."""
     text = re.sub(r"sandbox:\d+: ", "", _utf8(message).decode(errors="replace"))
     name = script.name[:NAME_SHOWN]
-    return text if text.startswith(f"{name}:") else f"{script.name}: {text}"
+    return text if text.startswith(f"{name}:") else script.headed(text, line)
 
 
 _TOKEN = re.compile(r"--(?:\[(=*)\[)?|\[(=*)\[|[\"']|[A-Za-z_]\w*|(?P<number>\.?\d(?:[eEpP][+-]|[\w.])*)")

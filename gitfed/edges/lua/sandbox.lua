@@ -12,7 +12,7 @@ if jit then jit.off() end -- compiled loops never call the hook
 
 local error, next, pcall, select, setfenv, type, unpack = error, next, pcall, select, setfenv, type, unpack
 local raw_tostring, raw_tonumber, load = tostring, tonumber, load
-local sethook, clock, raw_date = debug.sethook, os.clock, os.date
+local sethook, getinfo, clock, raw_date = debug.sethook, debug.getinfo, os.clock, os.date
 local concat, sort, insert, remove = table.concat, table.sort, table.insert, table.remove
 local find, match, gmatch, gsub, sub, format = string.find, string.match, string.gmatch, string.gsub, string.sub, string.format
 local byte, char = string.byte, string.char
@@ -28,6 +28,7 @@ local ELSEWHERE = "\1elsewhere" -- could hang where no hook looks: to be run in 
 local left, deadline, worked, reason
 local now, backwards, random_state, ids, count_of_ids
 local told_time, took_order, took_chance
+local stopped_at, defined_at -- lines of the script: where it was stopped, where its function begins
 
 -- Limits --------------------------------------------------------------------------------------------------------
 
@@ -38,6 +39,14 @@ end
 -- From here on every instruction fails, so that no pcall of the script holds up the end.
 local function stop(why)
   reason = why
+  for level = 2, 12 do
+    local info = getinfo(level, "Sl")
+    if not info then break end
+    if info.what ~= "C" and info.short_src ~= "sandbox" and info.currentline > 0 then
+      stopped_at = info.currentline
+      break
+    end
+  end
   sethook(again, "", 1)
   error(why, 0)
 end
@@ -585,12 +594,19 @@ local function body(chunk, name, wanted, ...)
   if type(f) ~= "function" then
     error(f == nil and "the script defines no function " .. name or name .. " is not a function: " .. type(f), 0)
   end
+  local info = getinfo(f, "S")
+  if info.short_src ~= "sandbox" and info.linedefined > 0 then defined_at = info.linedefined end
   return encode_list(wanted, f(...))
+end
+
+-- The line of the script that a message without one is about; 0 when it came to none.
+local function place()
+  return stopped_at or defined_at or 0
 end
 
 local function finished(ok, first, second)
   sethook()
-  if ok then return true, first, second, told_time, took_order, took_chance end
+  if ok then return true, first, second, told_time, took_order, took_chance, defined_at or 0 end
   local kind = type(first)
   if kind == "number" then first = number_text(first) end
   if kind ~= "number" and kind ~= "string" then first = "the script raised a " .. kind .. " as its error" end
@@ -601,6 +617,7 @@ local function call(chunk, name, wanted, when, reverse, seed, a, b)
   left, deadline, worked, reason = budget, clock() + seconds, 0, nil
   now, backwards, random_state, ids, count_of_ids = when, reverse, seed, {}, 0
   told_time, took_order, took_chance = false, false, false
+  stopped_at, defined_at = nil, nil
   if type(a) == "table" then a = deep_copy(a) end
   if type(b) == "table" then b = deep_copy(b) end
   sethook(tick, "", step)
@@ -612,4 +629,4 @@ local function compile(text, name)
   return load(text, "=" .. name, "t")
 end
 
-return compile, call
+return compile, call, sethook, place
