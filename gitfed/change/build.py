@@ -17,8 +17,9 @@ import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from types import MappingProxyType
 
-from gitfed.change import bind, compare, gate, order, orders, place, status, turns, waves
+from gitfed.change import bind, compare, dependencies, gate, order, orders, place, status, turns, waves
 from gitfed.change.retain import RetainError
 from gitfed.change.schedules import Schedules
 from gitfed.interpret.registry import Interpreter
@@ -55,6 +56,8 @@ class _Item:
     live: Mapping[ClusterName, LiveObject] | None = None
     live_clusters: object = None
     drift_known: frozenset[ClusterName] | None = None
+    needed: Mapping[ClusterName, str] = field(default_factory=dict)
+    """Where something that needs it still is."""
     render_again: bool = False
     """A rule gave no answer when this was rendered; it may the next time."""
     changes: tuple[Change, ...] = ()
@@ -87,6 +90,7 @@ class Memo:
     interpreter: object = None
     live_clusters: Mapping[ClusterName, ClusterLive] = field(default_factory=dict)
     assigned: dict[ObjectKey, Manifest] = field(default_factory=dict)
+    references: dependencies.Memory = field(default_factory=dict)
     implied: dict[str, tuple[Manifest, tuple[ClusterName, ...]]] = field(default_factory=dict)
     defined: tuple[object, tuple[Candidate, ...]] | None = None
     """What definitions were asked about, and the clusters with their kinds."""
@@ -115,7 +119,15 @@ def build(
     world = _prepare(memo, repo, fleet, decisions, interpreter, now)
     memo.questions = place.questions(memo.questions, repo, world.decisions, world.binder)
     bounds, problems, quotas = place.answers(memo.questions, repo, world.binder, memo.room, fleet.facts.taken_at)
-    items = [_item(memo, world, repo.manifests[key], bound) for key, bound in bounds.items()]
+    bounds = dependencies.attach(bounds, repo, interpreter, world.decisions, fleet.live, memo.references)
+    items: list[_Item] = []
+    changing: dict[ObjectKey, frozenset[ClusterName]] = {}
+    for needed in (False, True):  # what others may still need has to know what becomes of those
+        for key, bound in bounds.items():
+            if _is_needed(bound.binding) is needed:
+                item = _item(memo, world, repo.manifests[key], bound, changing=changing)
+                items.append(item)
+                changing[key] = frozenset(change.cluster for change in item.changes)
     items += [
         _item(memo, world, manifest, bound, bodies)
         for manifest, bound, bodies in place.assigned_quotas(memo.assigned, repo, world.by_name)
@@ -267,12 +279,18 @@ def _with_definitions(
     return memo.defined[1]
 
 
+def _is_needed(binding: Binding) -> bool:
+    return binding.decision is not None and bool(binding.decision.required_by)
+
+
 def _item(
     memo: Memo,
     world: _World,
     manifest: Manifest,
     bound: bind.Bound,
     bodies: Mapping[ClusterName, Body] | None = None,
+    *,
+    changing: Mapping[ObjectKey, frozenset[ClusterName]] = MappingProxyType({}),
 ) -> _Item:
     """One object through render and compare, each step only if something it reads is another object now."""
     known = memo.items.get(manifest.key)
@@ -304,7 +322,7 @@ def _item(
             item.rendered, item.failed, item.render_problems = known.rendered, known.failed, known.render_problems
             item.live, item.live_clusters, item.changes = known.live, known.live_clusters, known.changes
             item.unretained, item.ask_again = known.unretained, known.ask_again
-            item.drift_known, item.digest = known.drift_known, known.digest
+            item.drift_known, item.digest, item.needed = known.drift_known, known.digest, known.needed
         elif known is not None:
             item.rendered = known.rendered
     else:
@@ -315,8 +333,10 @@ def _item(
         _render(world, item)
         fresh = True
     live = world.fleet.live.objects.get(manifest.key, _NOTHING) if world.fleet.live is not None else None
+    needed = dependencies.still_needed(bound.binding, world.fleet.live, changing)
     if (
         fresh
+        or needed != item.needed
         or live is not item.live
         or item.live_clusters is not world.live_clusters
         or item.ask_again
@@ -324,6 +344,7 @@ def _item(
         or (item.changes and item.drift_known != world.settled(manifest.key))
     ):
         item.live, item.live_clusters, item.drift_known = live, world.live_clusters, world.settled(manifest.key)
+        item.needed = needed
         item.unretained, item.ask_again = (), False
         item.changes = () if live is None else tuple(_changes(world, item, live))
         memo.recomputed += 1
@@ -363,6 +384,7 @@ def _changes(world: _World, item: _Item, live: Mapping[ClusterName, LiveObject])
         self_heal=settings.sync.self_heal,
         prune=settings.sync.prune and world.repo.complete,
         unsettled=world.settled(item.manifest.key),
+        needed=item.needed,
     )
     wanted: set[ClusterName] = set()
     for rendered in item.rendered:
@@ -458,7 +480,7 @@ def _lost_clusters(repo: RepoSnapshot, decisions: Decisions, fleet: FleetSnapsho
     declared = repo.clusters.keys() | fleet.clusters.keys()
     lost: dict[ClusterName, int] = {}
     for decision in decisions.bindings.values():
-        for share in decision.shares:
+        for share in decision.targets:
             if share.cluster not in declared:
                 lost[share.cluster] = lost.get(share.cluster, 0) + 1
     for name, count in sorted(lost.items()):

@@ -8,7 +8,7 @@ alone says why.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from gitfed.change import diff, retain
 from gitfed.change.order import Position
@@ -41,6 +41,8 @@ class Context:
     prune: bool
     unsettled: frozenset[ClusterName] | None
     """Where this commit's version was not written yet; None: nobody knows of any cluster that it was."""
+    needed: Mapping[ClusterName, str] = field(default_factory=dict)
+    """Where something that needs this object still is, and what."""
 
     def is_drift(self, cluster: ClusterName) -> bool:
         """Whether a difference there is somebody else's doing: what should be was there already."""
@@ -158,7 +160,7 @@ def unwanted(
     """What to do about a copy in a cluster that the template is not placed on (any more)."""
     if not _removable(live):
         return None
-    if context.binding.policy is None:
+    if context.binding.policy is None and not context.binding.attached:
         return _change(
             context, cluster, Action.KEEP, "orphaned: no policy selects its template any more", None, live=live
         )
@@ -170,6 +172,11 @@ def unwanted(
         return _change(context, cluster, Action.KEEP, held_back, None, live=live)
     if _is_namespace(context.manifest.key):
         return _change(context, cluster, Action.KEEP, _NAMESPACES_STAY, None, live=live)
+    if cluster in context.needed:
+        reason = f"{context.needed[cluster]} still needs it here"
+        return _change(context, cluster, Action.KEEP, reason, None, live=live, move=True)
+    if context.binding.attached and not context.binding.shares:
+        return _change(context, cluster, Action.DELETE, context.binding.why, None, live=live)
     evicted = _evicted(context.binding, cluster)
     if evicted is not None:
         action, reason = evicted

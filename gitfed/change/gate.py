@@ -137,7 +137,7 @@ def decisions_to_record(
 def _may_be_left(decision: Decision, live: LiveState | None) -> bool:
     if live is None or any(copy.entry is not None for copy in live.objects.get(decision.key, {}).values()):
         return True
-    clusters = (live.clusters.get(share.cluster) for share in decision.shares)
+    clusters = (live.clusters.get(share.cluster) for share in decision.targets)
     return any(cluster is None or not cluster.inventory_read for cluster in clusters)
 
 
@@ -164,7 +164,7 @@ def _moved(bindings: Mapping[ObjectKey, Binding], decisions: Decisions) -> tuple
             continue
         total += sum(share.replicas or 0 for share in binding.shares)
         previous = decisions.bindings.get(key)
-        if previous is None or previous is binding.decision or previous.shares == binding.shares:
+        if previous is None or previous is binding.decision or previous.targets == binding.shares:
             continue
         exempt = {task.from_cluster for task in (*previous.evictions, *binding.evictions)}
         lost, won = _difference(previous.shares, binding.shares, exempt)

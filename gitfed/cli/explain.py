@@ -115,7 +115,7 @@ def explain(
     """Reads the reasons out of a plan; decides nothing."""
     binding = plan.bindings[key]
     candidates = load.candidates(repo, fleet)
-    before = matrix.of(decision.shares) if decision else {}
+    before = matrix.of(decision.targets) if decision else {}
     after = matrix.of(binding.shares)
     rejected = {rejection.cluster: rejection.reason for rejection in binding.rejections}
     reasons = []

@@ -91,6 +91,11 @@ def binding(item: Binding) -> dict[str, Any]:
         "replicas": item.replicas,
         "requirements": item.requirements,
         "components": [dict(component) for component in item.components],
+        "requiredBy": [
+            {"resource": str(one.owner), "clusters": list(one.clusters)}
+            for one in (item.decision.required_by if item.decision else ())
+            if one.clusters
+        ],
         "why": item.why,
         "descheduled": _descheduled(item),
         "origin": str(item.origin),

@@ -38,7 +38,7 @@ class View:
 
 
 def view(plan: Plan, decisions: Decisions) -> View:
-    return View(plan, {key: matrix.of(decision.shares) for key, decision in decisions.bindings.items()})
+    return View(plan, {key: matrix.of(decision.targets) for key, decision in decisions.bindings.items()})
 
 
 def lines(shown: View, paint: plain.Paint, width: int, *, wide: bool = False, quiet: bool = False) -> list[str]:

@@ -258,7 +258,7 @@ class Engine:
         if before is not None and before is not repo:
             self._urgent |= _touched(before, repo)
         for key, message in taken_back.items():
-            moved = key in plan.bindings and plan.bindings[key].shares != decisions.bindings[key].shares
+            moved = key in plan.bindings and plan.bindings[key].shares != decisions.bindings[key].targets
             log.info("replicas found no node", extra={"object": str(key), "what": message, "moved": moved})
         recorded = await self._record_decisions(plan, decisions, fleet.live)
         told = time.monotonic()

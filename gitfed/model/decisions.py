@@ -151,6 +151,14 @@ class Descheduled:
     message: str
 
 
+@dataclass(frozen=True, slots=True, order=True)
+class Requirement:
+    """A workload that needs an object, and the clusters it takes it to; none: it needs it no more."""
+
+    owner: ObjectKey
+    clusters: tuple[ClusterName, ...] = ()
+
+
 @dataclass(frozen=True, slots=True)
 class Decision:
     """What stands on the state branch for one template: input of the next decision."""
@@ -191,10 +199,19 @@ class Decision:
     """Clusters left with purgeMode Directly whose old copy is gone for sure, or given up: the new one may start."""
     released: tuple[ClusterName, ...] = ()
     """Copies left behind by evictions that are over: to be deleted as soon as their cluster can be reached."""
+    required_by: tuple[Requirement, ...] = ()
+    """What takes this object along (Karmada: `spec.requiredBy`), sorted."""
     scheduling_suspended: bool = False
     """Karmada's `spec.suspension.scheduling`: somebody wants nothing to be decided for it."""
     raw: Body | None = None
     """The document it was read from: unknown parts survive a rewrite."""
+
+    @property
+    def targets(self) -> tuple[Share, ...]:
+        """Where it goes: its own clusters, and those where others need it."""
+        here = {share.cluster for share in self.shares}
+        more = {name for one in self.required_by for name in one.clusters} - here
+        return tuple(sorted((*self.shares, *(Share(name) for name in more)))) if more else self.shares
 
 
 @dataclass(frozen=True, slots=True)

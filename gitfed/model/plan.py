@@ -64,6 +64,10 @@ class Binding:
     """conflictResolution: Overwrite."""
     preserve: bool = False
     """preserveResourcesOnDeletion."""
+    propagates_deps: bool = False
+    """propagateDeps: what the template refers to goes along."""
+    attached: bool = False
+    """It is placed because others need it, and was never placed by a policy: where nobody needs it, it goes."""
     suspended: frozenset[ClusterName] | None = frozenset()
     """Clusters that get no writes (`suspension`); None: all of them."""
     held: str = ""

@@ -7,13 +7,22 @@ fields gitfed acts on survives a rewrite (`Decision.raw`).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
 from gitfed.errors import InputError
 from gitfed.model.base import Body, ObjectKey, group_of
-from gitfed.model.decisions import Decision, Descheduled, EvictionTask, Labels, PolicyRef, ScheduledCondition, Share
+from gitfed.model.decisions import (
+    Decision,
+    Descheduled,
+    EvictionTask,
+    Labels,
+    PolicyRef,
+    Requirement,
+    ScheduledCondition,
+    Share,
+)
 from gitfed.source.records import record_document as record_document
 from gitfed.source.records import record_of as record_of
 from gitfed.source.records import record_path as record_path
@@ -100,6 +109,8 @@ def to_document(decision: Decision, collected: Body | None = None) -> Body:
         spec["rescheduleTriggeredAt"] = time_text(decision.reschedule_triggered)
     if decision.preserve:
         spec["preserveResourcesOnDeletion"] = True
+    if decision.required_by:
+        spec["requiredBy"] = [_requirement(one) for one in decision.required_by]
     status = {key: value for key, value in (raw.get("status") or {}).items() if key not in _STATUS_OURS}
     conditions = [item for item in (raw.get("status") or {}).get("conditions") or [] if item.get("type") not in _OURS]
     if decision.condition is not None:
@@ -147,7 +158,7 @@ def status_of(document: Body) -> Body | None:
 
 
 _SPEC_OURS = ("resource", "clusters", "replicas", "components", "gracefulEvictionTasks", "rescheduleTriggeredAt",
-              "preserveResourcesOnDeletion")  # fmt: skip
+              "preserveResourcesOnDeletion", "requiredBy")  # fmt: skip
 _STATUS_OURS = ("conditions", "schedulerObservingAffinityName", "lastScheduledTime", "aggregatedStatus")
 _OURS = ("Scheduled", "FullyApplied")
 """Conditions that we write."""
@@ -236,6 +247,7 @@ def from_document(document: Body) -> Decision:
         injected=_states(annotations, INJECTED),
         cleared=_names(annotations, CLEARED),
         released=_names(annotations, RELEASED),
+        required_by=tuple(sorted(_requirements(spec.get("requiredBy")))),
         scheduling_suspended=_is_scheduling_suspended(spec.get("suspension")),
         raw=document,
     )
@@ -260,6 +272,30 @@ def _states(annotations: Mapping[str, Any], name: str) -> tuple[tuple[str, Label
         for cluster, labels in sorted(_json(annotations, name).items())
         if isinstance(labels, Mapping)
     )
+
+
+def _requirement(one: Requirement) -> Body:
+    """Karmada's entry, and which object it is: the group of a binding's name is not in it."""
+    entry: dict[str, Any] = {"name": name_of(one.owner), "resource": str(one.owner)}
+    if one.owner.namespace:
+        entry["namespace"] = one.owner.namespace
+    if one.clusters:
+        entry["clusters"] = [{"name": name} for name in one.clusters]
+    return entry
+
+
+def _requirements(items: object) -> Iterator[Requirement]:
+    for item in items if isinstance(items, list) else []:
+        if not isinstance(item, Mapping):
+            continue
+        clusters = item.get("clusters")
+        names = [
+            one.get("name") for one in (clusters if isinstance(clusters, list) else []) if isinstance(one, Mapping)
+        ]
+        kind, _, rest = str(item.get("resource") or f"Binding/{item.get('name')}").partition("/")
+        kind, _, group = kind.partition(".")
+        space, _, name = rest.rpartition("/")
+        yield Requirement(ObjectKey(group, kind, space, name), tuple(sorted(n for n in names if isinstance(n, str))))
 
 
 def _is_scheduling_suspended(suspension: object) -> bool:

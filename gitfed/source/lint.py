@@ -40,13 +40,6 @@ def _not_acted_on(snapshot: RepoSnapshot) -> Iterator[Problem]:
     for one in declared:
         if one.kind not in ACTED_ON:
             yield _warning(one, f"{one.kind} is understood and not acted on yet")
-    for policy in snapshot.propagation:
-        spec = policy.spec
-        inert = {
-            "propagateDeps": bool(spec.propagate_deps),
-        }
-        for name in (name for name, used in inert.items() if used):
-            yield _warning(policy, f"spec.{name} is understood and not acted on yet")
     for cluster in snapshot.clusters.values():
         if cluster.spec.sync_mode == "Pull":
             yield _warning(cluster, "spec.syncMode Pull is not acted on yet: gitfed connects to the cluster itself")
