@@ -394,7 +394,9 @@ def _changes(world: _World, item: _Item, live: Mapping[ClusterName, LiveObject])
                 change = compare.wanted(context, rendered, name, live.get(name))
             except RetainError as error:
                 change = compare.unretained(context, rendered, name, live.get(name), error)
-                _note_unretained(item, error)
+                item.ask_again = item.ask_again or not error.permanent
+                if change is not None:
+                    _note_unretained(item, error)
             if change is not None:
                 yield change
     for name, reason in item.failed.items():
@@ -411,7 +413,6 @@ def _note_unretained(item: _Item, error: RetainError) -> None:
     message = f"{manifest.key}: what the clusters keep is unknown: {error}"
     problem = Problem(manifest.origin, message, hint="what is there stays as it is", severity=Severity.WARNING)
     item.unretained = (*item.unretained, problem)
-    item.ask_again = item.ask_again or not error.permanent
 
 
 def _placed(item: _Item) -> waves.Placed:

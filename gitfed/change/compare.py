@@ -149,8 +149,16 @@ def unrenderable(context: Context, cluster: ClusterName, live: LiveObject | None
 
 def unretained(
     context: Context, rendered: RenderedManifest, cluster: ClusterName, live: LiveObject | None, error: RetainError
-) -> Change:
-    """Nobody can say what of the object belongs to the cluster: whatever is there stays as it is."""
+) -> Change | None:
+    """Nobody can say what of the object belongs to the cluster: whatever is there stays as it is.
+
+    None: it is as the manifest says, and the rule may answer the next time. Rules keep what is there, so it would
+    hardly say anything else; and webhooks answer a moment later as a rule.
+    """
+    if not error.permanent and live is not None and live.ours and live.body is not None:
+        ignored = diff.ignored_pointers(rendered.body, live.body, native=False)
+        if not diff.diff(rendered.body, live.body, owned=diff.owned_fields(live.body, MANAGER), ignore=ignored):
+            return None
     return _change(context, cluster, Action.SKIP, f"what the cluster keeps is unknown: {error}", rendered, live=live)
 
 

@@ -443,6 +443,21 @@ def test_a_rule_that_had_to_be_stopped_is_asked_again_though_nothing_changed(
     assert not [problem for problem in again.problems if message in problem.message]
 
 
+def test_what_is_as_it_should_be_needs_no_rule_that_may_answer_later() -> None:
+    files = {**WEB, "p.json": policy("p", ["a"])}
+    first = plan_of(read(files), empty())
+    live, decisions = carried_out(first, empty()), decided(first, Decisions(repository_id="r"))
+    failing = Failing(Operation.RETAIN, NoAnswer("no answer"), 99)
+    memo = build.Memo()
+    for _ in range(2):
+        asked = failing.left
+        interpreter = memo.interpreter or Interpreter((failing, Native()))
+        assert isinstance(interpreter, Interpreter)
+        plan = build.build(read(files), fleet(live), decisions, interpreter, NOW, memo=memo)
+        assert (plan.changes, plan.problems) == ((), ())
+        assert failing.left < asked
+
+
 # -- gates ----------------------------------------------------------------------------------------------------------
 
 

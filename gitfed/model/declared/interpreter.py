@@ -5,6 +5,7 @@ Whether a script compiles is found out where scripts are run; here is only what 
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, Literal, NamedTuple, Self
 from urllib.parse import urlsplit
@@ -172,8 +173,19 @@ def _client_findings(client: ClientConfig, path: Path) -> Iterator[Finding]:
             yield Finding((*path, "url"), "the URL has no host")
         if parts.username is not None or parts.query or parts.fragment:
             yield Finding((*path, "url"), "the URL must not have a user, query or fragment")
+    if client.ca_bundle and (why := _why_not_bundle(client.ca_bundle)):
+        yield Finding((*path, "caBundle"), f"the caBundle {why}", "base64 of the PEM of the authority's certificate")
     if client.service and client.service.path and not client.service.path.startswith("/"):
         yield Finding((*path, "service", "path"), "the path must begin with /")
+
+
+def _why_not_bundle(text: str) -> str:
+    """Whether it holds certificates is found out when the webhook is asked; here, whether it could."""
+    try:
+        pem = base64.b64decode(text, validate=True)
+    except ValueError:
+        return "is not base64"
+    return "" if b"-----BEGIN CERTIFICATE-----" in pem else "holds no certificate"
 
 
 def _rule_findings(rule: RuleWithOperations, path: Path) -> Iterator[Finding]:
