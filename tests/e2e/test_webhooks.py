@@ -10,7 +10,7 @@ import yaml
 
 from tests.e2e.test_interpreters import GROUP, arrived, image_of, pause, spec_of, workload, workload_repository
 from tests.e2e.world import World, config_map, policy
-from tests.webhooks.serving import Authority, Running, answering, example, raw, serving
+from tests.webhooks.serving import Authority, Running, answering, example, raw, reply, serving
 
 pytestmark = pytest.mark.e2e
 
@@ -210,3 +210,38 @@ def test_answers_about_an_object_that_is_gone_are_dropped(world: World, server: 
     world.until(lambda: len(recorded(world)) == 3, "the answers")
     world.push({"web.yaml": None})
     world.until(lambda: not recorded(world), "no answer left")
+
+
+def test_a_webhook_with_rules_for_everything_never_sees_a_secret(
+    world: World, server: Running, authority: Authority
+) -> None:
+    everything = yaml.safe_load(rules(server.url, authority))
+    everything["webhooks"][0]["rules"] = [
+        {"operations": ["*"], "apiGroups": ["*"], "apiVersions": ["*"], "kinds": ["*"]}
+    ]
+    server.react = lambda handler, context: reply(
+        handler,
+        {
+            "response": {
+                "uid": context["request"]["uid"], "successful": True, "replicas": 0, "healthy": True,
+                "rawStatus": {}, "dependencies": [],
+            }
+        },
+    )  # fmt: skip
+    secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s", "namespace": "shop"},
+              "stringData": {"password": "planted-hunter2"}}  # fmt: skip
+    repository = workload_repository(yaml.safe_dump(everything))
+    world.push({
+        **repository, "secret.yaml": yaml.safe_dump(secret), "map.json": config_map("map", {"a": "b"}),
+        "secrets.json": policy("secrets", None, (("v1", "Secret"), ("v1", "ConfigMap"))),
+    })  # fmt: skip
+    world.apply()
+    for name in ("m1", "m2"):
+        assert world.get(name, "Secret", "shop", "s")
+        assert world.get(name, "ConfigMap", "shop", "map")
+    kinds = {one["request"]["kind"]["kind"] for one in server.received}
+    assert "ConfigMap" in kinds
+    assert "Secret" not in kinds
+    everywhere_written = [*map(str, server.received), *world.state().values()]
+    for form in ("planted-hunter2", "cGxhbnRlZC1odW50ZXIy"):
+        assert not [text for text in everywhere_written if form in text]
