@@ -38,6 +38,13 @@ _GROUPS = {
         "resume": "Take back what suspend ordered.",
         "orphans": "Delete or adopt what nothing asks for any more.",
     },
+    "Clusters": {
+        "join": "Bring a cluster into the fleet.",
+        "unjoin": "Take a cluster out of the fleet, with or without its objects.",
+        "cordon": "Let no new work into a cluster.",
+        "uncordon": "Let new work into a cluster again.",
+        "taint": "Put taints on clusters, or take them away.",
+    },
     "Try": {
         "init": "Make a fleet repository.",
         "demo": "Watch a fleet follow a repository, on this machine alone.",

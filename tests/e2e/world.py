@@ -110,20 +110,18 @@ class World:
         return self.git("rev-parse", "HEAD")
 
     def state(self) -> dict[str, str]:
-        """Files of the pushed state branch."""
-        listing = subprocess.run(
-            ["git", "-C", str(self.bare), "ls-tree", "-r", "--name-only", "gitfed/state"],
-            capture_output=True, text=True, check=False,
-        ).stdout.split()  # fmt: skip
-        return {
-            path: subprocess.run(
-                ["git", "-C", str(self.bare), "show", f"gitfed/state:{path}"],
-                capture_output=True,
-                text=True,
-                check=True,
+        """Files of the pushed state branch, all of one commit."""
+
+        def ask(*arguments: str) -> str:
+            return subprocess.run(
+                ["git", "-C", str(self.bare), *arguments], capture_output=True, text=True, check=True
             ).stdout
-            for path in listing
-        }
+
+        try:
+            commit = ask("rev-parse", "--verify", "--quiet", "gitfed/state").strip()
+        except subprocess.CalledProcessError:
+            return {}
+        return {path: ask("show", f"{commit}:{path}") for path in ask("ls-tree", "-r", "--name-only", commit).split()}
 
     # -- gitfed -------------------------------------------------------------------------------------------------
 

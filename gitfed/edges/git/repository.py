@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from gitfed.edges.git import location
+from gitfed.edges.git.checkout import Committing
 from gitfed.edges.git.history import History
 from gitfed.edges.git.objects import Objects
 from gitfed.edges.git.remote import Remote
@@ -12,7 +13,7 @@ from gitfed.edges.git.write import Writing
 from gitfed.errors import CloneUnwritable, SourceError
 
 
-class Repository(Objects, History, Remote, Writing):
+class Repository(Objects, History, Remote, Writing, Committing):
     """A Git repository on this machine, bare or not."""
 
     @classmethod

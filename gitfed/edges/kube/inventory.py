@@ -192,6 +192,13 @@ class Inventory:
                 return
         raise self._contested()
 
+    async def discard(self) -> None:
+        """Delete it: this cluster is nobody's of ours any more. Raises NotOwned, ClusterError."""
+        async with self._writing:
+            self.check_ours()
+            await self._shards.delete()
+        self._take_entries()
+
     # Writing
 
     async def record(self, add: Iterable[InventoryEntry] = (), remove: Iterable[ObjectKey] = ()) -> None:

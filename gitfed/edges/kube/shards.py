@@ -163,6 +163,16 @@ class Shards:
         self.take(number, stored)
         return True
 
+    async def delete(self) -> None:
+        """Delete all ConfigMaps; the one with the header goes last, so that a half deleted inventory is still known."""
+        for number in sorted(self.known, reverse=True):
+            with contextlib.suppress(errors.ObjectNotFound):
+                await self._session.request("DELETE", f"{PATH}/{self.name(number)}")
+            if number:
+                self.drop(number)
+        self.known.clear()
+        self.problem = ""
+
     async def reread(self, number: int) -> None:
         """Read one ConfigMap. Raises ClusterError when it is lost, or broken."""
         try:

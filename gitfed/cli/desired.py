@@ -1,0 +1,176 @@
+"""Commands that change desired state: they write a file of the checkout, and say or make the commit.
+
+Nothing reaches a cluster from here. What is written is what a person would have written, in a file that keeps its form;
+the daemon acts on it once it is pushed.
+"""
+
+from __future__ import annotations
+
+import difflib
+import shlex
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from gitfed.cli import complete, main, options, plain
+from gitfed.errors import UsageError
+from gitfed.model.base import ObjectKey, Origin
+from gitfed.model.declared.cluster import Cluster
+from gitfed.text import edit
+
+if TYPE_CHECKING:
+    from gitfed.daemon.inputs import Opened
+    from gitfed.model.repo import RepoSnapshot
+
+_Command = TypeVar("_Command", bound=Any)
+
+_GROUP = "cluster.karmada.io"
+
+
+def writing(command: _Command) -> _Command:
+    """--repo, --commit, --message and --dry-run of every command that writes a file."""
+    for add in reversed(
+        (
+            options.option("--repo", metavar="PATH", default="", shell_complete=complete.folders,
+                           help="The checkout.  [default: the one around this folder]"),
+            options.option("--commit", is_flag=True, shared=False, help="Make the commit too."),
+            options.option("-m", "--message", shared=False, metavar="TEXT", default="",
+                           help="The commit's message.  [default: what was done]"),
+            options.option("--dry-run", shared=False, type=click.Choice(["client"]), default=None,
+                           help="Print what would change, and write nothing."),
+        )
+    ):  # fmt: skip
+        command = add(command)
+    return command
+
+
+@dataclass(slots=True)
+class Checkout:
+    """The files as they are on disk, uncommitted changes included."""
+
+    root: Path
+    opened: Opened
+    repo: RepoSnapshot
+    changed: dict[str, tuple[str | None, str | None]] = field(default_factory=dict)
+    """Path → text before and after; None: no such file."""
+
+    def cluster(self, name: str) -> Cluster:
+        """Raises UsageError for a name that is not declared."""
+        known = self.repo.clusters
+        if name not in known:
+            raise UsageError(f"no cluster {name!r}{main.meant(name, list(known))}", hint="gitfed get clusters")
+        return known[name]
+
+    def origin(self, name: str) -> Origin:
+        return self.repo.origins[ObjectKey(_GROUP, "Cluster", "", name)]
+
+    def text(self, path: str) -> str | None:
+        if path in self.changed:
+            return self.changed[path][1]
+        try:
+            return (self.root / path).read_text(encoding="utf-8")
+        except FileNotFoundError:
+            return None
+
+    def put(self, path: str, text: str | None) -> None:
+        """What the file is to hold; None: it goes."""
+        before = self.changed[path][0] if path in self.changed else self.text(path)
+        self.changed[path] = (before, text)
+
+    def edit_cluster(self, name: str, how: edit.Change) -> None:
+        """Change the declaration where it stands, alone or in a list."""
+        place = self.origin(name)
+
+        def inside(document: Any) -> None:
+            how(_declaration(document, name))
+
+        self.put(place.path, edit.change(self.text(place.path) or "", place.line, inside))
+
+    def drop_cluster(self, name: str) -> None:
+        """Take the declaration out; a file that holds nothing else goes."""
+        place = self.origin(name)
+        text = self.text(place.path) or ""
+        in_list = False
+
+        def without(document: Any) -> None:
+            nonlocal in_list
+            items = _items(document)
+            if items is not None:
+                in_list = True
+                items[:] = [item for item in items if not _is_cluster(item, name)]
+
+        changed = edit.change(text, place.line, without)
+        self.put(place.path, changed if in_list else edit.remove(text, place.line) or None)
+
+
+def open_checkout(path: str) -> Checkout:
+    """The checkout at or around a path. Raises UsageError where there are no files to change, SourceError."""
+    from gitfed.daemon import inputs
+
+    opened = inputs.open_repository(path)
+    if opened.root is None:
+        raise UsageError(f"{plain.clean(opened.name)} has no files to change", hint="run this in a checkout")
+    repo = inputs.read(opened, worktree=True).repo
+    return Checkout(opened.root, opened, repo)
+
+
+def finish(checkout: Checkout, message: str, *, commit: bool, dry_run: str | None) -> None:
+    """Write what changed, and make the commit or say how; with --dry-run print the difference instead."""
+    from gitfed.edges import files
+
+    changed = {path: both for path, both in checkout.changed.items() if both[0] != both[1]}
+    if dry_run:
+        for path, (before, after) in sorted(changed.items()):
+            click.echo(_difference(path, before, after), nl=False)
+        return
+    for path, (_, after) in sorted(changed.items()):
+        place = checkout.root / path
+        if after is None:
+            place.unlink()
+            click.echo(f"removed {plain.clean(path)}", err=True)
+            continue
+        mode = place.stat().st_mode & 0o777 if place.exists() else 0o644
+        place.parent.mkdir(parents=True, exist_ok=True)
+        files.write_atomically(place, after.encode(), mode=mode)
+        click.echo(f"wrote {plain.clean(path)}", err=True)
+    if not changed:
+        return
+    paths = sorted(changed)
+    if commit:
+        made = checkout.opened.repository.commit_paths(paths, message)
+        click.echo(f"committed {made[:12]}: {plain.clean(message)}", err=True)
+        click.echo("Next: git push", err=True)
+    else:
+        names = " ".join(shlex.quote(path) for path in paths)
+        click.echo(f"Next: git add -A -- {names} && git commit -m {shlex.quote(message)} && git push", err=True)
+
+
+def now() -> str:
+    """For fields of declared objects that hold a time."""
+    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def _difference(path: str, before: str | None, after: str | None) -> str:
+    return "".join(
+        plain.clean(line.rstrip("\n")) + "\n"
+        for line in difflib.unified_diff(
+            (before or "").splitlines(keepends=True), (after or "").splitlines(keepends=True),
+            f"a/{path}" if before is not None else "/dev/null", f"b/{path}" if after is not None else "/dev/null",
+        )
+    )  # fmt: skip
+
+
+def _declaration(document: Any, name: str) -> Any:
+    items = _items(document)
+    return document if items is None else next(item for item in items if _is_cluster(item, name))
+
+
+def _items(document: Any) -> Any:
+    return document.get("items") if str(document.get("kind") or "").endswith("List") else None
+
+
+def _is_cluster(document: Any, name: str) -> bool:
+    return document.get("kind") == "Cluster" and (document.get("metadata") or {}).get("name") == name

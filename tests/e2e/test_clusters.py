@@ -1,0 +1,157 @@
+"""Clusters come and go: join, cordon, taint, unjoin, by files of a checkout and with real clusters behind them."""
+
+from __future__ import annotations
+
+import subprocess
+
+import pytest
+import yaml
+
+from tests.e2e.world import World, cluster, config_map, deployment, policy, settings
+
+pytestmark = pytest.mark.e2e
+
+BASE = {
+    "gitfed.json": settings(),
+    "clusters/m1.json": cluster("m1"),
+    "policies/all.json": policy("all", None, (("apps/v1", "Deployment"), ("v1", "ConfigMap"))),
+    "apps/web.json": deployment("web"),
+    "apps/conf.json": config_map("conf", {"a": "1"}),
+}
+
+
+def command(world: World, *arguments: str, check: bool = True) -> subprocess.CompletedProcess[str]:
+    world.git("config", "user.name", "Test")
+    world.git("config", "user.email", "test@example.com")
+    return world.gitfed(*arguments, check=check)
+
+
+def declared(world: World, name: str) -> dict:
+    return yaml.safe_load((world.work / f"clusters/{name}.yaml").read_text())
+
+
+def test_a_cluster_joins_with_an_account_of_its_own_and_gets_its_share(world: World) -> None:
+    world.push(BASE)
+    keys = world.directory / "keys"
+    keys.mkdir()
+    said = command(
+        world, "join", "m2", "--cluster-kubeconfig", str(world.kubeconfig), "--credentials-dir", str(keys),
+        "--cluster-region", "us", "--commit",
+    )  # fmt: skip
+    assert said.stdout == "cluster(m2) is joined successfully\n"
+    body = declared(world, "m2")
+    uid = world.ask("m2", "GET", "/api/v1/namespaces/kube-system")["metadata"]["uid"]
+    assert body["spec"] == {
+        "syncMode": "Push", "id": uid, "apiEndpoint": body["spec"]["apiEndpoint"], "region": "us",
+        "secretRef": {"namespace": "gitfed-system", "name": "m2"},
+    }  # fmt: skip
+    token = keys / "gitfed-system/m2/token"
+    assert token.stat().st_mode & 0o777 == 0o600
+    assert token.read_text() not in "".join(path.read_text() for path in world.work.rglob("*.yaml"))
+    assert world.git("log", "-1", "--format=%s") == "Join m2"
+    world.git("push", "-q", "origin", "main")
+    # No context of that name any more: the daemon has nothing but the token.
+    config = yaml.safe_load(world.kubeconfig.read_text())
+    config["contexts"] = [context for context in config["contexts"] if context["name"] == "m1"]
+    world.kubeconfig.write_text(yaml.safe_dump(config))
+    world.daemon("--credentials-dir", str(keys))
+    world.until(lambda: world.get("m2", "Deployment", "shop", "web"), "web in m2", 60)
+
+
+def test_a_cluster_joins_once_whatever_it_is_called(world: World) -> None:
+    world.push(BASE)
+    command(world, "join", "m2", "--kubeconfig", str(world.kubeconfig), "--commit")
+    assert declared(world, "m2")["spec"].keys() == {"syncMode", "id"}
+    again = command(world, "join", "m2", "--kubeconfig", str(world.kubeconfig), check=False)
+    assert (again.returncode, again.stderr) == (2, "error: cluster m2 is declared already: clusters/m2.yaml\n")
+    other = command(
+        world, "join", "other", "--kubeconfig", str(world.kubeconfig), "--cluster-context", "m2", check=False
+    )
+    assert (other.returncode, other.stderr) == (
+        2,
+        "error: this cluster is in the fleet already, as m2: clusters/m2.yaml\n",
+    )
+    away = command(world, "join", "m9", "--kubeconfig", str(world.kubeconfig), check=False)
+    assert away.returncode == 4
+    assert "has no context m9 (did you mean m1?)" in away.stderr or "has no context m9" in away.stderr
+
+
+def test_a_cordoned_cluster_keeps_what_it_has_and_gets_nothing_new(world: World) -> None:
+    world.push({**BASE, "clusters/m2.json": cluster("m2")})
+    world.daemon()
+    for name in world.names:
+        world.until(lambda name=name: world.get(name, "Deployment", "shop", "web"), f"web in {name}")
+    said = command(world, "cordon", "m2", "--commit")
+    assert said.stdout == "m2 cluster cordoned\n"
+    assert command(world, "cordon", "m2").stdout == "m2 cluster already cordoned\n"
+    world.git("push", "-q", "origin", "main")
+    world.push({"apps/new.json": deployment("new")})
+    world.until(lambda: world.get("m1", "Deployment", "shop", "new"), "new in m1")
+    head = world.git("rev-parse", "HEAD")
+    world.until(lambda: head in world.state().get("state.yaml", ""), "the commit recorded")
+    assert world.get("m2", "Deployment", "shop", "web") is not None
+    assert world.get("m2", "Deployment", "shop", "new") is None
+    assert command(world, "uncordon", "m2", "--commit").stdout == "m2 cluster uncordoned\n"
+    world.git("push", "-q", "origin", "main")
+    world.until(lambda: world.get("m2", "Deployment", "shop", "new"), "new in m2 too")
+
+
+@pytest.mark.parametrize("objects", ["--delete-objects", "--keep-objects"])
+def test_a_cluster_leaves_and_what_is_not_ours_stays(world: World, objects: str) -> None:
+    world.push({**BASE, "clusters/m2.json": cluster("m2"),
+                "apps/kept.json": config_map("kept", {}, annotations={"gitfed.io/prune": "disabled"})})  # fmt: skip
+    daemon = world.daemon()
+    for name in world.names:
+        world.until(lambda name=name: world.get(name, "Deployment", "shop", "web"), f"web in {name}")
+        world.until(lambda name=name: world.get(name, "ConfigMap", "shop", "kept"), f"kept in {name}")
+    world.until(lambda: world.state().get("state.yaml", "").count("outcome: applied") == 2, "the roll-out recorded")
+    foreign = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "theirs"}, "data": {"x": "y"}}
+    world.ask("m2", "POST", "/api/v1/namespaces/shop/configmaps", foreign)
+    world.git("fetch", "-q", "origin", "gitfed/state:refs/remotes/origin/gitfed/state")
+    said = command(world, "unjoin", "m2", objects, "--kubeconfig", str(world.kubeconfig), "--commit")
+    assert said.stdout == "cluster(m2) is unjoined\n"
+    assert not (world.work / "clusters/m2.json").exists()
+    left = [name for name in world.objects("m2", "ConfigMap", "shop") if name != "kube-root-ca.crt"]
+    if objects == "--keep-objects":
+        assert left == ["conf", "kept", "theirs"]
+        body = world.get("m2", "Deployment", "shop", "web")
+        assert body is not None
+        assert "gitfed.io/federation" not in (body["metadata"].get("labels") or {})
+    else:
+        assert left == ["kept", "theirs"]
+        assert world.get("m2", "Deployment", "shop", "web") is None
+        assert "kept ConfigMap/shop/kept: annotated gitfed.io/prune: disabled" in said.stderr
+    assert [name for name in world.objects("m2", "ConfigMap", "gitfed-system") if name.startswith("gitfed-")] == []
+    world.git("push", "-q", "origin", "main")
+    head = world.git("rev-parse", "HEAD")
+    world.until(lambda: head in world.state().get("state.yaml", ""), "the daemon goes on without it")
+    assert world.get("m1", "Deployment", "shop", "web") is not None
+    assert daemon.stop() == 0
+    if objects == "--delete-objects":
+        assert world.get("m2", "Deployment", "shop", "web") is None
+
+
+def test_an_object_that_cannot_go_keeps_its_cluster_in_the_fleet(world: World) -> None:
+    world.push({**BASE, "clusters/m2.json": cluster("m2"), "apps/stuck.json": config_map("stuck", {})})
+    world.apply()
+    merge = "application/merge-patch+json"
+    held = {"metadata": {"finalizers": ["example.com/never"]}}
+    world.ask("m2", "PATCH", world.path("ConfigMap", "shop", "stuck"), held, merge)
+    asked = ("unjoin", "m2", "--delete-objects", "--kubeconfig", str(world.kubeconfig), "--wait", "1s")
+    said = command(world, *asked, check=False)
+    assert said.returncode == 4
+    assert "still there: ConfigMap/shop/stuck waits for example.com/never\n" in said.stderr
+    assert (world.work / "clusters/m2.json").exists()
+    world.ask("m2", "PATCH", world.path("ConfigMap", "shop", "stuck"), {"metadata": {"finalizers": None}}, merge)
+    assert command(world, *asked).returncode == 0
+    assert not (world.work / "clusters/m2.json").exists()
+
+
+def test_an_unreachable_cluster_leaves_only_by_force(world: World) -> None:
+    world.push({**BASE, "clusters/gone.json": cluster("gone")})
+    said = command(world, "unjoin", "gone", "--keep-objects", "--kubeconfig", str(world.kubeconfig), check=False)
+    assert said.returncode == 4
+    assert (world.work / "clusters/gone.json").exists()
+    said = command(world, "unjoin", "gone", "--keep-objects", "--force", "--kubeconfig", str(world.kubeconfig))
+    assert "what runs there stays there" in said.stderr
+    assert not (world.work / "clusters/gone.json").exists()
