@@ -29,6 +29,8 @@ raised); one object that did not work out is an outcome (a value). Callers choos
     │   └── NotRetained            nobody can say what of an object belongs to the cluster
     ├── WebhookError               an interpreter webhook answered what cannot be used
     │   └── WebhookUnreachable     no answer: refused, timed out, reset, TLS failed, an address we do not contact
+    ├── ForgeError                 a forge refuses a comment or a status (4)
+    │   └── ForgeUnreachable       no answer, 5xx, 429: `retry_after` may say how long
     └── NotOwned                   the inventory or the term says that this daemon must not write
 
 `retry` says whether the same call can succeed later without anybody changing anything.
@@ -185,3 +187,19 @@ class WebhookUnreachable(WebhookError):
 
 class NotOwned(GitfedError):
     """The inventory belongs to another repository, or its term is higher than ours: no write."""
+
+
+class ForgeError(GitfedError):
+    """A forge refuses a comment or a status. `status` is the HTTP status, 0 when there was no answer."""
+
+    def __init__(self, message: str, *, status: int = 0, hint: str = "") -> None:
+        super().__init__(message, hint=hint)
+        self.status = status
+
+
+class ForgeUnreachable(ForgeError):
+    retry = True
+
+    def __init__(self, message: str, *, status: int = 0, hint: str = "", retry_after: float | None = None) -> None:
+        super().__init__(message, status=status, hint=hint)
+        self.retry_after = retry_after

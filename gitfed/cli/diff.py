@@ -49,7 +49,7 @@ def command(revisions: str, inputs: options.Inputs, credentials: options.Credent
         if revisions:
             raise UsageError("--live compares one revision with the clusters", hint="name it with --rev")
         return _against_clusters(inputs, credentials, output)
-    shown = _compared(revisions, inputs)
+    shown = compared(revisions, inputs)
     programs = output.format in ("json", "yaml")
     found = list(compare.manifests(shown.review, show_secrets=output.show_secrets, exactly=programs))
     wrong = load.tell(shown.preview.head.problems)
@@ -61,7 +61,7 @@ def command(revisions: str, inputs: options.Inputs, credentials: options.Credent
     return exits.first([wrong, exits.DIFFERENT if different else exits.OK])
 
 
-def _compared(revisions: str, given: options.Inputs) -> diff_show.Shown:
+def compared(revisions: str, given: options.Inputs) -> diff_show.Shown:
     base_name, head_name, common = preview.split(revisions)
     if head_name and (given.rev or given.worktree):
         raise UsageError("the range names its head already", hint="leave out --rev and --worktree, or give BASE only")

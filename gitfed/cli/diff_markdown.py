@@ -206,22 +206,23 @@ def _declared(shown: Shown) -> list[str]:
     found = shown.review.declared
     if not found:
         return []
-    table = [_declaration(one) for one in found[:100]]
-    lines = markdown.table(["Declared", "", "What changes", "Concerns"], table)
+    lines = [line for one in found[:100] for line in _declaration(one)]
     if len(found) > 100:
-        lines += ["", f"and {len(found) - 100} more"]
+        lines.append(f"- and {len(found) - 100} more")
     if len(found) > _OPEN_ROWS:
         return [*markdown.details(f"<b>Causes</b> ({len(found)})", lines), ""]
     return ["#### Causes", "", *lines, ""]
 
 
 def _declaration(one: Declaration) -> list[str]:
+    """A list, not a table: paths are long, and only a list breaks them."""
     label = f"{one.key.kind}/{one.key.namespace + '/' if one.key.namespace else ''}{one.key.name}"
-    fields = [markdown.code(diff_show.field_text(field)) for field in one.fields[:6]]
+    concerns = f": concerns {words.count(len(one.concerns), 'object')}, {len(one.differing)} differ"
+    fields = [f"  - {markdown.code(diff_show.field_text(field))}" for field in one.fields[:6]]
     if len(one.fields) > 6:
-        fields.append(f"and {len(one.fields) - 6} more")
-    concerns = f"{words.count(len(one.concerns), 'object')}, {len(one.differing)} differ" if one.concerns else "–"
-    return [f"{markdown.code(label)}<br>{markdown.code(str(one.origin))}", one.verb, "<br>".join(fields), concerns]
+        fields.append(f"  - and {len(one.fields) - 6} more fields")
+    where = f"{markdown.code(label)} in {markdown.code(str(one.origin))}{concerns if one.concerns else ''}"
+    return [f"- **{one.verb}** {where}", *fields]
 
 
 def _left_alone(shown: Shown) -> list[str]:

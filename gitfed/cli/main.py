@@ -24,6 +24,7 @@ _GROUPS = {
         "validate": "Say everything that is wrong with a repository.",
         "plan": "Show what a commit would do to the fleet.",
         "diff": "Compare two commits: placement and manifests.",
+        "review": "Say in a pull request what its merge would do.",
         "render": "Print the manifests of each cluster.",
         "explain": "Say why an object goes where it goes.",
         "interpret": "Check, try and compare the rules that say what kinds mean.",

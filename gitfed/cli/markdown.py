@@ -7,6 +7,7 @@ entity inside `<code>`: no markup, no link, no table bar, no HTML begins there, 
 
 from __future__ import annotations
 
+import html
 import re
 from collections.abc import Iterable, Sequence
 
@@ -41,3 +42,38 @@ def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
 
 def details(summary: str, lines: Sequence[str]) -> list[str]:
     return [f"<details><summary>{summary}</summary>", "", *lines, "", "</details>"]
+
+
+def without_html(text: str) -> str:
+    """The same comment for a forge that shows HTML as text: sections are open, code is between backticks.
+
+    What is foreign was written as entities, so every `<` outside a fence is ours.
+    """
+    lines: list[str] = []
+    fence = ""
+    for line in text.split("\n"):
+        bar = re.match("`{3,}", line)
+        if fence:
+            fence = "" if line == fence else fence
+        elif bar:
+            fence = bar[0]
+        else:
+            line = _plain_line(line)
+        lines.append(line)
+    return re.sub("\n{3,}", "\n\n", "\n".join(lines))
+
+
+_CODE = re.compile("<code>(.*?)</code>")
+
+
+def _plain_line(line: str) -> str:
+    line = re.sub("^<details><summary>(.*)</summary>$", r"**\1**", line).replace("</details>", "")
+    if line.startswith("**"):
+        line = line.replace("<b>", "").replace("</b>", "")
+    line = re.sub("</?sub>", "", line).replace("<br>", "; ")
+    return _CODE.sub(lambda match: _backticks(html.unescape(match[1])), line)
+
+
+def _backticks(text: str) -> str:
+    """Inside a table a bar would end the cell, also in code; a backtick would end the code."""
+    return f"`{text.replace('`', chr(0x2019)).replace('|', chr(0x00A6))}`"

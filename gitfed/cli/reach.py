@@ -1,21 +1,143 @@
-"""What a plan shows to be without effect: `validate` says it, nothing is held because of it.
+"""What only a plan shows: declarations without effect, and workloads with one place to go.
 
 Whether a policy ever wins, whether an override ever hits and whether a cluster ever gets anything cannot be seen in
-one file. All are warnings: each may be meant.
+one file. `validate` says it and nothing is held because of it: all are warnings, each may be meant.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-from gitfed.model.base import Problem, Severity
+from gitfed.cli import names
+from gitfed.model.base import ObjectKey, Origin, Problem, Severity
 from gitfed.model.decisions import PolicyRef
+from gitfed.model.declared.policy import Propagation
 from gitfed.model.plan import Plan
 from gitfed.model.repo import RepoSnapshot
+from gitfed.placement import match
 
 
 def check(repo: RepoSnapshot, plan: Plan) -> tuple[Problem, ...]:
-    return (*_shadowed(repo, plan), *_unreached(repo, plan))
+    return (
+        *_shadowed(repo, plan),
+        *_dead(repo, plan),
+        *_ties(repo, plan),
+        *_unreached(repo, plan),
+        *_idle_overrides(repo, plan),
+        *_single_places(repo, plan),
+    )
+
+
+def changed_interpreters(base: RepoSnapshot, head: RepoSnapshot, plan: Plan) -> Iterator[Problem]:
+    """Scripts that read kinds otherwise than before: what stands in the files is the same, what it means is not."""
+    before = {one.key: one for one in base.interpreters}
+    for one in head.interpreters:
+        if before.get(one.key) == one:
+            continue
+        target = one.spec.target
+        read = [
+            key
+            for key, binding in plan.bindings.items()
+            if (binding.api_version, key.kind) == (target.api_version, target.kind)
+        ]
+        if read:
+            what = "changes" if one.key in before else "is new"
+            yield _warning(
+                one.origin, f"{one.kind}/{one.name} {what}: it reads {_few(read)}", "gitfed diff shows what that does"
+            )
+
+
+def _warning(origin: Origin, message: str, hint: str = "") -> Problem:
+    return Problem(origin, message, hint, Severity.WARNING)
+
+
+def _few(keys: Sequence[ObjectKey], most: int = 3) -> str:
+    listed = ", ".join(names.shown(key) for key in keys[:most])
+    return f"{listed} and {len(keys) - most} more" if len(keys) > most else listed
+
+
+def _dead(repo: RepoSnapshot, plan: Plan) -> Iterator[Problem]:
+    """A policy that takes templates and can place none of them."""
+    placed: dict[PolicyRef, bool] = {}
+    why: dict[PolicyRef, str] = {}
+    for binding in plan.bindings.values():
+        if binding.policy is not None:
+            placed[binding.policy] = placed.get(binding.policy, False) or bool(binding.shares)
+            if binding.condition is not None and not binding.condition.status:
+                why.setdefault(binding.policy, binding.condition.message)
+    for policy in repo.propagation:
+        ref = match.ref(policy)
+        if placed.get(ref) is False and ref in why:
+            yield _warning(policy.origin, f"{ref} places nothing of what it takes: {why[ref]}")
+
+
+def _ties(repo: RepoSnapshot, plan: Plan) -> Iterator[Problem]:
+    """Policies that select an object equally well, with equal priority: the alphabet decides, which nobody meant.
+
+    What both select by name is said by `source.lint`, which needs no plan.
+    """
+    policies = {match.ref(policy): policy for policy in repo.propagation}
+    tied: dict[tuple[PolicyRef, PolicyRef], list[ObjectKey]] = {}
+    for key, binding in plan.bindings.items():
+        policy = policies.get(binding.policy) if binding.policy is not None else None
+        other = policies.get(binding.losers[0]) if binding.losers else None
+        if policy is None or other is None or other.kind != policy.kind:
+            continue
+        ranks = {(one.spec.priority or 0, _precision(one, key, binding.api_version)) for one in (policy, other)}
+        if len(ranks) == 1 and {rank for _, rank in ranks} != {match.BY_NAME}:
+            tied.setdefault((match.ref(policy), match.ref(other)), []).append(key)
+    for (winner, loser), keys in sorted(tied.items()):
+        message = f"{winner} and {loser} select {_few(keys)} equally, and {winner} wins by its name"
+        yield _warning(policies[loser].origin, message, "set spec.priority")
+
+
+def _precision(policy: Propagation, key: ObjectKey, api_version: str) -> int:
+    """How precisely a policy that selects an object does so, as far as kind and name tell."""
+    return max(
+        (
+            match.precision(one.name, one.label_selector)[0]
+            for one in policy.spec.resource_selectors
+            if (one.api_version, one.kind) == (api_version, key.kind) and one.name in (None, "", key.name)
+        ),
+        default=0,
+    )
+
+
+def _idle_overrides(repo: RepoSnapshot, plan: Plan) -> Iterator[Problem]:
+    """Override policies that select something that is placed, and change nothing of it anywhere."""
+    by = {edit.by for classes in plan.rendered.values() for one in classes for edit in one.edits}
+    kinds = {(binding.api_version, key.kind) for key, binding in plan.bindings.items() if binding.shares}
+    failed = {problem.origin for problem in plan.problems}
+    for override in repo.overrides:
+        ref = PolicyRef(override.kind, override.metadata.namespace, override.metadata.name)
+        wanted = {(one.api_version, one.kind) for one in override.spec.resource_selectors}
+        if str(ref) not in by and (not wanted or wanted & kinds) and override.origin not in failed:
+            yield _warning(
+                override.origin,
+                f"{ref} changes nothing: no cluster that it targets gets what it selects, or it is so already",
+            )
+
+
+def _single_places(repo: RepoSnapshot, plan: Plan) -> Iterator[Problem]:
+    """Workloads that one cluster alone can run: when it fails, nothing takes over. Jobs end anyway."""
+    if len(plan.clusters) < 2:
+        return
+    policies = {match.ref(policy): policy for policy in repo.propagation}
+    found: dict[tuple[PolicyRef, str], list[ObjectKey]] = {}
+    for key, binding in plan.bindings.items():
+        if not binding.replicas or key.kind in ("Job", "CronJob") or binding.policy not in policies:
+            continue
+        unfit = {one.cluster for one in binding.rejections if one.reason.startswith(_FILTERED)}
+        possible = [name for name in plan.clusters if name not in unfit]
+        if len(possible) == 1 and binding.shares:
+            found.setdefault((binding.policy, possible[0]), []).append(key)
+    for (ref, cluster), keys in sorted(found.items()):
+        message = f"{ref} lets {_few(keys)} run in {cluster} only: when that fails, nothing takes over"
+        yield _warning(policies[ref].origin, message, "let a second cluster pass")
+
+
+_FILTERED = "cluster(s) "
+"""How the reasons of filters begin; other reasons are of clusters that could have been chosen."""
 
 
 def _shadowed(repo: RepoSnapshot, plan: Plan) -> Iterator[Problem]:

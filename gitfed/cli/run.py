@@ -14,6 +14,7 @@ from gitfed.cli import exits, load, options
 
 if TYPE_CHECKING:
     from gitfed.daemon import leader
+    from gitfed.edges.forge import Forge
 
 
 @click.command("run")
@@ -70,6 +71,16 @@ if TYPE_CHECKING:
                 help="A leader that cannot renew for so long stops.  [default: 10s; git: 40s]")  # fmt: skip
 @options.option("--leader-elect-retry-period", type=options.Duration(), metavar="DURATION", default=None,
                 help="Between two attempts.  [default: 2s; git: 15s]")  # fmt: skip
+@options.option(
+    "--forge", "forge_kind", type=click.Choice(["github", "gitlab", "gitea", "forgejo", "bitbucket"]), default=None,
+    help="Set commit statuses there, one per cluster and one for all.  [default: nowhere]",
+)  # fmt: skip
+@options.option("--forge-api", metavar="URL", default="",
+                help="Address of its API.  [default: what the repository's URL tells]")  # fmt: skip
+@options.option("--forge-project", metavar="OWNER/NAME", default="",
+                help="The repository there.  [default: what the repository's URL tells]")  # fmt: skip
+@options.option("--forge-token-file", type=options.Files(exists=True, dir_okay=False), default=None, metavar="FILE",
+                help="File with its token, read once.  [default: GITFED_FORGE_TOKEN]")  # fmt: skip
 @options.option("--logging-format", type=click.Choice(["text", "json"]), default="text", show_default=True,
                 help="Form of the log on stderr.")  # fmt: skip
 @options.option("--log-level", type=click.Choice(["debug", "info", "warning", "error"]), default="info",
@@ -96,6 +107,10 @@ def command(
     leader_elect_lease_duration: float | None,
     leader_elect_renew_deadline: float | None,
     leader_elect_retry_period: float | None,
+    forge_kind: str | None,
+    forge_api: str,
+    forge_project: str,
+    forge_token_file: Path | None,
     logging_format: str,
     log_level: str,
 ) -> int:
@@ -129,6 +144,7 @@ def command(
             (leader_elect_lease_duration, leader_elect_renew_deadline, leader_elect_retry_period),
         )
     logs.set_up(logging_format, log_level)
+    where = _forge(repo, forge_kind, forge_api, forge_project, forge_token_file)
     ended_by = asyncio.run(
         serve.run(
             wiring.Options(
@@ -146,7 +162,8 @@ def command(
                 push_state=push_state,
                 health_address=health_address,
                 leader=election,
-            )
+            ),
+            forge=where,
         )
     )
     return exits.INTERRUPTED if ended_by == signal.SIGINT else exits.OK
@@ -169,3 +186,19 @@ def _election(
             "than the second, and that longer than 1.2 times the third, which is a second at least"
         )
     return leader.Options(lock, context, namespace, name, leader.Timing(lease, renew, retry))
+
+
+def _forge(repo: str, kind: str | None, api: str, project: str, token_file: Path | None) -> Forge | None:
+    """Where commit statuses are set; None: nowhere. Raises UsageError, OSError."""
+    if kind is None:
+        if api or project or token_file is not None:
+            raise click.UsageError("--forge names the kind of forge that the other --forge options are about")
+        return None
+    from gitfed.edges import forge
+
+    known = forge.of_url(repo, kind)
+    api, project = api or (known.api if known else ""), project or (known.project if known else "")
+    if not api or not project:
+        raise click.UsageError("--forge-api and --forge-project are needed: the repository's URL does not tell them")
+    token = token_file.read_text().strip() if token_file is not None else os.environ.get("GITFED_FORGE_TOKEN", "")
+    return forge.connect(forge.Place(kind, api, project), token)

@@ -7,7 +7,8 @@ from typing import Any
 
 import click
 
-from gitfed.cli import load, markdown, options, plain, plan_json, reach, structured, table, words
+from gitfed.cli import annotations as forms
+from gitfed.cli import complete, load, markdown, options, plain, plan_json, reach, structured, table, words
 from gitfed.daemon import inputs as daemon_inputs
 from gitfed.model.base import Origin, Problem, Severity
 from gitfed.model.decisions import Decisions
@@ -20,8 +21,12 @@ SCHEMA = "gitfed.io/problems/v1"
 
 @click.command("validate")
 @options.source
+@options.option("--base", metavar="REV", shared=False, default="", shell_complete=complete.revisions,
+                help="Also say which interpreters changed since this commit.")  # fmt: skip
+@options.option("--format", "annotations", shared=False, type=click.Choice(list(forms.FORMS)), default=None,
+                help="For a CI: SARIF, GitHub's workflow commands, or GitLab's code quality report.")  # fmt: skip
 @options.output("text", "wide", "json", "yaml", "name", "md")
-def command(inputs: options.Inputs, output: options.Output) -> int:
+def command(inputs: options.Inputs, base: str, annotations: str | None, output: options.Output) -> int:
     """Say everything that is wrong with a repository, all at once.
 
     Each problem is one line: path:line:col: message (hint). Errors hold the file's objects at their last good version;
@@ -31,23 +36,30 @@ def command(inputs: options.Inputs, output: options.Output) -> int:
     gitfed validate                       the last commit of the repository around this folder
     gitfed validate --worktree            what is on disk, before it is committed
     gitfed validate --rev my-branch -o json
+    gitfed validate --format github       marks the lines in a pull request
 
     \b
     Exit codes: 0 no errors (there may be warnings) · 2 bad usage · 3 errors · 4 the repository cannot be read.
     """
     session = load.Session(inputs)
     repo = session.repo
-    problems = problems_of(session)
-    show(problems, output, of=contents(repo))
+    problems = problems_of(session, base)
+    if annotations is not None:
+        click.echo(forms.FORMS[annotations](problems), nl=False)
+    else:
+        show(problems, output, of=contents(repo))
     return load.code(problems)
 
 
-def problems_of(session: load.Session) -> list[Problem]:
+def problems_of(session: load.Session, base: str = "") -> list[Problem]:
     """Of the files, of the files together, and of a plan of them for a fleet without troubles of its own."""
     repo = session.repo
     plan = daemon_inputs.plan(session.opened, repo, daemon_inputs.fleet(session.opened, repo), Decisions(), session.now)
     at = locate.InFiles(session.read.content)
     found = {*plan.problems, *repo.problems, *lint.check(repo, at), *reach.check(repo, plan), *oddities(repo)}
+    if base:
+        before = session.at(daemon_inputs.resolve(session.opened, base))
+        found |= set(reach.changed_interpreters(before, repo, plan))
     return sorted(found)
 
 

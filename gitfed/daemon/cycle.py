@@ -103,6 +103,7 @@ class Engine:
         """Why nothing can be recorded, and so nothing new is done; None when it can."""
         self.rejected = ""
         """Why the newest commit is not acted upon; "" when it is."""
+        self.rejected_commit: Commit | None = None
         self.reader = reader
         self._record = record
         self._facts = facts_record
@@ -360,6 +361,7 @@ class Engine:
         for problem in wrong:
             log.error("problem", extra={"problem": str(problem), "commit": repo.commit[:12]})
         self.rejected = self._why_not(repo, len(wrong)) or keys
+        self.rejected_commit = repo.commit if self.rejected else None
         if self.rejected:
             log.error("commit waits", extra={"commit": repo.commit[:12], "reason": self.rejected})
             self._listener("rejected", repo)

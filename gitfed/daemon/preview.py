@@ -139,19 +139,21 @@ def base_of(opened: inputs.Opened, name: str, head: Commit, *, common: bool = Fa
             return inputs.default_base(opened, head)
         base = inputs.resolve(opened, name)
     except RevisionNotFound as error:
-        raise _deeper(opened, error) from error
+        if opened.repository.is_shallow():
+            raise _deeper(error) from error
+        raise
     if not common:
         return base
     parted = opened.repository.merge_base(base, head)
     if parted is None:
-        none = RevisionNotFound(f"{name} and {head[:7]} have no common history", hint="name two commits: A..B")
-        raise _deeper(opened, none)
+        message, hint = f"{name} and {head[:7]} have no common history", "name two commits: A..B"
+        if opened.repository.is_shallow():
+            raise _deeper(RevisionNotFound(message))
+        raise RevisionNotFound(message, hint=hint)
     return parted
 
 
-def _deeper(opened: inputs.Opened, error: RevisionNotFound) -> RevisionNotFound:
-    if opened.repository.is_shallow():
-        return RevisionNotFound(
-            f"{error.message}, as far as this shallow clone tells", hint="deepen it: git fetch --unshallow origin"
-        )
-    return error
+def _deeper(error: RevisionNotFound) -> RevisionNotFound:
+    return RevisionNotFound(
+        f"{error.message}, as far as this shallow clone tells", hint="deepen it: git fetch --unshallow origin"
+    )

@@ -15,12 +15,13 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from gitfed import errors
-from gitfed.daemon import leader, wiring
+from gitfed.daemon import announce, leader, wiring
 from gitfed.daemon.cycle import Engine
 from gitfed.daemon.reader import Reader
 from gitfed.daemon.wiring import Options
 from gitfed.edges import files, git
 from gitfed.edges import lock as locks
+from gitfed.edges.forge import Forge
 from gitfed.edges.kube.election import Election
 from gitfed.hub.health import HealthServer
 
@@ -42,9 +43,13 @@ class _Serving:
 
 
 async def run(
-    options: Options, *, started: Callable[[Engine, int], None] = lambda engine, port: None
+    options: Options,
+    *,
+    started: Callable[[Engine, int], None] = lambda engine, port: None,
+    forge: Forge | None = None,
 ) -> signal.Signals:
-    """The daemon: until SIGTERM or SIGINT, which it returns. `started` hears the engine and the health port."""
+    """The daemon: until SIGTERM or SIGINT, which it returns. `started` hears the engine and the health port; `forge`
+    is told how commits fare."""
     folder = wiring.data_dir(options)
     began = time.monotonic()
     serving = _Serving()
@@ -79,6 +84,9 @@ async def run(
             else:
                 following = asyncio.create_task(_lead(options, options.leader, stop, serving, follow))
             following.add_done_callback(lambda _: _settle(stop, signal.SIGTERM))
+            if forge is not None:
+                telling = asyncio.create_task(announce.Announcer(forge).run(lambda: serving.engine))
+                stack.callback(telling.cancel)
             await asyncio.wait({stop})
             if serving.standing_by:
                 following.cancel()

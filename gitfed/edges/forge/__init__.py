@@ -1,0 +1,36 @@
+"""Where pull requests are: GitHub, GitLab, Gitea or Forgejo, Bitbucket Cloud.
+
+Two things are said to a forge: one comment on a pull request, edited in place by every later run, and statuses of a
+commit, each under a name of its own. What they say is the business of others; here stand the calls, one module for
+each forge, and `call`, the only one that speaks HTTP.
+
+A comment is found again by its marker *and* its author: whoever may comment could write the marker, and keep the
+right to edit what we then put into their comment.
+"""
+
+from __future__ import annotations
+
+from gitfed.edges.forge import bitbucket, gitea, github, gitlab
+from gitfed.edges.forge.call import Client
+from gitfed.edges.forge.place import Forge, Place, Posted, State, Status, of_url
+from gitfed.errors import UsageError
+
+KINDS = ("github", "gitlab", "gitea", "bitbucket")
+"""Forgejo speaks Gitea's API."""
+
+__all__ = ["KINDS", "Forge", "Place", "Posted", "State", "Status", "connect", "of_url"]
+
+
+def connect(place: Place, token: str) -> Forge:
+    """Nothing is asked yet. Raises UsageError for an address that a token must not be sent to."""
+    if not token:
+        raise UsageError(f"there is no token for {place.api}", hint="set GITFED_FORGE_TOKEN")
+    if place.kind == "github":
+        return github.GitHub(Client(place.api, github.headers(token)), place.project)
+    if place.kind == "gitlab":
+        return gitlab.GitLab(Client(place.api, gitlab.headers(token)), place.project)
+    if place.kind in ("gitea", "forgejo"):
+        return gitea.Gitea(Client(place.api, gitea.headers(token)), place.project)
+    if place.kind == "bitbucket":
+        return bitbucket.Bitbucket(Client(place.api, bitbucket.headers(token)), place.project)
+    raise UsageError(f"there is no forge {place.kind!r}", hint=", ".join(KINDS))
