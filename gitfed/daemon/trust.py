@@ -25,6 +25,7 @@ from gitfed.model.decisions import Approval
 from gitfed.model.declared.federation import Federation
 
 _MOST_COMMITS = 1000
+_MOST_HANDOVERS = 100
 _VERSION = 1
 _TRAILER = re.compile(r"gitfed-allow:\s*(?P<gate>[a-z][a-z -]*?)\s*=\s*(?P<count>\d{1,9})\s*", re.IGNORECASE)
 _ANY_TRAILER = re.compile(r"[A-Za-z0-9-]+: *\S")
@@ -96,32 +97,48 @@ class Trust:
         return "" if keys else "spec.sources.verify names no key that can be used"
 
     def _judge(self, commit: Commit) -> str:
-        demand = self._demand(commit)
+        base = self.base
+        if base is not None and self._repository.has(base):
+            # Keys may have changed hands while nobody looked: each change counts that those signed who had them before.
+            for step in self._handovers(base, commit):
+                if step != commit and not self._why_not_after(base, step):
+                    base = step
+        return self._why_not_after(base, commit)
+
+    def _handovers(self, base: Commit, commit: Commit) -> list[Commit]:
+        """Commits of the followed branch that changed the settings or the files of keys, oldest first."""
+        settings = self._settings(base)
+        keys = [entry for entry in settings.spec.sources.verify.keys if not signature.is_key(entry)]
+        return self._repository.commits_of([settings.origin.path, *keys], base, commit, limit=_MOST_HANDOVERS)
+
+    def _why_not_after(self, base: Commit | None, commit: Commit) -> str:
+        """Why a commit cannot follow `base` (None: be the first)."""
+        demand = self._demand(base, commit)
         if demand is None:
             return (
-                f"{(self.base or '')[:12]}, which was accepted last, is not in the repository any more: nobody says "
+                f"{(base or '')[:12]}, which was accepted last, is not in the repository any more: nobody says "
                 f"whose signatures count (remove {self._record} to begin anew)"
             )
         if demand.commits == "none":
             return ""
         commits = [commit]
-        if demand.commits == "all" and self.base is not None:
-            commits = self._repository.commits_since(self.base, commit, limit=_MOST_COMMITS + 1)
+        if demand.commits == "all" and base is not None:
+            commits = self._repository.commits_since(base, commit, limit=_MOST_COMMITS + 1)
             if len(commits) > _MOST_COMMITS:
-                return f"more than {_MOST_COMMITS} commits since {self.base[:12]} would have to be checked"
+                return f"more than {_MOST_COMMITS} commits since {base[:12]} would have to be checked"
         for one in commits:
             said = self._verdict(one, demand.keys).why_not
             if said:
                 return f"{one[:12]} {said}"
         return ""
 
-    def _demand(self, commit: Commit) -> Demand | None:
+    def _demand(self, base: Commit | None, commit: Commit) -> Demand | None:
         """None: it was demanded, and cannot be read any more by whom."""
-        origin = self.base or commit
+        origin = base or commit
         try:
             verify = self._settings(origin).spec.sources.verify
         except SourceError:
-            if self.base is None or self._repository.has(origin):
+            if base is None or self._repository.has(origin):
                 raise
             if self._own:
                 return Demand(self._demanded if self._demanded == "all" else "head", self._own)

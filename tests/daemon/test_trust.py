@@ -142,6 +142,29 @@ def test_keys_are_changed_by_a_commit_that_the_old_keys_signed(place: Place, ada
     assert accepted(reader) == third
 
 
+@pytest.mark.parametrize("commits", ["head", "all"])
+def test_keys_that_changed_hands_while_nobody_looked_count_if_the_old_ones_signed_each_change(
+    place: Place, ada: Person, eve: Person, people: Path, commits: str
+) -> None:
+    bob = signing.with_ssh("bob", people)
+    place.settings(ada, commits)
+    ada.commit(place.work)
+    first = accepted(place.reader())
+    place.settings(bob, commits)
+    ada.commit(place.work)
+    place.settings(eve, commits)
+    bob.commit(place.work)
+    last = eve.commit(place.work)
+    assert place.reader().newest() == last
+    ada.commit(place.work)
+    assert place.reader().newest() == first, "ada gave her key away"
+    ada.git(place.work, "reset", "-q", "--hard", "HEAD~3")
+    place.settings(eve, commits)
+    eve.commit(place.work, "eve lets herself in")
+    eve.commit(place.work)
+    assert place.reader().newest() == first
+
+
 @pytest.mark.parametrize(("commits", "waits"), [("head", False), ("all", True)])
 def test_head_looks_at_the_newest_commit_and_all_at_every_one_since_the_last_accepted(
     place: Place, ada: Person, commits: str, waits: bool

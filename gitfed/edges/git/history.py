@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -118,6 +119,12 @@ class History(Program):
         """
         known = [f"^{base}"] if self.has(base) else []
         return [Commit(name) for name in self.text("rev-list", f"--max-count={limit}", head, *known, "--").split()]
+
+    def commits_of(self, paths: Sequence[str], base: Commit, head: Commit, *, limit: int) -> list[Commit]:
+        """The first parents from `base` to `head` that changed one of `paths`, oldest first; the `limit` oldest."""
+        literal = [f":(literal,top){path}" for path in paths]
+        names = self.text("rev-list", "--first-parent", "--reverse", head, f"^{base}", "--", *literal).split()
+        return [Commit(name) for name in names[:limit]]
 
     def has(self, commit: Commit) -> bool:
         """Whether a commit is among our objects."""
