@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from gitfed.change import build
-from gitfed.daemon import answers, given, interpreters, reader, trust
+from gitfed.daemon import answers, given, interpreters, kustomized, reader, trust
 from gitfed.edges import files, git
 from gitfed.edges import state as state_edge
 from gitfed.errors import RevisionNotFound, SourceError
@@ -144,11 +144,13 @@ def read(opened: Opened, revision: str = "", *, worktree: bool = False) -> Read:
     else:
         history = resolve(opened, revision)
         tree = opened.repository.tree(history)
+    builds = kustomized.Builds(opened.repository)
     snapshot = source.read(
         tree,
         memory=opened.memory,
-        last_good=reader.last_good(opened.repository, opened.memory, history, committed=not worktree),
-        read_held=lambda held: opened.repository.read(held.blob),
+        last_good=reader.last_good(opened.repository, opened.memory, history, committed=not worktree, builds=builds),
+        read_held=builds.read_held,
+        build=builds.build,
     )
     return Read(snapshot, notes, tree)
 

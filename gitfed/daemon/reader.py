@@ -6,21 +6,25 @@ cannot be used holds its objects at their last good version, looked for in the h
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import hashlib
 import time
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
-from gitfed.daemon import trust
+from gitfed.daemon import kustomized, trust
 from gitfed.edges import git
 from gitfed.errors import RevisionNotFound, SourceError, SourceUnreachable
 from gitfed.model.base import Commit
 from gitfed.model.repo import HeldFile, RepoSnapshot
+from gitfed.source import kustomize
 from gitfed.source import repo as source
 from gitfed.source.memory import Memory
 from gitfed.source.parse import ParseCache
 
+_OLDER_BUILDS = 10
+"""Commits that are built at most to find out what a folder was before it could not be built any more."""
 _FETCHED = "refs/gitfed/source"
 
 
@@ -46,6 +50,7 @@ class Reader:
         self._wait: tuple[float, SourceUnreachable] | None = None
         """Until when (time.monotonic) the server asked to be left alone, and what to say meanwhile."""
         self._local = None if self.remote else git.Repository.open(Path(location))
+        self._builds = kustomized.Builds(self.repository)
         self.refused = ""
         """Why the newest commit is not the one that `newest` gave; "" when it is."""
         self.trust = trust.Trust(
@@ -130,7 +135,9 @@ class Reader:
             self.repository.tree(commit),
             memory=self._memory,
             held=held,
-            last_good=last_good(self.repository, self._memory, commit, applied),
+            last_good=last_good(self.repository, self._memory, commit, applied, builds=self._builds),
+            read_held=self._builds.read_held,
+            build=self._builds.build,
         )
 
     def interrupt(self) -> None:
@@ -143,7 +150,8 @@ class Reader:
     def keep(self, held: HeldFile) -> None:
         """Make sure that a held file's blob outlives a rewritten history."""
         name = hashlib.sha256(held.path.encode()).hexdigest()[:24]
-        self.repository.keep_blob(name, held.blob)
+        # A build is no blob: what it was built from is kept by its commit.
+        self.repository.keep_blob(name, held.commit if kustomize.is_built(held.blob) else held.blob)
 
 
 def last_good(
@@ -152,6 +160,7 @@ def last_good(
     history: Commit | None,
     applied: Commit | None = None,
     *,
+    builds: kustomized.Builds,
     committed: bool = True,
 ) -> Callable[[str], tuple[Commit, str] | None]:
     """For a path: (commit, blob id) of the version to fall back to, None when there is none.
@@ -164,20 +173,37 @@ def last_good(
     def version(path: str) -> tuple[Commit, str] | None:
         try:
             if applied is not None and applied != history:
-                entry = repository.entries(applied).get(path)
-                if entry is not None:
-                    return applied, entry.blob_id
+                blob = builds.version(applied, path)
+                if blob:
+                    return applied, blob
             return next(older(path), None) if history is not None else None
         except SourceError:
             return None
 
     def older(path: str) -> Iterator[tuple[Commit, str]]:
         assert history is not None
+        if kustomize.is_kustomization(path):
+            yield from older_builds(path)
+            return
         present = repository.entries(history).get(path) if committed else None
         for commit, blob in repository.last_commits_of(path, history):
             if present is not None and blob == present.blob_id:
                 continue
             if not memory.held(path, blob, commit, functools.partial(repository.read, blob)).faulty:
                 yield commit, blob
+
+    def older_builds(path: str) -> Iterator[tuple[Commit, str]]:
+        """A build changes with any of its files, so its own file's history does not tell."""
+        assert history is not None
+        tried = {builds.version(history, path) if committed else ""}
+        for commit in repository.first_parents(history, limit=_OLDER_BUILDS):
+            digest = builds.version(commit, path)
+            if digest in tried or not kustomize.is_built(digest):
+                continue
+            tried.add(digest)
+            load = functools.partial(builds.read_held, HeldFile(path, commit, digest, ""))
+            with contextlib.suppress(SourceError):
+                if not memory.held(path, digest, commit, load).faulty:
+                    yield commit, digest
 
     return version

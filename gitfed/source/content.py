@@ -17,10 +17,11 @@ from gitfed.model.declared.federation import Federation, PlacementTest
 from gitfed.model.declared.interpreter import ResourceInterpreterCustomization
 from gitfed.model.declared.shape import Declared
 from gitfed.model.repo import Manifest
-from gitfed.source import conceal, counts, declare, metadata, scope, scripts
+from gitfed.source import conceal, counts, declare, kustomize, metadata, scope, scripts
 from gitfed.source.parse import Parsed
 from gitfed.source.tree import visible
 from gitfed.text import canonical, yaml
+from gitfed.text.build import Document
 
 LARGEST_OBJECT = 1024 * 1024
 """bytes of JSON; an API server takes little more"""
@@ -80,16 +81,33 @@ def is_lfs_pointer(data: bytes) -> bool:
     return data.startswith(_LFS)
 
 
-def understand(path: str, parsed: Parsed, load: Callable[[], bytes], *, as_json: bool) -> FileContent:
-    """`load` gives the bytes again when a problem needs a place; positions are not kept."""
-    return _Reader(path, load, as_json).read(parsed)
+def understand(
+    path: str, parsed: Parsed, load: Callable[[], bytes], *, as_json: bool, built: bool = False
+) -> FileContent:
+    """`load` gives the bytes again when a problem needs a place; positions are not kept.
+
+    `built`: Kustomize printed this. Places are then the files that it names, without lines.
+    """
+    if not built:
+        return _Reader(path, load, as_json).read(parsed)
+    told = kustomize.origins((document.value for document in parsed.documents), path)
+    documents = tuple(
+        replace(document, value=value) for document, (value, _) in zip(parsed.documents, told, strict=True)
+    )
+    return _Reader(path, load, as_json, [visible(origin) for _, origin in told]).read(
+        replace(parsed, documents=documents)
+    )
 
 
 class _Reader:
-    def __init__(self, path: str, load: Callable[[], bytes], as_json: bool) -> None:
+    def __init__(
+        self, path: str, load: Callable[[], bytes], as_json: bool, built_from: list[str] | None = None
+    ) -> None:
         self.path = visible(path)
         self.load = load
         self.as_json = as_json
+        self.built_from = built_from
+        """By document: the file it came from. None: this file."""
         self.places: tuple[yaml.Place, ...] | None = None
         self.manifests: list[Manifest] = []
         self.declared: list[Declared] = []
@@ -100,7 +118,7 @@ class _Reader:
     def read(self, parsed: Parsed) -> FileContent:
         for fault in conceal.faults(parsed.faults, self.load):
             severity = Severity.WARNING if fault.warning else Severity.ERROR
-            origin = Origin(self.path, fault.line, fault.column)
+            origin = Origin(self.path, fault.line, fault.column) if self.built_from is None else Origin(self.path)
             self.problems.append(Problem(origin, fault.message, fault.hint, severity))
         for index, document in enumerate(parsed.documents):
             if len(self.problems) > MOST_PROBLEMS:
@@ -108,7 +126,7 @@ class _Reader:
                 self.error(origin, f"more than {MOST_PROBLEMS} problems in one file, the rest was not looked at")
                 break
             if document.value is not None:
-                self.document(document.value, index, (), Origin(self.path, document.line, document.column))
+                self.document(document.value, index, (), self.start(index, document))
         return FileContent(
             tuple(self.manifests),
             tuple(self.declared),
@@ -117,6 +135,11 @@ class _Reader:
             self.scopes,
             frozenset(manifest.key.namespace for manifest in self.manifests),
         )
+
+    def start(self, index: int, document: Document) -> Origin:
+        if self.built_from is not None:
+            return Origin(self.built_from[index])
+        return Origin(self.path, document.line, document.column)
 
     def document(self, value: Any, index: int, path: _Path, origin: Origin) -> None:
         def place(below: _Path) -> Origin:
@@ -145,7 +168,7 @@ class _Reader:
             return
         group = group_of(api_version)
         if group == "kustomize.config.k8s.io":
-            self.error(origin, "Kustomize is not run", "commit what `kustomize build` prints, or exclude the file")
+            self.error(origin, f"{kind} is for Kustomize, which does not find it here", "call it kustomization.yaml")
         elif model := registry.model_of(api_version, kind):
             self.declared_object(model, value, place)
         elif group in registry.OWN_GROUPS:
@@ -250,6 +273,8 @@ class _Reader:
                 self.scopes[Kind(group, kind)] = spec["scope"] == "Namespaced"
 
     def place(self, index: int, path: _Path) -> Origin:
+        if self.built_from is not None:
+            return Origin(self.built_from[index])
         if self.places is None:
             self.places = yaml.places(self.load(), is_json=self.as_json)
         line, column = self.places[index].at(path) if index < len(self.places) else (0, 0)

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from gitfed.model.base import Commit, Kind
 from gitfed.model.repo import Manifest
-from gitfed.source import content, glob, parse
+from gitfed.source import content, glob, kustomize, parse
 from gitfed.source.content import FileContent
 from gitfed.source.parse import ParseCache
 
@@ -32,6 +32,8 @@ class Memory:
         self._compiled = (glob.compile_all(()), glob.compile_all(()))
         self.folded: dict[str, str] = {}
         """Path → its name as file systems compare it."""
+        self.kustomizations: dict[str, kustomize.Names] = {}
+        """Blob id of a kustomization → what it names."""
         self.settings_path = ""
         """Where the Federation stood last time."""
 
@@ -89,7 +91,8 @@ class Memory:
         return known
 
     def _understand(self, path: str, blob_id: str, load: Callable[[], bytes]) -> FileContent:
-        as_json = parse.is_json(path)
+        built = kustomize.is_built(blob_id)
+        as_json = parse.is_json(path) and not built
         stored = self._disk.get(blob_id) if self._disk else None
         parsed = parse.load(stored, as_json=as_json) if stored is not None else None
         if parsed is None:
@@ -99,4 +102,4 @@ class Memory:
             parsed = parse.parse(data, as_json=as_json)
             if self._disk:
                 self._disk.put(blob_id, parse.dump(parsed, as_json=as_json))
-        return content.understand(path, parsed, load, as_json=as_json)
+        return content.understand(path, parsed, load, as_json=as_json, built=built)

@@ -22,7 +22,7 @@ from gitfed.model.declared import cluster, federation, interpreter, policy
 from gitfed.model.declared.federation import Federation
 from gitfed.model.declared.shape import Declared
 from gitfed.model.repo import HeldFile, Manifest, RepoSnapshot
-from gitfed.source import content, hold, together, tree
+from gitfed.source import content, hold, kustomize, together, tree
 from gitfed.source.content import FileContent
 from gitfed.source.memory import Memory
 from gitfed.source.parse import ParseCache
@@ -39,19 +39,20 @@ def read(
     held: Mapping[str, HeldFile] | None = None,
     last_good: Callable[[str], tuple[Commit, str] | None] | None = None,
     read_held: Callable[[HeldFile], bytes | None] | None = None,
+    build: kustomize.Build | None = None,
 ) -> RepoSnapshot:
     """The snapshot of a tree. Never raises for what the files say; SourceError if the tree cannot be listed.
 
     `memory` is kept by callers who read again and again (it brings its own disk cache; `cache` is for those who read
     once). For a file with errors, `held[path]` names its last good version if it was held before, else
     `last_good(path)` finds (commit, blob id) in the last commit that was applied; `read_held` reads such a blob
-    (default: from the tree's repository).
+    (default: from the tree's repository). `build` runs Kustomize; without it folders that need it cannot be read.
     """
     memory = memory if memory is not None else Memory(cache)
     memory.rotate()
     entries = sorted(files.entries(), key=lambda entry: entry.path)
     versions = hold.Versions(memory, held or {}, last_good, read_held or (lambda version: files.read(version.blob)))
-    reader = _Reader(files, entries, memory, versions)
+    reader = _Reader(files, entries, memory, versions, build)
     reader.find_settings()
     reader.read_files()
     reader.compare()
@@ -66,6 +67,7 @@ class _Reader:
     """Sorted by path."""
     memory: Memory
     versions: hold.Versions
+    build: kustomize.Build | None
     sources: federation.Sources = field(default_factory=federation.Sources)
     contents: dict[str, FileContent] = field(default_factory=dict)
     """Path → what the file says, good or not, sorted by path."""
@@ -118,7 +120,12 @@ class _Reader:
         )
         self.problems += listing.problems
         self.faults.update(listing.refused)
-        self.contents = {file.path: self.understand(file) for file in listing.files}
+        built = kustomize.layout(self.entries, self.included, self.files.read, self.memory.kustomizations)
+        self.problems += built.problems
+        self.faults.update(built.refused)
+        contents = {file.path: self.understand(file) for file in listing.files if file.path not in built.material}
+        contents |= {path: self.built(root) for path, root in built.roots.items()}
+        self.contents = {path: contents[path] for path in sorted(contents)} if built.roots else contents
         for path in self.facts_files():
             self.contents.pop(path, None)
         for path, found in self.contents.items():
@@ -134,6 +141,18 @@ class _Reader:
             return self.memory.content(path, blob_id, lambda: self.files.read(blob_id))
         except SourceError as error:
             return content.broken(path, f"the file cannot be read: {error.message}", error.hint)
+
+    def built(self, root: kustomize.Root) -> FileContent:
+        """What Kustomize makes of a folder, as if its kustomization file said that."""
+        try:
+            return self.memory.content(root.path, root.digest, lambda: self.run(root))
+        except SourceError as error:
+            return content.broken(root.path, error.message, error.hint)
+
+    def run(self, root: kustomize.Root) -> bytes:
+        if self.build is None:
+            raise SourceError("it has to be built by Kustomize, which is not run here")
+        return self.build(root, self.files.read)
 
     def facts_files(self) -> set[str]:
         """Recorded facts that a PlacementTest names look like declared clusters, but declare nothing."""

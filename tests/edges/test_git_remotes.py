@@ -30,11 +30,23 @@ WHEN = datetime(2026, 1, 1, tzinfo=UTC)
 MAIN = "+refs/heads/main:refs/gitfed/source"
 
 
+_opened: list[git.Repository] = []
+
+
+@pytest.fixture(autouse=True)
+def _closed() -> Iterator[None]:
+    """Every repository has a process that reads its objects."""
+    yield
+    while _opened:
+        _opened.pop().close()
+
+
 @pytest.fixture
 def served(tmp_path: Path) -> git.Repository:
     """What the servers serve: one commit on main."""
     (tmp_path / "served").mkdir()
     repository = git.Repository.create(tmp_path / "served" / "fleet.git")
+    _opened.append(repository)
     push(repository, {"a.yaml": b"a: 1\n"})
     return repository
 
@@ -64,6 +76,7 @@ def clone(tmp_path: Path, source: str, files: dict[str, str] | None = None) -> g
         (folder / name).write_text(content)
     path = tmp_path / "clone.git"
     repository = git.Repository.open(path) if path.exists() else git.Repository.create(path)
+    _opened.append(repository)
     repository.access = git.Access(folder if files else None, source=source)
     return repository
 

@@ -126,6 +126,10 @@ class History(Program):
         names = self.text("rev-list", "--first-parent", "--reverse", head, f"^{base}", "--", *literal).split()
         return [Commit(name) for name in names[:limit]]
 
+    def first_parents(self, head: Commit, *, limit: int) -> list[Commit]:
+        """`head` and what the branch was before, newest first."""
+        return [Commit(name) for name in self.text("rev-list", "--first-parent", f"--max-count={limit}", head).split()]
+
     def has(self, commit: Commit) -> bool:
         """Whether a commit is among our objects."""
         try:

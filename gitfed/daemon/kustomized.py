@@ -1,0 +1,51 @@
+"""Folders that Kustomize builds, in the history of a repository: present builds, and those of older commits.
+
+`source` finds the folders, `edges.kustomize` runs the program; here they meet. A build that fails is held like a file
+with errors: at the build of the last commit that was applied, named by its digest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from gitfed.edges import git
+from gitfed.edges.kustomize import Kustomize
+from gitfed.errors import SourceError
+from gitfed.model.base import Commit
+from gitfed.model.repo import HeldFile
+from gitfed.source import kustomize
+
+
+class Builds:
+    """One for each reader of a repository; blocking."""
+
+    def __init__(self, repository: git.Repository) -> None:
+        self._repository = repository
+        self._program = Kustomize()
+        self._names: dict[str, kustomize.Names] = {}
+
+    def build(self, root: kustomize.Root, read: Callable[[str], bytes]) -> bytes:
+        return self._program.build(root, read)
+
+    def read_held(self, held: HeldFile) -> bytes:
+        """Content of a held file, or the build of a held folder as it was. Raises SourceError."""
+        if not kustomize.is_built(held.blob):
+            return self._repository.read(held.blob)
+        root = self._root(held.commit, held.path)
+        if root is None or root.digest != held.blob:
+            raise SourceError(f"{held.path} was built from other files at {held.commit[:12]}")
+        return self._program.build(root, self._repository.read)
+
+    def version(self, commit: Commit, path: str) -> str:
+        """What stands for a file at a commit: its blob id, or the digest of its build; "" when it was not there."""
+        if kustomize.is_kustomization(path):
+            root = self._root(commit, path)
+            if root is not None:
+                return root.digest
+        entry = self._repository.entries(commit).get(path)
+        return entry.blob_id if entry is not None else ""
+
+    def _root(self, commit: Commit, path: str) -> kustomize.Root | None:
+        entries = sorted(self._repository.entries(commit).values(), key=lambda entry: entry.path)
+        found = kustomize.layout(entries, kustomize.is_kustomization, self._repository.read, self._names)
+        return found.roots.get(path)

@@ -1,0 +1,281 @@
+"""Which folders Kustomize builds, from which files: kustomizations, their bases, and what they take in.
+
+A kustomization that no other one names is a *root*; what it builds are templates. Files that a kustomization names are
+its material and no templates themselves; other files beside it are. The building is done elsewhere (`Build`), by the
+real program and from these files alone. So everything that a kustomization names must be in the repository: what the
+program would look for in the network is refused here, before it runs.
+"""
+
+from __future__ import annotations
+
+import bisect
+import hashlib
+import posixpath
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from gitfed.errors import SourceError
+from gitfed.model.base import Origin, Problem
+from gitfed.source.tree import SUBMODULE, SYMLINK, Entry, visible
+from gitfed.text import yaml
+
+NAMES = ("kustomization.yaml", "kustomization.yml", "Kustomization")
+ORIGIN = "config.kubernetes.io/origin"
+"""Kustomize: the annotation that says which file an object came from, if asked for (`buildMetadata`)."""
+TREE = "tree"
+"""Where the repository's files lie for the program: part of the origins that it tells."""
+_BUILT = "kustomize."
+_VERSION = b"1"
+_MOST_FILES = 10_000
+_MOST_BYTES = 64 * 1024 * 1024
+_LARGEST = 1024 * 1024
+_FOLDERS = ("resources", "bases", "components", "generators", "transformers", "validators")
+_PATHS = ("crds", "configurations", "patchesStrategicMerge")
+_INSIDE = ("patches", "patchesJson6902", "replacements")
+_GENERATORS = ("configMapGenerator", "secretGenerator")
+_HELM = ("helmCharts", "helmChartInflationGenerator", "helmGlobals")
+
+
+class Build(Protocol):
+    """What the program prints for a root; `read` gives a blob's content. Raises SourceError with the reason."""
+
+    def __call__(self, root: Root, read: Callable[[str], bytes]) -> bytes: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Root:
+    folder: str
+    """"" is the top of the repository."""
+    path: str
+    """Its kustomization file."""
+    files: tuple[Entry, ...]
+    """All that the build may see: what lies in or below the folders of the root and its bases."""
+    digest: str
+    """Stands for the files: equal digests give equal builds. In the place of a blob id."""
+
+
+@dataclass(slots=True)
+class Layout:
+    roots: dict[str, Root] = field(default_factory=dict)
+    """By path of the kustomization file."""
+    material: set[str] = field(default_factory=set)
+    """Files that are no templates: kustomizations, and what they name."""
+    problems: list[Problem] = field(default_factory=list)
+    refused: dict[str, str] = field(default_factory=dict)
+    """Root that cannot be built → why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """What one kustomization file names. `fault` says why it cannot be used."""
+
+    kind: str = "Kustomization"
+    folders: tuple[str, ...] = ()
+    """Folders or files: resources, components and the like."""
+    paths: tuple[str, ...] = ()
+    """Files."""
+    fault: str = ""
+    place: tuple[int, int] = (0, 0)
+    """Line and column of the fault, if it has one."""
+
+
+def is_built(blob_id: str) -> bool:
+    """Whether this is a root's digest and no blob."""
+    return blob_id.startswith(_BUILT)
+
+
+def is_kustomization(path: str) -> bool:
+    return path.rpartition("/")[2] in NAMES
+
+
+def layout(
+    entries: Sequence[Entry], wanted: Callable[[str], bool], read: Callable[[str], bytes], known: dict[str, Names]
+) -> Layout:
+    """`entries` are sorted by path; `known` remembers what kustomization files name, by blob id: it may be empty."""
+    found = Layout()
+    kustomizations: dict[str, Entry] = {}
+    for entry in entries:
+        folder, _, name = entry.path.rpartition("/")
+        if name in NAMES and entry.mode not in (SYMLINK, SUBMODULE):
+            kustomizations.setdefault(folder, entry)
+    if kustomizations:
+        _Finder(entries, wanted, read, known, kustomizations, found).find()
+    return found
+
+
+@dataclass(slots=True)
+class _Finder:
+    entries: Sequence[Entry]
+    wanted: Callable[[str], bool]
+    read: Callable[[str], bytes]
+    known: dict[str, Names]
+    kustomizations: Mapping[str, Entry]
+    """By folder."""
+    found: Layout
+    files: dict[str, Entry] = field(default_factory=dict)
+    bases: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    """Folder → folders that its kustomization names."""
+    faults: dict[str, str] = field(default_factory=dict)
+    """Folder → why its kustomization cannot be built."""
+
+    def find(self) -> None:
+        self.files = {entry.path: entry for entry in self.entries if entry.mode not in (SYMLINK, SUBMODULE)}
+        for folder in self.kustomizations:
+            self.look(folder)
+        ours = [folder for folder, entry in self.kustomizations.items() if self.wanted(entry.path)]
+        named = {base for folder in ours for base in self.bases[folder]}
+        reached: set[str] = set()
+        for folder in ours:
+            if folder not in named and self.names(folder).kind == "Kustomization":
+                reached |= self.root(folder)
+        for folder in ours:
+            if folder not in reached and folder in named:
+                path = self.kustomizations[folder].path
+                self.refuse(path, "kustomizations name each other in a circle")
+        for folder in ours:
+            self.found.material.add(self.kustomizations[folder].path)
+
+    def names(self, folder: str) -> Names:
+        entry = self.kustomizations[folder]
+        if entry.blob_id not in self.known:
+            self.known[entry.blob_id] = _names(entry, self.read)
+        return self.known[entry.blob_id]
+
+    def look(self, folder: str) -> None:
+        """Where the names of a kustomization lead."""
+        names = self.names(folder)
+        fault = names.fault
+        bases = []
+        ours = self.wanted(self.kustomizations[folder].path)
+        for name in (*names.folders, *names.paths):
+            target = _join(folder, name)
+            if target in self.kustomizations and name in names.folders:
+                bases.append(target)
+            elif target in self.files:
+                if ours:
+                    self.found.material.add(target)
+            else:
+                fault = fault or f"{visible(name)} is not a file of the repository, or a folder with a kustomization"
+        self.bases[folder] = tuple(bases)
+        if fault:
+            self.faults[folder] = fault
+
+    def root(self, folder: str) -> set[str]:
+        """The folders that a root is built from."""
+        entry = self.kustomizations[folder]
+        reached: set[str] = set()
+        todo = [folder]
+        while todo:
+            here = todo.pop()
+            if here not in reached:
+                reached.add(here)
+                todo += self.bases[here]
+        for here in sorted(reached):
+            if here in self.faults:
+                where = "" if here == folder else f" (named by {visible(entry.path)})"
+                place = Origin(visible(self.kustomizations[here].path), *self.names(here).place)
+                self.refuse(entry.path, f"{self.faults[here]}{where}", place)
+                return reached
+        inside = {one.path: one for here in reached for one in self.below(here) if one.path in self.files}
+        files = tuple(inside[path] for path in sorted(inside))
+        size = sum(one.size for one in files)
+        if len(files) > _MOST_FILES or size > _MOST_BYTES:
+            self.refuse(entry.path, f"a build of {len(files)} files with {size} bytes: at most {_MOST_FILES} files and "
+                                    f"{_MOST_BYTES} bytes")  # fmt: skip
+            return reached
+        total = hashlib.sha256(b"%b\0%b\0" % (_VERSION, folder.encode("utf-8", "surrogateescape")))
+        for one in files:
+            total.update(b"%b\0%b\0" % (one.path.encode("utf-8", "surrogateescape"), one.blob_id.encode()))
+        self.found.roots[entry.path] = Root(folder, entry.path, files, f"{_BUILT}{total.hexdigest()}")
+        return reached
+
+    def below(self, folder: str) -> Sequence[Entry]:
+        if not folder:
+            return self.entries
+        first = bisect.bisect_left(self.entries, folder + "/", key=lambda entry: entry.path)
+        last = bisect.bisect_left(self.entries, folder + "0", key=lambda entry: entry.path)  # "0" follows "/"
+        return self.entries[first:last]
+
+    def refuse(self, path: str, message: str, place: Origin | None = None) -> None:
+        self.found.refused[path] = message
+        hint = "nothing is fetched from elsewhere: commit it" if "is not a file" in message else ""
+        self.found.problems.append(Problem(place or Origin(visible(path)), message, hint))
+
+
+def origins(values: Iterable[Any], path: str) -> list[tuple[Any, str]]:
+    """Built objects as the user wrote them, each with the file it came from (`path` if the program does not tell)."""
+    return [_origin(value, path) for value in values]
+
+
+def _origin(value: Any, path: str) -> tuple[Any, str]:
+    metadata = value.get("metadata") if isinstance(value, dict) else None
+    annotations = metadata.get("annotations") if isinstance(metadata, dict) else None
+    if not isinstance(metadata, dict) or not isinstance(annotations, dict) or ORIGIN not in annotations:
+        return value, path
+    told = path
+    for line in str(annotations[ORIGIN]).splitlines():
+        name, _, text = line.partition(": ")
+        if name in ("path", "configuredIn"):
+            told = text.strip("'\"").removeprefix(TREE + "/")
+    others = {name: text for name, text in annotations.items() if name != ORIGIN}
+    rest = {name: part for name, part in metadata.items() if name != "annotations"}
+    return {**value, "metadata": {**rest, "annotations": others} if others else rest}, told
+
+
+def _names(entry: Entry, read: Callable[[str], bytes]) -> Names:
+    if entry.size > _LARGEST:
+        return Names(fault=f"a kustomization of {entry.size} bytes, at most {_LARGEST} are read")
+    try:
+        stream = yaml.parse(read(entry.blob_id))
+    except SourceError as error:
+        return Names(fault=f"the file cannot be read: {error.message}")
+    errors = [fault for fault in stream.faults if not fault.warning]
+    if errors:
+        return Names(fault=errors[0].message, place=(errors[0].line, errors[0].column))
+    values = [document.value for document in stream.documents if document.value is not None]
+    if len(values) != 1 or not isinstance(values[0], dict):
+        return Names(fault="a kustomization is one document, a mapping")
+    value = values[0]
+    for name in _HELM:
+        if value.get(name):
+            return Names(fault=f"{name}: Helm charts are not rendered")
+    folders = [text for name in _FOLDERS for text in _texts(value.get(name))]
+    return Names(str(value.get("kind") or "Kustomization"), tuple(folders), tuple(_paths(value)))
+
+
+def _paths(value: Mapping[str, Any]) -> Iterator[str]:
+    for name in _PATHS:
+        yield from _texts(value.get(name))
+    for name in _INSIDE:
+        for item in _items(value.get(name)):
+            if isinstance(item, dict):
+                yield from _texts([item.get("path")])
+    for name in _GENERATORS:
+        for item in _items(value.get(name)):
+            if isinstance(item, dict):
+                for text in _texts(item.get("files")):
+                    yield text.rpartition("=")[2]
+                yield from _texts(item.get("envs"))
+                yield from _texts([item.get("env")])
+    openapi = value.get("openapi")
+    if isinstance(openapi, dict):
+        yield from _texts([openapi.get("path")])
+
+
+def _texts(value: Any) -> Iterator[str]:
+    """Names in a list. A text of several lines is no name: patches and generators may stand there themselves."""
+    for item in _items(value):
+        if isinstance(item, str) and item and "\n" not in item:
+            yield item
+
+
+def _items(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+def _join(folder: str, name: str) -> str:
+    """A name as a path of the repository; "." parts are gone, "../" first means that it leaves the repository."""
+    joined = posixpath.normpath(posixpath.join("/", folder, name)) if not name.startswith("/") else "//"
+    climbed = posixpath.normpath(posixpath.join(folder, name))
+    return "../" if climbed.startswith("..") or joined == "//" else ("" if climbed == "." else climbed)

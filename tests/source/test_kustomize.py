@@ -1,0 +1,200 @@
+"""Which folders Kustomize builds, from which files, and what is refused before it runs. No program is run here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pytest
+
+from gitfed.errors import SourceError
+from gitfed.source import kustomize
+from gitfed.source import repo as source
+from tests.source.trees import Tree, tree
+
+SETTINGS = "{apiVersion: gitfed.io/v1alpha1, kind: Federation, metadata: {name: acme}}\n"
+
+
+def config(name: str) -> str:
+    return f"{{apiVersion: v1, kind: ConfigMap, metadata: {{name: {name}, namespace: x}}}}\n"
+
+
+FILES = {
+    "gitfed.yaml": SETTINGS,
+    "plain.yaml": config("plain"),
+    "apps/base/kustomization.yaml": "resources: [web.yaml]\n",
+    "apps/base/web.yaml": config("web"),
+    "apps/base/beside.yaml": config("beside"),
+    "apps/prod/kustomization.yaml": "resources: [../base]\npatches: [{path: patch.yaml}]\n"
+    "configMapGenerator: [{name: g, files: [key=a.txt, b.txt], envs: [e.env], literals: [URL=https://x]}]\n",
+    "apps/prod/patch.yaml": config("web"),
+    "apps/prod/a.txt": "a",
+    "apps/prod/b.txt": "b",
+    "apps/prod/e.env": "A=b",
+    "apps/test/kustomization.yaml": "resources:\n- ../base\n",
+}
+
+
+def made(files: Mapping[str, str]) -> Tree:
+    return tree(files, settings=None)
+
+
+def layout(files: Mapping[str, str]) -> kustomize.Layout:
+    found = made(files)
+    entries = sorted(found.entries(), key=lambda entry: entry.path)
+    return kustomize.layout(list(entries), lambda path: True, found.read, {})
+
+
+def told(files: Mapping[str, str]) -> list[str]:
+    return [str(problem) for problem in layout(files).problems]
+
+
+def test_roots_are_those_that_no_other_names_and_see_their_bases() -> None:
+    found = layout(FILES)
+    assert sorted(found.roots) == ["apps/prod/kustomization.yaml", "apps/test/kustomization.yaml"]
+    assert {file.path for file in found.roots["apps/test/kustomization.yaml"].files} == {
+        "apps/base/beside.yaml", "apps/base/kustomization.yaml", "apps/base/web.yaml", "apps/test/kustomization.yaml",
+    }  # fmt: skip
+    assert found.problems == []
+
+
+def test_what_a_kustomization_names_is_no_template_and_what_lies_beside_is() -> None:
+    seen: list[str] = []
+
+    def build(root: kustomize.Root, read: object) -> bytes:
+        seen.append(root.folder)
+        origin = "config.kubernetes.io/origin: |\n      path: tree/apps/base/web.yaml"
+        return (
+            f"apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: {root.folder[5:]}-web\n  namespace: x\n"
+            f"  annotations:\n    {origin}\n"
+        ).encode()
+
+    snapshot = source.read(made(FILES), build=build)
+    assert snapshot.problems == ()
+    assert sorted(key.name for key in snapshot.manifests) == ["beside", "plain", "prod-web", "test-web"]
+    assert seen == ["apps/prod", "apps/test"]
+    built = next(one for one in snapshot.manifests.values() if one.key.name == "prod-web")
+    assert str(built.origin) == "apps/base/web.yaml"
+    assert "annotations" not in built.body["metadata"]
+
+
+def test_the_same_files_are_built_once_and_other_files_change_nothing() -> None:
+    from gitfed.source.memory import Memory
+
+    seen: list[str] = []
+
+    def build(root: kustomize.Root, read: object) -> bytes:
+        seen.append(root.path)
+        return config(root.folder.replace("/", "-")).encode()
+
+    memory = Memory()
+    source.read(made(FILES), memory=memory, build=build)
+    again = source.read(made({**FILES, "plain.yaml": config("other")}), memory=memory, build=build)
+    assert len(seen) == 2
+    source.read(made({**FILES, "apps/prod/a.txt": "other"}), memory=memory, build=build)
+    assert seen[2:] == ["apps/prod/kustomization.yaml"]
+    assert len(again.manifests) == 4
+
+
+def test_a_folder_that_cannot_be_built_leaves_a_hole_and_is_told() -> None:
+    def build(root: kustomize.Root, read: object) -> bytes:
+        raise SourceError("no reason", hint="none")
+
+    snapshot = source.read(made(FILES), build=build)
+    assert [str(problem) for problem in snapshot.problems] == [
+        "apps/prod/kustomization.yaml: no reason (none)",
+        "apps/test/kustomization.yaml: no reason (none)",
+    ]
+    assert not snapshot.complete
+    assert sorted(key.name for key in snapshot.manifests) == ["beside", "plain"]
+
+
+def test_an_excluded_kustomization_is_not_built_and_its_files_are_templates() -> None:
+    settings = SETTINGS.replace("}}\n", "}, spec: {sources: {exclude: [kustomization.yaml, patch.yaml]}}}\n")
+    snapshot = source.read(made({**FILES, "gitfed.yaml": settings}))
+    assert snapshot.problems == ()
+    assert sorted(key.name for key in snapshot.manifests) == ["beside", "plain", "web"]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("resources: [https://example.com/x.yaml]", "https://example.com/x.yaml"),
+        ("resources: [github.com/a/b?ref=v1]", "github.com/a/b?ref=v1"),
+        ("resources: ['git::https://a/b']", "git::https://a/b"),
+        ("resources: [../../../etc/passwd]", "../../../etc/passwd"),
+        ("resources: [/etc/passwd]", "/etc/passwd"),
+        ("resources: [sub]", "sub"),
+        ("components: ['git@a:b']", "git@a:b"),
+        ("patches: [{path: 'https://a/b.yaml'}]", "https://a/b.yaml"),
+        ("patchesStrategicMerge: [nowhere.yaml]", "nowhere.yaml"),
+        ("configMapGenerator: [{name: a, files: [k=../../etc/shadow]}]", "../../etc/shadow"),
+        ("secretGenerator: [{name: a, envs: ['http://169.254.169.254/x']}]", "http://169.254.169.254/x"),
+        ("openapi: {path: 'https://a/b'}", "https://a/b"),
+        ("replacements: [{path: 'https://a/b'}]", "https://a/b"),
+        ("crds: ['https://a/b']", "https://a/b"),
+        ("generators: ['https://a/b']", "https://a/b"),
+    ],
+)
+def test_what_is_not_in_the_repository_is_refused_before_the_program_runs(text: str, said: str) -> None:
+    assert told({"a/kustomization.yaml": text + "\n", "a/sub/x.txt": "x"}) == [
+        f"a/kustomization.yaml: {said} is not a file of the repository, or a folder with a kustomization"
+        " (nothing is fetched from elsewhere: commit it)"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("helmCharts: [{name: x}]", "helmCharts: Helm charts are not rendered"),
+        ("- a", "a kustomization is one document, a mapping"),
+        ("", "a kustomization is one document, a mapping"),
+    ],
+)
+def test_a_kustomization_that_cannot_be_used_says_why(text: str, said: str) -> None:
+    found = layout({"a/kustomization.yaml": text + "\n"})
+    assert found.roots == {}
+    assert [str(problem).startswith(f"a/kustomization.yaml: {said}") for problem in found.problems] == [True]
+
+
+def test_a_kustomization_that_is_no_yaml_says_where() -> None:
+    assert told({"a/kustomization.yaml": "\nresources: [a\n"})[0].startswith("a/kustomization.yaml:3:1: not valid YAML")
+
+
+def test_a_fault_in_a_base_is_told_at_the_base_and_refuses_the_root() -> None:
+    found = layout(
+        {"a/kustomization.yaml": "resources: [../b]\n", "b/kustomization.yaml": "resources: [https://x/y]\n"}
+    )
+    assert list(found.refused) == ["a/kustomization.yaml"]
+    assert str(found.problems[0]).startswith("b/kustomization.yaml: https://x/y is not a file")
+    assert "(named by a/kustomization.yaml)" in str(found.problems[0])
+
+
+def test_kustomizations_in_a_circle_are_told_and_do_not_vanish() -> None:
+    files = {"a/kustomization.yaml": "resources: [../b]\n", "b/kustomization.yaml": "resources: [../a]\n"}
+    assert told(files) == [
+        "a/kustomization.yaml: kustomizations name each other in a circle",
+        "b/kustomization.yaml: kustomizations name each other in a circle",
+    ]
+    assert sorted(layout(files).refused) == sorted(files)
+
+
+def test_a_component_alone_is_not_built_and_no_template() -> None:
+    snapshot = source.read(made({"gitfed.yaml": SETTINGS, "c/kustomization.yaml": "kind: Component\n"}))
+    assert snapshot.problems == ()
+    assert snapshot.manifests == {}
+
+
+def test_a_build_of_too_many_files_is_refused() -> None:
+    files = {f"a/{n}.txt": "" for n in range(10_001)}
+    said = told({"a/kustomization.yaml": "resources: []\n", **files})
+    assert said == [
+        "a/kustomization.yaml: a build of 10002 files with 14 bytes: at most 10000 files and 67108864 bytes"
+    ]
+
+
+def test_a_kustomization_at_the_top_takes_what_it_names_only() -> None:
+    files = {"gitfed.yaml": SETTINGS, "kustomization.yaml": "resources: [a.yaml]\n", "a.yaml": config("a"),
+             "b.yaml": config("b")}  # fmt: skip
+    snapshot = source.read(made(files), build=lambda root, read: read(root.files[0].blob_id))
+    assert snapshot.problems == ()
+    assert sorted(key.name for key in snapshot.manifests) == ["a", "b"]
