@@ -88,6 +88,35 @@ def fleet() -> Fleet:
     return Fleet(binder, capacities)
 
 
+def regional_policies() -> list[Propagation]:
+    """Every Deployment by room, in one of the regions."""
+    return [
+        Propagation.read(
+            {
+                "apiVersion": "policy.karmada.io/v1alpha1",
+                "kind": "PropagationPolicy",
+                "metadata": {"name": f"{strategy}-{number:05}", "namespace": strategy},
+                "spec": {
+                    "resourceSelectors": [
+                        {"apiVersion": "apps/v1", "kind": "Deployment", "name": f"app-{name:05}"}
+                        for name in range(number, BINDINGS, REGIONS)
+                    ],
+                    "placement": {
+                        "clusterAffinity": {
+                            "fieldSelector": {
+                                "matchExpressions": [{"key": "region", "operator": "In", "values": [f"r{number}"]}]
+                            }
+                        },
+                        **STRATEGIES["dynamic"],
+                    },
+                },
+            }
+        )
+        for strategy in STRATEGIES
+        for number in range(REGIONS)
+    ]
+
+
 def capacity(chance: random.Random) -> Capacity:
     nodes = tuple(
         NodeFacts(
@@ -172,6 +201,13 @@ def run() -> list[tuple[str, str]]:
     _, moved = timed(lambda: placed(some, decisions, Fleet(here.binder, others), room))
     again = len(here.binder.schedules.by_room)
 
+    regional = Fleet(replace(here.binder, policies=match.Index(regional_policies()), schedules=Schedules()), others)
+    room = turns.Room()
+    placed(some, {}, regional, room)
+    known = len(regional.binder.schedules.by_room)
+    placed(some[:1], {}, Fleet(regional.binder, {**others, "c001": capacity(random.Random(9))}), room)
+    kept = len(regional.binder.schedules.by_room)
+
     figures = [
         (f"{BINDINGS} bindings, {SHAPES} requirement shapes (target ≥ 5,000/s)", f"{BINDINGS / few:,.0f}/s"),
         (f"{BINDINGS} bindings, all shapes differ (target ≥ 1,000/s)", f"{BINDINGS / all_differ:,.0f}/s"),
@@ -180,6 +216,7 @@ def run() -> list[tuple[str, str]]:
         ("room of one cluster changed: all bindings asked again", f"{moved:.2f} s"),
         ("… of which placed anew", f"{again} (by themselves: {len(here.binder.schedules.answers) - before})"),
     ]
+    figures.append(("policies of one region each: answers by room kept when a cluster changed", f"{kept} of {known}"))
     base = 0.0
     for count in (1_000, 5_000, 10_000, 30_000):
         _, took = cold(count, SHAPES)

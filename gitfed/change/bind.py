@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from gitfed.change.schedules import Question, Schedules
 from gitfed.interpret import defaults
 from gitfed.interpret.registry import Interpreter, Operation, Unknown
-from gitfed.model.base import BindingId, Body, ObjectKey, Problem, Severity
+from gitfed.model.base import BindingId, Body, ClusterName, ObjectKey, Problem, Severity
 from gitfed.model.decisions import Decision, PolicyRef, Rejection, ScheduledCondition, Share
 from gitfed.model.declared.policy import Placement
 from gitfed.model.orders import EVERYTHING, Suspension
@@ -222,14 +222,15 @@ def answer(
     asked: Asked,
     binder: Binder,
     room: Room = dict,
-    history: int = 0,
+    history: tuple[int, ...] = (),
+    reads: tuple[ClusterName, ...] = (),
     *,
     beside: frozenset[str] | None = None,
     away_from: frozenset[str] = frozenset(),
     space: Space = allowance.ANYWHERE,
 ) -> Bound:
-    """Where the template goes. `room` is asked only if the same was not asked before with the same `history`; it is
-    another one for each `space`."""
+    """Where the template goes. `room` is asked only if the same was not asked before with the same `history` of the
+    clusters that it `reads`; it is another one for each `space`."""
     request, schedules, decision = asked.request, binder.schedules, asked.decision
     question = Question(
         id(request.placement), request.api_version, request.kind, request.replicas, request.is_workload,
@@ -237,7 +238,7 @@ def answer(
         request.fresh,
         asked.shape if request.needs_room else "",
         space if request.needs_room else allowance.ANYWHERE,
-        history if request.needs_room else 0, beside, away_from,
+        history, beside, away_from,
     )  # fmt: skip
     if asked.stands:
         assert decision is not None
@@ -250,14 +251,20 @@ def answer(
         return _bound(asked, binder, decision.shares, decision.condition, rejections, decision.affinity_name)
     if decision is not None and decision.undone is not None:
         return _without_stuck(asked, decision, decision.undone, binder, room())
-    answers = schedules.by_room if request.needs_room else schedules.answers
-    result = answers.get(question)
+    if request.needs_room:
+        known = schedules.by_room.get(question)
+        result = known[0] if known is not None else None
+    else:
+        result = schedules.answers.get(question)
     if result is None:
         if beside is not None or away_from:
             request = replace(request, beside=beside, away_from=away_from)
-        result = answers[question] = schedule.schedule(
-            request, binder.candidates, room() if request.needs_room else {}, schedules.fits
-        )
+        needs_room = request.needs_room
+        result = schedule.schedule(request, binder.candidates, room() if needs_room else {}, schedules.fits)
+        if needs_room:
+            schedules.by_room[question] = result, reads
+        else:
+            schedules.answers[question] = result
     if asked.before is not None and not result.condition.status:
         return _stays(asked, asked.before, result, binder)
     shares, condition, rejections, why, problems = _settle(asked, result)

@@ -7,15 +7,16 @@ policies, candidates and settings for all of them, the room of the clusters for 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from gitfed.model.base import Body
+from gitfed.model.base import Body, ClusterName
 from gitfed.model.decisions import Share
 from gitfed.model.declared.policy import Placement
 from gitfed.placement import schedule
 from gitfed.placement.allowance import Space
+from gitfed.placement.cluster import Candidate
 
 
 class Question(NamedTuple):
@@ -35,8 +36,8 @@ class Question(NamedTuple):
     """Digest of what one replica, or one set of components, needs, where room decides; else "": it does not matter."""
     space: Space
     """Namespace and priority class, where ResourceQuotas inside clusters ask for them; else none."""
-    history: int
-    """What earlier decisions of the build took of the room; 0 where room does not decide."""
+    history: tuple[int, ...]
+    """What earlier decisions of the build took of the room there is a choice of; () where room does not decide."""
     beside: frozenset[str] | None
     away_from: frozenset[str]
 
@@ -46,8 +47,8 @@ class Schedules:
     """Answers already given for the present policies and candidates; and applied placements, parsed."""
 
     answers: dict[Question, schedule.Result] = field(default_factory=dict)
-    by_room: dict[Question, schedule.Result] = field(default_factory=dict)
-    """The answers that hold for the present room only."""
+    by_room: dict[Question, tuple[schedule.Result, tuple[ClusterName, ...]]] = field(default_factory=dict)
+    """The answers that hold for the present room of certain clusters only, and these clusters."""
     standing: dict[Question, Mapping[str, str]] = field(default_factory=dict)
     unreadable: dict[str, str | None] = field(default_factory=dict)
     """By the digest of what a replica needs: why that cannot be read."""
@@ -67,6 +68,20 @@ class Schedules:
         self._placements.clear()
         self.shared.clear()
         self.names = frozenset()
+
+    def reads(self, request: schedule.Request, candidates: Sequence[Candidate]) -> tuple[ClusterName, ...]:
+        """The clusters whose room an answer depends on, in an order that is always the same."""
+        return self.fits.names(request, candidates) if request.needs_room else ()
+
+    def forget_room(self, changed: Collection[ClusterName]) -> None:
+        """The room of these clusters is another one."""
+        touched: dict[int, bool] = {}
+        for question, (_, names) in list(self.by_room.items()):
+            known = touched.get(id(names))
+            if known is None:
+                known = touched[id(names)] = not set(changed).isdisjoint(names)
+            if known:
+                del self.by_room[question]
 
     def applied(self, body: Body | None) -> Placement | None:
         """A recorded placement as a model; None when it cannot be read (counts as changed)."""

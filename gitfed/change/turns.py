@@ -6,15 +6,15 @@ workload affinity, which asks where the others are; and a federated quota, which
 the higher priority first, then by key, so that equal inputs give equal plans. What a turn newly places is gone for the
 turns after it; what runs already is in the facts.
 
-What was taken before a question is part of the question (`history`), so an answer is kept as long as nothing that was
-decided before it changes.
+What was taken before of the clusters that a question is about is part of the question (`History`), so an answer is kept
+as long as nothing changes there: neither what was decided before it, nor the facts of one of these clusters.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from gitfed.change import bind
@@ -28,10 +28,14 @@ from gitfed.placement.estimate import Capacity
 from gitfed.text import canonical
 
 if TYPE_CHECKING:
-    from gitfed.placement.rooms import Rooms
+    from gitfed.placement.rooms import Read, Rooms
 
-_Claim: TypeAlias = tuple[tuple[str, Space, tuple[tuple[ClusterName, int], ...]], ...]
-"""(digest of requirements, whose quotas count, (cluster, replicas)…) for each pod template."""
+History: TypeAlias = tuple[int, ...]
+"""What was taken before, cluster by cluster; () for nothing."""
+IN_FLIGHT = timedelta(minutes=1)
+"""Pods of a decision that is so much older than the facts may still be missing in them."""
+_MOST_HISTORIES = 1_000_000
+_SPARE_ANSWERS = 10_000
 
 
 @dataclass(slots=True)
@@ -42,28 +46,37 @@ class Room:
     _pristine: Rooms | None = None
     allowances: Allowances = field(default_factory=lambda: Allowances({}))
     """What ResourceQuotas inside the clusters allow, before anything of this build is placed."""
-    _histories: dict[tuple[int, _Claim], int] = field(default_factory=dict)
+    histories: dict[tuple[int, int, int], int] = field(default_factory=dict)
+    """(history of a cluster, what is taken, how many of it) → the history after that."""
+    _parts: dict[tuple[str, Space], int] = field(default_factory=dict)
+    """(digest of requirements, whose quotas count) → its number."""
+    _read: dict[ClusterName, Read] = field(default_factory=dict)
 
     def use(self, capacities: Mapping[ClusterName, Capacity | None], schedules: Schedules) -> None:
-        """These are the facts now. Answers that other facts gave are forgotten."""
-        if capacities != self.capacities:
-            self.capacities = capacities
-            self.allowances = Allowances({name: one.quotas for name, one in capacities.items() if one is not None})
-            self.clear(schedules)
-
-    def clear(self, schedules: Schedules) -> None:
+        """These are the facts now. Answers that depend on a cluster with other facts are forgotten."""
+        if capacities == self.capacities:
+            return
+        before, self.capacities = self.capacities, capacities
         self._pristine = None
-        self._histories.clear()
-        schedules.by_room.clear()
+        self.allowances = Allowances({name: one.quotas for name, one in capacities.items() if one is not None})
+        names = before.keys() | capacities.keys()
+        schedules.forget_room({name for name in names if before.get(name) != capacities.get(name)})
 
-    def after(self, history: int, claim: _Claim) -> int:
-        return self._histories.setdefault((history, claim), len(self._histories) + 1)
+    def part(self, shape: str, space: Space) -> int:
+        return self._parts.setdefault((shape, space), len(self._parts))
+
+    def tidy(self, schedules: Schedules, asked: int) -> None:
+        """Forget answers to questions of long ago: what was taken before them will not be taken so again."""
+        if len(self.histories) > _MOST_HISTORIES or len(schedules.by_room) > 2 * asked + _SPARE_ANSWERS:
+            self.histories.clear()
+            self._parts.clear()
+            schedules.by_room.clear()
 
     def pristine(self) -> Rooms:
         if self._pristine is None:
             from gitfed.placement.rooms import Rooms  # only a build that asks for room pays for numpy
 
-            self._pristine = Rooms(self.capacities)
+            self._pristine = Rooms(self.capacities, self._read)
         return self._pristine
 
 
@@ -106,13 +119,15 @@ def place(
             peers.moved(asked, bound.binding.shares)
         if asked.request.is_workload:
             taken.claim(asked, asked.request.previous, bound.binding.shares)
+    room.tidy(binder.schedules, len(waiting))
     return placed
 
 
 def _answer(asked: Asked, binder: bind.Binder, taken: _Taken, peers: _Peers) -> Bound:
     beside, away_from = peers.around(asked)
+    reads = binder.schedules.reads(asked.request, binder.candidates)
     return bind.answer(
-        asked, binder, lambda: taken.room_for(asked), taken.history,
+        asked, binder, lambda: taken.room_for(asked), taken.history(reads), reads,
         beside=beside, away_from=away_from, space=taken.space_of(asked),
     )  # fmt: skip
 
@@ -131,11 +146,15 @@ def _usage(asked: Asked, shares: Sequence[Share]) -> quota.Usage:
 
 
 def _is_in_flight(entry: Entry, facts_taken: datetime) -> bool:
-    """Decided after the facts were taken: its replicas are not among what the facts count."""
+    """Decided after the facts were taken, or shortly before: its replicas are not all among what the facts count.
+
+    Between a decision and its pods are a write, the controllers of the cluster and our watch. Facts that are taken
+    meanwhile count some of them twice, for as long as they stand; they are written anew soon (`daemon.facts_record`).
+    """
     decision = entry.asked.decision
     if not entry.asked.stands or decision is None or decision.last_scheduled is None:
         return False
-    return entry.asked.request.is_workload and decision.last_scheduled > facts_taken
+    return entry.asked.request.is_workload and decision.last_scheduled > facts_taken - IN_FLIGHT
 
 
 def _takes_room(entry: Entry) -> bool:
@@ -185,8 +204,8 @@ class _Taken:
     """What the turns so far took of the room. Arrays change only when somebody asks anew."""
 
     def __init__(self, room: Room) -> None:
-        self.history = 0
         self._room = room
+        self._histories: dict[ClusterName, int] = {}
         self._rooms: Rooms | None = None
         self._pending: list[tuple[Body | None, Mapping[ClusterName, int]]] = []
         self._allowances = room.allowances.copy()
@@ -205,21 +224,31 @@ class _Taken:
             new = [share.cluster for share in after if share.cluster not in had]
             for component in asked.request.components:
                 count = int(component.get("replicas") or 0)
+                if count <= 0:
+                    continue
                 needs = component.get("replicaRequirements") or None
                 parts.append((canonical.digest(needs), needs, dict.fromkeys(new, count)))
         else:
             more = {share.cluster: (share.replicas or 0) - had.get(share.cluster, 0) for share in after}
             new_here = {name: count for name, count in more.items() if count > 0}
             parts.append((asked.shape, _requirements(asked.request), new_here))
-        parts = [part for part in parts if any(part[2].values())]
-        if parts:
-            self._pending += [(needs, counts) for _, needs, counts in parts]
-            space = self.space_of(asked)
+        space = self.space_of(asked)
+        for shape, needs, counts in parts:
+            if not counts:
+                continue
+            self._pending.append((needs, counts))
             if space is not allowance.ANYWHERE:
-                for _, needs, counts in parts:
-                    self._allowances.take(space, allowance.of_replica(needs), counts)
-            claim = tuple((shape, space, tuple(counts.items())) for shape, _, counts in parts)
-            self.history = self._room.after(self.history, claim)
+                self._allowances.take(space, allowance.of_replica(needs), counts)
+            number, known, here = self._room.part(shape, space), self._room.histories, self._histories
+            for name, count in counts.items():  # for thousands of workloads in a hundred clusters: no calls here
+                here[name] = known.setdefault((here.get(name, 0), number, count), len(known) + 1)
+
+    def history(self, names: Iterable[ClusterName]) -> History:
+        """What was taken of these clusters. Equal histories mean equal room while the facts are the same."""
+        if not self._histories:
+            return ()
+        found = tuple(map(self._histories.get, names))
+        return tuple(number or 0 for number in found) if any(found) else ()
 
     def room_for(self, asked: Asked) -> schedule.Room:
         if self._rooms is None:

@@ -395,7 +395,11 @@ class Engine:
         """
         if self._facts is None:
             return fleet
-        await asyncio.to_thread(self._facts.write, self.fleet.facts(), repo.clusters.keys(), self.options.now())
+        placed = self.decisions.bindings
+        await asyncio.to_thread(
+            self._facts.write, self.fleet.facts(), repo.clusters.keys(), self.options.now(),
+            lambda: (one.last_scheduled for one in placed.values() if one.last_scheduled is not None),
+        )  # fmt: skip
         self._known = self._facts.recorded.facts
         clusters = {name: self._known.get(name, seen) for name, seen in fleet.clusters.items()}
         return replace(fleet, facts=self._facts.ref, clusters=clusters)

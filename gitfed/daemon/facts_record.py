@@ -8,10 +8,11 @@ our own clone do as well: only others see older facts then.
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from datetime import datetime, timedelta
 
 from gitfed import errors
+from gitfed.change import turns
 from gitfed.daemon import facts
 from gitfed.edges.facts_branch import FactsBranch, Recorded
 from gitfed.model.base import ClusterName, Commit
@@ -35,6 +36,8 @@ class FactsRecord:
         self._settled: dict[ClusterName, ClusterFacts] = {}
         """What was compared with the present record, room included, and was not due: not compared again."""
         self._later: datetime | None = None
+        self._sure: Commit | None = None
+        """Facts that no workload was placed shortly before."""
         """There was no room to write; not tried again before."""
         self._kept: Commit | None = None
         self._kept_ref = ""
@@ -57,8 +60,18 @@ class FactsRecord:
         self._last_room = self.recorded.when
         return self.recorded.facts
 
-    def write(self, seen: Mapping[ClusterName, ClusterFacts], declared: Collection[ClusterName], now: datetime) -> bool:
+    def write(
+        self,
+        seen: Mapping[ClusterName, ClusterFacts],
+        declared: Collection[ClusterName],
+        now: datetime,
+        decided: Callable[[], Iterable[datetime]] = tuple,
+    ) -> bool:
         """Write what is due; whether anything was. Clusters that are not declared any more are taken out.
+
+        `decided`: when workloads were placed. Facts that were taken within a minute after that count some of their
+        pods, and nobody knows which: those placements are counted beside them (`change.turns`). So these facts are
+        written anew, even if nothing has changed, as soon as facts of room may be.
 
         Never raises for what the other side does: a conflict is read, and written over with the next call.
         """
@@ -70,12 +83,15 @@ class FactsRecord:
         gone = [name for name in before.facts if name not in declared]
         for name in gone:
             self._settled.pop(name, None)
+        again = facts.is_rested(self._last_room, now) and self._doubtful(before, now, decided)
+        if again:
+            found = {name: facts.written(one) for name, one in seen.items()}
         if not found and not gone:
             return False
         if self._later is not None and now < self._later:
             return False
         try:
-            self.recorded = self._branch.write(before, found, gone, now=now)
+            self.recorded = self._branch.write(before, found, gone, now=now, again=again)
             self._later = None
         except errors.CloneUnwritable as error:
             # Decisions go on being taken from the facts that are written; new ones come when there is room.
@@ -87,13 +103,23 @@ class FactsRecord:
             log.warning("the facts branch moved: reading it again", extra={"error": str(error)})
             self._read()
             return False
-        if any(_tells_room(before.facts.get(name), one) for name, one in found.items()):
+        if again or any(_tells_room(before.facts.get(name), one) for name, one in found.items()):
             self._last_room = now
         if self.recorded.since != before.since and self._kept_ref:
             self._send(self._kept_ref)
             self._kept_ref = ""
         self._send()
         return self.recorded is not before
+
+    def _doubtful(self, before: Recorded, now: datetime, decided: Callable[[], Iterable[datetime]]) -> bool:
+        when = before.when
+        if when is None or now < when + turns.IN_FLIGHT or self._sure == before.commit:
+            return False
+        tells_room = any(one.resource_summary is not None for one in before.facts.values())
+        if tells_room and any(when - turns.IN_FLIGHT < one <= when for one in decided()):
+            return True
+        self._sure = before.commit
+        return False
 
     def cite(self) -> None:
         """A decision was recorded that names the present facts."""

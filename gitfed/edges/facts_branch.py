@@ -113,8 +113,9 @@ class FactsBranch:
         gone: Iterable[ClusterName] = (),
         *,
         now: datetime,
+        again: bool = False,
     ) -> Recorded:
-        """One commit with these facts; `known` itself when that changes nothing.
+        """One commit with these facts; `known` itself when that changes nothing, unless it is to be said `again`.
 
         Raises StateConflict when the branch is no longer at `known.commit`.
         """
@@ -130,7 +131,7 @@ class FactsBranch:
             path: content for path, content in contents.items() if known.contents.get(path) != content
         }
         files |= {path: None for path in known.contents if path not in contents}
-        if not files:
+        if not files and not again:
             return known
         now = now.astimezone(UTC).replace(microsecond=0)
         message = _message(sorted(changed), sorted(gone))

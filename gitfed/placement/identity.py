@@ -7,10 +7,10 @@ import hashlib
 
 from gitfed.model.base import BindingId, ObjectKey
 
-_LENGTH = 16
-"""Characters: 80 bits, and short enough for a label's value and an inventory entry."""
+_BYTES = 10
+"""80 bits, 16 characters: short enough for a label's value and an inventory entry."""
 
 
 def binding_id(key: ObjectKey) -> BindingId:
     digest = hashlib.sha256(f"{key.group}/{key.kind}/{key.namespace}/{key.name}".encode()).digest()
-    return BindingId(base64.b32encode(digest).decode().lower()[:_LENGTH])
+    return BindingId(base64.b32encode(digest[:_BYTES]).decode().lower())

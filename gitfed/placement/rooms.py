@@ -27,6 +27,10 @@ from gitfed.text import canonical, quantity
 Numbers: TypeAlias = npt.NDArray[np.int64]
 Flags: TypeAlias = npt.NDArray[np.bool_]
 
+Tables: TypeAlias = tuple[Sequence[Row], Sequence[Row], Sequence[Row]]
+"""One cluster as one row, its nodes by grade, its nodes."""
+Read: TypeAlias = tuple[Capacity | None, Tables | None]
+
 _FEW = 4
 """Placing in no more clusters than this is done one by one: all rows of the others need not be looked at."""
 _LARGEST = 2**62
@@ -36,17 +40,24 @@ _LARGEST = 2**62
 class Rooms:
     """Mutable: `take` reduces what later questions find. `copy` before a line of questions that must not be seen."""
 
-    def __init__(self, capacities: Mapping[str, Capacity | None]) -> None:
-        """Clusters with None, or with amounts that cannot be read, are not known: their room is None."""
+    def __init__(self, capacities: Mapping[str, Capacity | None], read: dict[str, Read] | None = None) -> None:
+        """Clusters with None, or with amounts that cannot be read, are not known: their room is None. `read` keeps
+        what was read of each cluster for the next time, when few of them have changed."""
+        read = {} if read is None else read
         self.names = tuple(capacities)
         self._index = {name: index for index, name in enumerate(self.names)}
         sums, graded, nodal = _Rows(self.names), _Rows(self.names), _Rows(self.names)
         known = []
-        for index, capacity in enumerate(capacities.values()):
-            try:
-                here = _rows(capacity)
-            except quantity.QuantityError:
-                here = None
+        for index, (name, capacity) in enumerate(capacities.items()):
+            before = read.get(name)
+            if before is not None and before[0] == capacity:
+                here = before[1]
+            else:
+                try:
+                    here = _rows(capacity)
+                except quantity.QuantityError:
+                    here = None
+                read[name] = capacity, here
             known.append(here is not None)
             for table, rows in zip((sums, graded, nodal), here or ((), (), ()), strict=True):
                 table.add(index, rows)
@@ -123,8 +134,8 @@ class Rooms:
         return rooms
 
 
-def _rows(capacity: Capacity | None) -> tuple[Sequence[Row], Sequence[Row], Sequence[Row]] | None:
-    """The cluster as one row, its nodes by grade, its nodes; None: nothing is known of it."""
+def _rows(capacity: Capacity | None) -> Tables | None:
+    """None: nothing is known of it."""
     if capacity is None or (capacity.summary is None and not capacity.nodes):
         return None
     nodal = [Row.of(node) for node in capacity.nodes]

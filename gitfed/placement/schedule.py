@@ -113,14 +113,30 @@ class Fits:
         self._known: dict[tuple[object, ...], tuple[list[Candidate], dict[str, str]]] = {}
         self._placements: dict[int, Placement] = {}
         """Keeps them alive: they are known by their identity."""
+        self._names: dict[tuple[object, ...], tuple[str, ...]] = {}
+
+    def names(self, request: Request, candidates: Sequence[Candidate]) -> tuple[str, ...]:
+        """Every cluster that fits in one of the groups that may be tried: no other's room matters. The same object
+        for the same question."""
+        terms = _terms_to_try(request)
+        found = tuple(self._key(request, term) for term in terms)
+        known = self._names.get(found)
+        if known is None:
+            fitting = {one.name for term in terms for one in self.split(request, term, candidates)[0]}
+            known = self._names[found] = tuple(sorted(fitting))
+        return known
+
+    @staticmethod
+    def _key(request: Request, term: affinity.Term) -> tuple[object, ...]:
+        return (
+            id(request.placement), term.name, request.api_version, request.kind, request.is_workload,
+            tuple(share.cluster for share in request.previous), request.evicting, request.beside, request.away_from,
+        )  # fmt: skip
 
     def split(
         self, request: Request, term: affinity.Term, candidates: Sequence[Candidate]
     ) -> tuple[list[Candidate], dict[str, str]]:
-        key = (
-            id(request.placement), term.name, request.api_version, request.kind, request.is_workload,
-            tuple(share.cluster for share in request.previous), request.evicting, request.beside, request.away_from,
-        )  # fmt: skip
+        key = self._key(request, term)
         known = self._known.get(key)
         if known is None:
             self._placements[id(request.placement)] = request.placement

@@ -11,7 +11,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gitfed.change import build, gate
+from gitfed.change import build, gate, turns
 from gitfed.interpret.native import Native
 from gitfed.interpret.registry import Inputs, Interpreter, Operation
 from gitfed.model.base import Body, Commit, ObjectKey
@@ -210,6 +210,9 @@ def test_what_was_decided_after_the_facts_were_taken_counts() -> None:
     old_facts = replace(world, objects=objects, now=later, taken_at=NOW - timedelta(minutes=1))
     new_facts = replace(world, objects=objects, now=later, taken_at=later)
     assert (where(old_facts.plan(), "two"), where(new_facts.plan(), "two")) == ("", "a=6")
+    # Right after the decision its pods are not there yet: facts of that moment do not count them.
+    soon = replace(new_facts, taken_at=NOW + turns.IN_FLIGHT - timedelta(seconds=1))
+    assert where(soon.plan(), "two") == ""
 
 
 def test_nodes_are_looked_at_one_by_one() -> None:
@@ -454,6 +457,9 @@ def repositories(draw: st.DrawFn) -> list[Body]:
         objects.append(workload(name, draw(st.integers(0, 12)), draw(st.sampled_from(["1", "500m", "3"])), **labels))
         how = DIVISIONS[draw(st.sampled_from(["dup", "dyn", "agg", "static"]))]
         wanted = draw(st.sampled_from([{}, {}, {}, TOGETHER, APART]))
+        if draw(st.booleans()):
+            some = draw(st.lists(st.sampled_from(CLUSTERS), unique=True, min_size=1, max_size=2))
+            wanted = {**wanted, "clusterAffinity": {"clusterNames": some}}
         constraints = draw(st.sampled_from(["", "", "cluster 1-2", "region 1-2, cluster 1-2"]))
         objects.append(policy(f"p-{name}", [name], how, placement=wanted, spread=spread(constraints)))
     if draw(st.booleans()):
@@ -464,9 +470,9 @@ def repositories(draw: st.DrawFn) -> list[Body]:
 @settings(max_examples=40, deadline=None)
 @given(st.lists(st.tuples(repositories(), rooms), min_size=2, max_size=4))
 def test_an_incremental_build_equals_a_full_one(history: list[tuple[list[Body], dict[str, str | None]]]) -> None:
-    memo, decisions = build.Memo(), ZERO
+    memo, memory, decisions = build.Memo(), Memory(), ZERO
     for number, (objects, room) in enumerate(history):
-        world = World(objects, room, decisions, commit=str(number + 1))
+        world = World(objects, room, decisions, commit=str(number + 1), memory=memory)
         plan = world.plan()
         assert world.plan(memo) == plan
         assert world.plan(memo) == plan
@@ -541,6 +547,39 @@ def test_a_change_of_room_recomputes_only_what_goes_by_room() -> None:
     before = len(memo.schedules.by_room)
     replace(grown, rooms={"a": "42", "b": "41"}).plan(memo)
     assert (before, len(memo.schedules.by_room)) == (1, 1)
+
+
+@settings(max_examples=40, deadline=None)
+@given(repositories(), st.lists(st.tuples(rooms, st.booleans()), min_size=2, max_size=5))
+def test_whatever_room_changes_and_is_recorded_an_incremental_build_equals_a_full_one(
+    objects: list[Body], moments: list[tuple[dict[str, str | None], bool]]
+) -> None:
+    """One commit, other facts again and again, and sometimes what was decided is on record."""
+    world, memo = World(objects, {}), build.Memo()
+    for room, recorded in moments:
+        world = replace(world, rooms=room, taken_at=NOW)
+        plan = world.plan(memo)
+        assert plan == world.plan()
+        if recorded:
+            world = world.after(plan)
+
+
+def test_a_change_of_room_asks_again_only_for_what_may_use_that_cluster() -> None:
+    """Both are too large, so both are asked for at every build; what fits in `a` did not change."""
+    pinned = {name: {"clusterAffinity": {"clusterNames": [name]}} for name in ("a", "b")}
+    objects = [
+        workload("one", 9), workload("two", 9), workload("three", 2),
+        policy("p-one", ["one"], DYNAMIC, placement=pinned["a"]),
+        policy("p-two", ["two"], DYNAMIC, placement=pinned["b"]),
+        policy("p-three", ["three"], AGGREGATED, placement=pinned["b"]),
+    ]  # fmt: skip
+    world, memo = World(objects, {"a": "5", "b": "5"}), build.Memo()
+    world.plan(memo)
+    answers = {question.placement: answer for question, answer in memo.schedules.by_room.items()}
+    assert sorted(names for _, names in answers.values()) == [("a",), ("b",), ("b",)]
+    replace(world, rooms={"a": "5", "b": "6"}).plan(memo)
+    again = {question.placement: answer for question, answer in memo.schedules.by_room.items()}
+    assert [again[one] is answers[one] for one in answers] == [names == ("a",) for _, names in answers.values()]
 
 
 def test_a_decision_of_unknown_age_is_read_as_it_is() -> None:

@@ -131,3 +131,26 @@ def test_cited_facts_are_pushed_when_the_branch_begins_anew(tmp_path: Path, ther
     refs = git.Repository.open(there).remote_refs(str(there), "refs/*")
     assert refs.get("refs/gitfed/facts/20260301T120000Z") == cited
     assert refs["refs/heads/gitfed/facts"] == ours.recorded.commit
+
+
+def test_facts_that_were_taken_right_after_a_decision_are_taken_again(tmp_path: Path) -> None:
+    """Its pods may be in them or not; once the facts are taken anew it counts as it is."""
+    ours = record(tmp_path / "a.git")
+    decided = [NOW - timedelta(hours=1), NOW - timedelta(seconds=30)]
+    ours.write({"m1": cluster(used="1")}, NAMES, NOW, lambda: decided)
+    first = ours.recorded
+    assert not ours.write({"m1": cluster(used="1")}, NAMES, NOW + timedelta(seconds=59), lambda: decided)
+    assert ours.write({"m1": cluster(used="1")}, NAMES, NOW + timedelta(minutes=1), lambda: decided)
+    assert (ours.recorded.when, ours.recorded.contents) == (NOW + timedelta(minutes=1), first.contents)
+    decided.append(NOW + timedelta(seconds=50))
+    assert not ours.write({"m1": cluster(used="1")}, NAMES, NOW + timedelta(minutes=5), lambda: decided)
+    assert ours.write({"m1": cluster(used="1")}, NAMES, NOW + timedelta(minutes=6), lambda: decided)
+    assert not ours.write({"m1": cluster(used="1")}, NAMES, NOW + timedelta(hours=1), lambda: decided)
+    assert record(tmp_path / "a.git").load() == ours.recorded.facts
+
+
+def test_a_decision_after_the_facts_or_long_before_them_leaves_them_as_they_are(tmp_path: Path) -> None:
+    ours = record(tmp_path / "a.git")
+    decided = [NOW - timedelta(minutes=1), NOW + timedelta(seconds=1)]
+    ours.write({"m1": cluster(used="1")}, NAMES, NOW, lambda: decided)
+    assert not ours.write({"m1": cluster(used="1")}, NAMES, NOW + timedelta(hours=1), lambda: decided)

@@ -8,6 +8,7 @@ rounded up per container: cpu to thousandths, everything else to whole units.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from typing import Any
 
 from gitfed.interpret.native import read
@@ -87,9 +88,18 @@ def _requests(container: Mapping[str, Any]) -> dict[str, Quantity]:
 
 def _amounts(resources: Mapping[str, Any]) -> dict[str, Quantity]:
     try:
-        return {name: _rounded(name, quantity.parse(value)) for name, value in resources.items()}
+        return {
+            name: _read(name, value) if type(value) is str else _rounded(name, quantity.parse(value))
+            for name, value in resources.items()
+        }
     except quantity.QuantityError as error:
         raise InterpretError(str(error)) from error
+
+
+@lru_cache(maxsize=4096)
+def _read(name: str, value: str) -> Quantity:
+    """Thousands of templates ask for the same."""
+    return _rounded(name, quantity.parse(value))
 
 
 def _rounded(name: str, amount: Quantity) -> Quantity:
@@ -112,6 +122,7 @@ def _counts(name: str) -> bool:
     )
 
 
+@lru_cache(maxsize=4096)
 def _text(name: str, amount: Quantity) -> str:
     binary = name in ("memory", "ephemeral-storage") or name.startswith("hugepages-")
     return str(Quantity(amount.nano, quantity.Format.BINARY if binary else quantity.Format.DECIMAL))
