@@ -6,7 +6,7 @@ fails (an answer that cannot be used) has pauses of its own. Unanswered is never
 webhook is asked again. After the last retry a question is forgotten; a build that still wants to know brings it back,
 and what nobody wants to know any more (the object changed, or is gone) is not asked for ever.
 
-The client is imported with the first question: most fleets have no webhook.
+The client is imported with the first question, in a thread: most fleets have no webhook, and importing takes a while.
 """
 
 from __future__ import annotations
@@ -77,6 +77,7 @@ class Asking:
         self._make_client = client or _client
         self._retries = retries
         self._client: Client | None = None
+        self._opening = asyncio.Lock()
         self._lines: dict[Webhook, _Line] = {}
         self._untried: set[str] = set()
         self._tried = asyncio.Event()
@@ -156,9 +157,11 @@ class Asking:
         return bool(line.waiting)
 
     async def _ask(self, line: _Line, batch: list[_Waiting]) -> None:
-        if self._client is None:
-            self._client = self._make_client()
-        faults = await asyncio.gather(*(self._one(self._client, one) for one in batch))
+        async with self._opening:
+            if self._client is None:
+                self._client = await asyncio.to_thread(self._make_client)
+        client = self._client
+        faults = await asyncio.gather(*(self._one(client, one) for one in batch))
         now, fresh = time.monotonic(), False
         for waiting, fault in zip(batch, faults, strict=True):
             fresh |= self._settled(line, waiting, fault, now)

@@ -473,7 +473,7 @@ class Engine:
         approved = decisions.approvals == state.decisions.approvals
         clusters = plan.records == decisions.clusters and plan.outage == decisions.outage
         results = self._after_deletions(state.results, plan)
-        answers = self._answers.in_use(plan.bindings)
+        answers = await asyncio.to_thread(self._answers.in_use, plan.bindings)
         answered = answers == self.decisions.answers
         same = _same(bindings, decisions.bindings) and results == state.results
         if same and approved and clusters and answered and state.commit is not None:

@@ -39,10 +39,11 @@ BUILT_IN = frozenset({bundled.NAME, native.NAME, conditions.NAME, DEFAULT})
 """Sources of answers that no file of a repository changes."""
 
 
-def of(repo: RepoSnapshot, find: Find | None = None) -> Interpreter:
+def of(repo: RepoSnapshot, find: Find | None = None, *, reaches_services: bool = True) -> Interpreter:
     """The interpreter of one commit. Its scripts live as long as it does; `find` knows what webhooks answered.
 
-    Without it nobody does: no webhook is contacted from here.
+    Without it nobody does: no webhook is contacted from here. `reaches_services` False: who asks runs in no cluster,
+    so webhooks that are Services are problems.
     """
     scripts = _Scripts()
     find = find or answers.recorded({})
@@ -54,7 +55,7 @@ def of(repo: RepoSnapshot, find: Find | None = None) -> Interpreter:
             Native(),
             Conditions(),
         ),
-        _Problems(repo.interpreters, scripts),
+        _Problems(repo.interpreters, scripts, () if reaches_services else webhooks.services(repo.webhooks)),
     )
 
 
@@ -77,14 +78,21 @@ def compiled(customization: ResourceInterpreterCustomization) -> Mapping[Operati
 class _Problems:
     """What is wrong with the scripts of a repository: first what shows without running them, then what showed."""
 
-    def __init__(self, customizations: Sequence[ResourceInterpreterCustomization], scripts: _Scripts) -> None:
+    def __init__(
+        self,
+        customizations: Sequence[ResourceInterpreterCustomization],
+        scripts: _Scripts,
+        found: tuple[Problem, ...] = (),
+    ) -> None:
+        """`found`: what was wrong from the beginning."""
         self._customizations = customizations
         self._scripts = scripts
+        self._found = found
 
     def __call__(self) -> tuple[Problem, ...]:
         if not self._customizations:
-            return ()
-        return (*self._unusable, *customized.noted(self._customizations, self._scripts.lua.notes()))
+            return self._found
+        return (*self._found, *self._unusable, *customized.noted(self._customizations, self._scripts.lua.notes()))
 
     @cached_property
     def _unusable(self) -> tuple[Problem, ...]:

@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,7 @@ from gitfed.daemon.look import look
 from gitfed.daemon.member import Timing
 from gitfed.daemon.reader import Reader
 from gitfed.daemon.record import Record
-from gitfed.edges import facts_branch, files, git, leader_ref, lock, state
+from gitfed.edges import facts_branch, files, git, leader_ref, lock, pod, state
 from gitfed.edges.kube import credentials, election, lease
 from gitfed.edges.kube.session import Session
 from gitfed.errors import CredentialsError, InputError, SourceError
@@ -136,7 +137,7 @@ def make_engine(
         reader,
         record,
         open_sessions(options),
-        interpreters.of,
+        partial(interpreters.of, reaches_services=pod.runs_here()),
         engine_options,
         facts_record=facts_record,
         review=review,

@@ -21,7 +21,6 @@ import asyncio
 import base64
 import binascii
 import ipaddress
-import os
 import socket
 import ssl
 import uuid
@@ -34,6 +33,7 @@ import yarl
 from aiohttp import abc
 from aiohttp.resolver import ThreadedResolver
 
+from gitfed.edges import pod
 from gitfed.errors import WebhookError, WebhookUnreachable
 from gitfed.model.base import Body
 from gitfed.model.webhook import GROUP, Question, Webhook
@@ -53,7 +53,7 @@ class Client:
     """
 
     def __init__(self, *, in_cluster: bool | None = None, resolver: abc.AbstractResolver | None = None) -> None:
-        self._in_cluster = "KUBERNETES_SERVICE_HOST" in os.environ if in_cluster is None else in_cluster
+        self._in_cluster = pod.runs_here() if in_cluster is None else in_cluster
         self._resolver = resolver
         self._http: aiohttp.ClientSession | None = None
         self._contexts: dict[str, ssl.SSLContext] = {}

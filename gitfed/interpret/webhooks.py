@@ -17,7 +17,7 @@ from typing import Any
 
 from gitfed.interpret import responses, shapes
 from gitfed.interpret.registry import Inputs, InterpretError, NoAnswer, Operation
-from gitfed.model.base import Body, Digest, ObjectKey, group_of
+from gitfed.model.base import Body, Digest, ObjectKey, Problem, Severity, group_of
 from gitfed.model.declared.interpreter import InterpreterWebhook, ResourceInterpreterWebhookConfiguration
 from gitfed.model.webhook import DEFAULT_TIMEOUT, Find, NoReply, Question, ServiceAddress, Webhook
 from gitfed.text import canonical
@@ -98,6 +98,22 @@ def _address(name: str, webhook: InterpreterWebhook) -> Webhook:
         ca_bundle=client.ca_bundle or "",
         timeout=webhook.timeout_seconds or DEFAULT_TIMEOUT,
         version=next(one for one in webhook.interpreter_context_versions if one in SPOKEN),
+    )
+
+
+def services(configurations: Sequence[ResourceInterpreterWebhookConfiguration]) -> tuple[Problem, ...]:
+    """What is to be said of webhooks that are Services where nobody can reach one."""
+    return tuple(
+        Problem(
+            one.origin,
+            f"the webhook {one.metadata.name}/{webhook.name} is the Service {service.namespace}/{service.name}, "
+            "and gitfed does not run in a cluster",
+            hint="give clientConfig.url",
+            severity=Severity.WARNING,
+        )
+        for one in configurations
+        for webhook in one.webhooks
+        if (service := webhook.client_config.service)
     )
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from gitfed.daemon import interpreters
-from gitfed.interpret.registry import Answer, Unknown
+from gitfed.interpret.registry import Answer, Operation, Unknown
 from gitfed.model.repo import RepoSnapshot
 from gitfed.source import repo as source
 from gitfed.source.memory import Memory
@@ -117,3 +117,44 @@ interpreter.replicas({"apiVersion": "apps.kruise.io/v1alpha1", "kind": "CloneSet
 assert "lupa" in sys.modules
 """
     subprocess.run([sys.executable, "-c", program], check=True, cwd=tmp_path)
+
+
+WEBHOOK = """
+apiVersion: config.karmada.io/v1alpha1
+kind: ResourceInterpreterWebhookConfiguration
+metadata: {name: hooks}
+webhooks:
+- name: w.example.com
+  clientConfig: {service: {namespace: tools, name: interpreter}}
+  rules: [{operations: [InterpretHealth], apiGroups: [apps], apiVersions: [v1], kinds: [Deployment]}]
+  interpreterContextVersions: [v1alpha1]
+"""
+
+
+def test_a_webhook_comes_after_a_customization_and_before_the_native_rules() -> None:
+    own = customization("own", "apps/v1", "Deployment", "function InterpretHealth(o) return false end")
+    deployment = body("apps/v1", "Deployment", spec={"replicas": 3})
+    hooked = interpreters.of(snapshot(hooks=WEBHOOK), lambda question: {"healthy": True})
+    assert hooked.health(deployment) == Answer(True, "webhook")
+    assert hooked.source(deployment, Operation.REPLICA) == "native"
+    both = interpreters.of(snapshot(hooks=WEBHOOK, own=own), lambda question: {"healthy": True})
+    assert both.health(deployment) == Answer(False, "customization")
+
+
+def test_without_a_way_to_find_answers_no_webhook_has_one() -> None:
+    answer = interpreters.of(snapshot(hooks=WEBHOOK)).health(body("apps/v1", "Deployment"))
+    assert answer == Unknown(
+        "InterpretHealth of Deployment: the webhook hooks/w.example.com has no recorded answer; "
+        "it is asked when the commit is applied",
+        "webhook",
+        permanent=False,
+    )
+
+
+def test_a_service_is_a_problem_for_who_runs_in_no_cluster() -> None:
+    repo = snapshot(hooks=WEBHOOK)
+    assert interpreters.of(repo).problems() == ()
+    assert [str(one) for one in interpreters.of(repo, reaches_services=False).problems()] == [
+        "hooks.yaml:2:1: warning: the webhook hooks/w.example.com is the Service tools/interpreter, "
+        "and gitfed does not run in a cluster (give clientConfig.url)"
+    ]
