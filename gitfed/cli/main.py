@@ -25,6 +25,7 @@ _GROUPS = {
         "plan": "Show what a commit would do to the fleet.",
         "diff": "Compare two commits: placement and manifests.",
         "review": "Say in a pull request what its merge would do.",
+        "test": "Try the placement tests of the repository.",
         "render": "Print the manifests of each cluster.",
         "explain": "Say why an object goes where it goes.",
         "interpret": "Check, try and compare the rules that say what kinds mean.",

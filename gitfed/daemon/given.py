@@ -51,11 +51,15 @@ def fleet(path: Path, repo: RepoSnapshot) -> FleetSnapshot:
 
     Raises InputError.
     """
-    content = _content(path)
+    return fleet_of(_content(path), str(path), repo)
+
+
+def fleet_of(content: bytes, name_of_file: str, repo: RepoSnapshot) -> FleetSnapshot:
+    """The same of a file's content. Raises InputError."""
     found: dict[ClusterName, ClusterFacts] = {}
     members: dict[ClusterName, tuple[str, capacity.Tally]] = {}
     quotas: dict[ClusterName, list[tuple[str, Body]]] = {}
-    for place, document in _documents(path, content):
+    for place, document in documents(content, name_of_file):
         if isinstance(document, Mapping) and document.get("kind") == "ResourceQuota":
             quotas.setdefault(_cluster_of(place, document), []).append((place, document))
             continue
@@ -85,7 +89,7 @@ def fleet(path: Path, repo: RepoSnapshot) -> FleetSnapshot:
         limits = [_quota(place, document) for place, document in some]
         known = found.get(name) or ClusterFacts(name, assumed=True)
         found[name] = replace(known, quotas=(*known.quotas, *(one for one in limits if one is not None)))
-    ref = FactsRef(f"file {path.name}", digest=hashlib.sha256(content).hexdigest())
+    ref = FactsRef(f"file {Path(name_of_file).name}", digest=hashlib.sha256(content).hexdigest())
     return FleetSnapshot(ref, completed(found, repo))
 
 

@@ -49,6 +49,7 @@ ACTED_ON = frozenset(
     {
         "ClusterTaintPolicy",
         "FederatedResourceQuota",
+        "PlacementTest",
         "ResourceInterpreterCustomization",
         "ResourceInterpreterWebhookConfiguration",
         "WorkloadRebalancer",
