@@ -72,6 +72,8 @@ class Binder:
     before: Mapping[ObjectKey, Decision] = field(default_factory=dict)
     """Of templates that are to leave a cluster: what stands if nothing can take them (`placement.failover`)."""
     standing: Standing = field(default_factory=lambda: Standing())
+    names: frozenset[str] = frozenset()
+    """Of all clusters; the same object while there are the same ones."""
 
     def missing_override(self, policy: Propagation) -> str:
         """Why a policy has to wait for an override (Karmada: dependentOverrides); "" when it has not to."""
@@ -243,11 +245,12 @@ def answer(
     if asked.stands:
         assert decision is not None
         assert decision.condition is not None
-        reasons = schedules.standing.get(question)
-        if reasons is None:
-            reasons = schedules.standing[question] = schedule.reasons(request, binder.candidates)
-        kept = {share.cluster for share in decision.shares}
-        rejections = tuple(Rejection(name, reasons.get(name, _STANDS)) for name in sorted(_names(binder) - kept))
+        rejections = schedules.standing.get(question)
+        if rejections is None:
+            reasons = schedule.reasons(request, binder.candidates)
+            others = sorted(_names(binder) - {share.cluster for share in decision.shares})
+            rejections = tuple(schedule.rejection(name, reasons.get(name, _STANDS)) for name in others)
+            schedules.standing[question] = rejections
         return _bound(asked, binder, decision.shares, decision.condition, rejections, decision.affinity_name)
     if decision is not None and decision.undone is not None:
         return _without_stuck(asked, decision, decision.undone, binder, room())

@@ -45,6 +45,7 @@ class _Item:
     manifest: Manifest
     candidates: object
     bound: bind.Bound
+    places: object = None
     bodies: Mapping[ClusterName, Body] | None = None
     """Of an object that is another one in each cluster; None for all that come from a template."""
     overrides: object = None
@@ -80,6 +81,9 @@ class Memo:
     questions: dict[ObjectKey, place.Question] = field(default_factory=dict)
     room: turns.Room = field(default_factory=turns.Room)
     candidates: tuple[Candidate, ...] = ()
+    names: frozenset[ClusterName] = frozenset()
+    places: tuple[Candidate, ...] = ()
+    """The candidates but for what changes when they fail."""
     index: match.Index | None = None
     policies: object = None
     override_index: override.Overrides | None = None
@@ -189,6 +193,7 @@ class _World:
     interpreter: Interpreter
     now: datetime
     candidates: tuple[Candidate, ...]
+    places: tuple[Candidate, ...]
     by_name: Mapping[ClusterName, Candidate]
     policies: match.Index
     overrides: override.Overrides
@@ -234,6 +239,9 @@ def _prepare(
     if candidates != memo.candidates:
         memo.candidates = candidates
         memo.schedules.clear()
+        names, places = frozenset(one.name for one in candidates), tuple(map(_place, candidates))
+        memo.names = memo.names if memo.names == names else names
+        memo.places = memo.places if memo.places == places else places
     memo.room.use(capacities, memo.schedules)
     if memo.override_index is None or memo.overrides != repo.overrides:
         memo.override_index, memo.overrides = override.Overrides(repo.overrides), repo.overrides
@@ -249,14 +257,20 @@ def _prepare(
         interpreter=interpreter,
         now=now,
         candidates=memo.candidates,
+        places=memo.places,
         by_name={candidate.name: candidate for candidate in memo.candidates},
         policies=memo.index,
         overrides=memo.override_index,
         live_clusters=memo.live_clusters,
         same_commit=bool(repo.commit) and decisions.applied_commit == repo.commit,
         binder=bind.Binder(memo.index, memo.candidates, interpreter, memo.schedules, repo.settings, now,
-                           rebalance.wanted(repo.rebalancers), step.before, memo.standing),
+                           rebalance.wanted(repo.rebalancers), step.before, memo.standing, memo.names),
     )  # fmt: skip
+
+
+def _place(candidate: Candidate) -> Candidate:
+    """A cluster as overrides see it: what is rendered for it does not depend on how it is."""
+    return replace(candidate, taints=(), apis=None, reach=Reach.READY)
 
 
 def _with_definitions(
@@ -301,29 +315,22 @@ def _item(
         or known.bodies != bodies
         or (known.bound is not bound and known.bound != bound)
     )
+    if known is not None and fresh and known.manifest is manifest and known.places is world.places and (
+        known.bodies == bodies and _alike(known.binding, bound.binding)
+    ):  # fmt: skip
+        # The same answer from other facts: what was rendered and compared with it still stands.
+        known.candidates, known.bound, fresh = world.candidates, bound, False
     if fresh:
         item = _Item(
             manifest=manifest,
             candidates=world.candidates,
+            places=world.places,
             bound=bound,
             bodies=bodies,
             wave=order.position(manifest),
             faults=tuple(order.faults(manifest)),
         )
-        if (
-            known is not None
-            and known.manifest is manifest
-            and known.bodies == bodies
-            and known.binding == bound.binding
-        ):
-            # The same answer from other facts: what was rendered from it still stands.
-            item.overrides = known.overrides if known.candidates is item.candidates else None
-            item.render_again = known.render_again
-            item.rendered, item.failed, item.render_problems = known.rendered, known.failed, known.render_problems
-            item.live, item.live_clusters, item.changes = known.live, known.live_clusters, known.changes
-            item.unretained, item.ask_again = known.unretained, known.ask_again
-            item.drift_known, item.digest, item.needed = known.drift_known, known.digest, known.needed
-        elif known is not None:
+        if known is not None:
             item.rendered = known.rendered
     else:
         assert known is not None
@@ -350,6 +357,11 @@ def _item(
         memo.recomputed += 1
     memo.items[manifest.key] = item
     return item
+
+
+def _alike(one: Binding, other: Binding) -> bool:
+    """Whether two answers differ at most in what they say of clusters that are not chosen."""
+    return one == other or replace(one, rejections=other.rejections) == other
 
 
 def _render(world: _World, item: _Item) -> None:

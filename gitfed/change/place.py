@@ -39,6 +39,7 @@ class Question:
     asked: bind.Asked | bind.Bound
     rebalancers: tuple[str, ...] = ()
     standing: object = None
+    names: object = None
     bound: bind.Bound | None = None
     """The answer, where it does not depend on other templates."""
 
@@ -169,21 +170,26 @@ def assigned_quotas(
 
 def _question(known: Question | None, manifest: Manifest, decision: Decision | None, binder: bind.Binder) -> Question:
     rebalancers = binder.rebalancers.get(manifest.key, ())
+    before = binder.before.get(manifest.key)
+    asked: bind.Asked | bind.Bound | None = None
     if (
         known is not None
         and known.manifest is manifest
         and known.policies is binder.policies
-        and known.candidates is binder.candidates
         and known.decision is decision
-        and known.before is binder.before.get(manifest.key)
+        and known.before is before
         and known.rebalancers == rebalancers
         and known.standing is binder.standing
         and not (isinstance(known.asked, bind.Bound) and known.asked.ask_again)
     ):
-        return known
-    asked = bind.ask(manifest, decision, binder)
-    before = binder.before.get(manifest.key)
-    return Question(manifest, binder.policies, binder.candidates, decision, before, asked, rebalancers, binder.standing)
+        if known.candidates is binder.candidates:
+            return known
+        if known.names is binder.names:
+            asked = known.asked  # what is asked depends on which clusters there are, only the answer on how they are
+    if asked is None:
+        asked = bind.ask(manifest, decision, binder)
+    return Question(manifest, binder.policies, binder.candidates, decision, before, asked, rebalancers, binder.standing,
+                    binder.names)  # fmt: skip
 
 
 def _by_itself(question: Question, quotas: quota.Ledger, binder: bind.Binder) -> None:

@@ -7,12 +7,12 @@ policies, candidates and settings for all of them, the room of the clusters for 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from gitfed.model.base import Body, ClusterName
-from gitfed.model.decisions import Share
+from gitfed.model.decisions import Rejection, Share
 from gitfed.model.declared.policy import Placement
 from gitfed.placement import schedule
 from gitfed.placement.allowance import Space
@@ -49,7 +49,8 @@ class Schedules:
     answers: dict[Question, schedule.Result] = field(default_factory=dict)
     by_room: dict[Question, tuple[schedule.Result, tuple[ClusterName, ...]]] = field(default_factory=dict)
     """The answers that hold for the present room of certain clusters only, and these clusters."""
-    standing: dict[Question, Mapping[str, str]] = field(default_factory=dict)
+    standing: dict[Question, tuple[Rejection, ...]] = field(default_factory=dict)
+    """Why decisions that stand are not anywhere else."""
     unreadable: dict[str, str | None] = field(default_factory=dict)
     """By the digest of what a replica needs: why that cannot be read."""
     fits: schedule.Fits = field(default_factory=schedule.Fits)

@@ -8,6 +8,7 @@ healthy after a while. The clock jumps from one moment at which something can ha
 
 from __future__ import annotations
 
+import gc
 import heapq
 import math
 from collections.abc import Callable, Iterable, Mapping
@@ -31,7 +32,7 @@ from gitfed.model.fleet import (
     LiveState,
     Reach,
 )
-from gitfed.model.plan import Action, Binding, Plan
+from gitfed.model.plan import Action, Binding, Plan, RenderedManifest
 from gitfed.model.repo import RepoSnapshot
 from gitfed.placement.cluster import UNREACHABLE
 from gitfed.placement.taints import FAILOVER, NO_EXECUTE
@@ -143,12 +144,17 @@ class Rehearsal:
 
     def run(self, events: Iterable[Event]) -> Story:
         """Play the events until the end. Raises KeyError for a target that names no cluster."""
-        return _Run(self._repo, self._fleet, self._decisions, self._interpreter, self._start, self._options,
-                    self._memo, sorted(events, key=lambda event: event.after), self.clusters).play()  # fmt: skip
+        run = _Run(self._repo, self._fleet, self._decisions, self._interpreter, self._start, self._options,
+                   self._memo, sorted(events, key=lambda event: event.after), self.clusters)  # fmt: skip
+        gc.disable()  # as the planner does: plans have no reference cycles
+        try:
+            return run.play()
+        finally:
+            gc.enable()
 
     def each_alone(self) -> list[tuple[str, list[Loss]]]:
         """What every cluster and every region would cost if it alone were gone for good: no clock, one plan each."""
-        base = self._build(self._decisions, self._fleet.clusters)
+        base = self._alone(self._decisions, self._fleet.clusters)
         bindings = gate.decisions_to_record(base.bindings, self._decisions, (), None)
         decisions = replace(
             self._decisions, bindings=bindings, clusters=base.records, applied_commit=base.commit or None
@@ -161,13 +167,13 @@ class Rehearsal:
             records = {name: ClusterRecord(name, Reach.UNKNOWN, long_ago, "", (taint,)) for name in names}
             seen = {name: _seen(self._fleet.clusters.get(name) or ClusterFacts(name), away=True, now=long_ago)
                     for name in names}  # fmt: skip
-            plan = self._build(
+            plan = self._alone(
                 replace(decisions, clusters={**base.records, **records}), {**self._fleet.clusters, **seen}
             )
             found.append((target, losses(plan, names, base.bindings)))
         return found
 
-    def _build(self, decisions: Decisions, clusters: Mapping[ClusterName, ClusterFacts]) -> Plan:
+    def _alone(self, decisions: Decisions, clusters: Mapping[ClusterName, ClusterFacts]) -> Plan:
         fleet = replace(self._fleet, clusters=clusters, live=None)
         return build.build(self._repo, fleet, decisions, self._interpreter, self._start, memo=self._memo)
 
@@ -205,9 +211,7 @@ class _Run:
     # -- the clock ----------------------------------------------------------------------------------------------
 
     def play(self) -> Story:
-        self._settle(quietly=True)
-        self._hurry()
-        bindings = self._settle(quietly=True).bindings
+        bindings = self._begin().bindings
         waiting = list(self._events)
         while True:
             self._at = self._next(waiting)
@@ -286,11 +290,15 @@ class _Run:
                 self._put(replace(copy, health=Health.CURRENT))
                 self._changed = True
 
-    def _hurry(self) -> None:
-        """Before it begins every copy is healthy."""
-        for _, key, name in self._starting:
-            self._put(replace(self._objects[key][name], health=Health.CURRENT))
-        self._starting.clear()
+    def _begin(self) -> Plan:
+        """What is decided is there, and healthy."""
+        plan = self._plan = self._build(replace(self._snapshot(), live=None))
+        self._record(plan, None, quietly=True)
+        for key, classes in plan.rendered.items():
+            self._objects[key] = {
+                name: _copy(key, name, one, Health.CURRENT) for one in classes for name in one.clusters
+            }
+        return plan
 
     def _is_due(self) -> bool:
         again = self._plan.look_again if self._plan is not None else None
@@ -298,62 +306,50 @@ class _Run:
 
     # -- one moment ---------------------------------------------------------------------------------------------
 
-    def _settle(self, *, quietly: bool = False) -> Plan:
+    def _settle(self) -> None:
         """Cycles until nothing is left to be done at this moment."""
-        plan = self._plan
         for _ in range(_TURNS):
             self._changed = False
             fleet = self._snapshot()
-            plan = self._plan = build.build(
-                self._repo, fleet, self._decisions, self._interpreter, self._now, memo=self._memo
-            )
-            recorded = self._record(plan, fleet.live, quietly=quietly)
-            done = self._carry_out(plan, quietly=quietly)
-            if not recorded and not done:
-                break
-        assert plan is not None
-        return plan
+            plan = self._plan = self._build(fleet)
+            self._record(plan, fleet.live, quietly=False)
+            if not self._carry_out(plan):
+                return
 
-    def _record(self, plan: Plan, live: LiveState | None, *, quietly: bool) -> bool:
+    def _build(self, fleet: FleetSnapshot) -> Plan:
+        return build.build(self._repo, fleet, self._decisions, self._interpreter, self._now, memo=self._memo)
+
+    def _record(self, plan: Plan, live: LiveState | None, *, quietly: bool) -> None:
         bindings = gate.decisions_to_record(plan.bindings, self._decisions, plan.changes or (), live)
         for line in story.lines(plan, self._decisions, bindings) if not quietly else ():
             self._say("decision", line)
-        before = self._decisions
-        same = len(bindings) == len(before.bindings) and all(
-            before.bindings.get(key) is one for key, one in bindings.items()
-        )
-        if same and plan.records == before.clusters and plan.outage == before.outage:
-            return False
         self._decisions = replace(
-            before, bindings=bindings, applied_commit=plan.commit or None, clusters=plan.records, outage=plan.outage
+            self._decisions,
+            bindings=bindings,
+            applied_commit=plan.commit or None,
+            clusters=plan.records,
+            outage=plan.outage,
         )
-        return True
 
-    def _carry_out(self, plan: Plan, *, quietly: bool) -> bool:
-        done = False
+    def _carry_out(self, plan: Plan) -> bool:
+        """Whether anything was deleted: then there is more to decide at once, else when the new copies are healthy."""
+        deleted = False
         for change in plan.changes or ():
             if change.cluster in self._away:
                 continue
             if change.action is Action.DELETE:
                 copies = {name: one for name, one in self._objects[change.key].items() if name != change.cluster}
                 self._objects[change.key] = copies
-                verb = "deleted"
+                verb, deleted = "deleted", True
             elif change.action in (Action.CREATE, Action.UPDATE) and change.rendered is not None:
-                entry = InventoryEntry(change.key, "rehearsed", change.rendered.binding, change.rendered.replicas)
-                self._put(
-                    LiveObject(
-                        change.key, change.cluster, "rehearsed", "1", ours=True, matches=change.rendered.digest,
-                        health=Health.IN_PROGRESS, healthy=True, entry=entry,
-                    )
-                )  # fmt: skip
-                heapq.heappush(self._starting, (self._at + self._options.healthy_after, change.key, change.cluster))
+                self._put(_copy(change.key, change.cluster, change.rendered, Health.IN_PROGRESS))
+                healthy_at = self._at + self._options.healthy_after
+                heapq.heappush(self._starting, (healthy_at, change.key, change.cluster))
                 verb = "created" if change.action is Action.CREATE else "configured"
             else:
                 continue
-            done = True
-            if not quietly:
-                self._say("change", f"{change.key} {verb} in {change.cluster}")
-        return done
+            self._say("change", f"{change.key} {verb} in {change.cluster}")
+        return deleted
 
     def _put(self, copy: LiveObject) -> None:
         """The inner mapping is replaced: a build tells by identity what to look at again."""
@@ -401,6 +397,14 @@ class _Run:
             for name in self._objects.get(key, {}):
                 if name in self._away and name not in targets:
                     yield name, key
+
+
+def _copy(key: ObjectKey, cluster: ClusterName, rendered: RenderedManifest, health: Health) -> LiveObject:
+    """A copy as its cluster would show it."""
+    entry = InventoryEntry(key, "rehearsed", rendered.binding, rendered.replicas)
+    return LiveObject(
+        key, cluster, "rehearsed", "1", ours=True, matches=rendered.digest, health=health, healthy=True, entry=entry
+    )
 
 
 def losses(plan: Plan, away: Iterable[ClusterName], before: Mapping[ObjectKey, Binding]) -> list[Loss]:

@@ -350,7 +350,7 @@ def _kept(
 
 
 def _rejections(reasons: Mapping[str, str]) -> tuple[Rejection, ...]:
-    return tuple(_rejection(name, reasons[name]) for name in sorted(reasons))
+    return tuple(rejection(name, reasons[name]) for name in sorted(reasons))
 
 
 @lru_cache(maxsize=1 << 16)
@@ -360,5 +360,6 @@ def _share(name: str, replicas: int) -> Share:
 
 
 @lru_cache(maxsize=1 << 14)
-def _rejection(name: str, reason: str) -> Rejection:
+def rejection(name: str, reason: str) -> Rejection:
+    """Equal values are one object."""
     return Rejection(name, reason)
