@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from gitfed.cli import complete, main, options, plain
+from gitfed.cli import complete, load, main, options, plain
 from gitfed.errors import UsageError
 from gitfed.model.base import ObjectKey, Origin
 from gitfed.model.declared.cluster import Cluster
@@ -111,6 +111,7 @@ def open_checkout(path: str) -> Checkout:
     from gitfed.daemon import inputs
 
     opened = inputs.open_repository(path)
+    load.close_later(opened)
     if opened.root is None:
         raise UsageError(f"{plain.clean(opened.name)} has no files to change", hint="run this in a checkout")
     repo = inputs.read(opened, worktree=True).repo

@@ -30,17 +30,25 @@ class _Found:
 
 @click.command("join")
 @click.argument("name", metavar="CLUSTER")
-@click.option("--cluster-kubeconfig", type=options.Files(exists=True, dir_okay=False), metavar="FILE",
-              help="kubeconfig with the rights of an administrator there.  [default: as the daemon does]")  # fmt: skip
-@click.option("--cluster-context", metavar="NAME", default="", help="Its context.  [default: the cluster's name]")
-@click.option("--cluster-region", metavar="TEXT", default="", help="spec.region")
-@click.option("--cluster-zones", metavar="TEXT[,TEXT]", default="", help="spec.zones")
-@click.option("--cluster-provider", metavar="TEXT", default="", help="spec.provider")
-@click.option("--cluster-namespace", metavar="NAME", default="gitfed-system", show_default=True,
-              help="Namespace of the account that is made there.")  # fmt: skip
-@click.option("--cluster-role", metavar="NAME", default="cluster-admin", show_default=True,
-              help="ClusterRole of that account.")  # fmt: skip
-@click.option("--file", metavar="PATH", default="", help="File of the declaration.  [default: clusters/CLUSTER.yaml]")
+@options.option("--cluster-kubeconfig", shared=False, type=options.Files(exists=True, dir_okay=False), metavar="FILE",
+                help="An administrator's kubeconfig.  [default: as the daemon does]")  # fmt: skip
+@options.option(
+    "--cluster-context", shared=False, metavar="NAME", default="", help="Its context.  [default: the cluster's name]"
+)
+@options.option("--cluster-region", shared=False, metavar="TEXT", default="", help="spec.region")
+@options.option("--cluster-zones", shared=False, metavar="TEXT[,TEXT]", default="", help="spec.zones")
+@options.option("--cluster-provider", shared=False, metavar="TEXT", default="", help="spec.provider")
+@options.option("--cluster-namespace", shared=False, metavar="NAME", default="gitfed-system", show_default=True,
+                help="Namespace of the account that is made there.")  # fmt: skip
+@options.option("--cluster-role", shared=False, metavar="NAME", default="cluster-admin", show_default=True,
+                help="ClusterRole of that account.")  # fmt: skip
+@options.option(
+    "--file",
+    shared=False,
+    metavar="PATH",
+    default="",
+    help="File of the declaration.  [default: clusters/CLUSTER.yaml]",
+)
 @options.credentials
 @desired.writing
 def command(

@@ -46,6 +46,7 @@ class Session:
         if self._opened is None:
             log_plainly()
             self._opened = inputs.open_repository(self.given.repo, credentials=self.given.git_credentials)
+            close_later(self._opened)
         return self._opened
 
     @property
@@ -95,6 +96,13 @@ class Session:
     @property
     def now(self) -> datetime:
         return self.given.now or datetime.now(UTC)
+
+
+def close_later(opened: inputs.Opened) -> None:
+    """Its Git process ends with the command, however that ends."""
+    context = click.get_current_context(silent=True)
+    if context is not None:
+        context.call_on_close(opened.repository.close)
 
 
 def reachable(repo: RepoSnapshot, given: Inputs, credentials: Credentials) -> bool:

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from gitfed.cli import complete, cordon, desired, plain
+from gitfed.cli import complete, cordon, desired, options, plain
 from gitfed.errors import UsageError
 from gitfed.model.declared import names
 from gitfed.model.declared.cluster import Cluster
@@ -37,7 +37,7 @@ class _Wish:
 @click.command("taint")
 @click.argument("words", metavar="[clusters] CLUSTER... TAINT...", nargs=-1, required=True,
                 shell_complete=complete.clusters)  # fmt: skip
-@click.option("--overwrite", is_flag=True, help="Change the value of a taint that is there.")
+@options.option("--overwrite", shared=False, is_flag=True, help="Change the value of a taint that is there.")
 @desired.writing
 def command(words: tuple[str, ...], overwrite: bool, repo: str, commit: bool, message: str, dry_run: str | None) -> int:
     """Put taints on clusters, or take them away.

@@ -19,14 +19,17 @@ if TYPE_CHECKING:
 
 @click.command("unjoin")
 @click.argument("name", metavar="CLUSTER", shell_complete=complete.clusters)
-@click.option("--delete-objects", "objects", flag_value="delete", help="Delete what gitfed put there.")
-@click.option("--keep-objects", "objects", flag_value="keep", help="Leave it there, as nobody's of gitfed.")
-@click.option("--cluster-kubeconfig", type=options.Files(exists=True, dir_okay=False), metavar="FILE",
-              help="Reach the cluster by this kubeconfig.  [default: as the daemon does]")  # fmt: skip
-@click.option("--cluster-context", metavar="NAME", default="", help="Its context.  [default: the cluster's name]")
-@click.option("--wait", type=options.Duration(), default="60s", show_default=True, metavar="DURATION",
-              help="How long deleted objects may take to go.")  # fmt: skip
-@click.option("--force", is_flag=True, help="Also when the cluster cannot be reached: what runs there stays there.")
+@options.option("--delete-objects", "objects", shared=False, flag_value="delete", help="Delete what gitfed put there.")
+@options.option("--keep-objects", "objects", shared=False, flag_value="keep",
+                help="Leave it there, as nobody's of gitfed.")  # fmt: skip
+@options.option("--cluster-kubeconfig", shared=False, type=options.Files(exists=True, dir_okay=False), metavar="FILE",
+                help="Reach the cluster by this kubeconfig.  [default: as the daemon does]")  # fmt: skip
+@options.option("--cluster-context", shared=False, metavar="NAME", default="",
+                help="Its context.  [default: the cluster's name]")  # fmt: skip
+@options.option("--wait", shared=False, type=options.Duration(), default="60s", show_default=True, metavar="DURATION",
+                help="How long deleted objects may take to go.")  # fmt: skip
+@options.option("--force", shared=False, is_flag=True,
+                help="Also when the cluster cannot be reached: what runs there stays there.")  # fmt: skip
 @options.credentials
 @options.option("--progress", type=click.Choice(["auto", "always", "never"]), default="auto",
                 help="Progress on stderr; auto: on a terminal.")  # fmt: skip
