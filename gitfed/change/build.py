@@ -226,7 +226,7 @@ def _prepare(
     found, capacities = place.candidates(repo, fleet)
     step = failover.step(
         repo, fleet, decisions, {one.name: one for one in found}, memo.states,
-        lambda copy: status.collected(copy, interpreter, memo.collected), now,
+        lambda copy: status.collected(copy, interpreter, memo.collected)[:2], now,
     )  # fmt: skip
     found, decisions = place.tainted(found, step.records), step.decisions
     standing = bind.Standing(

@@ -110,11 +110,12 @@ def _copy(
         return CopyStatus(name, applied=False, message=reason or "is not there")
     if reason is not None or not (live.ours or key.kind == "Namespace"):
         return CopyStatus(name, applied=False, message=reason or "is there and not ours")
-    healthy, status = ask(live)
+    found = ask(live)
+    healthy, status = found.healthy, found.status
     if cluster is None or not cluster.inventory_read:
         return CopyStatus(name, applied=True, health_message=cluster.error if cluster else "", status=status)
     health = "Unknown" if healthy is None else "Healthy" if healthy else "Unhealthy"
-    return CopyStatus(name, True, "", health, live.health_message, status)
+    return CopyStatus(name, True, "", health, found.message or live.health_message, status)
 
 
 def collected(live: LiveObject, interpreter: Interpreter, memory: Memory) -> collect.Collected:
@@ -124,12 +125,16 @@ def collected(live: LiveObject, interpreter: Interpreter, memory: Memory) -> col
     place = (live.cluster, live.key)
     known = memory.get(place)
     seen = (live.uid, live.resource_version, interpreter)
-    if known is not None and known[0] == seen:
+    if known is not None and known[0] == seen and _is_complete(known[1], live.body):
         return known[1]
     found = collect.collect(interpreter, live.body)
-    if found.healthy is not None and (found.status is not None or live.body.get("status") is None):
-        memory[place] = (seen, found)  # what is not known may be the next time: a webhook answers later
+    memory[place] = (seen, found)
     return found
+
+
+def _is_complete(found: collect.Collected, body: Body) -> bool:
+    """What is not known may be the next time: a webhook answers later."""
+    return found.healthy is not None and (found.status is not None or body.get("status") is None)
 
 
 def _fully_applied(items: tuple[CopyStatus, ...]) -> FullyApplied:

@@ -87,6 +87,8 @@ class Fleet:
         self._stateful: set[ObjectKey] = set()
         """Objects whose every change of status counts: bodies are kept, which is what makes it known."""
         self._interpreter = Interpreter(())
+        self._verdicts: dict[tuple[ClusterName, ObjectKey], tuple[object, collect.Collected]] = {}
+        """What scripts said of copies, and of which generation."""
         self._touched: set[ObjectKey] = set()
         """Objects of which a cluster or a roll-out told something new, whether or not a plan has to know it."""
 
@@ -257,7 +259,7 @@ class Fleet:
 
     def _assess(self, cluster: ClusterName, key: ObjectKey, body: Body) -> Assessment:
         """Called for every object seen: is it what we rendered, is it healthy, is its body worth keeping?"""
-        health, message = readiness.readiness(body)
+        health, message = self._health(cluster, key, body)
         wanted = self._classes.get((key, cluster))
         seen = Assessment(
             None, health, message, keep_body=True,
@@ -270,8 +272,8 @@ class Fleet:
         # A script may take seconds, which belong to a build and not to the loop that hears of every event.
         scripted = collect.is_scripted(body, self._interpreter)
         if not scripted:
-            healthy, status = collect.collect(self._interpreter, body)
-            seen = replace(seen, healthy=healthy, status=status)
+            found = collect.collect(self._interpreter, body)
+            seen = replace(seen, healthy=found.healthy, status=found.status)
         if retain.has_rule(body, self._interpreter):
             return seen
         same = not compare.compare_bodies(wanted.body, body, self._interpreter)
@@ -281,10 +283,34 @@ class Fleet:
             keep_body=scripted or not same or key in self._stateful,
         )
 
+    def _health(self, cluster: ClusterName, key: ObjectKey, body: Body) -> tuple[Health, str]:
+        """How far it has come; where a script has a say, that too, as soon as it was asked about this generation."""
+        health, message = readiness.readiness(body)
+        if health is not Health.CURRENT or not collect.has_health_script(body, self._interpreter):
+            return health, message
+        verdict = self._verdicts.get((cluster, key))
+        if verdict is None or verdict[0] != _generation(body):
+            return Health.IN_PROGRESS, "the rule of its kind was not asked yet"
+        return collect.judged(verdict[1])
+
+    def judge(self, cluster: ClusterName, key: ObjectKey, found: collect.Collected) -> None:
+        """What the script of its kind said of a copy; it was asked outside of the loop."""
+        member = self.members.get(cluster)
+        live = member.get(key) if member is not None else None
+        if member is None or member.observer is None or live is None or live.body is None:
+            return
+        verdict = (_generation(live.body), found)
+        known = self._verdicts.get((cluster, key))
+        if known is None or known[0] != verdict[0] or collect.judged(known[1]) != collect.judged(found):
+            self._verdicts[cluster, key] = verdict
+            member.observer.reassess([key])
+
     # -- what is to be done -------------------------------------------------------------------------------------
 
     def follow(self, plan: Plan, interpreter: Interpreter) -> None:
         """Compare what is seen with this plan from now on, by the rules it was made with, and watch its kinds."""
+        if interpreter is not self._interpreter:
+            self._verdicts.clear()
         self._interpreter = interpreter
         changed: list[ObjectKey] = []
         for key, classes in plan.rendered.items():
@@ -314,6 +340,7 @@ class Fleet:
         for rendered in self._classes_of.get(key, ()):
             for cluster in rendered.clusters:
                 self._classes.pop((key, cluster), None)
+                self._verdicts.pop((cluster, key), None)
 
     def hold(self, seconds: float) -> None:
         """Let the backlog wait while a push is being planned; `hand_over` ends it."""
@@ -403,6 +430,11 @@ class Fleet:
     def _last(self, cluster: ClusterName, key: ObjectKey) -> str:
         result = self.results.get((cluster, key))
         return result.outcome if result is not None else ""
+
+
+def _generation(body: Body) -> object:
+    metadata = body["metadata"]
+    return metadata.get("uid"), metadata.get("generation")
 
 
 def _connection(cluster: Cluster) -> object:

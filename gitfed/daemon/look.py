@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import datetime
 
 from gitfed.change import compare, redact
@@ -11,16 +12,18 @@ from gitfed.daemon import facts
 from gitfed.daemon.member import Member, Upward, look_for
 from gitfed.edges.kube.observe import Assessment
 from gitfed.edges.kube.session import Session
-from gitfed.interpret import readiness
+from gitfed.interpret import collect, readiness
+from gitfed.interpret.registry import Interpreter
 from gitfed.model.base import Body, ClusterName, Kind, ObjectKey
 from gitfed.model.declared.cluster import Cluster
-from gitfed.model.fleet import FactsRef, FleetSnapshot, LiveObject, LiveState
+from gitfed.model.fleet import FactsRef, FleetSnapshot, Health, LiveObject, LiveState
 from gitfed.model.repo import RepoSnapshot
 
 
 async def look(
     repo: RepoSnapshot,
     open_session: Callable[[Cluster], Session],
+    interpreter: Interpreter,
     *,
     now: Callable[[], datetime],
     timeout: float = 20.0,
@@ -56,23 +59,34 @@ async def look(
         if looks:
             await asyncio.wait(looks, timeout=timeout)
         await look_for(members, repo.manifests)
-        return _snapshot(members, now())
+        # Scripts may be asked: not in the loop.
+        return await asyncio.to_thread(_snapshot, members, now(), interpreter)
     finally:
         for task in [*looks, *tasks]:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
 
-def _snapshot(members: list[Member], now: datetime) -> FleetSnapshot:
+def _snapshot(members: list[Member], now: datetime, interpreter: Interpreter) -> FleetSnapshot:
     objects: dict[ObjectKey, dict[ClusterName, LiveObject]] = {}
     for member in members:
         for key, live in member.objects().items():
-            objects.setdefault(key, {})[member.name] = live
+            objects.setdefault(key, {})[member.name] = _judged(live, interpreter)
     return FleetSnapshot(
         FactsRef("live", taken_at=now),
         {member.name: member.facts for member in members},
         LiveState({member.name: member.seen() for member in members}, objects),
     )
+
+
+def _judged(live: LiveObject, interpreter: Interpreter) -> LiveObject:
+    """With what the script of its kind says, where one has a say."""
+    if live.body is None or live.health is not Health.CURRENT:
+        return live
+    if not collect.has_health_script(live.body, interpreter):
+        return live
+    health, message = collect.judged(collect.collect(interpreter, live.body))
+    return replace(live, health=health, health_message=message)
 
 
 def _assess(cluster: ClusterName, key: ObjectKey, body: Body) -> Assessment:

@@ -75,6 +75,10 @@ class Statuses:
         found = await asyncio.to_thread(
             lambda: [status.of(*one, clusters, interpreter, now, self._collected) for one in asked]
         )
+        for binding, _, copies, _ in asked:
+            for cluster in copies:
+                if (said := self._collected.get((cluster, binding.key))) is not None:
+                    self._fleet.judge(cluster, binding.key, said[1])
         self._unfinished = {one.key for one in found if _asks_again(one)}
         for new in found:
             old, self._known[new.key] = self._known.get(new.key), new

@@ -282,4 +282,4 @@ async def _settle(
 
 async def observe(repo: RepoSnapshot, options: Options, *, capacity: bool | None = None) -> FleetSnapshot:
     """What the clusters hold now; nothing is written. `capacity`: read nodes and pods; None: if a policy needs it."""
-    return await look(repo, open_sessions(options), now=options.now, capacity=capacity)
+    return await look(repo, open_sessions(options), interpreters.of(repo), now=options.now, capacity=capacity)

@@ -10,12 +10,14 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from gitfed.interpret import conditions, native
+from gitfed.interpret import bundled, conditions, native
 from gitfed.interpret.native.reflect import GENERATION
-from gitfed.interpret.registry import DEFAULT, Answer, Interpreter, Operation
+from gitfed.interpret.registry import DEFAULT, Answer, Interpreter, Operation, Unknown
 from gitfed.model.base import Body
+from gitfed.model.fleet import Health
 
 _QUICK = (native.NAME, conditions.NAME, DEFAULT)
+_CALLED = {bundled.NAME: "catalogue"}
 
 
 class Collected(NamedTuple):
@@ -23,6 +25,8 @@ class Collected(NamedTuple):
     """None: the rule failed."""
     status: Body | None
     """None: there is none, or the rule failed."""
+    message: str = ""
+    """Why it is not healthy, or not known, where a rule from outside says so."""
 
 
 def is_scripted(body: Body, interpreter: Interpreter) -> bool:
@@ -30,14 +34,29 @@ def is_scripted(body: Body, interpreter: Interpreter) -> bool:
     return any(interpreter.source(body, asked) not in _QUICK for asked in (Operation.HEALTH, Operation.STATUS))
 
 
+def has_health_script(body: Body, interpreter: Interpreter) -> bool:
+    """Whether a rule from outside says how healthy objects of this kind are."""
+    return interpreter.source(body, Operation.HEALTH) not in _QUICK
+
+
+def judged(found: Collected) -> tuple[Health, str]:
+    """What a rule said of an object that is otherwise as far as it can come, in kstatus's words."""
+    if found.healthy is None:
+        return Health.UNKNOWN, found.message
+    return (Health.CURRENT, "healthy") if found.healthy else (Health.IN_PROGRESS, found.message)
+
+
 def collect(interpreter: Interpreter, observed: Body) -> Collected:
     """Health and status of a copy by the rules of its kind. Never fails."""
     health = interpreter.health(observed)
     healthy = health.value if isinstance(health, Answer) else None
+    message = health.reason if isinstance(health, Unknown) else ""
+    if healthy is False and has_health_script(observed, interpreter):
+        message = f"not healthy, says the {_CALLED.get(health.source, health.source)}"
     if observed.get("status") is None and not interpreter.handles(observed, Operation.STATUS):
-        return Collected(healthy, None)
+        return Collected(healthy, None, message)
     status = interpreter.status(_stamped(observed))
-    return Collected(healthy, status.value if isinstance(status, Answer) else None)
+    return Collected(healthy, status.value if isinstance(status, Answer) else None, message)
 
 
 def as_template(body: Body) -> Body:

@@ -156,3 +156,29 @@ def test_a_rule_that_fails_writes_nothing_and_everything_else_goes_on(world: Wor
         world.until(lambda name=name: image_of(world, name) == "nginx:1.28", f"the new image in {name}")
     assert [spec_of(world, name)["paused"] for name in ("m1", "m2")] == [False, True]
     assert daemon.process.poll() is None
+
+
+HEALTH = """    healthInterpretation:
+      luaScript: |
+        function InterpretHealth(observedObj)
+          return observedObj.status ~= nil and observedObj.status.ready
+        end
+"""
+
+
+def test_apply_waits_for_what_the_script_of_a_kind_calls_healthy(world: World) -> None:
+    """The object has no condition that anybody else could read."""
+    world.push(workload_repository(RULES + HEALTH))
+    done = world.apply("--wait", "--timeout", "4s", check=False)
+    assert done.returncode == 6
+    assert f"m1: Workload.{GROUP}/shop/web: not healthy, says the customization" in done.stdout + done.stderr
+    for name in ("m1", "m2"):
+        world.ask(name, "PATCH", PATH, {"status": {"ready": True}}, "application/merge-patch+json")
+    assert world.apply("--wait", "--timeout", "30s", check=False).returncode == 0
+    world.ask("m2", "PATCH", PATH, {"status": {"ready": False}}, "application/merge-patch+json")
+    listed = world.gitfed(
+        "get", "works", "--live", "--repo", str(world.bare), "--kubeconfig", str(world.kubeconfig), "-o", "json"
+    ).stdout
+    health = {row["cluster"]: (row["health"], row["message"]) for row in json.loads(listed)["items"]
+              if row["kind"] == "Workload"}  # fmt: skip
+    assert health == {"m1": ("Current", "healthy"), "m2": ("InProgress", "not healthy, says the customization")}
