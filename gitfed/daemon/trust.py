@@ -23,6 +23,7 @@ from gitfed.errors import SourceError
 from gitfed.model.base import Commit
 from gitfed.model.decisions import Approval
 from gitfed.model.declared.federation import Federation
+from gitfed.text import public_key
 
 _MOST_COMMITS = 1000
 _MOST_HANDOVERS = 100
@@ -108,7 +109,7 @@ class Trust:
     def _handovers(self, base: Commit, commit: Commit) -> list[Commit]:
         """Commits of the followed branch that changed the settings or the files of keys, oldest first."""
         settings = self._settings(base)
-        keys = [entry for entry in settings.spec.sources.verify.keys if not signature.is_key(entry)]
+        keys = [entry for entry in settings.spec.sources.verify.keys if not public_key.is_key(entry)]
         return self._repository.commits_of([settings.origin.path, *keys], base, commit, limit=_MOST_HANDOVERS)
 
     def _why_not_after(self, base: Commit | None, commit: Commit) -> str:
@@ -160,7 +161,7 @@ class Trust:
     def _keyring(self, entries: tuple[str, ...], commit: Commit, also: tuple[str, ...] = ()) -> signature.Keyring:
         """`also` names files in which PGP keys may be found that `entries` name by fingerprint."""
         read = functools.partial(self._content, commit)
-        found = [content for path in (*entries, *also) if not signature.is_key(path) and (content := read(path))]
+        found = [content for path in (*entries, *also) if not public_key.is_key(path) and (content := read(path))]
         return signature.keyring(entries, read, known=(*found, *self._own.trusted))
 
     def _content(self, commit: Commit, path: str) -> bytes | None:

@@ -171,7 +171,8 @@ class _Reader:
 
     def compare(self) -> None:
         scopes = together.scopes(self.contents.values())
-        for path, problem in list(together.conflicts(self.good(), scopes, self.memory)):
+        wrong = list(together.missing_keys(self.good(), lambda: {entry.path for entry in self.entries}))
+        for path, problem in (*wrong, *together.conflicts(self.good(), scopes, self.memory)):
             self.problems.append(problem)
             self.faults.setdefault(path, problem.message)
 

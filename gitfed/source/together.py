@@ -6,13 +6,34 @@ keys.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 
 from gitfed.model.base import Kind, ObjectKey, Origin, Problem
 from gitfed.model.declared.shape import Declared
 from gitfed.model.repo import Manifest
 from gitfed.source.content import FileContent
 from gitfed.source.memory import Memory
+from gitfed.source.tree import visible
+from gitfed.text import public_key
+
+
+def missing_keys(
+    contents: Mapping[str, FileContent], paths: Callable[[], Container[str]]
+) -> Iterator[tuple[str, Problem]]:
+    """(path of the settings, what is wrong) for keys that are files, and are not there: nobody could ever sign."""
+    for path, content in contents.items():
+        for item in content.settings if content.declared else ():
+            spec = item.spec
+            for field, entries in (
+                ("sources.verify.keys", spec.sources.verify.keys),
+                ("guards.approvers", spec.guards.approvers),
+            ):
+                for entry in entries:
+                    if not public_key.is_key(entry) and entry not in paths():
+                        message = (
+                            f"spec.{field}: {visible(entry)} is neither a public key nor a file of this repository"
+                        )
+                        yield path, Problem(item.origin, message, "a path from the top, like keys/ada.pub")
 
 
 def scopes(contents: Iterable[FileContent]) -> dict[Kind, bool]:

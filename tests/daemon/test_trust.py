@@ -239,13 +239,15 @@ def test_the_operators_keys_go_before_those_of_the_repository(
 
 def test_keys_that_could_never_sign_are_told_before_they_lock_everybody_out(place: Place, ada: Person) -> None:
     place.settings(ada)
-    (place.work / "keys" / "ada.pub").unlink()
-    (place.work / "keys" / "ada.txt").write_text("x")
+    (place.work / "keys" / "ada.pub").write_text("hello\n")
     commit = Commit(ada.commit(place.work))
     reader = place.reader()
     settings = reader.read(commit, None, {}).settings
     said = reader.trust.unusable_keys(commit, settings)
-    assert said == "spec.sources.verify names keys that cannot be used: keys/ada.pub: no such file"
+    assert said == (
+        "spec.sources.verify names keys that cannot be used: keys/ada.pub: a line that is "
+        "no public key (options of allowed_signers do not count)"
+    )
 
 
 def test_when_the_accepted_commit_is_gone_nobody_else_may_speak_for_it(place: Place, ada: Person, eve: Person) -> None:

@@ -10,6 +10,7 @@ import pytest
 from gitfed.edges import git
 from gitfed.edges.git import signature
 from gitfed.model.base import Commit
+from gitfed.text import public_key
 from tests import signing
 from tests.signing import Person
 
@@ -164,7 +165,7 @@ def test_keys_are_named_in_every_usual_form(people: Path) -> None:
     ada = signing.with_ssh("ada", people)
     kind, key, _ = ada.public.split()
     for entry in (f"{kind} {key}", f"{kind} {key} ada@home", f"ada@example.org {kind} {key}", ada.fingerprint):
-        assert signature.is_key(entry)
+        assert public_key.is_key(entry)
         assert list(ring(entry).ssh) == [ada.fingerprint]
-    assert signature.is_key("ABCD " * 10)
-    assert not signature.is_key("keys/ada.asc")
+    assert public_key.is_key("ABCD " * 10)
+    assert not public_key.is_key("keys/ada.asc")

@@ -286,6 +286,20 @@ def test_a_shallow_clone_has_no_history_and_says_so(store: Objects, tmp_path: Pa
     assert "no commit called" in done.said
 
 
+def test_a_partial_clone_says_what_it_lacks_and_the_advice_helps(store: Objects, tmp_path: Path) -> None:
+    store.run("config", "uploadpack.allowFilter", "true")
+    entries = [(FILE, store.blob(SETTINGS), "gitfed.yaml"), (FILE, store.blob(config("a")), "a.yaml")]
+    store.commit(store.folder(entries))
+    partial = tmp_path / "partial"
+    store.run("clone", "-q", "--no-checkout", "--filter=blob:none", f"file://{store.path}", str(partial))
+    done = bounded.gitfed("validate", "--repo", partial, cwd=tmp_path)
+    assert done.code == 4
+    advice = "git fetch --refetch --no-filter origin"
+    assert f"this clone is partial and lacks what is asked for\nhint: bring all of it: {advice}" in done.said
+    store.run("-C", str(partial), *advice.split()[1:])
+    assert bounded.gitfed("validate", "--repo", partial, cwd=tmp_path).code == 0
+
+
 @pytest.mark.parametrize("command", ["validate", "plan"])
 def test_an_unborn_branch_and_an_empty_commit_are_no_crash(store: Objects, tmp_path: Path, command: str) -> None:
     done = bounded.gitfed(command, "--repo", store.path, cwd=tmp_path)

@@ -435,3 +435,19 @@ def test_all_members_of_a_fleet_repository_find_their_place() -> None:
         )
     ] == [1, 1, 1, 1, 1, 1]
     assert snapshot.settings.name == "acme"
+
+
+def test_keys_of_the_settings_must_be_in_the_repository() -> None:
+    settings = (
+        "apiVersion: gitfed.io/v1alpha1\nkind: Federation\nmetadata: {name: acme}\n"
+        "spec:\n  sources: {verify: {commits: head, keys: [keys/ada.pub, keys/bob.pub]}}\n"
+        f"  guards: {{approvers: ['SHA256:{'a' * 43}', keys/eve.asc]}}\n"
+    )
+    snapshot = repo.read(tree({"keys/ada.pub": "x"}, settings=settings))
+    assert [str(problem) for problem in snapshot.problems if "key" in problem.message] == [
+        "gitfed.yaml:1:1: spec.guards.approvers: keys/eve.asc is neither a public key nor a file of this repository"
+        " (a path from the top, like keys/ada.pub)",
+        "gitfed.yaml:1:1: spec.sources.verify.keys: keys/bob.pub is neither a public key nor a file of this repository"
+        " (a path from the top, like keys/ada.pub)",
+    ]
+    assert not snapshot.complete

@@ -17,13 +17,10 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from gitfed.text import public_key
+
 _TIMEOUT = 30.0
 _LARGEST_KEYS = 1024 * 1024
-_FINGERPRINT = re.compile(r"[0-9A-F]{40}|[0-9A-F]{64}")
-_SSH_FINGERPRINT = re.compile(r"SHA256:[A-Za-z0-9+/]{43}")
-_SSH_KEY = re.compile(
-    r"(?:(?P<name>\S+) )?(?P<kind>(?:sk-)?(?:ssh|ecdsa)-[a-z0-9@.-]+) (?P<key>[A-Za-z0-9+/=]+)(?: (?P<note>.*))?"
-)
 _PGP = b"-----BEGIN PGP PUBLIC KEY BLOCK-----"
 
 
@@ -54,11 +51,6 @@ class Verdict:
     why_not: str = ""
 
 
-def is_key(entry: str) -> bool:
-    """Whether a text is a key or fingerprint, and not the path of a file with keys."""
-    return bool(_SSH_FINGERPRINT.fullmatch(entry) or _FINGERPRINT.fullmatch(_hex(entry)) or _SSH_KEY.fullmatch(entry))
-
-
 def keyring(entries: Iterable[str], read: Callable[[str], bytes | None], *, known: Iterable[bytes] = ()) -> Keyring:
     """Keys by what names them: an SSH public key, a fingerprint, or the path of a file with either kind of keys.
 
@@ -70,11 +62,11 @@ def keyring(entries: Iterable[str], read: Callable[[str], bytes | None], *, know
     trusted: list[bytes] = []
     unusable: list[str] = []
     for entry in entries:
-        if _SSH_FINGERPRINT.fullmatch(entry):
+        if public_key.SSH_FINGERPRINT.fullmatch(entry):
             ssh[entry] = entry
-        elif _FINGERPRINT.fullmatch(_hex(entry)):
-            pgp.add(_hex(entry))
-        elif match := _SSH_KEY.fullmatch(entry):
+        elif fingerprint := public_key.pgp_fingerprint(entry):
+            pgp.add(fingerprint)
+        elif match := public_key.SSH_KEY.fullmatch(entry):
             _add_ssh(ssh, match, entry, unusable)
         elif (content := read(entry)) is None:
             unusable.append(f"{entry}: no such file")
@@ -88,7 +80,7 @@ def keyring(entries: Iterable[str], read: Callable[[str], bytes | None], *, know
                 text = line.strip()
                 if not text or text.startswith("#"):
                     continue
-                if match := _SSH_KEY.fullmatch(text):
+                if match := public_key.SSH_KEY.fullmatch(text):
                     _add_ssh(ssh, match, entry, unusable)
                 else:
                     unusable.append(f"{entry}: a line that is no public key (options of allowed_signers do not count)")
@@ -203,10 +195,6 @@ def _add_ssh(ssh: dict[str, str], match: re.Match[str], entry: str, unusable: li
 
 def _run(command: list[str], given: bytes) -> subprocess.CompletedProcess[bytes]:
     return subprocess.run(command, input=given, capture_output=True, check=False, timeout=_TIMEOUT)
-
-
-def _hex(entry: str) -> str:
-    return entry.replace(" ", "").removeprefix("0x").upper()
 
 
 def _printable(text: str) -> str:

@@ -35,6 +35,7 @@ _UNWRITABLE = {
 _TEMPORARY = re.compile(r"(?:sha1 file )?'?[\w./-]*tmp_\w+(?:/\w+)?'?")
 _STATUS = re.compile(r"The requested URL returned error: (\d{3})")
 _RETRY_AFTER = re.compile(r"Recv header: *retry-after: *(.+)", re.IGNORECASE)
+_WHOLE = "bring all of it: git fetch --refetch --no-filter origin"
 _CREDENTIALS = "--git-credentials DIR gives them; docs: how-to/credentials"
 
 
@@ -61,6 +62,8 @@ def translate(args: Sequence[str], said: str, *, shown: str = "", trace: str = "
         return SourceError(
             _first(args, text), hint="git config --global --add safe.directory PATH, if you trust its owner"
         )
+    if "from promisor remote" in text or "lazy fetching disabled" in text:
+        return partial_clone()
     if shown and (error := _of_server(text, shown, trace, known)):
         return error
     if (full := _UNWRITABLE.get(args[0])) and "remote: " not in text:
@@ -78,6 +81,11 @@ def unwritable(args: Sequence[str], said: str) -> CloneUnwritable:
     """Without the name of the temporary file, which is another one each time: what is the same is said once."""
     said = _TEMPORARY.sub("a file", _first(args, said))
     return CloneUnwritable(f"git {args[0]}: {_printable(said)}", hint="make room in the data directory")
+
+
+def partial_clone() -> SourceError:
+    """For content that a partial clone left out. Reading does not fetch: that would ask for every file."""
+    return SourceError("this clone is partial and lacks what is asked for", hint=_WHOLE)
 
 
 def _of_server(text: str, shown: str, trace: str, known: bool) -> SourceError | None:
