@@ -166,6 +166,8 @@ def unwanted(
     context: Context, cluster: ClusterName, live: LiveObject, copies: Mapping[ClusterName, LiveObject]
 ) -> Change | None:
     """What to do about a copy in a cluster that the template is not placed on (any more)."""
+    if _is_stripped(live):
+        return _change(context, cluster, Action.KEEP, _STRIPPED, None, live=live)
     if not _removable(live):
         return None
     if context.binding.policy is None and not context.binding.attached:
@@ -226,9 +228,10 @@ def leaver(
     api_version: str,
 ) -> Change | None:
     """What to do about an object whose template is gone."""
-    if not _removable(live):
+    stripped = _is_stripped(live)
+    if not stripped and not _removable(live):
         return None
-    reason = _kept_because(live, state, prune=prune, complete=complete, preserve=preserve, template=None)
+    reason = _STRIPPED if stripped else _kept_because(live, state, prune=prune, complete=complete, preserve=preserve, template=None)
     if not reason and live.deletion_protected:
         reason = f"label {PROTECTED_LABEL}: Always"
     if not reason and _is_namespace(key):
@@ -245,6 +248,14 @@ _NAMESPACES_STAY = "namespaces are never deleted on their own: others may have p
 
 def _is_namespace(key: ObjectKey) -> bool:
     return key.kind == "Namespace" and not key.group
+
+
+_STRIPPED = "somebody took its label away: put label gitfed.io/federation back, or delete it"
+
+
+def _is_stripped(live: LiveObject) -> bool:
+    """The very object that the inventory lists, without our label: neither alone permits a deletion."""
+    return bool(live.uid) and not live.ours and live.entry is not None and live.entry.uid == live.uid
 
 
 def _removable(live: LiveObject) -> bool:

@@ -230,7 +230,8 @@ class Worker:
     async def _announce_all(self, entries: list[InventoryEntry]) -> None:
         first = min(self._queue.stage(entry.key) for entry in entries)
         for batch in ([entry for entry in entries if self._queue.stage(entry.key) == first], entries):
-            await self._inventory.record(add=batch)
+            # Not those that are there: the object may have been made meanwhile, and its uid be written down.
+            await self._inventory.record(add=[entry for entry in batch if entry.key not in self._inventory.entries])
             for entry in batch:
                 self.nudge(entry.key)
 
