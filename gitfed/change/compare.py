@@ -231,7 +231,11 @@ def leaver(
     stripped = _is_stripped(live)
     if not stripped and not _removable(live):
         return None
-    reason = _STRIPPED if stripped else _kept_because(live, state, prune=prune, complete=complete, preserve=preserve, template=None)
+    reason = (
+        _STRIPPED
+        if stripped
+        else _kept_because(live, state, prune=prune, complete=complete, preserve=preserve, template=None)
+    )
     if not reason and live.deletion_protected:
         reason = f"label {PROTECTED_LABEL}: Always"
     if not reason and _is_namespace(key):
