@@ -32,6 +32,8 @@ def mutate_create(call: Call, body: Body, ctx: Context) -> Body:
         _check_namespace(call, body, creating=True)
     if kind.admit is not None:
         body = kind.admit(body, None, ctx)
+    for mutate in call.world.mutators:
+        body = mutate(kind.storage_key, body)
     if kind.storage_key == "pods":
         ranges = _all(call, "limitranges")
         if ranges:

@@ -9,6 +9,9 @@ from typing import Any
 
 import pytest
 
+from gitfed.sim import flink
+from tests.clusters.embedded import EmbeddedServer
+from tests.clusters.rest import RefusedError
 from tests.e2e.test_main_job import image, inventory
 from tests.e2e.world import World, cluster, deployment, policy, settings
 
@@ -191,3 +194,76 @@ def plain(line: str) -> str:
     """Without times, and without the words of the error."""
     line = re.sub(r"since \S+Z", "since", line)
     return re.sub(r"\(ClusterNotReachable.*\)", "(ClusterNotReachable)", line)
+
+
+FLINK_POLICY = {
+    "apiVersion": "policy.karmada.io/v1alpha1", "kind": "PropagationPolicy",
+    "metadata": {"name": "orders", "namespace": "shop"},
+    "spec": {
+        "resourceSelectors": [{"apiVersion": "flink.apache.org/v1beta1", "kind": "FlinkDeployment"}],
+        "placement": ONE,
+        "failover": {"cluster": {
+            "purgeMode": "Directly",
+            "statePreservation": {"rules": [{"aliasLabelName": flink.LABEL, "jsonPath": "{.jobStatus.jobId}"}]},
+        }},
+    },
+}  # fmt: skip
+FLINK_JOB = {
+    "apiVersion": "flink.apache.org/v1beta1", "kind": "FlinkDeployment",
+    "metadata": {"name": "orders", "namespace": "shop"},
+    "spec": {
+        "image": "flink:1.20", "flinkVersion": "v1_20",
+        "jobManager": {"replicas": 1, "resource": {"cpu": 1, "memory": "1024m"}},
+        "taskManager": {"replicas": 1, "resource": {"cpu": 1, "memory": "1024m"}},
+        "job": {"jarURI": "local:///orders.jar", "parallelism": 1, "upgradeMode": "last-state"},
+    },
+}  # fmt: skip
+FLINK_DEFINITIONS = {
+    "apiVersion": "policy.karmada.io/v1alpha1", "kind": "ClusterPropagationPolicy", "metadata": {"name": "definitions"},
+    "spec": {"resourceSelectors": [{"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition"}]},
+}  # fmt: skip
+
+
+def job(world: World, cluster: str) -> dict[str, Any] | None:
+    """The FlinkDeployment as the cluster has it."""
+    try:
+        found: dict[str, Any] = world.ask(
+            cluster, "GET", "/apis/flink.apache.org/v1beta1/namespaces/shop/flinkdeployments/orders"
+        )
+    except RefusedError:
+        return None
+    return found
+
+
+def test_a_job_goes_on_from_its_last_checkpoint_in_another_cluster(world: World) -> None:
+    """The example of Karmada's notes on stateful failover, with a simulated operator and a mutating step."""
+    if not isinstance(world.servers["m1"], EmbeddedServer):
+        pytest.skip("the simulated operator lives in the embedded clusters")
+    for server in world.servers.values():
+        flink.Operator(server.cluster.world)
+    quick = {"failover": {**SOON["failover"], "startWithoutConfirmation": True}}
+    world.push(
+        {
+            **files(), "gitfed.json": settings(**quick), "crd.json": json.dumps(flink.definition()),
+            "policies/flink.json": json.dumps(FLINK_POLICY), "policies/crd.json": json.dumps(FLINK_DEFINITIONS),
+            "apps/orders.json": json.dumps(FLINK_JOB),
+        }
+    )  # fmt: skip
+    daemon = world.daemon(*FAST)
+    first = world.until(lambda: (job(world, "m1") or {}).get("status", {}).get("jobStatus", {}).get("jobId"), "it runs")
+    recorded = "bindings/shop/orders-FlinkDeployment.flink.apache.org.yaml"
+    world.until(lambda: first in world.state().get(recorded, ""), "its state is written down")
+    world.servers["m1"].kill()
+    daemon.kill()
+    daemon = world.daemon(*FAST)
+    moved = world.until(lambda: job(world, "m2"), "it runs in m2", 60)
+    assert moved["metadata"]["labels"][flink.LABEL] == first
+    assert moved["spec"]["job"]["initialSavepointPath"] == f"{flink.CHECKPOINTS}/{first}"
+    second = world.until(lambda: (job(world, "m2") or {}).get("status", {}).get("jobStatus", {}), "its new job runs")
+    assert second["upgradeSavepointPath"] == f"{flink.CHECKPOINTS}/{first}"
+    world.until(lambda: "fromCluster" not in world.state()[recorded], "the failover is over", 60)
+    world.servers["m1"].start()
+    world.until(lambda: job(world, "m1") is None, "the old job is gone", 60)
+    world.until(lambda: "released" not in world.state()[recorded], "nothing is left to be remembered", 60)
+    assert (job(world, "m2") or {})["metadata"]["labels"][flink.LABEL] == first, "as long as the failover stands"
+    assert daemon.stop() == 0

@@ -27,6 +27,10 @@ _SLICE: Final = 64
 """Put-off jobs done before requests get their turn again."""
 
 
+Mutator = Callable[[str, Body], Body]
+"""(resource, body about to be created) → the body to create."""
+
+
 class SystemClock:
     """The machine's own time."""
 
@@ -44,6 +48,8 @@ class World:
         self.lookup = StoreLookup(self.store)
         self.patience = 3.0
         """Seconds a reader waits for a version that is not reached yet."""
+        self.mutators: list[Mutator] = []
+        """What stands in for a cluster's own mutating admission."""
         self._jobs: deque[Callable[[], None]] = deque()
         self._scheduled = False
         self._working = False
