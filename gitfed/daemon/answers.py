@@ -170,9 +170,16 @@ class Answers:
                 if digest in self._documents and self._is_used(question, bindings.get(question.key))
             }
             if any(question.operation in RECORDED for question in self._open.values()):
-                missing = [digest for digest in self._recorded if digest not in found]
-                found |= {digest: self._recorded[digest] for digest in missing if digest in self._recorded}
+                found |= {digest: self._recorded[digest] for digest in self._recorded if digest not in found}
+            else:
+                self._forget(found, bindings)
             return dict(sorted(found.items()))
+
+    def _forget(self, used: Mapping[str, Body], bindings: Mapping[ObjectKey, Binding]) -> None:
+        """What is out of use is asked anew should it come back; until then nobody needs it."""
+        self._asked = {digest: question for digest, question in self._asked.items() if digest in used}
+        self._documents = dict(used)
+        self._subjects = {about: subject for about, subject in self._subjects.items() if about[0] in bindings}
 
     def _is_used(self, question: Question, binding: Binding | None) -> bool:
         if binding is None or self._subjects.get((question.key, question.operation)) != question.subject:

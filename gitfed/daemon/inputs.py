@@ -178,13 +178,17 @@ def _ref(branch: str) -> str:
 def decisions(opened: Opened, repo: RepoSnapshot, path: Path | None = None) -> Decisions:
     """Past decisions: of the file if given, else of the state branch, else none.
 
-    Raises InputError for the file, StateTooNew for a state branch of a newer gitfed.
+    What webhooks answered always comes from the state branch: no file can hold it. Raises InputError for the file,
+    StateTooNew for a state branch of a newer gitfed.
     """
-    if path is not None:
-        return given.decisions(path)
+    named = given.decisions(path) if path is not None else None
+    if named is not None and not repo.webhooks:
+        return named
     branch = repo.settings.spec.state.branch
     state = state_edge.StateBranch(opened.repository, bindings, branch=branch)
     known = state.read(fallback=f"refs/remotes/origin/{branch}").decisions
+    if named is not None:
+        return replace(named, answers=known.answers)
     if known.applied_commit is None or not repo.commit:
         return known
     descends = opened.repository.is_ancestor(known.applied_commit, repo.commit)

@@ -41,6 +41,12 @@ class Authority:
         self._ca = trustme.CA()
         self.bundle = base64.b64encode(self._ca.cert_pem.bytes()).decode()
 
+    def write(self, folder: Path, *names: str) -> None:
+        """tls.crt and tls.key of a server."""
+        issued = self._ca.issue_cert(*names)
+        (folder / "tls.crt").write_bytes(b"".join(one.bytes() for one in issued.cert_chain_pems))
+        (folder / "tls.key").write_bytes(issued.private_key_pem.bytes())
+
     def server_context(self, *names: str) -> ssl.SSLContext:
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         self._ca.issue_cert(*names).configure_cert(context)
