@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import contextlib
 import getpass
 import http.server
@@ -78,6 +79,7 @@ class HttpsGit:
             [str(git_program("git-http-backend"))], input=body, capture_output=True, check=True,
             env={"PATH": os.environ["PATH"], "GIT_PROJECT_ROOT": str(self.root), "GIT_HTTP_EXPORT_ALL": "1",
                  "PATH_INFO": path, "QUERY_STRING": query, "REQUEST_METHOD": handler.command,
+                 "REMOTE_USER": "somebody" if self.wanted else "",
                  "CONTENT_TYPE": handler.headers.get("Content-Type", ""),
                  "GIT_PROTOCOL": handler.headers.get("Git-Protocol", ""),
                  "HTTP_CONTENT_ENCODING": handler.headers.get("Content-Encoding", "")},
@@ -95,6 +97,11 @@ class HttpsGit:
             handler.connection.shutdown(socket.SHUT_RDWR)
             return
         handler.wfile.write(content)
+
+
+def basic(login: str) -> str:
+    """The header of a name and password."""
+    return "Basic " + base64.b64encode(login.encode()).decode()
 
 
 @contextlib.contextmanager

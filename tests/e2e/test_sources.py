@@ -13,7 +13,7 @@ import pytest
 from tests.clusters.embedded import EmbeddedFleet
 from tests.e2e.test_main_job import BASE, image
 from tests.e2e.world import World, deployment
-from tests.git_servers import HttpsGit, free_port, git_daemon, needs_git_program, serving
+from tests.git_servers import HttpsGit, basic, free_port, git_daemon, needs_git_program, serving, sshd
 
 pytestmark = pytest.mark.e2e
 
@@ -163,3 +163,50 @@ def test_a_server_that_falls_silent_does_not_keep_the_daemon_from_stopping(world
         connection, _ = silent.accept()
         with connection:
             assert daemon.stop() == 0
+
+
+def recorded(world: World) -> bool:
+    return "appliedCommit" in world.state().get("state.yaml", "")
+
+
+@needs_git_program("git-http-backend")
+def test_a_token_from_a_folder_reads_the_source_and_pushes_the_state_and_may_be_rotated(
+    world: World, https: HttpsGit, tmp_path: Path
+) -> None:
+    world.git("-C", str(world.bare), "config", "http.receivepack", "true")
+    folder = tmp_path / "git-credentials"
+    folder.mkdir()
+    (folder / "password").write_text("hunter2hunter2\n")
+    (folder / "ca.crt").write_text(https.authority.read_text())
+    del world.environment["GIT_SSL_CAINFO"]
+    https.wanted = basic("git:hunter2hunter2")
+    daemon = world.daemon("--repo", https.url, "--git-credentials", str(folder))
+    world.until(lambda: image(world, "web", "m1"), "web")
+    world.until(lambda: recorded(world), "the state is pushed")
+    https.wanted = basic("git:0ther0ther")
+    world.push({"apps/web.json": deployment("web", image="nginx:1.28")})
+    said = world.until(lambda: daemon.said("the repository cannot be read"), "the old token is refused")
+    assert said[0]["error"].startswith(f"{https.url} refuses the credentials")
+    (folder / "password").write_text("0ther0ther\n")
+    world.until(lambda: image(world, "web", "m1") == "nginx:1.28", "with the new token")
+    everything = daemon.log_path.read_text()
+    assert "hunter2" not in everything
+    assert "0ther" not in everything
+
+
+def test_a_repository_behind_ssh_is_followed_and_its_state_pushed(world: World, tmp_path: Path) -> None:
+    with sshd(world.directory, tmp_path / "sshd") as ssh:
+        folder = tmp_path / "git-credentials"
+        folder.mkdir()
+        (folder / "identity").write_text(ssh.key.read_text())
+        (folder / "known_hosts").write_text(ssh.known_hosts)
+        daemon = world.daemon("--repo", ssh.url, "--git-credentials", str(folder))
+        world.until(lambda: image(world, "web", "m1"), "web")
+        world.until(lambda: recorded(world), "the state is pushed")
+        (folder / "known_hosts").write_text(ssh.known_hosts.replace("127.0.0.1", "127.0.0.9"))
+        world.push({"apps/web.json": deployment("web", image="nginx:1.28")})
+        said = world.until(lambda: daemon.said("the repository cannot be read"), "a host that is not known any more")
+        assert "is not in known_hosts" in said[0]["error"]
+        assert image(world, "web", "m1") == "nginx:1.27"
+        (folder / "known_hosts").write_text(ssh.known_hosts)
+        world.until(lambda: image(world, "web", "m1") == "nginx:1.28", "known again")

@@ -24,7 +24,7 @@ from gitfed.edges.git import location, program, trouble
 from gitfed.errors import SourceError, SourceUnreachable, UsageError
 from gitfed.model.base import Commit
 from tests import needs
-from tests.git_servers import HttpsGit, SshGit, needs_git_program, serving, sshd
+from tests.git_servers import HttpsGit, SshGit, basic, needs_git_program, serving, sshd
 
 WHEN = datetime(2026, 1, 1, tzinfo=UTC)
 MAIN = "+refs/heads/main:refs/gitfed/source"
@@ -79,10 +79,6 @@ def clone(tmp_path: Path, source: str, files: dict[str, str] | None = None) -> g
     _opened.append(repository)
     repository.access = git.Access(folder if files else None, source=source)
     return repository
-
-
-def basic(login: str) -> str:
-    return "Basic " + base64.b64encode(login.encode()).decode()
 
 
 # -- https -------------------------------------------------------------------------------------------------------
