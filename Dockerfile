@@ -4,6 +4,7 @@ WORKDIR /src
 COPY pyproject.toml README.md LICENSE ./
 COPY gitfed gitfed
 COPY examples examples
+COPY interpreters interpreters
 RUN pip install --no-cache-dir build && python -m build --wheel --outdir /wheels \
  && python -m venv /opt/gitfed && /opt/gitfed/bin/pip install --no-cache-dir /wheels/*.whl
 

@@ -1,8 +1,12 @@
-"""Build the wheel, install it into an empty virtual environment, and run the demo there: what a user gets works."""
+"""Build the wheel, install it into an empty virtual environment, and run the demo there: what a user gets works.
+
+The wheel is built from what the image's build stage copies, so that a file which only the checkout has is missed here.
+"""
 
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -19,10 +23,28 @@ def run(*command: str, cwd: Path, env: dict[str, str] | None = None) -> None:
         raise SystemExit(f"wheel: {' '.join(command)} failed with {done.returncode}")
 
 
+def copied(into: Path) -> None:
+    """What the first stage of the Dockerfile copies before it builds."""
+    stage = (ROOT / "Dockerfile").read_text().split("\nFROM ")[1]
+    for line in stage.splitlines():
+        words = line.split()
+        if words[:1] != ["COPY"]:
+            continue
+        *sources, target = words[1:]
+        for source in sources:
+            place = into / target / (Path(source).name if target.endswith("/") else "")
+            if (ROOT / source).is_dir():
+                shutil.copytree(ROOT / source, place, ignore=shutil.ignore_patterns("__pycache__"))
+            else:
+                place.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy(ROOT / source, place)
+
+
 def main() -> None:
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)
-        run(sys.executable, "-m", "build", "--wheel", "--outdir", str(folder), str(ROOT), cwd=ROOT)
+        copied(folder / "src")
+        run(sys.executable, "-m", "build", "--wheel", "--outdir", str(folder), str(folder / "src"), cwd=folder)
         (wheel,) = folder.glob("*.whl")
         venv.create(folder / "empty", with_pip=True)
         program = folder / "empty" / "bin"
