@@ -491,16 +491,17 @@ def _leavers(world: _World, present: set[ObjectKey]) -> Iterator[Change]:
 def _lost_clusters(repo: RepoSnapshot, decisions: Decisions, fleet: FleetSnapshot) -> Iterator[Problem]:
     """A cluster whose file went away keeps its objects; that must be said."""
     declared = repo.clusters.keys() | fleet.clusters.keys()
+    held = {name: count for name, count in decisions.holdings.items() if name not in declared}
     lost: dict[ClusterName, int] = {}
     for decision in decisions.bindings.values():
         for share in decision.targets:
             if share.cluster not in declared:
                 lost[share.cluster] = lost.get(share.cluster, 0) + 1
-    for name, count in sorted(lost.items()):
+    for name, count in sorted({**lost, **held}.items()):
         yield Problem(
             repo.settings.origin,
             f"cluster {name} is no longer declared: {count} object{'s' if count != 1 else ''} stay there untouched",
-            hint="declare it again, or delete there what bears our label",
+            hint="declare it again, or delete there what bears our label; declared by another name, it needs nothing",
             severity=Severity.WARNING,
         )
 

@@ -153,6 +153,7 @@ class StateBranch:
             problems=tuple(problems),
             statuses=statuses,
             unfinished=_unfinished(top.get("clusters")),
+            holdings=_holdings(top.get("clusters")),
             clusters=clusters,
             outage=_outage(top.get("outage")),
             suspensions=orders.suspensions(top.get("suspensions")),
@@ -311,6 +312,7 @@ class StateBranch:
             unfinished=_unfinished(results),
             suspensions=suspensions,
             removals=removals,
+            holdings=_holdings(results),
             statuses={key: status for key, status in known.items() if key in bindings},
             clusters=dict(clusters),
             outage=outage,
@@ -380,6 +382,16 @@ class _Answers(Mapping[str, Body]):
 
 def _answer_path(digest: str) -> str:
     return f"{_ANSWERS}{digest}.yaml"
+
+
+def _holdings(results: object) -> dict[str, int]:
+    """How many objects each cluster held when it was last written down."""
+    found = {}
+    for name, result in results.items() if isinstance(results, Mapping) else ():
+        count = result.get("objects") if isinstance(result, Mapping) else None
+        if isinstance(count, int) and count > 0:
+            found[str(name)] = count
+    return found
 
 
 def _held_path(path: str) -> str:

@@ -249,6 +249,8 @@ class Decisions:
     unfinished: Mapping[ClusterName, frozenset[str]] = field(default_factory=lambda: MappingProxyType({}))
     """Objects, by cluster, that were not written when the roll-out of `applied_commit` was over: refused, or waiting
     for others. "*" in place of too many."""
+    holdings: Mapping[ClusterName, int] = field(default_factory=lambda: MappingProxyType({}))
+    """How many objects of ours a cluster held when it was last in use, also one that is not declared any more."""
     clusters: Mapping[ClusterName, ClusterRecord] = field(default_factory=lambda: MappingProxyType({}))
     outage: Outage | None = None
     suspensions: tuple[Suspension, ...] = ()

@@ -34,4 +34,4 @@ class Door(pipeline.Api):
             except protobuf.ProtobufError as problem:
                 return pipeline.refusal(status.bad_request(str(problem)))
             req.headers["Content-Type"] = JSON
-        return self._faults.refusal(req) or self._inner.handle(req)
+        return self._faults.refusal(req) or self._faults.spoiled(req, self._inner.handle(req))

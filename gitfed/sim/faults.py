@@ -99,6 +99,7 @@ class Faults:
         self._rejections: list[tuple[Match, str]] = []
         self._delays: list[tuple[Match, float]] = []
         self._intruders: list[_Intruder] = []
+        self._cuts: list[_Failure] = []
         self._resets = False
         self._port = 0
         self.requests = 0
@@ -143,6 +144,10 @@ class Faults:
         """Writes that match are refused, as by an admission webhook."""
         self._rejections.append((Match(**match), message))
 
+    def cut(self, *, times: int | None = None, **match: str) -> None:
+        """What matching requests ask for is done, and the connection is reset in the middle of the answer."""
+        self._cuts.append(_Failure(Match(**match), 0, 1.0, 0, times))
+
     def overwrite(
         self,
         resource: str,
@@ -160,6 +165,7 @@ class Faults:
     def clear(self) -> None:
         """No more faults but being away (``up``)."""
         self._failures.clear()
+        self._cuts.clear()
         self._rejections.clear()
         self._delays.clear()
         self._intruders.clear()
@@ -196,6 +202,14 @@ class Faults:
                 if match.holds(requests.Address(**{**_fields(address), "name": name})):
                     return pipeline.refusal(_denied(address, name, message))
         return None
+
+    def spoiled(self, req: Request, response: Response) -> Response:
+        """The true answer, of which not all may arrive."""
+        if self._cuts and response.stream is None:
+            address = requests.locate(req.method, req.path, req.query)
+            cuts = [cut for cut in self._cuts if cut.match.holds(address)]
+            response.breaks_off = bool(cuts) and cuts[0].strikes()
+        return response
 
     def _observe(self, collection: str, event: Event) -> None:
         for intruder in self._intruders:

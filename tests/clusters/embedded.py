@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
-import threading
 from collections.abc import Coroutine
 from pathlib import Path
 from typing import Any, TypeVar
 
 from gitfed.sim.cluster import Cluster
+from tests.clusters import beside
 
 T = TypeVar("T")
 
@@ -41,14 +40,12 @@ class EmbeddedFleet:
         self._names = names
         self.kubeconfig = directory / "kubeconfig"
         self.servers: dict[str, EmbeddedServer] = {}
-        self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
 
     def call(self, work: Coroutine[Any, Any, T]) -> T:
-        return asyncio.run_coroutine_threadsafe(work, self._loop).result(30)
+        return self._beside.call(work)
 
     def __enter__(self) -> EmbeddedFleet:
-        self._thread.start()
+        self._beside = beside.Loop()
         merged: dict[str, Any] = {"apiVersion": "v1", "kind": "Config", "clusters": [], "users": [], "contexts": []}
         for name in self._names:
             server = self.servers[name] = EmbeddedServer(self, name)
@@ -62,6 +59,4 @@ class EmbeddedFleet:
     def __exit__(self, *ignored: object) -> None:
         for server in self.servers.values():
             server.kill()
-        self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join(10)
-        self._loop.close()
+        self._beside.close()

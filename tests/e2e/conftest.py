@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,6 +9,7 @@ from typing import Any
 import pytest
 
 from tests import needs
+from tests.clusters import beside
 from tests.clusters.apiserver import RealApiServer, real_fleet
 from tests.clusters.embedded import EmbeddedFleet
 from tests.e2e.world import World
@@ -41,19 +40,13 @@ class _Real:
     """`real_fleet` is asynchronous; these tests are not."""
 
     def __init__(self, directory: Path) -> None:
-        self._directory = directory
-        self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
-        self._context: Any = None
+        self._context: Any = real_fleet(NAMES, directory)
 
     def __enter__(self) -> tuple[Path, dict[str, RealApiServer]]:
-        self._thread.start()
-        self._context = real_fleet(NAMES, self._directory)
-        fleet = asyncio.run_coroutine_threadsafe(self._context.__aenter__(), self._loop).result(120)
+        self._beside = beside.Loop()
+        fleet = self._beside.call(self._context.__aenter__(), 120)
         return fleet.kubeconfig, fleet.servers
 
     def __exit__(self, *ignored: object) -> None:
-        asyncio.run_coroutine_threadsafe(self._context.__aexit__(None, None, None), self._loop).result(60)
-        self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join(10)
-        self._loop.close()
+        self._beside.call(self._context.__aexit__(None, None, None), 60)
+        self._beside.close()

@@ -5,10 +5,8 @@ Faults are those of the embedded fleet; a real server cannot be told to fail.
 
 from __future__ import annotations
 
-import asyncio
 import json
 import resource
-import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -18,7 +16,7 @@ from typing import Any
 import pytest
 
 from gitfed.sim.faults import Faults
-from gitfed.sim.fleet import ClusterSpec, Fleet, Member
+from tests.clusters.faulty import Faulty
 from tests.e2e.test_main_job import BASE, image, inventory
 from tests.e2e.world import Daemon, World, config_map, deployment, policy
 
@@ -32,46 +30,10 @@ MAPS = {
 }
 
 
-class Faulty:
-    """A fleet with fault switches in a thread of its own."""
-
-    def __init__(self, directory: Path) -> None:
-        self.fleet = Fleet([ClusterSpec(name=name, nodes=1, controllers=False) for name in ("m1", "m2")])
-        self.loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self.loop.run_forever, daemon=True)
-        self._thread.start()
-        asyncio.run_coroutine_threadsafe(self.fleet.start(), self.loop).result(30)
-        self.kubeconfig = self.fleet.write_kubeconfig(directory / "kubeconfig")
-
-    def tell(self, cluster: str, change: Callable[[Faults], Any]) -> Any:
-        """Change the faults of a cluster, in the thread that reads them."""
-
-        async def act() -> Any:
-            result = change(self.fleet[cluster].faults)
-            return await result if asyncio.iscoroutine(result) else result
-
-        return asyncio.run_coroutine_threadsafe(act(), self.loop).result(30)
-
-    def inside(self, cluster: str, act: Callable[[Member], Any]) -> Any:
-        async def call() -> Any:
-            return act(self.fleet[cluster])
-
-        return asyncio.run_coroutine_threadsafe(call(), self.loop).result(30)
-
-    def close(self) -> None:
-        asyncio.run_coroutine_threadsafe(self.fleet.stop(), self.loop).result(30)
-        self.loop.call_soon_threadsafe(self.loop.stop)
-        self._thread.join(10)
-        self.loop.close()
-
-
 @pytest.fixture
 def faulty(tmp_path: Path) -> Iterator[Faulty]:
-    made = Faulty(tmp_path)
-    try:
+    with Faulty(tmp_path) as made:
         yield made
-    finally:
-        made.close()
 
 
 @pytest.fixture

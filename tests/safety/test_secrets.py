@@ -16,7 +16,7 @@ import pytest
 
 from gitfed.cli import exits
 from tests.cli import world as cli
-from tests.e2e.test_faults import Faulty
+from tests.clusters.faulty import Faulty
 from tests.e2e.world import World, cluster, config_map, deployment, policy, settings
 
 pytestmark = pytest.mark.e2e
@@ -73,11 +73,8 @@ def leaks(text: str) -> list[str]:
 
 @pytest.fixture
 def faulty(tmp_path: Path) -> Iterator[Faulty]:
-    made = Faulty(tmp_path)
-    try:
+    with Faulty(tmp_path) as made:
         yield made
-    finally:
-        made.close()
 
 
 @pytest.fixture

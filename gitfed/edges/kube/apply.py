@@ -91,7 +91,10 @@ async def carry_out(target: Target, change: Change) -> ApplyResult:
             # No Status but the server's "page not found": the path itself is gone, so what we know is old.
             await target.discovery.refresh()
         retry = error.retry or isinstance(error, errors.ObjectNotFound) or error.reason == translate.TERMINATING
-        result = _failed(change, refusals.explain(error), retry=retry, reason=error.reason)
+        message = refusals.explain(error)
+        if isinstance(error, errors.ObjectInvalid):
+            message += _made_by(change)
+        result = _failed(change, message, retry=retry, reason=error.reason)
     return replace(result, took=time.monotonic() - started)
 
 
@@ -339,6 +342,13 @@ def _done(target: Target, change: Change, outcome: str, stored: Body) -> ApplyRe
 def _tell(target: Target, key: ObjectKey, uid: str, body: Body | None) -> None:
     if target.observed is not None and not target.dry_run:
         target.observed(key, uid, body)
+
+
+def _made_by(change: Change) -> str:
+    """The overrides that made the refused object what it is: often one cluster alone refuses it, because of them."""
+    edits = change.rendered.edits if change.rendered is not None else ()
+    found = dict.fromkeys(f"{edit.by} made it, {edit.origin}" for edit in edits if "OverridePolicy/" in edit.by)
+    return f" (as {' and '.join(found)})" if found else ""
 
 
 def _failed(change: Change, message: str, *, retry: bool = False, reason: str = "") -> ApplyResult:

@@ -129,7 +129,9 @@ class Observer:
         """What one of our own requests answered; None: the object with that uid is gone."""
         if body is not None:
             if Kind(*key[:2]) in self._wanted:
-                self._sightings.store(key, body)
+                # Judged also if the write changed nothing: what was seen before anybody knew what it should be was not
+                # judged, and would be written again and again.
+                self._sightings.store(key, body, again=True)
             return
         seen = self._sightings.seen(key)
         if seen is not None and seen.uid == uid:

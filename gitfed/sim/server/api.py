@@ -187,7 +187,7 @@ class _Handler:
         form = self._form(listing=True)
         found = options.listing(self._req, watch=True)
         watch = Watch(self._world, self._kind, self._address.namespace, found, form, self._address.name)
-        return Response(200, b"", JSON, self.headers(), watch.stream(), watch.close)
+        return Response(200, b"", JSON, self.headers(), watch.stream(), end=watch.close)
 
     # deleting
 

@@ -8,7 +8,10 @@ he is refused.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import gzip
+import socket
+import struct
 from collections.abc import Awaitable, Callable
 from typing import Final
 
@@ -20,6 +23,8 @@ from gitfed.sim.server import read
 from gitfed.sim.server.request import Request, Response
 
 _COMPRESS_FROM: Final = 128 * 1024
+_RESET: Final = struct.pack("ii", 1, 0)
+"""Linger for no time: closing is a reset."""
 
 Gate = Callable[[web.BaseRequest], Awaitable[bool]]
 """Awaited before a request is looked at. ``False``: it has cut the connection, whatever is answered is lost."""
@@ -66,6 +71,8 @@ class HttpServer:
         response = await self._respond(req)
         if response.stream is not None:
             return await self._stream(raw, response)
+        if response.breaks_off:
+            return await _broken(raw, response)
         return _plain(raw, response)
 
     async def _respond(self, req: Request) -> Response:
@@ -135,6 +142,20 @@ def _plain(raw: web.BaseRequest, response: Response) -> web.Response:
     if compressed:
         answer.headers["Content-Encoding"] = "gzip"
         answer.headers["Vary"] = "Accept-Encoding"
+    return answer
+
+
+async def _broken(raw: web.BaseRequest, response: Response) -> web.StreamResponse:
+    """Half of it, and then a reset."""
+    answer = web.StreamResponse(status=response.status)
+    _set_headers(answer, response)
+    answer.content_length = len(response.body)
+    with contextlib.suppress(ConnectionError):
+        await answer.prepare(raw)
+        await answer.write(response.body[: len(response.body) // 2])
+    if raw.transport is not None:
+        raw.transport.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET)
+        raw.transport.abort()
     return answer
 
 

@@ -59,6 +59,8 @@ class Response:
     content_type: str = JSON
     headers: list[tuple[str, str]] = field(default_factory=list)
     stream: AsyncGenerator[bytes, None] | None = None
+    breaks_off: bool = False
+    """The connection is reset in the middle of the answer."""
     end: Callable[[], None] = lambda: None
     """To be called when nobody reads ``stream`` any more, also when nobody began to."""
 
