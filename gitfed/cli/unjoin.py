@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from gitfed.cli import complete, desired, exits, load, options, plain
-from gitfed.errors import ClusterError, UsageError
+from gitfed.errors import ClusterError, SourceError, StateError, UsageError
 
 if TYPE_CHECKING:
     from gitfed.daemon.leaving import Left
@@ -71,6 +71,7 @@ def command(
         code = _clean(checkout, name, objects, cluster_kubeconfig, cluster_context, wait, force, credentials, progress)
         if code:
             return code
+        _forget(checkout, name)
     if name in checkout.repo.clusters:
         checkout.drop_cluster(name)
         desired.finish(checkout, message or f"Unjoin {name}", commit=commit, dry_run=dry_run)
@@ -111,6 +112,18 @@ def _clean(
         return 0
     _show(left, name)
     return exits.UNREACHABLE if left.remaining else 0
+
+
+def _forget(checkout: desired.Checkout, name: str) -> None:
+    """A courtesy: without it plans go on saying that the cluster still holds something."""
+    from datetime import UTC, datetime
+
+    from gitfed.daemon import operate
+
+    try:
+        operate.forget(checkout.opened, checkout.repo, name, now=datetime.now(UTC))
+    except (StateError, SourceError) as error:
+        load.note(f"the state branch still tells of {name}: {error}")
 
 
 def _show(left: Left, name: str) -> None:

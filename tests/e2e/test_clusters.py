@@ -125,6 +125,8 @@ def test_a_cluster_leaves_and_what_is_not_ours_stays(world: World, objects: str)
     world.git("push", "-q", "origin", "main")
     head = world.git("rev-parse", "HEAD")
     world.until(lambda: head in world.state().get("state.yaml", ""), "the daemon goes on without it")
+    planned = world.gitfed("plan", "--repo", str(world.bare), check=False)
+    assert "m2 is no longer declared" not in planned.stderr, "nothing of ours is left there to tell of"
     assert world.get("m1", "Deployment", "shop", "web") is not None
     assert daemon.stop() == 0
     if objects == "--delete-objects":
