@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import click
@@ -10,10 +11,11 @@ import click
 from gitfed.cli import annotations as forms
 from gitfed.cli import complete, load, markdown, options, plain, plan_json, reach, structured, table, words
 from gitfed.daemon import inputs as daemon_inputs
-from gitfed.model.base import Origin, Problem, Severity
+from gitfed.model.base import Body, Origin, Problem, Severity
 from gitfed.model.decisions import Decisions
+from gitfed.model.plan import Plan
 from gitfed.model.repo import RepoSnapshot
-from gitfed.placement import match, quirks
+from gitfed.placement import match, quirks, schedule
 from gitfed.source import lint, locate
 
 SCHEMA = "gitfed.io/problems/v1"
@@ -54,13 +56,37 @@ def command(inputs: options.Inputs, base: str, annotations: str | None, output: 
 def problems_of(session: load.Session, base: str = "") -> list[Problem]:
     """Of the files, of the files together, and of a plan of them for a fleet without troubles of its own."""
     repo = session.repo
-    plan = daemon_inputs.plan(session.opened, repo, daemon_inputs.fleet(session.opened, repo), Decisions(), session.now)
+    plan = _plan(session)
     at = locate.InFiles(session.read.content)
     found = {*plan.problems, *repo.problems, *lint.check(repo, at), *reach.check(repo, plan), *oddities(repo)}
     if base:
         before = session.at(daemon_inputs.resolve(session.opened, base))
         found |= set(reach.changed_interpreters(before, repo, plan))
     return sorted(found)
+
+
+def _plan(session: load.Session) -> Plan:
+    """Where everything would go. Room that is not known is taken to be enough: whether it is, is no fault of a file."""
+    repo = session.repo
+    fleet = daemon_inputs.fleet(session.opened, repo)
+    plan = daemon_inputs.plan(session.opened, repo, fleet, Decisions(), session.now)
+    unknown = {name for one in plan.bindings.values() for name in schedule.waits_for_room(one.condition)}
+    if not unknown:
+        return plan
+    load.note(f"the room in {words.some(sorted(unknown))} is not known: taken to be enough")
+    parts = [part for one in plan.bindings.values() for part in (one.requirements, *map(_needs, one.components))]
+    asked = {name for part in parts for name in (part or {}).get("resourceRequest") or {}}
+    enough = {"allocatable": dict.fromkeys([*sorted(asked), "pods"], "1E")}
+    clusters = {
+        name: replace(facts, resource_summary=enough) if name in unknown else facts
+        for name, facts in fleet.clusters.items()
+    }
+    return daemon_inputs.plan(session.opened, repo, replace(fleet, clusters=clusters), Decisions(), session.now)
+
+
+def _needs(component: Body) -> Body | None:
+    found: Body | None = component.get("replicaRequirements")
+    return found
 
 
 def oddities(repo: RepoSnapshot) -> Iterator[Problem]:

@@ -32,6 +32,7 @@ SUCCESS = ScheduledCondition(True, "Success", "Binding has been scheduled succes
 NOT_SELECTED = "not selected by spreadConstraints"
 NO_REPLICA = "no replica fell to it"
 NOT_NEEDED = "not needed: fewer clusters hold all replicas"
+_ROOM_OF, _UNKNOWN = "the room in ", " is not known"
 _name = attrgetter("name")
 _option = partial(tuple.__new__, Option)
 """`Option(*fields)` without the call in between: a hundred are made for each workload."""
@@ -187,6 +188,14 @@ def schedule(
     return first_failure
 
 
+def waits_for_room(condition: ScheduledCondition | None) -> tuple[str, ...]:
+    """The clusters whose room must be known before this can be decided; () if that is not what it waits for."""
+    message = condition.message if condition is not None else ""
+    if not message.startswith(_ROOM_OF) or not message.endswith(_UNKNOWN):
+        return ()
+    return tuple(message.removeprefix(_ROOM_OF).removesuffix(_UNKNOWN).split(", "))
+
+
 def reasons(request: Request, candidates: Sequence[Candidate]) -> dict[str, str]:
     """Why clusters could not be used by the group in use, by name: for a decision that stands and is not made again."""
     return filters.split(demand(request, _terms_to_try(request)[0]), candidates)[1]
@@ -255,7 +264,7 @@ def _require_known(request: Request, fitting: Sequence[Candidate], room: Room) -
     if request.requirements is NotAsked.NOT_ASKED:
         raise Unplaceable("SchedulerError", "what one replica needs is not known")
     if unknown := [candidate.name for candidate in fitting if room.get(candidate.name) is None]:
-        raise Unplaceable("SchedulerError", f"the room in {', '.join(unknown)} is not known")
+        raise Unplaceable("SchedulerError", f"{_ROOM_OF}{', '.join(unknown)}{_UNKNOWN}")
 
 
 def _best_first(option: Option) -> tuple[int, int, int]:

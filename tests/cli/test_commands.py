@@ -82,6 +82,16 @@ def test_validate_names_path_line_and_column_and_leaves_with_3(fleet: Path) -> N
     assert f"1 error, 0 warnings in {head[:7]}: " in result.err
 
 
+def test_validate_takes_room_that_nobody_knows_to_be_enough(fleet: Path) -> None:
+    by_room = world.POLICY.partition("        staticWeightList")[0] + "        dynamicWeight: AvailableReplicas\n"
+    more = [deployment().replace("name: web,", f"name: web-{number},") for number in range(3)]
+    others = {f"apps/more-{number}.yaml": text for number, text in enumerate(more)}
+    commit(fleet, {"policies/web.yaml": by_room, "clusters/eu-2.yaml": None, **others})
+    result = gitfed("validate")
+    assert (result.code, result.err) == (0, "note: the room in eu-1 us-1 is not known: taken to be enough\n")
+    assert result.out.startswith("nothing is wrong in ")
+
+
 def test_validate_as_json(fleet: Path) -> None:
     commit(fleet, {"apps/broken.yaml": "kind: [\n"})
     result = gitfed("validate", "-o", "json")
