@@ -93,7 +93,7 @@ def quotas(ledger: quota.Ledger) -> Iterator[Gate]:
             else:
                 continue
             messages = tuple(dict.fromkeys(map(str, refused)))
-            yield Gate(f"quota {name}", f"{resource} {overall[resource]}", f"{resource} {value}", len(refused),
+            yield Gate(f"quota {name} {resource}", str(overall[resource]), str(value), len(refused),
                        messages, consent=False)  # fmt: skip
 
 

@@ -27,6 +27,9 @@ _PROPOSAL = "refs/heads/proposal"
 _PATIENCE = 120.0
 """Seconds for one step; a slow machine needs a few."""
 _WEB = "apps/shop/web.yaml"
+_REPORTS = "apps/research/reports.yaml"
+_NODES = (3, 2, 4)
+"""Of the clusters by name, in turn: one has less room than another."""
 
 
 @click.command("demo")
@@ -60,15 +63,15 @@ def command(once: bool, folder: Path | None, output: options.Output) -> int:
         return lasting.run(lambda: _Demo(place, output.paint, quiet=output.quiet).play(once=once))
 
 
-def example() -> dict[str, bytes]:
-    """The example repository by path: from the installed package, or from the checkout it was installed from."""
+def example(name: str = "repo") -> dict[str, bytes]:
+    """An example's files by path: from the installed package, or from the checkout it was installed from."""
     for root in (
-        resources.files("gitfed") / "_data" / "examples" / "repo",
-        Path(__file__).parents[2] / "examples" / "repo",
+        resources.files("gitfed") / "_data" / "examples" / name,
+        Path(__file__).parents[2] / "examples" / name,
     ):
         if root.is_dir():
             return dict(_files(root, ""))
-    raise InputError("the example repository is missing from this installation")
+    raise InputError(f"examples/{name} is missing from this installation")
 
 
 def _files(folder: Any, prefix: str) -> list[tuple[str, bytes]]:
@@ -107,7 +110,15 @@ class _Demo:
         declared = inputs.read(inputs.open_repository(str(bare))).repo.clusters
         names = sorted(declared)
         fleet = self.fleet = Fleet(
-            ClusterSpec(name=name, region=declared[name].spec.region, zones=declared[name].spec.zones) for name in names
+            ClusterSpec(
+                name=name,
+                nodes=_NODES[number % len(_NODES)],
+                cpu="16",
+                memory="64Gi",
+                region=declared[name].spec.region,
+                zones=declared[name].spec.zones,
+            )
+            for number, name in enumerate(names)
         )
         await fleet.start()
         kubeconfig = self.place / "kubeconfig"
@@ -162,6 +173,8 @@ class _Demo:
         await self.a_hand()
         await self.an_absence()
         await self.a_slip()
+        await self.some_room()
+        await self.a_limit()
         await self.a_question()
 
     async def first_rollout(self) -> None:
@@ -231,6 +244,33 @@ class _Demo:
         self.push({_WEB: text}, "Repair it")
         await self.settled("the repair")
         self.check("after the repair nothing is wrong", not (self.engine.plan and self.engine.plan.problems))
+
+    async def some_room(self) -> None:
+        self.say("Somebody pushes two workloads that go where there is room, and a quota for both", head=True)
+        self.push({path: text for path, text in example("room").items() if path != "README.md"}, "Research")
+        if await self.settled("the research") is None:
+            return
+        crawler, reports = self.replicas("crawler", "research"), self.replicas("reports", "research")
+        for name, found in (("crawler", crawler), ("reports", reports)):
+            self.say(f"{name}: {' '.join(f'{cluster}={count}' for cluster, count in found.items())}")
+        uneven = len(set(crawler.values())) > 1 and sum(crawler.values()) == 8
+        self.check("crawler has more replicas where more of them fit (dynamic weights)", uneven, str(crawler))
+        self.check("reports stays together (Aggregated)", list(reports.values()) == [6], str(reports))
+        await self.gitfed("explain", "deployment/research/crawler")
+
+    async def a_limit(self) -> None:
+        self.say("Somebody wants more reports than the quota allows", head=True)
+        text = self.files[_REPORTS]
+        self.propose({_REPORTS: text.replace(b"replicas: 6", b"replicas: 9")}, "Nine of reports")
+        code, said = await self.gitfed("plan", "--rev", "proposal")
+        told = "FederatedResourceQuota(research/research) exceeded for resource cpu" in said
+        self.check("the plan says what the quota does not allow", code == exits.HELD and told)
+        self.accept()
+        await self.settled("the quota")
+        found = self.replicas("reports", "research")
+        self.check("reports stays as it was", list(found.values()) == [6], str(found))
+        self.push({_REPORTS: text}, "Six of reports")
+        await self.settled("the repair")
 
     async def a_question(self) -> None:
         self.say("Somebody asks why web does not run in us-staging", head=True)
@@ -326,11 +366,11 @@ class _Demo:
         resource = f"{kind.plural}.{kind.group}" if kind.group else kind.plural
         return self.fleet[cluster].api.find(resource, key.namespace, key.name)
 
-    def replicas(self, name: str) -> dict[str, int]:
-        """Replicas of a Deployment of the shop by cluster, as the clusters have it."""
+    def replicas(self, name: str, namespace: str = "shop") -> dict[str, int]:
+        """Replicas of a Deployment by cluster, as the clusters have it."""
         found = {}
         for member in self.fleet:
-            body = member.api.find("deployments.apps", "shop", name)
+            body = member.api.find("deployments.apps", namespace, name)
             if body is not None:
                 found[member.name] = int(body["spec"]["replicas"])
         return found

@@ -87,7 +87,12 @@ async def run(
             if forge is not None:
                 telling = asyncio.create_task(announce.Announcer(forge).run(lambda: serving.engine))
                 stack.callback(telling.cancel)
-            await asyncio.wait({stop})
+            try:
+                await asyncio.wait({stop})
+            except asyncio.CancelledError:
+                following.cancel()  # nobody but us knows of it: what is under way is finished before we are
+                await asyncio.gather(following, return_exceptions=True)
+                raise
             if serving.standing_by:
                 following.cancel()
             with contextlib.suppress(asyncio.CancelledError):

@@ -284,12 +284,12 @@ def test_a_quota_refuses_what_does_not_fit_into_it() -> None:
     assert condition is not None
     assert (condition.status, condition.reason, condition.message) == (False, "QuotaExceeded", message)
     assert f"Deployment.apps/shop/two: {message}" in said(plan)
-    assert plan.gates[-1] == Gate("quota shop/all", "cpu 6", "cpu 8", 1, (message,), consent=False)
+    assert plan.gates[-1] == Gate("quota shop/all cpu", "6", "8", 1, (message,), consent=False)
 
 
 def test_a_quota_that_holds_nothing_is_shown_with_what_is_used_of_it() -> None:
     world = World([workload("one", 4, "500m"), policy("p", ["one"]), quota("6")], {"a": None, "b": None})
-    assert world.plan().gates[-1] == Gate("quota shop/all", "cpu 6", "cpu 4", consent=False)
+    assert world.plan().gates[-1] == Gate("quota shop/all cpu", "6", "4", consent=False)
 
 
 def test_a_refused_workload_stays_as_it_was() -> None:

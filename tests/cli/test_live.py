@@ -142,7 +142,11 @@ def test_the_demo_keeps_its_word(tmp_path: Path) -> None:
     assert result.code == 0, result.out
     assert "✗" not in result.out
     assert "checks passed" in result.out
+    for told in ("(dynamic weights)", "(Aggregated)", "quota research/research cpu 13/12 HELD 1 workload",
+                 "us-staging   label us-staging env=production"):  # fmt: skip
+        assert told in result.out
     assert "error:" not in result.err
+    assert "Logging error" not in result.err
 
 
 def test_a_plan_that_changes_between_its_check_and_its_execution_is_not_carried_out(
