@@ -163,21 +163,21 @@ class Asking:
         client = self._client
         faults = await asyncio.gather(*(self._one(client, one) for one in batch))
         now, fresh = time.monotonic(), False
-        for waiting, fault in zip(batch, faults, strict=True):
-            fresh |= self._settled(line, waiting, fault, now)
         silent = [fault for fault in faults if isinstance(fault, WebhookUnreachable)]
         if len(silent) == len(batch):
             line.fault, line.until = silent[0], now + self._pause(line.failures)
             line.failures += 1
-            # The others would not be answered either: say so, and do not try them one by one.
-            fresh |= self._fail([one.question for one in line.waiting.values()], silent[0])
+            # The others would not be answered either: say so once, and do not try them one by one.
+            fresh = self._fail([one.question for one in line.waiting.values()], silent[0])
+            faults = [silent[0]] * len(batch)
             for digest in line.waiting:
                 self._now_tried(digest)
         else:
             if line.failures:
                 log.info("webhook answers again", extra={"webhook": line.webhook.name})
             line.failures, line.fault, line.until = 0, None, 0.0
-        for waiting in batch:
+        for waiting, fault in zip(batch, faults, strict=True):
+            fresh |= self._settled(line, waiting, fault, now)
             self._now_tried(waiting.question.digest)
         if fresh:
             self._changed()

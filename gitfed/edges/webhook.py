@@ -20,6 +20,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import binascii
+import contextlib
 import ipaddress
 import socket
 import ssl
@@ -94,6 +95,16 @@ class Client:
         return response
 
     async def _post(self, webhook: Webhook, sent: bytes) -> bytes:
+        """The answer's body. Asked once more where a connection that was kept open turns out to be closed: a question
+        changes nothing, and servers close idle connections just when they are used again."""
+        try:
+            return await self._once(webhook, sent)
+        except _Closed:
+            with contextlib.suppress(_Closed):
+                return await self._once(webhook, sent)
+            raise
+
+    async def _once(self, webhook: Webhook, sent: bytes) -> bytes:
         headers = {"Content-Type": "application/json", "Accept": "application/json", "Accept-Encoding": "identity"}
         try:
             async with self._session().post(
@@ -119,6 +130,8 @@ class Client:
         except aiohttp.ClientConnectorError as error:
             # "Cannot connect to host …" is not told: the webhook's name says whom, and a repository its address.
             raise WebhookUnreachable(f"cannot be reached: {_reason(error.os_error)}") from error
+        except (aiohttp.ServerDisconnectedError, aiohttp.ClientOSError) as error:
+            raise _Closed(f"cannot be asked: {_reason(error)}") from error
         except (aiohttp.ClientError, ValueError, OSError) as error:
             raise WebhookUnreachable(f"cannot be asked: {_reason(error)}") from error
 
@@ -162,6 +175,10 @@ class Client:
         context.verify_flags &= ~ssl.VerifyFlags.VERIFY_X509_STRICT
         self._contexts[webhook.ca_bundle] = context
         return context
+
+
+class _Closed(WebhookUnreachable):
+    """The connection ended before an answer began."""
 
 
 class _Checked(abc.AbstractResolver):

@@ -302,7 +302,9 @@ async def test_a_webhook_that_hangs_holds_up_no_other(scene: Scene) -> None:
     await scene.until(lambda: scene.answers.find(other) == {"replicas": 3})
 
 
-async def test_while_a_webhook_is_down_one_question_at_a_time_is_tried_and_all_are_told(scene: Scene) -> None:
+async def test_while_a_webhook_is_down_one_question_at_a_time_is_tried_and_all_are_told(
+    scene: Scene, caplog: pytest.LogCaptureFixture
+) -> None:
     down = True
 
     def react(asked: Question) -> Body:
@@ -318,6 +320,7 @@ async def test_while_a_webhook_is_down_one_question_at_a_time_is_tried_and_all_a
     first = len(scene.hook.asked)
     assert first == AT_A_TIME
     assert all(scene.answers.find(one) == NoReply("cannot be reached: no route") for one in asked)
+    assert [record.getMessage() for record in caplog.records] == ["webhook gives no answer"]
     scene.hook.most = 0
     await scene.until(lambda: len(scene.hook.asked) > first + 3)
     assert scene.hook.most == 1

@@ -245,6 +245,29 @@ async def test_a_connection_that_breaks_half_way(client: Client, authority: Auth
         assert (await refused(client, question(server.url, authority.bundle))).startswith("cannot be asked: ")
 
 
+async def test_a_connection_that_was_closed_meanwhile_costs_no_answer(
+    client: Client, server: Running, authority: Authority
+) -> None:
+    def react(handler: Any, context: dict[str, Any]) -> None:
+        if len(server.received) == 2:
+            handler.close_connection = True  # without a word
+        else:
+            answering(replicas=1)(handler, context)
+
+    server.react = react
+    for _ in range(2):
+        assert (await client.ask(question(server.url, authority.bundle)))["replicas"] == 1
+    assert len(server.received) == 3
+
+
+async def test_who_always_closes_the_connection_is_asked_twice_and_not_for_ever(
+    client: Client, server: Running, authority: Authority
+) -> None:
+    server.react = lambda handler, context: setattr(handler, "close_connection", True)
+    assert (await refused(client, question(server.url, authority.bundle))).startswith("cannot be asked: ")
+    assert len(server.received) == 2
+
+
 # -- lies ---------------------------------------------------------------------------------------------------------
 
 
