@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from typing import Any
 
@@ -180,6 +181,33 @@ def test_a_revision_under_review_is_never_asked_about(world: World, server: Runn
         "Workload.workload.example.io/shop/web: InterpretReplica of Workload: the webhook "
         "workloads/workloads.example.com has no recorded answer; it is asked when the commit is applied"
     ]
+
+
+def test_a_webhook_that_takes_its_time_holds_up_its_own_objects_alone(
+    world: World, server: Running, authority: Authority
+) -> None:
+    think = threading.Event()
+
+    def slowly(handler: Any, context: dict[str, Any]) -> None:
+        think.wait(60)
+        reply(handler, example().respond(context))
+
+    server.react = slowly
+    world.push({
+        **workload_repository(rules(server.url, authority)),
+        "other.json": config_map("other", {"a": "b"}), "others.json": policy("others", None, (("v1", "ConfigMap"),)),
+    })  # fmt: skip
+    applying = threading.Thread(target=world.apply)
+    applying.start()
+    try:
+        for name in ("m1", "m2"):
+            world.until(lambda name=name: world.get(name, "ConfigMap", "shop", "other"), "the other object")
+        assert not arrived(world, "m1")
+        assert applying.is_alive()
+    finally:
+        think.set()
+        applying.join(60)
+    assert [spec_of(world, name)["replicas"] for name in ("m1", "m2")] == [2, 1]
 
 
 def test_apply_asks_and_waits_for_the_answers(world: World, server: Running, authority: Authority) -> None:
