@@ -45,7 +45,9 @@ class Session:
     def opened(self) -> inputs.Opened:
         if self._opened is None:
             log_plainly()
-            self._opened = inputs.open_repository(self.given.repo, credentials=self.given.git_credentials)
+            self._opened = inputs.open_repository(
+                self.given.repo, credentials=self.given.git_credentials, submodules=self.given.submodules
+            )
             close_later(self._opened)
         return self._opened
 
@@ -136,6 +138,7 @@ def wiring_options(given: Inputs, credentials: Credentials) -> wiring.Options:
         credentials_dir=credentials.credentials_dir,
         allow_exec=credentials.allow_exec,
         git_credentials=given.git_credentials,
+        submodules=given.submodules,
         **settings,
     )
 

@@ -28,6 +28,7 @@ class Inputs:
 
     repo: str = ""
     git_credentials: Path | None = None
+    submodules: tuple[str, ...] = ()
     rev: str = ""
     worktree: bool = False
     fleet: Path | None = None
@@ -135,6 +136,10 @@ GIT_CREDENTIALS = option(
     "--git-credentials", type=Files(exists=True, file_okay=False), metavar="DIR",
     help="Folder of what the repository's server needs: password, bearerToken, identity, known_hosts, ca.crt, …",
 )  # fmt: skip
+SUBMODULES = option(
+    "--submodules", multiple=True, metavar="URL",
+    help="Read submodules whose URL begins with this; may be repeated. Others are not read.",
+)  # fmt: skip
 TRUSTED_KEYS = option(
     "--trusted-keys", type=Files(exists=True, file_okay=False), metavar="DIR",
     help="Apply only commits signed with a public key of this folder (PGP or SSH); beats spec.sources.verify.keys.",
@@ -143,6 +148,7 @@ _SOURCE = (
     option("--repo", metavar="PATH|URL", default="", shell_complete=complete.folders,
            help="The repository: a path, or a URL (https, ssh, git, file).  [default: the one around this folder]"),
     GIT_CREDENTIALS,
+    SUBMODULES,
     option("--rev", metavar="REV", default="", shell_complete=complete.revisions,
            help="The commit to read: a branch, a tag, a commit.  [default: HEAD]"),
     option("--worktree", is_flag=True, help="Read the files as they are on disk, uncommitted changes included."),

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 @options.option("--repo", metavar="PATH|URL", default=".",
                 help="The repository to follow: a path, or a URL.  [default: the one around this folder]")  # fmt: skip
 @options.GIT_CREDENTIALS
+@options.SUBMODULES
 @options.TRUSTED_KEYS
 @options.option("--branch", metavar="NAME", default=None, help="The branch to follow.  [default: what HEAD names]")
 @options.credentials
@@ -88,6 +89,7 @@ if TYPE_CHECKING:
 def command(
     repo: str,
     git_credentials: Path | None,
+    submodules: tuple[str, ...],
     trusted_keys: Path | None,
     branch: str | None,
     credentials: options.Credentials,
@@ -155,6 +157,7 @@ def command(
                 credentials_dir=credentials.credentials_dir,
                 allow_exec=credentials.allow_exec,
                 git_credentials=git_credentials,
+                submodules=submodules,
                 trusted_keys=trusted_keys,
                 interval=interval,
                 concurrency=concurrency,

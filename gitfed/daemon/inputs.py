@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -51,6 +52,8 @@ class Opened:
     """What HEAD means; None: nothing was committed yet."""
     root: Path | None = None
     """The checkout; None for a bare repository or a URL."""
+    submodules: tuple[str, ...] = ()
+    """Prefixes of URLs that submodules may come from; off without."""
 
 
 _LINK = 0o120000
@@ -75,13 +78,20 @@ class Read:
         return self.tree.read(found[0]) if found else None
 
 
-def open_repository(name: str, *, here: Path | None = None, credentials: Path | None = None) -> Opened:
+def open_repository(
+    name: str, *, here: Path | None = None, credentials: Path | None = None, submodules: Sequence[str] = ()
+) -> Opened:
     """The repository of a path or URL; "" means the one around `here` (default: the working directory).
 
     A URL is fetched into a bare clone under the cache directory, which later calls reuse; `credentials` is the folder
     of what it needs (`git.Access`). Raises SourceError, SourceUnreachable, UsageError (schemes that Git must not be
-    asked to reach).
+    asked to reach). `submodules` are prefixes of URLs that submodules may come from.
     """
+    opened = _open(name, here, credentials)
+    return replace(opened, submodules=tuple(submodules)) if submodules else opened
+
+
+def _open(name: str, here: Path | None, credentials: Path | None) -> Opened:
     git.forget_hook_environment()
     memory = Memory(files.DiskCache(files.cache_directory() / "parse"))
     if git.is_url(name):
@@ -143,6 +153,8 @@ def read(opened: Opened, revision: str = "", *, worktree: bool = False) -> Read:
         tree, history = git.WorkTree(opened.root), opened.head
     else:
         history = resolve(opened, revision)
+        if opened.submodules:
+            git.bring(opened.repository, history, opened.name, opened.submodules)
         tree = opened.repository.tree(history)
     builds = kustomized.Builds(opened.repository)
     snapshot = source.read(

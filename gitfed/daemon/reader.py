@@ -10,7 +10,7 @@ import contextlib
 import functools
 import hashlib
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from gitfed.daemon import kustomized, trust
@@ -40,8 +40,10 @@ class Reader:
         branch: str | None = None,
         accepted: Path | None = None,
         trusted_keys: Path | None = None,
+        submodules: Sequence[str] = (),
     ) -> None:
-        """`accepted` is the file that remembers the last commit that was acted upon (`trust.Trust`)."""
+        """`accepted` is the file that remembers the last commit that was acted upon (`trust.Trust`); `submodules` are
+        prefixes of URLs that submodules may come from."""
         self.location = location
         self.remote = git.is_url(location)
         self._clone = clone
@@ -50,6 +52,7 @@ class Reader:
         self._wait: tuple[float, SourceUnreachable] | None = None
         """Until when (time.monotonic) the server asked to be left alone, and what to say meanwhile."""
         self._local = None if self.remote else git.Repository.open(Path(location))
+        self._submodules = submodules
         self._builds = kustomized.Builds(self.repository)
         self.refused = ""
         """Why the newest commit is not the one that `newest` gave; "" when it is."""
@@ -76,12 +79,18 @@ class Reader:
         tip = self._tip()
         self.refused = self.trust.why_not(tip)
         if not self.refused:
+            self._bring(tip)
             return tip
         base = self.trust.base
         if base is None or not self.repository.has(base):
             message = f"{git.shown(self.location)} has no commit that may be applied: {self.refused}"
             raise RevisionNotFound(message, hint="docs: how-to/signed-commits")
+        self._bring(base)
         return base
+
+    def _bring(self, commit: Commit) -> None:
+        if self._submodules:
+            git.bring(self.repository, commit, self.location, self._submodules)
 
     def _tip(self) -> Commit:
         if self._local is not None:

@@ -52,6 +52,8 @@ class Options:
     allow_exec: bool = False
     git_credentials: Path | None = None
     """Folder of what the source and the state's repository need (`git.Access`)."""
+    submodules: tuple[str, ...] = ()
+    """Prefixes of URLs that submodules may come from."""
     trusted_keys: Path | None = None
     """Folder of the operator's own public keys: commits must be signed with one of them."""
     interval: float | None = None
@@ -166,6 +168,7 @@ def _opened(options: Options, reading: Callable[[Reader], None]) -> tuple[git.Re
         branch=options.branch,
         accepted=folder / "accepted.json",
         trusted_keys=options.trusted_keys,
+        submodules=options.submodules,
     )
     reading(reader)
     settings = _settings(reader)

@@ -7,6 +7,7 @@
     history     names of commits, ancestors, versions of a file
     remote      fetch, ls-remote, push
     access      with which credentials: tokens, keys, authorities (`app`: tokens of a GitHub App)
+    submodules  other repositories inside of one, as far as they are allowed
     write       commits on branches of ours
     worktree    the files of a checkout, for `--worktree`
 
@@ -18,6 +19,7 @@ from gitfed.edges.git.history import CommitInfo
 from gitfed.edges.git.location import check_url, find_root, forget_hook_environment, is_url, shown
 from gitfed.edges.git.objects import CommitTree, TreeEntry
 from gitfed.edges.git.repository import Repository
+from gitfed.edges.git.submodules import bring
 from gitfed.edges.git.worktree import WorkTree
 
 __all__ = [
@@ -27,6 +29,7 @@ __all__ = [
     "Repository",
     "TreeEntry",
     "WorkTree",
+    "bring",
     "check_url",
     "find_root",
     "forget_hook_environment",

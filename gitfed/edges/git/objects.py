@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from git.exc import GitCommandError
@@ -20,6 +20,7 @@ from gitfed.model.base import Commit
 
 _MOST_CHANGES = 2000
 _FOLDER = 0o40000
+SUBMODULE = 0o160000
 _LARGEST_BLOB = 64 * 1024 * 1024
 
 
@@ -39,9 +40,32 @@ class Objects(Program):
     def __init__(self, path: Path, *, env: Mapping[str, str] | None = None) -> None:
         super().__init__(path, env=env)
         self._listing: tuple[Commit, dict[str, TreeEntry]] | None = None
+        self._merged: tuple[Commit, int, Mapping[str, TreeEntry]] | None = None
+        self.brought: set[Commit] = set()
+        """Commits of submodules that were allowed and fetched (`submodules.bring`)."""
 
     def entries(self, commit: Commit) -> Mapping[str, TreeEntry]:
-        """Every file of a commit by path. Listing a commit after another costs what changed between them."""
+        """Every file of a commit by path, those of its submodules too, as far as they were brought."""
+        listing = self.listing(commit)
+        if not self.brought:
+            return listing
+        if self._merged is None or self._merged[:2] != (commit, len(self.brought)):
+            self._merged = (commit, len(self.brought), self._with_submodules(listing))
+        return self._merged[2]
+
+    def _with_submodules(self, listing: Mapping[str, TreeEntry]) -> Mapping[str, TreeEntry]:
+        links = [entry for entry in listing.values() if entry.mode == SUBMODULE and entry.blob_id in self.brought]
+        if not links:
+            return listing
+        merged = dict(listing)
+        for link in links:
+            del merged[link.path]
+            for path, entry in self._with_submodules(self._list_all(Commit(link.blob_id))).items():
+                merged[f"{link.path}/{path}"] = replace(entry, path=f"{link.path}/{path}")
+        return merged
+
+    def listing(self, commit: Commit) -> Mapping[str, TreeEntry]:
+        """Every entry of a commit by path. Listing a commit after another costs what changed between them."""
         with self._lock:
             known = self._listing
         if known is not None and known[0] == commit:
