@@ -89,15 +89,29 @@ class Hidden:
 
     def __init__(self, bodies: Iterable[Body]) -> None:
         self._bodies = tuple(bodies)
+        self._named: frozenset[str] = frozenset()
+
+    @classmethod
+    def of(cls, forms: Iterable[str]) -> Hidden:
+        """For values in forms that are known already."""
+        hidden = cls(())
+        hidden._named = frozenset(forms)
+        return hidden
 
     @cached_property
     def _pattern(self) -> re.Pattern[str] | None:
-        forms = {form for body in self._bodies for form in secrets_of(body) if len(form) >= _TELLING}
+        found = {form for body in self._bodies for form in secrets_of(body)} | self._named
+        forms = {form for form in found if len(form) >= _TELLING}
         parts = [
             re.escape(form) if len(form) >= _WORD else rf"(?<!\w){re.escape(form)}(?!\w)"
             for form in sorted(forms, key=lambda form: (-len(form), form))
         ]
         return re.compile("|".join(parts)) if parts else None
+
+    def first(self, text: str) -> str | None:
+        """The first hidden value in a text, in the form it has there."""
+        found = self._pattern.search(text) if self._pattern is not None else None
+        return found[0] if found is not None else None
 
     def text(self, text: str) -> str:
         return self._pattern.sub(MASK, text) if self._pattern is not None else text

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import asyncio
 
-from gitfed.change import redact
+from gitfed.change import exposed, redact
 from gitfed.daemon import wiring
 from gitfed.edges.kube import apply, discovery
 from gitfed.errors import ClusterError
-from gitfed.model.base import Kind
+from gitfed.model.base import Body, Kind
 from gitfed.model.fleet import ApplyResult
 from gitfed.model.plan import Action, Change, Plan
 from gitfed.model.repo import RepoSnapshot
@@ -28,6 +28,10 @@ async def run(repo: RepoSnapshot, plan: Plan, settings: wiring.Options) -> list[
         if change.action in _ACTS:
             lists.setdefault(change.cluster, []).append(change)
     open_session = wiring.open_sessions(settings)
+    hidden = redact.Hidden(exposed.rendered_secrets(plan))
+
+    def hide(body: Body, text: str) -> str:
+        return hidden.text(redact.text_of(body, text))
 
     async def check(name: str, changes: list[Change]) -> list[ApplyResult]:
         try:
@@ -35,9 +39,7 @@ async def run(repo: RepoSnapshot, plan: Plan, settings: wiring.Options) -> list[
         except ClusterError as error:
             return [ApplyResult(name, change.key, "failed", str(error)) for change in changes]
         async with session:
-            target = apply.Target(
-                session, discovery.Discovery(session), plan.federation, redact=redact.text_of, dry_run=True
-            )
+            target = apply.Target(session, discovery.Discovery(session), plan.federation, redact=hide, dry_run=True)
             gate = asyncio.Semaphore(_AT_ONCE)
             missing = _made_here(changes)
             return list(await asyncio.gather(*(one(target, gate, change, missing) for change in changes)))

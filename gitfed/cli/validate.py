@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from gitfed.change import exposed
 from gitfed.cli import annotations as forms
 from gitfed.cli import complete, load, markdown, options, plain, plan_json, reach, structured, table, words
 from gitfed.daemon import inputs as daemon_inputs
@@ -59,6 +60,7 @@ def problems_of(session: load.Session, base: str = "") -> list[Problem]:
     plan = _plan(session)
     at = locate.InFiles(session.read.content)
     found = {*plan.problems, *repo.problems, *lint.check(repo, at), *reach.check(repo, plan), *oddities(repo)}
+    found |= set(exposed.check(repo, at))
     if base:
         before = session.at(daemon_inputs.resolve(session.opened, base))
         found |= set(reach.changed_interpreters(before, repo, plan))

@@ -16,7 +16,7 @@ from datetime import UTC, datetime
 from types import MappingProxyType
 from typing import Any
 
-from gitfed.change import compare, redact, retain
+from gitfed.change import compare, exposed, redact, retain
 from gitfed.daemon.member import Member, Timing, Upward
 from gitfed.edges.kube.observe import Assessment
 from gitfed.edges.kube.session import Session
@@ -84,6 +84,7 @@ class Fleet:
         self._classes: dict[tuple[ObjectKey, ClusterName], RenderedManifest] = {}
         self._classes_of: dict[ObjectKey, tuple[RenderedManifest, ...]] = {}
         self._planned = False
+        self._hidden = redact.Hidden(())
         self._stateful: set[ObjectKey] = set()
         """Objects whose every change of status counts: bodies are kept, which is what makes it known."""
         self._interpreter = Interpreter(())
@@ -122,7 +123,7 @@ class Fleet:
             facts_changed=lambda name: self._wake(),
             finished=self._finished,
             now=self._options.now,
-            redact=redact.text_of,
+            redact=self._redact,
             interpreter=lambda: self._interpreter,
         )
         for name, declared in repo.clusters.items():
@@ -327,6 +328,8 @@ class Fleet:
             self._forget_classes(key)
             del self._classes_of[key]
         self._planned = True
+        if any(exposed.is_secret_key(key) for key in changed):
+            self._hidden = redact.Hidden(exposed.rendered_secrets(plan))
         stateful = {key for key, binding in plan.bindings.items() if binding.stateful}
         changed += stateful - self._stateful
         self._stateful = stateful
@@ -377,6 +380,10 @@ class Fleet:
             member.worker.submit(lists[name], urgent, orphans.get(name, ()), forget)
             member.worker.release()
         return acts
+
+    def _redact(self, body: Body, text: str) -> str:
+        """What a server said about `body`, without what any Secret of the plan holds, wherever it was copied to."""
+        return self._hidden.text(redact.text_of(body, text))
 
     def _finished(self, change: Change, result: ApplyResult) -> None:
         before = self.results.get((result.cluster, result.key))

@@ -23,7 +23,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from gitfed.change import build
+from gitfed.change import build, exposed
 from gitfed.daemon import answers, given, interpreters, kustomized, reader, trust
 from gitfed.edges import files, git
 from gitfed.edges import state as state_edge
@@ -298,7 +298,8 @@ def plan(
     Nothing that the commit names is contacted: what its webhooks say is what they said when past decisions were taken.
     """
     when = now or datetime.now(UTC)
-    return build.build(repo, snapshot, past, interpreter_of(repo, past), when, base=base or past.applied_commit)
+    made = build.build(repo, snapshot, past, interpreter_of(repo, past), when, base=base or past.applied_commit)
+    return exposed.masked(made)
 
 
 def interpreter_of(repo: RepoSnapshot, past: Decisions) -> Interpreter:

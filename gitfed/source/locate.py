@@ -12,14 +12,15 @@ from typing import TypeAlias
 
 from gitfed.model.base import Origin
 from gitfed.model.declared.shape import Declared
+from gitfed.model.repo import Manifest
 from gitfed.source.declare import Path
 from gitfed.text import place, yaml
 
-Locate: TypeAlias = Callable[[Declared, Path], Origin]
+Locate: TypeAlias = Callable[[Declared | Manifest, Path], Origin]
 """The place of a field of an object, as near as can be told."""
 
 
-def by_object(declared: Declared, path: Path) -> Origin:
+def by_object(declared: Declared | Manifest, path: Path) -> Origin:
     """The place of the object: what is known without its file."""
     return declared.origin
 
@@ -31,7 +32,7 @@ class InFiles:
         self._read = read
         self._trees: dict[str, tuple[place.Place, ...]] = {}
 
-    def __call__(self, declared: Declared, path: Path) -> Origin:
+    def __call__(self, declared: Declared | Manifest, path: Path) -> Origin:
         origin = declared.origin
         trees = self._trees.get(origin.path)
         if trees is None:

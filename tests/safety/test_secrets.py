@@ -1,6 +1,7 @@
 """Values planted in Secrets wherever people leave them, and then everything that gitfed prints or keeps is searched.
 
-What stands in a ConfigMap, an environment or an argument is not secret to Kubernetes, and is shown as any field is.
+What a Secret holds is a secret wherever it was copied to, an environment or a ConfigMap; what no Secret holds is shown
+as any field is.
 """
 
 from __future__ import annotations
@@ -146,6 +147,66 @@ def test_no_output_holds_what_a_secret_holds(world: World, faulty: Faulty) -> No
     assert "login" in maps
     assert leaks(maps) == []
     assert leaks(branches(world)) == []
+
+
+def copies(value: str) -> dict[str, str]:
+    """The same value wherever people copy it."""
+    web = json.loads(deployment("web", annotations={"example.com/note": f"token={value}"}))
+    main = web["spec"]["template"]["spec"]["containers"][0]
+    main |= {"env": [{"name": "PASSWORD", "value": value}], "args": ["--password", value, f"--url=db://u:{value}@db/"]}
+    return {
+        "apps/web.json": json.dumps(web),
+        "apps/open.json": config_map("open", {"app.properties": f"user=u\npassword={value}\n", "note": "not-a-secret"}),
+    }
+
+
+def test_what_was_copied_out_of_a_secret_is_masked_where_it_was_copied_to(world: World, faulty: Faulty) -> None:
+    world.push({**BASE, **copies("harmless-at-first")})
+    world.apply()
+    body = world.get("m1", "Deployment", "shop", "web")
+    assert body is not None
+    world.push(copies(PLANTED["data"]))
+    where = ("--repo", str(world.bare))
+    live = (*where, "--live", "--kubeconfig", str(world.kubeconfig))
+    home = {name: value for name, value in world.environment.items() if name == "HOME" or name.startswith("XDG_")}
+    for arguments in (
+        ("plan", *live),
+        ("plan", *live, "-o", "json"),
+        ("plan", *live, "-o", "md"),
+        ("diff", *where, "HEAD~1..HEAD"),
+        ("diff", *where, "HEAD~1..HEAD", "-o", "json"),
+        ("diff", *where, "HEAD~1..HEAD", "-o", "md"),
+        ("diff", *live),
+        ("explain", "deploy/shop/web", *live, "-o", "json"),
+        ("validate", *where),
+    ):
+        done = cli.gitfed(*arguments, env=home)
+        assert done.code != exits.DEFECT, (arguments, done.err)
+        assert leaks(done.out + done.err) == [], arguments
+    shown = cli.gitfed("diff", *live, env=home).out
+    assert "password=***" in shown
+    assert "harmless-at-first" in shown, "what no Secret holds is shown"
+    faulty.tell("m1", lambda f: f.reject(f"env PASSWORD={PLANTED['data']} is refused", name="web"))
+    daemon = world.daemon("--log-level", "debug")
+    said = world.until(lambda: daemon.said("change failed"), "the refusal")
+    assert "env PASSWORD=*** is refused" in said[0]["error"]
+    daemon.stop()
+    assert leaks(daemon.log_path.read_text()) == []
+    checked = world.gitfed("apply", *where, "--kubeconfig", str(world.kubeconfig), "--dry-run=server", check=False)
+    assert "env PASSWORD=*** is refused" in checked.stdout
+    assert leaks(branches(world)) == []
+
+
+def test_a_copy_of_a_secret_in_the_open_is_told_with_its_place(world: World) -> None:
+    world.push({**BASE, **copies(PLANTED["data"])})
+    done = world.gitfed("validate", "--repo", str(world.bare))
+    told = sorted(line.partition(": ")[2] for line in done.stdout.splitlines() if "in the open" in line)
+    pod = "spec.template.spec.containers.0"
+    assert told == [
+        f"warning: {place} holds a value of Secret/shop/login in the open (refer to the Secret instead of copying it)"
+        for place in ("data.app.properties", "metadata.annotations.example.com/note", f"{pod}.args.1", f"{pod}.args.2",
+                      f"{pod}.env.0.value")
+    ]  # fmt: skip
 
 
 def test_no_refusal_quotes_what_a_secret_holds(world: World, faulty: Faulty) -> None:
