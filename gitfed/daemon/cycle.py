@@ -492,7 +492,7 @@ class Engine:
             held=self.repo.held if self.repo is not None else (),
             answers=answers,
             reasons=reasons,
-            now=self.options.now(),
+            now=plan.now,  # a replay builds for the time of the commit
             clusters=plan.records,
             outage=plan.outage,
         )

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -33,7 +33,7 @@ from gitfed.model.base import ClusterName, Commit, ObjectKey
 from gitfed.model.decisions import Approval, Decision, Decisions, Share
 from gitfed.model.fleet import ClusterFacts, FactsRef, FleetSnapshot, LiveState
 from gitfed.model.plan import Plan
-from gitfed.model.repo import RepoSnapshot
+from gitfed.model.repo import HeldFile, RepoSnapshot
 from gitfed.source import bindings, facts
 from gitfed.source import repo as source
 from gitfed.source.memory import Memory
@@ -137,8 +137,10 @@ def resolve(opened: Opened, revision: str) -> Commit:
     return opened.repository.resolve(revision)
 
 
-def read(opened: Opened, revision: str = "", *, worktree: bool = False) -> Read:
-    """The snapshot of a revision, or of the files on disk.
+def read(
+    opened: Opened, revision: str = "", *, worktree: bool = False, held: Mapping[str, HeldFile] | None = None
+) -> Read:
+    """The snapshot of a revision, or of the files on disk. `held`: files that were held at that time, and where.
 
     A repository without any commit is read from disk, and that is noted: there is nothing else that could be meant.
     A file with errors is read at the newest older version without (design: held files).
@@ -160,6 +162,7 @@ def read(opened: Opened, revision: str = "", *, worktree: bool = False) -> Read:
     snapshot = source.read(
         tree,
         memory=opened.memory,
+        held=held,
         last_good=reader.last_good(opened.repository, opened.memory, history, committed=not worktree, builds=builds),
         read_held=builds.read_held,
         build=builds.build,
@@ -261,8 +264,12 @@ def _fleet_of_branch(opened: Opened, repo: RepoSnapshot) -> FleetSnapshot | None
     branch = repo.settings.spec.state.facts_branch
     repository = opened.repository
     commit = repository.branch_commit(branch) or repository.branch_commit(f"refs/remotes/origin/{branch}")
-    if commit is None:
-        return None
+    return None if commit is None else fleet_at(opened, repo, commit)
+
+
+def fleet_at(opened: Opened, repo: RepoSnapshot, commit: Commit) -> FleetSnapshot:
+    """Facts as one commit of the facts branch has them. Raises InputError, SourceError when it is not there."""
+    repository, branch = opened.repository, repo.settings.spec.state.facts_branch
     found: dict[ClusterName, ClusterFacts] = {}
     total = hashlib.sha256()
     entries = repository.entries(commit)

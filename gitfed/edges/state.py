@@ -88,8 +88,10 @@ class StateBranch:
         Raises StateTooNew for a schemaVersion of a newer gitfed.
         """
         commit = self.head() or (self.repository.branch_commit(fallback) if fallback else None)
-        if commit is None:
-            return State(None, Decisions(known=False))
+        return State(None, Decisions(known=False)) if commit is None else self.at(commit)
+
+    def at(self, commit: Commit) -> State:
+        """The state as of one commit of the branch. Raises StateTooNew."""
         entries = self.repository.entries(commit)
         top = self._top(entries[_STATE].blob_id) if _STATE in entries else {}
         version = top.get("schemaVersion", SCHEMA_VERSION)

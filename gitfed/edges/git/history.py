@@ -138,6 +138,25 @@ class History(Program):
             return False
         return True
 
+    def log(self, start: Commit, *, limit: int, path: str = "") -> list[CommitInfo]:
+        """Commits from `start` back, newest first, at most `limit`; with `path` only those that changed this file."""
+        only = ["--", f":(literal,top){path}"] if path else ["--"]
+        raw = self.run(
+            "log", f"--max-count={limit}", "--first-parent", "-z", "--format=%H%x01%P%x01%an <%ae>%x01%cI%x01%s%x01%b",
+            start, *only,
+        )  # fmt: skip
+        found = []
+        for record in raw.decode("utf-8", "replace").split("\0"):
+            if record.strip():
+                name, parents, author, when, subject, body = record.split("\x01", 5)
+                ancestors = tuple(Commit(parent) for parent in parents.split())
+                found.append(
+                    CommitInfo(
+                        Commit(name.strip()), ancestors, author, datetime.fromisoformat(when), subject, body.strip()
+                    )
+                )
+        return found
+
     def last_commits_of(self, path: str, start: Commit, *, limit: int = 50) -> list[tuple[Commit, str]]:
         """(commit, blob id) of the versions of a file, newest first, beginning at `start`; deletions are left out."""
         raw = self.run(

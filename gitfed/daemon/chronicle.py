@@ -1,0 +1,240 @@
+"""The state branch as a history: what was decided when, for which commit, from which facts, and why.
+
+A commit of the branch says it itself: its subject names the source commit, its body the decisions with their reasons
+and the facts that were read. `replay` takes those inputs and decides again; equal inputs give equal bytes, so every
+file that the commit holds must come out as it stands there.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from gitfed.change import build, gate
+from gitfed.daemon import inputs
+from gitfed.edges import state as state_edge
+from gitfed.edges.git.history import CommitInfo
+from gitfed.errors import InputError, RevisionNotFound, SourceError
+from gitfed.model.base import ClusterName, Commit, Digest, ObjectKey
+from gitfed.model.decisions import Decision, Decisions, Share
+from gitfed.model.repo import RepoSnapshot
+from gitfed.source import bindings
+from gitfed.text import emit, yaml
+from gitfed.text.build import YamlError
+
+_SUBJECT = re.compile(r"(?P<verb>Decide for|Applied|Status at) (?P<commit>[0-9a-f]{7,64})\b")
+_FACTS = re.compile(r"^Facts: (?P<source>.*?)(?: (?P<commit>[0-9a-f]{40,64}))?$", re.M)
+_SKIP = " [skip ci]"
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One commit of the state branch."""
+
+    commit: Commit
+    parent: Commit | None
+    when: datetime
+    what: str
+    """`Decide for 3f2c1a9…`, or what a person ordered."""
+    source: Commit | None
+    """The commit that was decided for, as far as the subject tells and it is here."""
+    reasons: tuple[str, ...]
+    facts: str
+    """Commit of the facts branch, "" when other facts were used."""
+
+    @property
+    def decides(self) -> bool:
+        return self.what.startswith("Decide for ")
+
+
+class Chronicle:
+    """Reads one repository's state branch."""
+
+    def __init__(self, opened: inputs.Opened, repo: RepoSnapshot) -> None:
+        """Raises RevisionNotFound when there is no state branch."""
+        self._opened = opened
+        self._repository = opened.repository
+        self.branch = repo.settings.spec.state.branch
+        self._state = state_edge.StateBranch(opened.repository, bindings, branch=self.branch)
+        tip = self._state.head() or opened.repository.branch_commit(f"refs/remotes/origin/{self.branch}")
+        if tip is None:
+            raise RevisionNotFound(
+                f"there is no branch {self.branch}: nothing was decided yet, or it was not fetched",
+                hint=f"git fetch origin {self.branch}:{self.branch}",
+            )
+        self.tip = tip
+
+    def entries(self, *, limit: int, key: ObjectKey | None = None) -> list[Entry]:
+        """Newest first; with `key` only what changed its binding."""
+        path = bindings.path_of(key) if key is not None else ""
+        return [self._entry(info) for info in self._repository.log(self.tip, limit=limit, path=path)]
+
+    def find(self, name: str) -> Entry:
+        """The commit of the state branch that `name` means, or the newest that decided for the source commit `name`.
+
+        "" means the newest that decided anything. Raises RevisionNotFound.
+        """
+        found = self._repository.resolve(name) if name else None
+        recent = self.entries(limit=10_000)
+        for entry in recent:
+            if entry.decides and (found is None or found in (entry.commit, entry.source)):
+                return entry
+        if any(entry.commit == found for entry in recent):
+            raise RevisionNotFound(
+                f"{name} of {self.branch} decides nothing", hint="gitfed log shows what each commit did"
+            )
+        what = f"was decided for {name}" if name else "was decided"
+        raise RevisionNotFound(f"nothing {what}, as far as {self.branch} tells")
+
+    def _entry(self, info: CommitInfo) -> Entry:
+        match = _SUBJECT.match(info.subject)
+        source = None
+        if match is not None:
+            try:
+                source = self._repository.resolve(match["commit"])
+            except RevisionNotFound:
+                source = None  # a history that was rewritten, or a shallow clone
+        facts = _FACTS.search(info.body)
+        lines = tuple(line for line in info.body.splitlines() if line and not line.startswith("Facts: "))
+        return Entry(
+            info.commit, info.parents[0] if info.parents else None, info.when, info.subject.removesuffix(_SKIP), source,
+            lines, (facts["commit"] or "") if facts is not None else "",
+        )  # fmt: skip
+
+    # -- blame --------------------------------------------------------------------------------------------------
+
+    def blame(self, key: ObjectKey) -> list[Blame]:
+        """For each cluster of the newest decision: since which commit of the branch it has its share.
+
+        Raises RevisionNotFound when nothing was ever decided for it.
+        """
+        path = bindings.path_of(key)
+        versions = self._repository.last_commits_of(path, self.tip, limit=1000)
+        known = self._repository.entries(self.tip).get(path)
+        if not versions or known is None:
+            raise RevisionNotFound(f"nothing is decided for {key}", hint="gitfed get bindings lists what is")
+        decisions = list(self._versions(versions))
+        newest = decisions[0][1]
+        infos = {entry.commit: entry for entry in self.entries(limit=10_000, key=key)}
+        found = []
+        for share in newest.shares:
+            since = 0
+            while since + 1 < len(decisions) and _has(decisions[since + 1][1], share):
+                since += 1
+            before = decisions[since + 1][1] if since + 1 < len(decisions) else None
+            entry = infos.get(decisions[since][0]) or self._entry(self._repository.info(decisions[since][0]))
+            previous = self._previous(entry)
+            found.append(Blame(share, _share_in(before, share.cluster), entry, previous, self._moved(entry, previous)))
+        return found
+
+    def _versions(self, versions: list[tuple[Commit, str]]) -> Iterator[tuple[Commit, Decision]]:
+        for commit, blob in versions:
+            try:
+                (document,) = yaml.load_all(self._repository.read(blob))
+                if isinstance(document, Mapping):
+                    yield commit, bindings.from_document(document)
+            except (YamlError, InputError, ValueError):
+                continue  # edited by hand and broken: the version before it tells
+
+    def _previous(self, entry: Entry) -> Entry | None:
+        """The decision before this one, of whatever binding."""
+        if entry.parent is None:
+            return None
+        for info in self._repository.log(entry.parent, limit=50):
+            found = self._entry(info)
+            if found.decides:
+                return found
+        return None
+
+    def _moved(self, entry: Entry, previous: Entry | None) -> tuple[ClusterName, ...]:
+        """Clusters whose facts differ from those of the decision before."""
+        if previous is None or not entry.facts or not previous.facts or entry.facts == previous.facts:
+            return ()
+        try:
+            old, new = (self._repository.entries(Commit(one)) for one in (previous.facts, entry.facts))
+        except SourceError:
+            return ()  # facts are kept for a week, and longer only where a decision cites them
+        paths = {path for path in old.keys() | new.keys() if path.startswith("clusters/")}
+        return tuple(
+            sorted(
+                path.removeprefix("clusters/").removesuffix(".yaml")
+                for path in paths
+                if (old[path].blob_id if path in old else "") != (new[path].blob_id if path in new else "")
+            )
+        )
+
+    # -- replay -------------------------------------------------------------------------------------------------
+
+    def replay(self, entry: Entry) -> Replay:
+        """Decide again what `entry` decided. Raises RevisionNotFound when one of its inputs is not here."""
+        if entry.source is None:
+            raise RevisionNotFound(
+                f"the commit that {entry.commit[:7]} decided for is not in this repository", hint="fetch its branch"
+            )
+        recorded = self._state.at(entry.commit)
+        before = self._state.at(entry.parent).decisions if entry.parent is not None else Decisions()
+        held = {one.path: one for one in recorded.held}
+        repo = inputs.read(self._opened, entry.source, held=held).repo
+        past = replace(
+            before, known=True, answers=recorded.decisions.answers,
+            descends=before.applied_commit is None
+            or self._repository.is_ancestor(before.applied_commit, entry.source),
+        )  # fmt: skip
+        fleet = inputs.assumed(repo)
+        if entry.facts:
+            fleet = inputs.fleet_at(self._opened, repo, Commit(entry.facts))
+        interpreter = inputs.interpreter_of(repo, past)
+        plan = build.build(repo, fleet, past, interpreter, entry.when, base=past.applied_commit)
+        decided = gate.decisions_to_record(plan.bindings, past, (), None)
+        files = {
+            bindings.path_of(key): emit.dump(
+                bindings.to_document(decision, recorded.decisions.statuses.get(key))
+            ).encode()
+            for key, decision in decided.items()
+        }
+        entries = self._repository.entries(entry.commit)
+        stored = {
+            path: self._repository.read(one.blob_id) for path, one in entries.items() if path.startswith("bindings/")
+        }
+        differing = tuple(
+            (path, stored.get(path, b""), files.get(path, b""))
+            for path in sorted(stored.keys() | files.keys())
+            if stored.get(path) != files.get(path)
+        )
+        return Replay(entry, plan.digest, len(stored), differing)
+
+
+@dataclass(frozen=True, slots=True)
+class Blame:
+    share: Share
+    before: Share | None
+    """What the cluster had until then; None: nothing."""
+    entry: Entry
+    previous: Entry | None
+    moved: tuple[ClusterName, ...]
+    """Clusters whose facts are others than in the decision before."""
+
+    @property
+    def same_source(self) -> bool:
+        """The files did not change: facts or time did."""
+        return self.previous is not None and self.previous.source == self.entry.source
+
+
+@dataclass(frozen=True, slots=True)
+class Replay:
+    entry: Entry
+    digest: Digest
+    """Of the plan: the same on every machine."""
+    files: int
+    differing: tuple[tuple[str, bytes, bytes], ...]
+    """(path, as recorded, as decided now)"""
+
+
+def _has(decision: Decision, share: Share) -> bool:
+    return share in decision.shares
+
+
+def _share_in(decision: Decision | None, cluster: ClusterName) -> Share | None:
+    return next((one for one in decision.shares if one.cluster == cluster), None) if decision is not None else None

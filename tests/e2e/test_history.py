@@ -1,0 +1,94 @@
+"""Who decided what, when and why; and that the same inputs give the same bytes."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+
+import pytest
+
+from tests.e2e.world import World, cluster, config_map, deployment, policy, settings
+
+pytestmark = pytest.mark.e2e
+
+WEIGHTS = [{"targetCluster": {"clusterNames": [name]}, "weight": weight} for name, weight in (("m1", 2), ("m2", 1))]
+DIVIDED = {
+    "replicaScheduling": {
+        "replicaSchedulingType": "Divided", "replicaDivisionPreference": "Weighted",
+        "weightPreference": {"staticWeightList": WEIGHTS},
+    }
+}  # fmt: skip
+
+
+def started(world: World) -> list[str]:
+    """Three commits, each applied; their names."""
+    files = {
+        "gitfed.yaml": settings(),
+        "clusters.yaml": f"{cluster('m1')}\n---\n{cluster('m2')}",
+        "web.yaml": deployment("web", replicas=3),
+        "policy.yaml": policy("web", None, placement=DIVIDED),
+    }
+    commits = [world.push(files, "A fleet")]
+    world.apply()
+    commits.append(world.push({"web.yaml": deployment("web", replicas=6)}, "More web"))
+    world.apply()
+    more = policy("rest", ["m1"], (("v1", "ConfigMap"),))
+    commits.append(world.push({"c.yaml": config_map("c", {"a": "b"}), "rest.yaml": more}, "A map"))
+    world.apply()
+    return commits
+
+
+def ask(world: World, *arguments: str, check: bool = True) -> subprocess.CompletedProcess[str]:
+    command, *rest = arguments
+    return world.gitfed(command, "--repo", str(world.bare), *rest, check=check)
+
+
+def test_the_log_says_what_was_decided_and_blame_since_when(world: World) -> None:
+    first, second, third = started(world)
+    text = ask(world, "log").stdout
+    assert f"Decide for {second[:7]} More web (Test)\n" in text
+    assert "    Deployment.apps/shop/web → m1:4 m2:2 (" in text
+    entries = json.loads(ask(world, "log", "deploy/shop/web", "-o", "json").stdout)["entries"]
+    decided = [one["source"] for one in entries if one["what"].startswith("Decide")]
+    assert decided == [second, first], "the third commit did not concern it"
+    document = json.loads(ask(world, "blame", "deploy/shop/web", "-o", "json").stdout)
+    by_cluster = {one["name"]: one for one in document["clusters"]}
+    assert by_cluster["m1"]["replicas"] == 4
+    assert by_cluster["m1"]["before"] == 2
+    assert by_cluster["m1"]["entry"]["source"] == second
+    blamed = ask(world, "blame", "deploy/shop/web", "--cluster", "m2").stdout
+    assert blamed.startswith("shop/Deploy/web\n  m2  1 → 2  since ")
+    assert f"    commit    {second[:7]} More web (Test)\n" in blamed
+    assert "    because   m1:4 m2:2 (" in blamed
+    assert json.loads(ask(world, "blame", "cm/shop/c", "-o", "json").stdout)["clusters"][0]["entry"]["source"] == third
+
+
+def test_a_replay_of_every_decision_gives_the_same_bytes(world: World) -> None:
+    commits = started(world)
+    for commit in commits:
+        done = ask(world, "replay", commit, check=False)
+        assert done.returncode == 0, done.stdout + done.stderr
+        assert done.stdout.startswith("The same bytes: ")
+    once, twice = (ask(world, "replay", "-o", "json").stdout for _ in range(2))
+    assert once == twice
+    assert json.loads(once)["same"] is True
+    # A decision that does not follow from its inputs is found out: here somebody wrote another one by hand.
+    world.git("fetch", "-q", "origin", "gitfed/state")
+    world.git("checkout", "-q", "-b", "state", "FETCH_HEAD")
+    path = next(name for name in world.state() if "web-Deployment" in name)
+    world.write({path: world.state()[path].replace("replicas: 4", "replicas: 5")})
+    world.git("commit", "-qam", f"Decide for {commits[-1][:12]} [skip ci]\n\nFacts: assumed")
+    world.git("push", "-q", "origin", "state:gitfed/state")
+    told = ask(world, "replay", check=False)
+    assert told.returncode == 1
+    assert "1 of 2 decisions differs: " in told.stdout
+    assert "-  - name: m1\n-    replicas: 5" in told.stdout or "-    replicas: 5\n" in told.stdout
+
+
+def test_without_a_state_branch_it_is_said_how_to_get_it(world: World) -> None:
+    world.push({"gitfed.yaml": settings(), "clusters.yaml": cluster("m1")})
+    for arguments in (("log",), ("replay",)):
+        done = ask(world, *arguments, check=False)
+        assert done.returncode == 4
+        assert "there is no branch gitfed/state: nothing was decided yet, or it was not fetched" in done.stderr
+        assert "hint: git fetch origin gitfed/state:gitfed/state" in done.stderr
