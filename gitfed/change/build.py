@@ -403,7 +403,7 @@ def _changes(world: _World, item: _Item, live: Mapping[ClusterName, LiveObject])
         for name in rendered.clusters:
             wanted.add(name)
             try:
-                change = compare.wanted(context, rendered, name, live.get(name))
+                change = compare.wanted(context, rendered, name, live)
             except RetainError as error:
                 change = compare.unretained(context, rendered, name, live.get(name), error)
                 item.ask_again = item.ask_again or not error.permanent

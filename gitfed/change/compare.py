@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from gitfed.change import diff, retain
+from gitfed.change import diff, floor, retain
 from gitfed.change.order import Position
 from gitfed.change.retain import RetainError
 from gitfed.interpret.registry import Interpreter
@@ -50,13 +50,24 @@ class Context:
 
 
 def wanted(
-    context: Context, rendered: RenderedManifest, cluster: ClusterName, live: LiveObject | None
+    context: Context, rendered: RenderedManifest, cluster: ClusterName, copies: Mapping[ClusterName, LiveObject]
 ) -> Change | None:
     """What to do about an object that should be in `cluster`; None: nothing, it is as it should be.
 
     Raises RetainError when what the cluster keeps cannot be found out; then `unretained` is what to do.
     """
-    change = _needed(context, rendered, cluster, live)
+    live = copies.get(cluster)
+    held = None
+    if annotation(context.manifest.body, "gitfed.io/wait") != "false":
+        held = floor.hold(context.binding, rendered, cluster, copies, context.interpreter)
+    if held is None:
+        change = _needed(context, rendered, cluster, live)
+    else:
+        change = _needed(context, held[0], cluster, live)
+        if change is None:
+            change = _change(context, cluster, Action.SKIP, held[1], held[0], live=live, move=True)
+        elif change.action is Action.UPDATE:
+            change = replace(change, reason=held[1])
     if change is not None and change.action is not Action.SKIP and (left := context.binding.awaits_deletion):
         reason = f"waits for the confirmed deletion of its copy in {', '.join(left)} (purgeMode Directly)"
         return replace(change, action=Action.SKIP, reason=reason)

@@ -375,7 +375,7 @@ class Fleet:
             forget = [
                 key
                 for key in self._vacant.get(name, ())
-                if key not in wanted and (key, name) not in self._classes and member.absent(key)
+                if key not in wanted and member.absent(key) and not self._to_come(key, name)
             ]
             member.worker.submit(lists[name], urgent, orphans.get(name, ()), forget)
             member.worker.release()
@@ -384,6 +384,12 @@ class Fleet:
     def _redact(self, body: Body, text: str) -> str:
         """What a server said about `body`, without what any Secret of the plan holds, wherever it was copied to."""
         return self._hidden.text(redact.text_of(body, text))
+
+    def _to_come(self, key: ObjectKey, cluster: ClusterName) -> bool:
+        """Whether an entry that stands for nothing is the intention to write something. Not where another's object is
+        in the way: then nothing will be written, and the inventory lists what is ours."""
+        live = self._objects.get(key, {}).get(cluster)
+        return (key, cluster) in self._classes and (live is None or not compare.is_foreign(live))
 
     def _finished(self, change: Change, result: ApplyResult) -> None:
         before = self.results.get((result.cluster, result.key))
