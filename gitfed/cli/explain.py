@@ -230,6 +230,7 @@ def _policy(shown: Explanation, ref: PolicyRef) -> str:
 
 def _clusters(shown: Explanation, paint: plain.Paint) -> list[list[Cell | str]]:
     known = shown.decision is not None
+    rejected = {item.cluster: item.rejected for item in shown.story.clusters} if shown.story is not None else {}
     rooms = any(reason.room for reason in shown.reasons)
     head = ["CLUSTER", "SHARE", "REGION", "STATE", "TAINTS", *(["FREE"] if rooms else []), "WHY"]
     rows: list[list[Cell | str]] = [[Cell(title, paint.faint) for title in head]]
@@ -247,7 +248,8 @@ def _clusters(shown: Explanation, paint: plain.Paint) -> list[list[Cell | str]]:
                 state,
                 taints,
                 *room,
-                reason.why,
+                # The plan keeps one reason for each cluster; several filters may stand in the way.
+                "; ".join(found) if reason.why in (found := rejected.get(candidate.name, ())) else reason.why,
             ]
         )
     return rows

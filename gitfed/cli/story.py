@@ -15,8 +15,11 @@ def lines(story: Story, paint: plain.Paint) -> Iterator[str]:
     counted = [item for item in story.clusters if item.weight is not None or item.estimates]
     if counted:
         yield paint.strong("Numbers") + f"  {plain.clean(story.division)}{_of(story)}"
-        head = [Cell(title, paint.faint) for title in ("CLUSTER", "ROOM", "LIMITED BY", "WEIGHT", "PART", "SCORE")]
-        yield from table.lines([head, *(_row(item) for item in counted)], indent=2)
+        # Where only one estimator was asked, it is the one that limits.
+        each = any(len(item.estimates) > 1 for item in counted)
+        titles = ("CLUSTER", "ROOM", "LIMITED BY", *(("ESTIMATES",) if each else ()), "WEIGHT", "PART", "SCORE")
+        head = [Cell(title, paint.faint) for title in titles]
+        yield from table.lines([head, *(_row(item, each=each) for item in counted)], indent=2)
     if advice := [*(("", change) for change in story.changes), *_advice(story)]:
         yield paint.strong("What would change the answer")
         yield from table.lines([[cluster or "workload", change] for cluster, change in advice], indent=2)
@@ -33,6 +36,7 @@ def document(story: Story) -> dict[str, Any]:
             {
                 "name": item.cluster,
                 "rejected": list(item.rejected),
+                "filters": list(item.filters),
                 "score": item.score,
                 "tier": item.tier,
                 "before": item.before,
@@ -55,15 +59,24 @@ def _of(story: Story) -> str:
     return "" if story.room is None else f", {story.wanted} wanted, room for {story.room}"
 
 
-def _row(item: ClusterStory) -> list[Cell | str]:
+def _row(item: ClusterStory, *, each: bool) -> list[Cell | str]:
+    said = ", ".join(f"{one.estimator} {one.replicas}" for one in item.estimates) or matrix.NONE
     return [
         item.cluster,
         matrix.NONE if item.room is None else str(item.room),
         item.limited_by or matrix.NONE,
+        *([said] if each else []),
         matrix.NONE if item.weight is None else str(item.weight),
-        matrix.NONE if item.exact is None else f"{item.exact:.2f} → {item.share or 0}",
+        _part(item),
         str(item.score),
     ]
+
+
+def _part(item: ClusterStory) -> str:
+    """`3.40 → 3`; a decision that stands was not divided now."""
+    if item.exact is not None:
+        return f"{item.exact:.2f} → {item.share or 0}"
+    return f"{item.share} kept" if item.share is not None and item.share == item.before else matrix.NONE
 
 
 def _advice(story: Story) -> Iterator[tuple[str, str]]:

@@ -8,6 +8,7 @@ cluster, which that cluster enforces.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -34,6 +35,11 @@ def usage(shares: Sequence[Share], requirements: Body | None, components: Sequen
     return total
 
 
+_REFUSAL = re.compile(
+    r"FederatedResourceQuota\((.+)\) exceeded for resource (.+): requested sum ([0-9a-zA-Z.]+), limit ([0-9a-zA-Z.]+)\."
+)
+
+
 @dataclass(frozen=True, slots=True)
 class Refusal:
     """What a quota, `<namespace>/<name>`, does not allow. As text it is the reference's message."""
@@ -48,6 +54,15 @@ class Refusal:
             f"FederatedResourceQuota({self.quota}) exceeded for resource {self.resource}: "
             f"requested sum {self.requested}, limit {self.limit}."
         )
+
+    @classmethod
+    def read(cls, message: str) -> Refusal | None:
+        """From its text, as a condition keeps it."""
+        found = _REFUSAL.fullmatch(message)
+        if found is None:
+            return None
+        name, resource, requested, limit = found.groups()
+        return cls(name, resource, quantity.parse(requested), quantity.parse(limit))
 
 
 def refusal(name: str, overall: Usage, used: Usage, delta: Usage) -> Refusal | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 from gitfed.cli import plain, story, validate
@@ -11,12 +12,12 @@ from tests.placement.make import policy
 from tests.placement.reference import spread
 
 ONE = explain.ClusterStory(
-    cluster="eu-1", rejected=(), score=100, tier=0, before=2, estimates=(Estimate("nodes", 5, "cpu"),), room=5,
-    weight=5, exact=3.4, share=3, chosen=True, changes=(),
+    cluster="eu-1", rejected=(), filters=(), score=100, tier=0, before=2, estimates=(Estimate("nodes", 5, "cpu"),),
+    room=5, weight=5, exact=3.4, share=3, chosen=True, changes=(),
 )  # fmt: skip
 TWO = explain.ClusterStory(
-    cluster="eu-2", rejected=("no",), score=0, tier=None, before=None, estimates=(), room=None,
-    weight=None, exact=None, share=None, chosen=False, changes=("tolerate gpu:NoSchedule",),
+    cluster="eu-2", rejected=("no",), filters=("TaintToleration",), score=0, tier=None, before=None,
+    estimates=(), room=None, weight=None, exact=None, share=None, chosen=False, changes=("tolerate gpu:NoSchedule",),
 )  # fmt: skip
 STORY = explain.Story("divided by dynamic weights", "", 3, 5, (ONE, TWO), ("room for 1 more replicas",))
 
@@ -40,7 +41,15 @@ def test_a_document_holds_all_of_it() -> None:
     told = story.document(STORY)
     assert (told["room"], told["wouldChange"]) == (5, ["room for 1 more replicas"])
     assert told["clusters"][0]["estimates"] == [{"estimator": "nodes", "replicas": 5, "limitedBy": "cpu"}]
-    assert told["clusters"][1]["rejected"] == ["no"]
+    assert (told["clusters"][1]["rejected"], told["clusters"][1]["filters"]) == (["no"], ["TaintToleration"])
+
+
+def test_each_estimator_is_shown_where_there_are_several() -> None:
+    two = replace(ONE, estimates=(Estimate("node grades", 7, "cpu"), Estimate("nodes", 5, "cpu")), exact=None, before=3)
+    assert list(story.lines(replace(STORY, clusters=(two,), changes=()), plain.Paint(on=False)))[1:] == [
+        "  CLUSTER   ROOM   LIMITED BY   ESTIMATES                WEIGHT   PART     SCORE",
+        "  eu-1      5      nodes: cpu   node grades 7, nodes 5   5        3 kept   100",
+    ]
 
 
 def test_validation_tells_what_a_policy_relies_on() -> None:

@@ -82,6 +82,7 @@ def test_every_filter_that_rejects_is_told_and_what_would_let_it_pass() -> None:
         filters.API,
         "cluster(s) did not have zones property",
     )
+    assert told["b"].filters == ("ClusterAffinity", "TaintToleration", "APIEnablement", "SpreadConstraint")
     assert told["b"].changes == (
         "take b out of exclude of clusterAffinity",
         "add b to clusterNames of clusterAffinity",
@@ -133,6 +134,9 @@ def test_room_that_is_not_known_is_no_number() -> None:
     told = story(binding("", 5, condition=SHORT), [*fleet("a=9"), Candidate("b")], replicaScheduling=DYNAMIC)
     assert told.room is None
     assert told.changes == ()
+    waits = ScheduledCondition(False, "SchedulerError", "the room in b is not known")
+    told = story(binding("", 5, condition=waits), [*fleet("a=9"), Candidate("b")], replicaScheduling=DYNAMIC)
+    assert told.changes == ("let the nodes and pods of b be read: its room is not known",)
     assert (told.clusters[1].room, told.clusters[1].limited_by) == (None, "")
 
 
@@ -163,3 +167,46 @@ def test_the_group_in_use_is_told_with_its_tiers() -> None:
     assert told.group == "near"
     assert [item.tier for item in told.clusters] == [0, 1, None]
     assert told.clusters[2].changes == ("add c to clusterNames of affinity near",)
+
+
+def test_a_weight_that_is_too_small_says_which_one_is_enough() -> None:
+    def weights(**given: int) -> dict[str, Any]:
+        listed = [{"targetCluster": {"clusterNames": [name]}, "weight": weight} for name, weight in given.items()]
+        return {**DIVIDED, "weightPreference": {"staticWeightList": listed}}
+
+    told = tell(binding("a=50", 50), fleet("a=0 b=0 c=0"), replicaScheduling=weights(a=100, b=1))
+    assert told["b"].changes == ("raise the weight of b from 1 to 2",)
+    assert told["c"].changes == ("give c a weight in staticWeightList",)
+    told = tell(binding("a=1", 1), fleet("a=0 b=0"), replicaScheduling=weights(a=100, b=1))
+    assert told["b"].changes == ("raise the weight of b from 1 to 101",)
+
+
+def test_what_is_kept_together_says_what_would_spread_it() -> None:
+    told = tell(binding("a=3", 3), fleet("a=6 b=4"), replicaScheduling=AGGREGATED)
+    assert told["b"].changes == ("ask for more replicas than fit in fewer clusters",)
+
+
+def test_a_quota_says_how_large_it_would_have_to_be() -> None:
+    message = "FederatedResourceQuota(shop/all) exceeded for resource cpu: requested sum 10500m, limit 10."
+    refused = ScheduledCondition(False, "QuotaExceeded", message)
+    told = story(binding("", 3, condition=refused), fleet("a=6"), replicaScheduling=DYNAMIC)
+    assert told.changes == ("raise cpu of FederatedResourceQuota shop/all to 10500m",)
+
+
+def test_a_constraint_that_asks_for_more_than_there_is_says_so() -> None:
+    few = ScheduledCondition(False, "SchedulerError", "failed to select clusters")
+    told = story(
+        binding("", 3, condition=few),
+        fleet("a=6 b=6"),
+        replicaScheduling=DYNAMIC,
+        spreadConstraints=spread("cluster 3-4"),
+    )
+    assert told.changes == ("lower minGroups 3 of the constraint by cluster, or let more clusters be used: 2 can",)
+
+
+def test_a_decision_that_stands_says_where_it_would_go_now() -> None:
+    decision = Decision(WEB, "apps/v1", (Share("a", 4),))
+    told = story(binding("a=4", 4), fleet("a=0 b=12"), decision, replicaScheduling=DYNAMIC)
+    assert told.changes == ("a WorkloadRebalancer would place it anew: a=1 b=3",)
+    told = story(binding("a=4", 4), fleet("a=9"), decision, replicaScheduling=DYNAMIC)
+    assert told.changes == ()
