@@ -25,7 +25,9 @@ _OF: dict[Kind, tuple[str, ...]] = {
 def problems(body: Body, kind: Kind, place: Place) -> Iterator[Problem]:
     """Of one object; `place` tells where a path of it stands."""
     spec = body.get("spec")
-    for name in _OF.get(kind, ()) if isinstance(spec, dict) else ():
+    if not isinstance(spec, dict):
+        return
+    for name in _OF.get(kind, ()):
         if why := _why_not(spec.get(name)):
             yield Problem(place(("spec", name)), f"spec.{name} {why}")
 

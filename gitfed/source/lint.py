@@ -203,7 +203,8 @@ def _selects_nothing(snapshot: RepoSnapshot, at: locate.Locate) -> Iterator[Prob
         for i, wanted in enumerate(declared.spec.resource_selectors):
             if not _selects_any(wanted, own, by_kind[wanted.api_version, wanted.kind]):
                 target = "/".join(part for part in (wanted.namespace, wanted.name) if part)
-                message = f"spec.resourceSelectors[{i}] selects nothing: no {wanted.kind} {target}".rstrip()
+                which = f"{wanted.kind}{'' if wanted.name or not target else ' in'} {target}".rstrip()
+                message = f"spec.resourceSelectors[{i}] selects nothing: no {which}"
                 place = at(declared, ("spec", "resourceSelectors", i))
                 yield Problem(place, message, _why_nothing(wanted, own, snapshot), Severity.WARNING)
 

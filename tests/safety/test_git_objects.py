@@ -14,8 +14,9 @@ from gitfed.errors import SourceError, SourceUnreachable, UsageError
 from gitfed.model.base import Commit
 from gitfed.model.repo import RepoSnapshot
 from gitfed.source import repo
+from tests import signing
 from tests.safety import bounded
-from tests.safety.objects import FILE, FOLDER, LINK, SETTINGS, SUBMODULE, Objects, config
+from tests.safety.objects import CLUSTERS, FILE, FOLDER, LINK, SETTINGS, SUBMODULE, Objects, config
 
 
 @pytest.fixture
@@ -355,3 +356,28 @@ def test_a_clock_that_jumped_back_neither_stops_nor_reorders_the_record(tmp_path
     assert repository.is_ancestor(first, second)
     assert [commit for commit, _ in repository.last_commits_of("a", second)] == [second, first]
     repository.close()
+
+
+def test_an_unsigned_merge_of_signed_commits_is_a_commit_like_any_other(tmp_path: Path) -> None:
+    """Where no signature is asked for: what counts is what stands in it."""
+    ada = signing.with_ssh("ada", tmp_path / "people")
+    work = tmp_path / "work"
+    ada.git(tmp_path, "init", "-q", "-b", "main", str(work))
+    (work / "gitfed.yaml").write_text(SETTINGS + CLUSTERS)
+    (work / "one.yaml").write_text(config("one"))
+    first = ada.commit(work)
+    ada.git(work, "checkout", "-q", "-b", "side")
+    (work / "two.yaml").write_text(config("two"))
+    ada.commit(work)
+    ada.git(work, "checkout", "-q", "main")
+    (work / "three.yaml").write_text(config("three"))
+    ada.commit(work)
+    ada.git(work, "merge", "-q", "--no-gpg-sign", "--no-ff", "-m", "merge", "side")
+    repository = git.Repository.open(work)
+    try:
+        merge = repository.resolve("main")
+        assert names(repo.read(repository.tree(merge))) == ["one", "three", "two"]
+        assert repository.is_ancestor(Commit(first), merge), "history goes forward"
+    finally:
+        repository.close()
+    assert bounded.gitfed("plan", "--repo", work, cwd=tmp_path).code == 0

@@ -213,6 +213,42 @@ def test_an_override_that_fails_in_one_cluster_spares_the_others(tmp_path: Path,
         assert ("kind: Deployment" in done.out) is there
 
 
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [("/kind", "StatefulSet"), ("/apiVersion", "batch/v1"), ("/metadata/name", "other"),
+     ("/metadata/namespace", "kube-system"), ("/metadata", "{name: other, namespace: shop}")],
+)  # fmt: skip
+def test_an_override_makes_no_other_object_of_it(planned: Any, path: str, value: str) -> None:
+    plaintext = f"{{plaintext: [{{path: {path}, operator: replace, value: {value}}}]}}"
+    wrong = (
+        "{resourceSelectors: [{apiVersion: apps/v1, kind: Deployment, name: web}], overrideRules: [{targetCluster: "
+        f"{{clusterNames: [eu-1]}}, overriders: {plaintext}}}]}}"
+    )
+    overrides = {"policies/odd.yaml": policy("odd", wrong, kind="OverridePolicy")}
+    code, plan, _ = planned({"policies/p.yaml": policy("p", EVERYWHERE), **overrides})
+    assert (code, [(one["path"], one["message"], one["hint"]) for one in plan["problems"]]) == (
+        3,
+        [
+            (
+                "policies/odd.yaml",
+                "OverridePolicy/shop/odd: an override cannot change which object it is (Deployment.apps/shop/web) for "
+                "Deployment.apps/shop/web in eu-1",
+                "what is there stays as it is",
+            )
+        ],
+    )
+
+
+def test_policies_whose_templates_are_all_gone_are_told_and_no_error(planned: Any, tmp_path: Path) -> None:
+    files = {"policies/p.yaml": policy("p", EVERYWHERE), "apps/web.yaml": "# moved to another repository\n"}
+    code, plan, _ = planned(files)
+    assert (code, plan["bindings"]) == (0, [])
+    done = world.gitfed("validate", "--repo", tmp_path / "r")
+    assert (done.code, [line.partition(": warning: ")[2] for line in done.out.splitlines() if "p.yaml" in line]) == (
+        0, ["spec.resourceSelectors[0] selects nothing: no Deployment in shop"],
+    )  # fmt: skip
+
+
 def test_objects_that_wait_for_each_other_are_told(planned: Any) -> None:
     def waiting(name: str, other: str) -> str:
         annotations = f"annotations: {{gitfed.io/depends-on: apps/Deployment/shop/{other}}}"

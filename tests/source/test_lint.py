@@ -115,7 +115,7 @@ def test_policies_that_do_not_tie_are_fine(one: str, other: str) -> None:
         ("name: wep", "spec.resourceSelectors[0] selects nothing: no Deployment shop/wep (did you mean web?)"),
         (
             "labelSelector: {matchLabels: {app: db}}",
-            "spec.resourceSelectors[0] selects nothing: no Deployment shop",
+            "spec.resourceSelectors[0] selects nothing: no Deployment in shop",
         ),
     ],
 )
@@ -159,7 +159,8 @@ def test_quotas_taints_and_overflows_name_clusters_too() -> None:
 def test_a_selector_of_a_kind_that_is_not_there_suggests_one_that_is() -> None:
     text = policy("p", "", selector="namespace: shop").replace("kind: Deployment,", "kind: Deploymnt,")
     assert warnings(text) == [
-        "p0.yaml:1:1: warning: spec.resourceSelectors[0] selects nothing: no Deploymnt shop (did you mean Deployment?)"
+        "p0.yaml:1:1: warning: spec.resourceSelectors[0] selects nothing: no Deploymnt in shop "
+        "(did you mean Deployment?)"
     ]
 
 
