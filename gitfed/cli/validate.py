@@ -71,7 +71,8 @@ def _plan(session: load.Session) -> Plan:
     """Where everything would go. Room that is not known is taken to be enough: whether it is, is no fault of a file."""
     repo = session.repo
     fleet = daemon_inputs.fleet(session.opened, repo)
-    plan = daemon_inputs.plan(session.opened, repo, fleet, Decisions(), session.now)
+    past = Decisions(answers=daemon_inputs.recorded_answers(session.opened, repo))
+    plan = daemon_inputs.plan(session.opened, repo, fleet, past, session.now)
     unknown = {name for one in plan.bindings.values() for name in schedule.waits_for_room(one.condition)}
     if not unknown:
         return plan
@@ -83,7 +84,7 @@ def _plan(session: load.Session) -> Plan:
         name: replace(facts, resource_summary=enough) if name in unknown else facts
         for name, facts in fleet.clusters.items()
     }
-    return daemon_inputs.plan(session.opened, repo, replace(fleet, clusters=clusters), Decisions(), session.now)
+    return daemon_inputs.plan(session.opened, repo, replace(fleet, clusters=clusters), past, session.now)
 
 
 def _needs(component: Body) -> Body | None:

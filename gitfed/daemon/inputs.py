@@ -29,7 +29,7 @@ from gitfed.edges import files, git
 from gitfed.edges import state as state_edge
 from gitfed.errors import RevisionNotFound, SourceError
 from gitfed.interpret.registry import Interpreter
-from gitfed.model.base import ClusterName, Commit, ObjectKey
+from gitfed.model.base import Body, ClusterName, Commit, ObjectKey
 from gitfed.model.decisions import Approval, Decision, Decisions, Share
 from gitfed.model.fleet import ClusterFacts, FactsRef, FleetSnapshot, LiveState
 from gitfed.model.plan import Plan
@@ -196,20 +196,29 @@ def decisions(opened: Opened, repo: RepoSnapshot, path: Path | None = None) -> D
     What webhooks answered always comes from the state branch: no file can hold it. Raises InputError for the file,
     StateTooNew for a state branch of a newer gitfed.
     """
-    named = given.decisions(path) if path is not None else None
-    if named is not None and not repo.webhooks:
-        return named
+    if path is not None:
+        return replace(given.decisions(path), answers=recorded_answers(opened, repo))
     branch = repo.settings.spec.state.branch
     state = state_edge.StateBranch(opened.repository, bindings, branch=branch)
     known = state.read(fallback=f"refs/remotes/origin/{branch}").decisions
-    if named is not None:
-        return replace(named, answers=known.answers)
     if known.applied_commit is None or not repo.commit:
         return known
     descends = opened.repository.is_ancestor(known.applied_commit, repo.commit)
     return replace(
         known, descends=descends, approvals=(*known.approvals, *_granted(opened, repo, known.applied_commit))
     )
+
+
+def recorded_answers(opened: Opened, repo: RepoSnapshot) -> Mapping[str, Body]:
+    """What webhooks answered, by digest of the question; the state branch is only read if the commit has webhooks.
+
+    Raises StateTooNew.
+    """
+    if not repo.webhooks:
+        return {}
+    branch = repo.settings.spec.state.branch
+    state = state_edge.StateBranch(opened.repository, bindings, branch=branch)
+    return state.read(fallback=f"refs/remotes/origin/{branch}").decisions.answers
 
 
 def _granted(opened: Opened, repo: RepoSnapshot, applied: Commit) -> tuple[Approval, ...]:
