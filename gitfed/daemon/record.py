@@ -15,6 +15,7 @@ from datetime import datetime
 from typing import Any
 
 from gitfed import errors
+from gitfed.edges import git
 from gitfed.edges import state as state_edge
 from gitfed.model.base import Body, ClusterName, Commit, ObjectKey
 from gitfed.model.decisions import Approval, ClusterRecord, Decision, Decisions, Outage, Share
@@ -161,7 +162,7 @@ class Record:
         except errors.SourceError as error:
             # A read-only or absent source is no reason to stop: the state is safe in our own clone.
             if not self._refused:
-                log.warning("the state branch could not be pushed", extra={"url": url, "error": str(error)})
+                log.warning("the state branch could not be pushed", extra={"url": git.shown(url), "error": str(error)})
             self._refused = True
             return
         self._refused = False

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
 from tests import needs
-from tests.clusters.embedded import EmbeddedFleet
 from tests.e2e.test_main_job import BASE, image
 from tests.e2e.world import World, config_map, deployment
 
@@ -17,15 +14,10 @@ pytestmark = pytest.mark.e2e
 
 
 @pytest.fixture
-def world(tmp_path: Path) -> Iterator[World]:
+def world(world: World) -> World:
     kubectl = needs.path_of("kubectl")
-    with EmbeddedFleet(["m1", "m2"], tmp_path) as fleet:
-        made = World(tmp_path, fleet.kubeconfig, ["m1", "m2"], fleet.servers)
-        made.environment["PATH"] = f"{kubectl.parent}:{made.environment['PATH']}"
-        try:
-            yield made
-        finally:
-            made.close()
+    world.environment["PATH"] = f"{kubectl.parent}:{world.environment['PATH']}"
+    return world
 
 
 def overlay(tag: str) -> str:

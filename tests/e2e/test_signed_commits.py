@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from tests import signing
-from tests.clusters.embedded import EmbeddedFleet
 from tests.e2e.test_main_job import BASE, image
 from tests.e2e.world import World, config_map, deployment, policy, settings
 from tests.signing import Person
@@ -23,16 +22,6 @@ def people(tmp_path: Path) -> Iterator[Path]:
     folder.mkdir()
     yield folder
     signing.end_agents(folder)
-
-
-@pytest.fixture
-def world(tmp_path: Path) -> Iterator[World]:
-    with EmbeddedFleet(["m1", "m2"], tmp_path) as fleet:
-        made = World(tmp_path, fleet.kubeconfig, ["m1", "m2"], fleet.servers)
-        try:
-            yield made
-        finally:
-            made.close()
 
 
 def signs(world: World, person: Person | None) -> None:

@@ -19,10 +19,13 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import padding, rsa
 
 from gitfed.daemon.reader import Reader
+from gitfed.daemon.record import Record
 from gitfed.edges import files, git
 from gitfed.edges.git import location, program, trouble
+from gitfed.edges.state import StateBranch
 from gitfed.errors import SourceError, SourceUnreachable, UsageError
 from gitfed.model.base import Commit
+from gitfed.source import bindings
 from tests import needs
 from tests.git_servers import HttpsGit, SshGit, basic, needs_git_program, serving, sshd
 
@@ -116,6 +119,29 @@ def test_a_login_in_the_address_is_never_an_argument_of_a_program(
     assert seen
     assert "s3c" not in str(seen)
     assert basic("robot:s3c/ret") not in str(seen)
+
+
+@needs_git_program("git-http-backend")
+def test_settings_of_git_in_the_users_environment_stay_beside_the_token(
+    https: HttpsGit, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    https.wanted = basic("git:s3cret")
+    monkeypatch.delenv("GIT_SSL_CAINFO", raising=False)  # Git would believe it before any setting
+    for name, value in {"COUNT": "1", "KEY_0": "http.sslCAInfo", "VALUE_0": str(https.authority)}.items():
+        monkeypatch.setenv(f"GIT_CONFIG_{name}", value)
+    clone(tmp_path, https.url, {"password": "s3cret"}).fetch(https.url, [MAIN])
+
+
+def test_a_login_in_the_states_address_is_not_logged(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    url = "https://robot:hunter2hunter2@127.0.0.1:1/state.git"
+    record = Record(StateBranch(clone(tmp_path, ""), bindings), url=url, push=True)
+    record.load()
+    record.rebuild({}, {})
+    decisions = record.state.decisions
+    record.write(decisions, {}, applied=None, results={}, approvals=(), held=(), subject="x", reasons=(), now=WHEN)
+    said = [str(vars(one)) for one in caplog.records]
+    assert any("the state branch could not be pushed" in one for one in said)
+    assert "hunter2" not in str(said)
 
 
 @needs_git_program("git-http-backend")

@@ -104,11 +104,13 @@ class Access:
                 if (folder / name).exists():
                     environment[variable] = str((folder / name).resolve())
         if header:
-            # Git itself compares scheme, host and port with those of the request.
+            # Git itself compares scheme, host and port with those of the request. The user's own settings stay.
+            count = os.environ.get("GIT_CONFIG_COUNT", "")
+            number = int(count) if count.isdecimal() else 0
             environment |= {
-                "GIT_CONFIG_COUNT": "1",
-                "GIT_CONFIG_KEY_0": f"http.{origin}/.extraHeader",
-                "GIT_CONFIG_VALUE_0": f"Authorization: {header}",
+                "GIT_CONFIG_COUNT": str(number + 1),
+                f"GIT_CONFIG_KEY_{number}": f"http.{origin}/.extraHeader",
+                f"GIT_CONFIG_VALUE_{number}": f"Authorization: {header}",
             }
         return environment
 
