@@ -68,7 +68,7 @@ class Answers:
         """Called from the thread that wants something, once until `take` is called."""
 
     def remember(self, answers: Mapping[str, Body]) -> None:
-        """The state branch was read: `answers` by digest. May be read from lazily."""
+        """The state branch was read or written: `answers` by digest. May be read from lazily."""
         with self._lock:
             self._recorded = answers
 
@@ -169,11 +169,12 @@ class Answers:
                 for digest, question in self._asked.items()
                 if digest in self._documents and self._is_used(question, bindings.get(question.key))
             }
-            if any(question.operation in RECORDED for question in self._open.values()):
-                found |= {digest: self._recorded[digest] for digest in self._recorded if digest not in found}
-            else:
+            recorded, owed = self._recorded, any(one.operation in RECORDED for one in self._open.values())
+            if not owed:
                 self._forget(found, bindings)
-            return dict(sorted(found.items()))
+        if owed:  # without the lock: some of these are read from the repository only now
+            found |= {digest: recorded[digest] for digest in recorded if digest not in found}
+        return dict(sorted(found.items()))
 
     def _forget(self, used: Mapping[str, Body], bindings: Mapping[ObjectKey, Binding]) -> None:
         """What is out of use is asked anew should it come back; until then nobody needs it."""

@@ -496,6 +496,7 @@ class Engine:
             clusters=plan.records,
             outage=plan.outage,
         )
+        self._answers.remember(self.decisions.answers)
         if self._facts is not None:
             await asyncio.to_thread(self._facts.cite)
         return True

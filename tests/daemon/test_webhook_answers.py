@@ -191,6 +191,15 @@ def test_while_a_question_is_open_nothing_that_was_recorded_is_dropped() -> None
     assert answers.in_use(bindings(web=3)).keys() == {question().digest}
 
 
+def test_what_was_dropped_does_not_come_back_with_the_next_open_question() -> None:
+    answers = Answers()
+    answers.remember({"old": {"response": {}}})
+    answered(answers, question())
+    answers.remember(answers.in_use(bindings(web=3)))
+    answers.find(question("cache"))
+    assert answers.in_use(bindings(web=3, cache=3)).keys() == {question().digest}
+
+
 def test_with_another_interpreter_only_what_it_asks_is_in_use() -> None:
     answers = Answers()
     answered(answers, question("web"), question("cache"))
