@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -27,6 +28,12 @@ _LIMITS = "ulimit -c 0; ulimit -t 60; ulimit -v 8388608; ulimit -f 65536; "
 """seconds of processor time, kilobytes of memory, half kilobytes of one file"""
 _NO_PROXY = "http://127.0.0.1:9"
 _TREE = "tree"
+_LOGGED = re.compile(r'[EF]\d{4} \S+ +\d+ \S+\] "command failed" err="(.*)"')
+"""Newer kubectl write their errors as log lines."""
+_CHAIN = re.compile(
+    r"(?:(?:accumulating resources: )?accumulation err='accumulating resources from '[^']*': '[^']*' must resolve to a "
+    r"file': recursed accumulation of path '[^']*': )+"
+)
 _REMEMBERED = 16
 _NO_PROGRAM = "install kubectl or kustomize, or commit what `kustomize build` prints"
 
@@ -138,14 +145,16 @@ def _run(command: list[str], scratch: Path, printed: int, said: int) -> int | No
 
 
 def _failed(said: str, scratch: Path, folder: str, secret: bool) -> SourceError:
-    hint = f"kustomize build {folder or '.'} prints it"
+    hint = f"see it with: kustomize build {folder or '.'}"
     if secret:
         # It quotes lines of files, and those may be a Secret's.
         return SourceError("Kustomize cannot build it; its message may quote a Secret and is not repeated", hint=hint)
     text = said.replace(f"{scratch}/build/{_TREE}/", "").replace(f"{scratch}/build/", "").replace(str(scratch), "")
-    text = " ".join(text.split()).removeprefix("Error: ").removeprefix("error: ")
-    # Every level repeats what the one below says: the cause stands at the end of the chain.
-    cause = text.rpartition("accumulating resources: ")[2] if text.startswith("accumulating") else text
+    text = " ".join(text.split())
+    if logged := _LOGGED.fullmatch(text):
+        text = logged[1].replace('\\"', '"')
+    # Every base puts its own name before what went wrong in it.
+    cause = _CHAIN.sub("", text.removeprefix("Error: ").removeprefix("error: "))
     shown = "".join(letter if letter.isprintable() else "?" for letter in cause)[:600]
     return SourceError(f"Kustomize cannot build it: {shown or 'it gives no reason'}", hint=hint)
 

@@ -173,9 +173,9 @@ class _Finder:
                 todo += self.bases[here]
         for here in sorted(reached):
             if here in self.faults:
-                where = "" if here == folder else f" (named by {visible(entry.path)})"
                 place = Origin(visible(self.kustomizations[here].path), *self.names(here).place)
-                self.refuse(entry.path, f"{self.faults[here]}{where}", place)
+                why = "" if here == folder else f"{visible(entry.path)} builds on it"
+                self.refuse(entry.path, self.faults[here], place, why)
                 return reached
         inside = {one.path: one for here in reached for one in self.below(here) if one.path in self.files}
         files = tuple(inside[path] for path in sorted(inside))
@@ -197,9 +197,10 @@ class _Finder:
         last = bisect.bisect_left(self.entries, folder + "0", key=lambda entry: entry.path)  # "0" follows "/"
         return self.entries[first:last]
 
-    def refuse(self, path: str, message: str, place: Origin | None = None) -> None:
+    def refuse(self, path: str, message: str, place: Origin | None = None, why: str = "") -> None:
         self.found.refused[path] = message
-        hint = "nothing is fetched from elsewhere: commit it" if "is not a file" in message else ""
+        commit = "nothing is fetched from elsewhere: commit it" if "is not a file" in message else ""
+        hint = "; ".join(part for part in (commit, why) if part)
         self.found.problems.append(Problem(place or Origin(visible(path)), message, hint))
 
 

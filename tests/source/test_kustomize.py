@@ -165,8 +165,10 @@ def test_a_fault_in_a_base_is_told_at_the_base_and_refuses_the_root() -> None:
         {"a/kustomization.yaml": "resources: [../b]\n", "b/kustomization.yaml": "resources: [https://x/y]\n"}
     )
     assert list(found.refused) == ["a/kustomization.yaml"]
-    assert str(found.problems[0]).startswith("b/kustomization.yaml: https://x/y is not a file")
-    assert "(named by a/kustomization.yaml)" in str(found.problems[0])
+    assert [str(problem) for problem in found.problems] == [
+        "b/kustomization.yaml: https://x/y is not a file of the repository, or a folder with a kustomization"
+        " (nothing is fetched from elsewhere: commit it; a/kustomization.yaml builds on it)"
+    ]
 
 
 def test_kustomizations_in_a_circle_are_told_and_do_not_vanish() -> None:
