@@ -85,7 +85,7 @@ class Schedules:
                 del self.by_room[question]
 
     def applied(self, body: Body | None) -> Placement | None:
-        """A recorded placement as a model; None when it cannot be read (counts as changed)."""
+        """A recorded placement as a model; None when there is none, or when it cannot be read."""
         if body is None:
             return None
         known = self._placements.get(id(body))

@@ -28,11 +28,14 @@ def why(
 ) -> str | None:
     """A sentence, or None when the decision stands. First match wins, as in the reference.
 
-    `applied` is `decision.placement`, read; None when there is none. `clusters` are the clusters that exist.
+    `applied` is `decision.placement`, read; None when there is none, or when it cannot be read: then it counts as
+    unchanged, as in the reference, because unknown is not another one. `clusters` are the clusters that exist.
     """
     if decision is None:
         return "it was never scheduled"
-    if applied is None or placement_changed(placement, applied, decision.affinity_name):
+    if decision.placement is None or (
+        applied is not None and placement_changed(placement, applied, decision.affinity_name)
+    ):
         return "the placement changed"
     if placement.replica_scheduling is not None and is_workload and _replicas_changed(placement, replicas, decision):
         return "the number of replicas changed"

@@ -38,6 +38,8 @@ REBALANCED_BY = "gitfed.io/rebalanced-by"
 """The names of the WorkloadRebalancers that were served, separated by commas."""
 DESCHEDULED = "gitfed.io/descheduled"
 """`<RFC 3339> <what was taken back>`: Karmada has an event for it, and an event is soon forgotten."""
+UNREADABLE = "unreadable"
+"""The only member of an applied placement that is no JSON."""
 _POLICY_NAMESPACE = "propagationpolicy.karmada.io/namespace"
 _POLICY_NAME = "propagationpolicy.karmada.io/name"
 _CLUSTER_POLICY_NAME = "clusterpropagationpolicy.karmada.io/name"
@@ -214,7 +216,7 @@ def from_document(document: Body) -> Decision:
         try:
             placement = canonical.loads(applied.encode())
         except ValueError:
-            placement = None  # Karmada: an applied placement that cannot be read counts as unchanged.
+            placement = {UNREADABLE: applied}  # Karmada: it counts as unchanged; a missing one does not.
     return Decision(
         key=key,
         api_version=resource["apiVersion"],

@@ -89,12 +89,37 @@ def test_spreading_over_more_than_there_is_is_said() -> None:
     )
 
 
-def test_clusters_that_do_not_exist_and_affinities_that_contradict_themselves_leave_none() -> None:
-    nobody = {"clusterAffinity": {"clusterNames": ["nobody"]}}
-    both = {"clusterAffinity": {"clusterNames": ["a"], "exclude": ["a"]}}
-    for affinity in (nobody, both):
-        plan = World([workload("one", 2), policy("p", ["one"], DYNAMIC, placement=affinity)], {"a": "9"}).plan()
-        assert told(plan)[0] == "NoClusterFit"
+@pytest.mark.parametrize(
+    "affinity",
+    [
+        pytest.param({"clusterNames": ["nobody"]}, id="an unknown cluster"),
+        pytest.param({"clusterNames": ["a"], "exclude": ["a"]}, id="wanted and excluded"),
+        pytest.param(
+            {"labelSelector": {"matchLabels": {"env": "x"}, "matchExpressions": [
+                {"key": "env", "operator": "DoesNotExist"}]}},
+            id="a label that must be there and must not",
+        ),
+    ],
+)  # fmt: skip
+def test_clusters_that_do_not_exist_and_affinities_that_contradict_themselves_leave_none(
+    affinity: dict[str, Any],
+) -> None:
+    world = World([workload("one", 2), policy("p", ["one"], DYNAMIC)], {"a": "9"})
+    objects = [workload("one", 2), policy("p", ["one"], DYNAMIC, placement={"clusterAffinity": affinity})]
+    message = "0/1 clusters are available: 1 cluster(s) did not match the placement cluster affinity constraint."
+    assert told(replace(world, objects=objects).plan()) == ("NoClusterFit", message)
+    # What runs already stays, and that is said.
+    after = replace(world.after(world.plan()), objects=objects)
+    plan = after.plan()
+    assert (told(plan), where(plan, "one")) == (("NoClusterFit", message), "a=2")
+    assert [problem.hint for problem in plan.problems if message in problem.message] == ["its copies stay in a"]
+
+
+@pytest.mark.parametrize("weight", [1, 2**31, 2**63 - 1])
+def test_weights_of_any_size_divide_exactly(weight: int) -> None:
+    listed = [{"targetCluster": {"clusterNames": [name]}, "weight": weight} for name in ("a", "b")]
+    wanted = policy("p", ["one"], {**DIVIDED, "weightPreference": {"staticWeightList": listed}})
+    assert where(World([workload("one", 7), wanted], {"a": "1", "b": "1"}).plan(), "one") == "a=4 b=3"
 
 
 def broken(summary: Any, name: str = "a") -> ClusterFacts:

@@ -591,6 +591,19 @@ def test_a_decision_of_unknown_age_is_read_as_it_is() -> None:
     assert where(replace(world, decisions=bare, taken_at=NOW).plan(), "one") == "a=2"
 
 
+def test_an_applied_placement_that_is_no_json_keeps_the_decision_and_is_written_anew() -> None:
+    world = World([workload("one", 2), policy("p", ["one"], DYNAMIC)], {"a": "9", "b": "0"})
+    world = world.after(world.plan())
+    document = bindings.to_document(world.decisions.bindings[key("one")])
+    document["metadata"]["annotations"][bindings.APPLIED_PLACEMENT] = "{"
+    broken = replace(world.decisions, bindings={key("one"): bindings.from_document(document)})
+    plan = replace(world, decisions=broken, rooms={"a": "0", "b": "9"}).plan()
+    assert where(plan, "one") == "a=2"
+    decision = of(plan, "one").decision
+    assert decision is not None
+    assert decision.placement == world.decisions.bindings[key("one")].placement
+
+
 # -- quotas inside a cluster ---------------------------------------------------------------------------------------
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -31,6 +32,8 @@ def why(
 ):
     now = placement(**(DIVIDED if after is None else after))
     applied = now if before is None else placement(**before)
+    if decision is not None and decision.placement is None:
+        decision = replace(decision, placement=applied.as_json())
     arguments = {"replicas": 3, "is_workload": True, "clusters": ALL, **given}
     return due.why(now, applied, decision, **arguments)
 
@@ -93,3 +96,10 @@ def test_a_reschedule_is_served_once() -> None:
     assert why(asked) == "a reschedule was asked for"
     assert why(decided(reschedule_triggered=LATE, last_scheduled=LATE)) is None
     assert why(decided(reschedule_triggered=LATE)) is None
+
+
+def test_a_placement_that_is_not_on_record_changed_and_one_that_cannot_be_read_did_not() -> None:
+    now, decision = placement(**DIVIDED), decided()
+    given = {"replicas": 3, "is_workload": True, "clusters": ALL}
+    assert due.why(now, None, decision, **given) == "the placement changed"
+    assert due.why(now, None, replace(decision, placement={"unreadable": "{"}), **given) is None

@@ -371,6 +371,30 @@ def test_overflow(rooms: str, how: dict[str, Any], replicas: int, more: dict[str
     assert told(place(rooms, how, replicas, members=OVERFLOW, **more)) == result
 
 
+# -- §5.4: components ----------------------------------------------------------------------------------------------
+
+FIVE = ({"name": "all", "replicas": 1, "replicaRequirements": {"resourceRequest": {"cpu": "5"}}},)
+
+
+@pytest.mark.parametrize(
+    ("rooms", "how", "constraints", "before", "result"),
+    [
+        ("a=4 b=6", "agg", "cluster 1-1", "", "b"),
+        ("a=4 b=3", "agg", "cluster 1-1", "", f"{SELECT}no enough resource when selecting 1 clusters"),
+        ("a=4 b=3", None, "cluster 1-1", "", "a"),
+        ("a=0 b=6", "agg", "cluster 1-1", "a", "b"),
+        ("a=4 b=6", "agg", "cluster 1-2", "", "a b"),
+        ("a=4 b=6", "dyn", "", "", "a b"),
+    ],
+)
+def test_a_set_of_components_stays_together(
+    rooms: str, how: str | None, constraints: str, before: str, result: str
+) -> None:
+    """Room is a number of complete sets only where one cluster is wanted; else every chosen cluster gets all."""
+    placed = place(rooms, how, 0, constraints=constraints, before=before, requirements=None, components=FIVE)
+    assert told(placed) == result
+
+
 # -- §8: with an eviction under way --------------------------------------------------------------------------------
 
 
