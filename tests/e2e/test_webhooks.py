@@ -99,6 +99,7 @@ def test_a_webhook_divides_a_kind_and_says_what_a_member_keeps(
     plan = world.gitfed("plan", "--repo", str(world.bare), "-o", "json").stdout
     (found,) = [one for one in yaml.safe_load(plan)["bindings"] if one["resource"]["kind"] == "Workload"]
     assert [(one["name"], one["replicas"]) for one in found["clusters"]] == [("m1", 2), ("m2", 1)]
+    assert "The same bytes" in world.gitfed("replay", "--repo", str(world.bare)).stdout
     assert "no recorded answer" not in world.gitfed("validate", "--repo", str(world.bare)).stdout
     (world.work / "none.yaml").write_text("")
     plan = world.gitfed("plan", "--repo", str(world.bare), "--decisions", "none.yaml", "-o", "json").stdout
