@@ -93,6 +93,8 @@ class Session:
     def plan(self, fleet: FleetSnapshot | None = None, past: Decisions | None = None) -> Plan:
         fleet = fleet or self.fleet()
         past = self.decisions(fleet) if past is None else past
+        if why := inputs.refused(self.opened, self.repo, past):
+            note(f"a daemon would not apply this commit: {why}")
         return inputs.plan(self.opened, self.repo, fleet, past, self.given.now)
 
     @property

@@ -15,6 +15,7 @@ acting come here.
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import re
 from collections.abc import Mapping, Sequence
@@ -31,6 +32,7 @@ from gitfed.errors import RevisionNotFound, SourceError
 from gitfed.interpret.registry import Interpreter
 from gitfed.model.base import Body, ClusterName, Commit, ObjectKey
 from gitfed.model.decisions import Approval, Decision, Decisions, Share
+from gitfed.model.declared.federation import Federation
 from gitfed.model.fleet import ClusterFacts, FactsRef, FleetSnapshot, LiveState
 from gitfed.model.plan import Plan
 from gitfed.model.repo import HeldFile, RepoSnapshot
@@ -225,11 +227,37 @@ def _granted(opened: Opened, repo: RepoSnapshot, applied: Commit) -> tuple[Appro
     """What the commit's own trailer lets through, if an approver of the last applied commit signed it."""
     if repo.commit == applied:
         return ()
-    judge = trust.Trust(opened.repository, lambda commit: read(opened, commit).repo.settings)
+    judge = trust.Trust(opened.repository, functools.partial(_settings_at, opened))
     try:
         return judge.approvals(repo.commit, applied)[0]
     except SourceError:
         return ()  # the applied commit is not in this clone: the gates hold, as they would without a trailer
+
+
+def refused(opened: Opened, repo: RepoSnapshot, past: Decisions) -> str:
+    """Why a daemon would not act upon this commit: it is not signed as the last applied one demands. "": it would."""
+    applied = past.applied_commit
+    if applied is None or not repo.commit or repo.commit == applied:
+        return ""
+    judge = trust.Trust(opened.repository, functools.partial(_settings_at, opened))
+    judge.begin_at(applied)
+    try:
+        return judge.why_not(repo.commit)
+    except SourceError:
+        return ""  # as above: here it cannot be told
+
+
+def _settings_at(opened: Opened, commit: Commit) -> Federation:
+    """The settings of a commit: from where they usually stand, or from all of its files."""
+    entries = opened.repository.entries(commit)
+    for path in source.USUAL_PATHS:
+        entry = entries.get(path)
+        if entry is not None:
+            load = functools.partial(opened.repository.read, entry.blob_id)
+            found = opened.memory.content(path, entry.blob_id, load)
+            if found.settings and not found.faulty:
+                return found.settings[0]
+    return read(opened, commit).repo.settings
 
 
 def without_state(past: Decisions, live: LiveState | None, repo: RepoSnapshot) -> Decisions:

@@ -160,6 +160,7 @@ def _opened(options: Options, reading: Callable[[Reader], None]) -> tuple[git.Re
     folder = data_dir(options)
     clone = _clone(folder / "clone.git")
     location = options.repo if git.is_url(options.repo) else str(git.find_root(Path(options.repo)))
+    clone.check_version()
     clone.access = git.Access(options.git_credentials, source=location)
     reader = Reader(
         location,

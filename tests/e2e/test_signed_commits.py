@@ -83,6 +83,9 @@ def test_apply_says_why_an_unsigned_commit_is_not_applied(world: World, people: 
     world.apply()
     signs(world, None)
     bad = world.push({"apps/web.json": deployment("web", image="evil:1")})
+    world.git("fetch", "-q", "origin")
+    said = world.gitfed("plan").stderr
+    assert f"note: a daemon would not apply this commit: {bad[:12]} is not signed" in said
     done = world.apply(check=False)
     assert done.returncode == 3
     assert f"the newest commit is not applied: {bad[:12]} is not signed" in done.stderr

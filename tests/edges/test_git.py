@@ -211,3 +211,12 @@ def test_a_full_disk_is_no_conflict_and_leaves_nothing_lying_about(full: Path) -
     assert sorted(path for path in (full / "clone.git").rglob("*") if path.is_file()) == before
     filling.unlink()
     assert repository.commit_files("gitfed/state", {"a": b"2"}, "second", parent=first, when=when) != first
+
+
+@pytest.mark.parametrize("said", ["git version 2.30.2", "git version 1.9.1", "something else", ""])
+def test_a_git_that_is_too_old_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, said: str) -> None:
+    repository = git.Repository.create(tmp_path / "a.git")
+    repository.check_version()
+    monkeypatch.setattr(repository, "text", lambda *ignored: said)
+    with pytest.raises(SourceError, match=r"is too old \(install Git 2\.39 or newer\)|is too old$"):
+        repository.check_version()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import signal
 import subprocess
 import tempfile
@@ -44,6 +45,7 @@ SAFE_CONFIG = (
     "http.lowSpeedTime=60",
     "transfer.fsckObjects=true",
 )
+_OLDEST = (2, 39)
 _MOST_ENTRIES = 1_000_000
 _MOST_LISTED = 256 * 1024 * 1024
 
@@ -70,6 +72,14 @@ class Program:
                 **(env or {}),
             )
         self._reader.set_persistent_git_options(c=list(SAFE_CONFIG))
+
+    def check_version(self) -> None:
+        """Raises SourceError for a git that is older than what is tested, and than the fixes of 2022 in it."""
+        said = self.text("version")
+        found = re.search(r"(\d+)\.(\d+)", said)
+        if found is None or (int(found[1]), int(found[2])) < _OLDEST:
+            oldest = ".".join(str(number) for number in _OLDEST)
+            raise SourceError(f"{said or 'git'} is too old", hint=f"install Git {oldest} or newer")
 
     def close(self) -> None:
         with self._lock:
