@@ -30,6 +30,52 @@ def restored(value: Any, references: Sequence[Any]) -> Any:
     return _restored(value, (), tuple(references), _Kinds(references))
 
 
+def edited(body: Mapping[str, Any], edits: Sequence[Any], references: Sequence[Any]) -> dict[str, Any]:
+    """`body` with what a script changed of it (`model.script.Returned.edits`), resolved as `restored` does.
+
+    What was not touched is the same as before, to the object.
+    """
+    kinds, result, gone = _Kinds(references), body, []
+    for path, *value in edits:
+        new = _GONE
+        if value:
+            here = tuple([found for one in references if (found := _at(one, path)) is not _GONE])
+            new = _restored(value[0], tuple(name for name in path if isinstance(name, str)), here, kinds)
+        if new is _GONE:
+            gone.append(path)
+        else:
+            result = _put(result, path, 0, new)
+    for path in sorted(gone, key=lambda path: [(isinstance(name, int), name) for name in path], reverse=True):
+        result = _put(result, path, 0, _GONE)  # positions behind a removed one stay right
+    return dict(result)
+
+
+def _at(value: Any, path: Sequence[str | int]) -> Any:
+    for name in path:
+        if isinstance(name, str):
+            value = value.get(name, _GONE) if isinstance(value, Mapping) else _GONE
+        else:
+            value = value[name] if isinstance(value, list) and name < len(value) else _GONE
+        if value is _GONE:
+            break
+    return value
+
+
+def _put(value: Any, path: Sequence[str | int], depth: int, new: Any) -> Any:
+    """A copy of the way to the place, the rest shared."""
+    name = path[depth]
+    copy: Any = dict(value) if isinstance(value, Mapping) else list(value)
+    if depth + 1 < len(path):
+        copy[name] = _put(value[name], path, depth + 1, new)
+    elif new is _GONE and isinstance(copy, dict):
+        copy.pop(name, None)  # what was added and says nothing was never there
+    elif new is _GONE:
+        del copy[name]
+    else:
+        copy[name] = new
+    return copy
+
+
 class _Kinds:
     """The empty maps and lists of the references by path. Found when first needed: most answers hold none."""
 

@@ -147,7 +147,10 @@ class Interpreter:
 
     def _source(self, body: Body, operation: Operation) -> Source | None:
         api_version, kind = body["apiVersion"], body["kind"]
-        return next((source for source in self._sources if source.handles(api_version, kind, operation)), None)
+        for source in self._sources:
+            if source.handles(api_version, kind, operation):
+                return source
+        return None
 
     def _ask(self, operation: Operation, inputs: Inputs, default: Callable[[], T]) -> Result[T]:
         source = self._source(inputs.object, operation)

@@ -30,6 +30,11 @@ FUNCTIONS: Mapping[Operation, str] = {
 }
 
 
+_OF_TWO = (Operation.RETAIN, Operation.AGGREGATE)
+"""Operations that look at more than one object."""
+_KEPT = 4096
+
+
 class Scripted:
     """Scripts as a source of the registry, which see."""
 
@@ -37,6 +42,8 @@ class Scripted:
         self._name = name
         self._rules = rules
         self._run = run
+        self._known: dict[tuple[Operation, int, int], tuple[Body, Any]] = {}
+        """Answers by the object itself, which is kept in memory by that: bodies are never changed in place."""
 
     @property
     def name(self) -> str:
@@ -48,22 +55,35 @@ class Scripted:
     def answer(self, operation: Operation, inputs: Inputs) -> Any:
         """Raises InterpretError with kind, operation, script and line; NoAnswer when the script had to be killed."""
         body = inputs.object
+        key = (operation, id(body), inputs.replicas)
+        known = self._known.get(key)
+        if known is not None and known[0] is body:
+            return known[1]
         scripts = self._rules[body["apiVersion"], body["kind"], operation]
         try:
             if operation is Operation.DEPENDENCY:
-                return _united(self._ask(script, operation, inputs) for script in scripts)
-            return self._ask(scripts[0], operation, inputs)
+                answers = [self._ask(script, operation, inputs) for script in scripts]
+                value, lasting = _united(answer for answer, _ in answers), all(lasts for _, lasts in answers)
+            else:
+                value, lasting = self._ask(scripts[0], operation, inputs)
+            if lasting and operation not in _OF_TWO:
+                if len(self._known) >= _KEPT:
+                    self._known.clear()
+                self._known[key] = (body, value)
+            return value
         except (InterpretError, NoAnswer) as error:
             raise type(error)(f"{body['kind']} {operation}: {error}") from error
 
-    def _ask(self, script: Script, operation: Operation, inputs: Inputs) -> Any:
+    def _ask(self, script: Script, operation: Operation, inputs: Inputs) -> tuple[Any, bool]:
+        """The answer, and whether it is the same at any other time."""
         arguments, results = _ARGUMENTS[operation](inputs), 2 if operation is Operation.REPLICA else 1
-        outcome = self._run(Call(script, FUNCTIONS[operation], arguments, results, inputs.now))
+        edits = operation in (Operation.REVISE, Operation.RETAIN)
+        outcome = self._run(Call(script, FUNCTIONS[operation], arguments, results, inputs.now, edits))
         if isinstance(outcome, Failed):
             message = script.located(outcome.message)
             raise InterpretError(message) if outcome.permanent else NoAnswer(message)
         try:
-            return _READ[operation](outcome, inputs)
+            return _READ[operation](outcome, inputs), outcome.lasting
         except InterpretError as error:
             message = f"{FUNCTIONS[operation]} returned what it must not: {error}"
             raise InterpretError(script.located(script.headed(message, outcome.line))) from error
@@ -101,13 +121,20 @@ def _components(outcome: Returned, inputs: Inputs) -> tuple[Body, ...]:
 
 
 def _revised(outcome: Returned, inputs: Inputs) -> Body:
-    body = _object(_table(outcome), (inputs.object,))
+    if outcome.edits is not None:
+        body: Body = empties.edited(inputs.object, outcome.edits, (inputs.object,))
+    else:
+        body = _object(_table(outcome), (inputs.object,))
     shapes.same_object(body, inputs.object)
     return body
 
 
 def _retained(outcome: Returned, inputs: Inputs) -> Body:
-    body = _object(_table(outcome), (inputs.object, inputs.observed))
+    references = (inputs.object, inputs.observed or {})
+    if outcome.edits is not None:
+        body: Body = empties.edited(inputs.object, outcome.edits, references)
+    else:
+        body = _object(_table(outcome), references)
     shapes.same_object(body, inputs.object)
     return body
 

@@ -68,6 +68,8 @@ class Call:
     """How many returned values are of interest."""
     now: str = ""
     """What the script takes for the present time: RFC 3339, UTC, whole seconds; "" is the time of the call."""
+    edits: bool = False
+    """What the function returns is its first argument, changed: what was changed is of interest (`Returned.edits`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,8 +78,13 @@ class Returned:
     """Lua's type of each value, "nil" where nothing was returned."""
     values: tuple[Any, ...]
     """JSON values. An empty table is `[]`, because Lua does not tell an empty list from an empty map."""
+    edits: tuple[Any, ...] | None = None
+    """In place of the value: `[path, value]` for a member of the first argument that has another value, `[path]` for
+    one that is gone; a path is names and positions from 0. None: the value is whole."""
     line: int = field(default=0, compare=False)
     """Where the function begins in the script; 0: not known."""
+    lasting: bool = field(default=True, compare=False)
+    """Whether the same call gives the same at any other time."""
 
 
 @dataclass(frozen=True, slots=True)

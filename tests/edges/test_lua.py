@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gitfed.edges.lua import Lua
+from gitfed.edges.lua import Lua, runtime
 from gitfed.edges.lua.runtime import Runtime
 from gitfed.edges.lua.worker import Killed, Worker
 from gitfed.interpret import kube_module
@@ -126,6 +126,91 @@ def test_a_fault_is_remembered_too(lua: Lua) -> None:
     first = lua.run(call(text, {}))
     assert first == Failed("s:1: no")
     assert lua.run(call(text, {})) is first
+
+
+# -- what was changed ----------------------------------------------------------------------------------------------
+
+BODY = {"kind": "K", "spec": {"n": 1, "list": [{"a": 1}, {"b": {}}], "empty": {}, "none": []}, "x": {"y": {"z": 1}}}
+
+
+@pytest.mark.parametrize(
+    ("text", "edits"),
+    [
+        ("", ()),
+        ("o.spec.n = 2", ([["spec", "n"], 2],)),
+        ("o.spec.n = nil", ([["spec", "n"]],)),
+        ("o.spec.new = {1, {a = {}}}", ([["spec", "new"], [1, {"a": []}]],)),
+        ("o.spec.list[2].b.c = 'x'", ([["spec", "list", 1, "b"], {"c": "x"}],)),
+        ("o.spec.list[1].a = 5", ([["spec", "list", 0, "a"], 5],)),
+        ("o.spec.list[3] = {}", ([["spec", "list"], [{"a": 1}, {"b": []}, []]],)),
+        ("o.spec.list = {}", ([["spec", "list"], []],)),
+        ("o.spec.empty = {} o.spec.none = {}", ()),
+        ("o.x = o.spec.list[1]", ([["x", "a"], 1], [["x", "y"]])),
+        ("o.x.y = {z = 1}", ()),
+        ("o['n\"a'] = true", ([['n"a'], True],)),
+    ],
+)  # fmt: skip
+def test_what_a_script_changed_is_told_place_by_place(lua: Lua, text: str, edits: tuple[Any, ...]) -> None:
+    script = Script("s", f"function F(o)\n{text}\nreturn o\nend")
+    answer = lua.run(Call(script, "F", (BODY,), edits=True))
+    assert isinstance(answer, Returned)
+    assert (answer.kinds, answer.values, answer.edits) == (("table",), (), edits)
+
+
+def test_where_places_would_not_be_the_same_the_whole_answer_comes_back(lua: Lua) -> None:
+    """A list without its nulls has other positions; and what is no object any more has no places."""
+    script = Script("s", "function F(o) o.a[2] = 9 return o end")
+    assert lua.run(Call(script, "F", ({"a": [1, None, 3]},), edits=True)) == Returned(("table",), ({"a": [1, 9]},))
+    script = Script("s", "function F(o) return {1, 2} end")
+    assert lua.run(Call(script, "F", ({"a": 1},), edits=True)) == Returned(("table",), ([1, 2],))
+    script = Script("s", "function F(o) return 5 end")
+    assert lua.run(Call(script, "F", ({"a": 1},), edits=True)) == Returned(("number",), (5,))
+
+
+@pytest.mark.parametrize("text", ["o[1] = 2", "o.spec[1] = 2", "o.spec.list.x = 1", "o.spec.list[9] = 1", "o.x = o"])
+def test_what_cannot_be_returned_cannot_be_told_either(lua: Lua, text: str) -> None:
+    script = Script("s", f"function F(o)\n{text}\nreturn o\nend")
+    answer = lua.run(Call(script, "F", (BODY,), edits=True))
+    assert isinstance(answer, Failed)
+    assert "cannot be returned" in answer.message
+
+
+def test_the_worker_tells_what_was_changed_too(lua: Lua) -> None:
+    text = BACKTRACKS.replace("return", "local x =").replace(" + o.n", " o.n = 2 return o")
+    answer = lua.run(Call(Script("s", text), "F", ({"n": 1, "rest": [{}, 3]},), edits=True))
+    assert isinstance(answer, Returned)
+    assert answer.edits == ([["n"], 2],)
+
+
+CHANGING = [
+    "o.a = 1", "o . a\n= 1", "o['a'] = 1", "(o).a = 1", "o.a.b = 1", "o.a, x = 1, 2", "x, o.a = 1, 2",
+    "x, o['a'] = 1, 2",
+    "o['a'], x = 1, 2", "for k in pairs(o) do o[k] = nil end", "table.insert(o, 1)", "local t = table t.insert(o, 1)",
+    "local t = _G['tab' .. 'le'] t.sort(o)", "local t = require('table') t.remove(o)", "function o.f() end",
+    "function o:f() end", "o --[[x]] .a = 1", "o['a'] -- x\n = 1", "local s = '--' o.a = 1", 'local s = "--" o.a = 1',
+    "local s = [[--]] o.a = 1", "local s = [==[ -- ]==] o.a = 1", "return 1 end function g(o) o.a, x = 1, 2",
+    "if o.b then return o.b end o.a, x = 1, 2", "f(o).a = 1", "local p = package p.loaded.table.insert(o, 1)",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", CHANGING)
+def test_a_script_that_may_change_its_argument_is_given_a_copy(text: str) -> None:
+    assert not runtime.only_reads(f"function F(o)\n{text}\nend")
+    assert not runtime.only_reads(f"function F(o) {text} end")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "function F(o)\n  return o.spec.replicas, {resourceRequest = {cpu = '100m'}}\nend",
+        "function F(o) return o.spec.replicas, nil end",
+        "function F(o)\n  -- n\n  local n = o.spec.replicas -- or none\n  if n == nil then n = 1 end\n  return n\nend",
+        "function F(o)\n  for i, c in ipairs(o.status.conditions) do\n    if c.type == 'Ready' and c.status ~= 'True'\n"
+        "    then return false end\n  end\n  return true\nend",
+    ],
+)
+def test_a_script_that_plainly_reads_is_given_the_object_itself(text: str) -> None:
+    assert runtime.only_reads(text)
 
 
 # -- elsewhere ----------------------------------------------------------------------------------------------------

@@ -267,7 +267,8 @@ TYPES: dict[Operation, tuple[str, str, tuple[tuple[str, str], ...]]] = {
          "metadata.namespace was 'shop' and must stay so, not become 'kube-system'"),
     )),
     Operation.RETAIN: ("retention", "Retain", (
-        ("nil", "a table is wanted, not nil"), ("obj.spec", "an object with apiVersion and kind is wanted"),
+        ("nil", "a table is wanted, not nil"),
+        ("obj.spec", "apiVersion was 'e.com/v1' and must stay so, not become None"),
         ("{apiVersion = 'e.com/v2', kind = 'Widget', metadata = obj.metadata}",
          "apiVersion was 'e.com/v1' and must stay so, not become 'e.com/v2'"),
     )),

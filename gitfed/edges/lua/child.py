@@ -49,15 +49,24 @@ def _answer(
     now: int,
     backwards: bool,
     seed: int,
+    edits: bool,
 ) -> dict[str, Any]:
     try:
         outcome = runtime.call(
-            Script(name, text), function, *arguments, results=results, now=now, backwards=backwards, seed=seed
+            Script(name, text),
+            function,
+            *arguments,
+            results=results,
+            now=now,
+            backwards=backwards,
+            seed=seed,
+            edits=edits,
+            texts=[orjson.dumps(one) if edits and isinstance(one, dict) else None for one in arguments],
         )
     except ScriptError as error:
         return {"fault": str(error)}
     flags = (outcome.told_time, outcome.took_order, outcome.took_chance, outcome.line)
-    return {"kinds": outcome.kinds, "values": outcome.values, "flags": flags}
+    return {"kinds": outcome.kinds, "values": outcome.values, "flags": flags, "edits": outcome.edits}
 
 
 def _send(pipe: BinaryIO, value: Any) -> None:

@@ -20,8 +20,6 @@ from gitfed.model.script import Call, Failed, Returned, Script
 
 _KEPT: Final = 20_000
 """Answers that are remembered by what went in."""
-_KEPT_ALIVE: Final = 4096
-"""Answers that are remembered by the very objects that went in, which are kept in memory by that."""
 
 _Key: TypeAlias = tuple[Any, ...]
 
@@ -39,7 +37,6 @@ class Lua:
         self._runtime = Runtime(functions_of(functions))
         self._clock = clock
         self._lock = threading.Lock()
-        self._by_identity: OrderedDict[_Key, tuple[tuple[Any, ...], Returned | Failed]] = OrderedDict()
         self._by_content: OrderedDict[_Key, Returned | Failed] = OrderedDict()
         self._elsewhere: set[tuple[Script, str]] = set()
         self._examined: set[tuple[Script, str]] = set()
@@ -72,32 +69,29 @@ class Lua:
 
     def run(self, call: Call) -> Returned | Failed:
         """Never raises for anything that a script does."""
-        identity = (call.script, call.function, call.results, call.now, *_identities(call.arguments))
-        known = self._by_identity.get(identity)
-        if known is not None:
-            return known[1]
-        content = (call.script, call.function, call.results, *_digests(call.arguments))
+        texts = [_text(one) if isinstance(one, dict | list) else None for one in call.arguments]
+        content = (call.script, call.function, call.results, *_digests(call.arguments, texts))
         answer = self._by_content.get(content)
         if answer is None:
-            answer, lasting = self._ask(call)
+            answer, lasting = self._ask(call, texts)
             if not lasting:
                 return answer
-        with self._lock:
-            _keep(self._by_content, content, answer, _KEPT)
-            _keep(self._by_identity, identity, (call.arguments, answer), _KEPT_ALIVE)
+            with self._lock:
+                _keep(self._by_content, content, answer, _KEPT)
         return answer
 
-    def _ask(self, call: Call) -> tuple[Returned | Failed, bool]:
+    def _ask(self, call: Call, texts: list[bytes | None]) -> tuple[Returned | Failed, bool]:
         """The answer, and whether it will be the same at any other time."""
         now = _seconds(call.now) if call.now else int(self._clock())
         try:
-            outcome = self._execute(call, now)
+            outcome = self._execute(call, now, texts=[one if one is None or _is_exact(one) else None for one in texts])
         except ScriptError as error:
             return Failed(str(error)), True
         except Killed as error:
             return Failed(f"{call.script.name}: {error}", permanent=False), False
         self._examine(call, now, outcome)
-        return Returned(outcome.kinds, outcome.values, outcome.line), not outcome.told_time
+        lasting = not outcome.told_time
+        return Returned(outcome.kinds, outcome.values, outcome.edits, outcome.line, lasting), lasting
 
     def _execute(self, call: Call, now: int, **otherwise: Any) -> Outcome:
         """In this process if that is safe. A function that once was not safe is sent to the worker straight away.
@@ -109,10 +103,10 @@ class Lua:
         if which not in self._elsewhere:
             try:
                 with self._lock:
-                    return self._runtime.call(*arguments, results=call.results, now=now, **otherwise)
+                    return self._runtime.call(*arguments, results=call.results, now=now, edits=call.edits, **otherwise)
             except Elsewhere:
                 self._elsewhere.add(which)
-        return self._worker.call(*arguments, results=call.results, now=now, **otherwise)
+        return self._worker.call(*arguments, results=call.results, now=now, edits=call.edits, **otherwise)
 
     def _examine(self, call: Call, now: int, outcome: Outcome) -> None:
         """Asks a function once more with another order of keys and other random numbers, to see if that matters."""
@@ -130,17 +124,9 @@ class Lua:
                 return
 
 
-def _identities(arguments: tuple[Any, ...]) -> Iterator[Any]:
-    """Bodies are never changed in place and are kept beside the answer, so that an identity says which one it is."""
-    return (("id", id(one)) if isinstance(one, dict | list) else (type(one), one) for one in arguments)
-
-
-def _digests(arguments: tuple[Any, ...]) -> Iterator[Any]:
-    for one in arguments:
-        if isinstance(one, dict | list):
-            yield hashlib.blake2b(_text(one), digest_size=16).digest()
-        else:
-            yield type(one), one
+def _digests(arguments: tuple[Any, ...], texts: list[bytes | None]) -> Iterator[Any]:
+    for one, text in zip(arguments, texts, strict=True):
+        yield (type(one), one) if text is None else hashlib.blake2b(text, digest_size=16).digest()
 
 
 def _text(value: Any) -> bytes:
@@ -148,7 +134,15 @@ def _text(value: Any) -> bytes:
     try:
         return orjson.dumps(value)
     except TypeError:  # integers beyond 64 bits, halves of surrogate pairs
-        return json.dumps(value).encode()
+        return _INEXACT + json.dumps(value).encode()
+
+
+_INEXACT = b" "
+"""Stands before a text that says of which value it is, but does not give it back."""
+
+
+def _is_exact(text: bytes) -> bool:
+    return not text.startswith(_INEXACT)
 
 
 def _keep(memory: OrderedDict[_Key, Any], key: _Key, value: Any, most: int) -> None:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from importlib import resources
@@ -36,7 +36,7 @@ _SECONDS: Final = 0.5
 _EFFORT: Final = 3e6
 """Steps of pattern matching and the like, which no look at the limits interrupts."""
 _DEEPEST: Final = 200
-_KEPT_TABLES: Final = 128
+_KEPT_TABLES: Final = 8
 _KEPT_SCRIPTS: Final = 1024
 _LONGEST_SCRIPT: Final = 1_000_000
 _EXACT: Final = 2**63
@@ -64,6 +64,8 @@ class Outcome:
     """The script asked for a random number."""
     line: int = field(default=0, compare=False)
     """Where the function that was called begins in the script."""
+    edits: tuple[Any, ...] | None = None
+    """In place of the one value: what was changed of the first argument (`model.script.Returned`)."""
 
 
 class Runtime:
@@ -114,13 +116,17 @@ class Runtime:
         now: int = 0,
         backwards: bool = False,
         seed: int = 1,
+        edits: bool = False,
+        texts: Sequence[bytes | None] = (),
     ) -> Outcome:
         """Runs the whole script in a fresh environment, then its global function with up to two arguments.
 
         `now` is the script's clock in seconds since 1970; `backwards` and `seed` choose another order of keys and other
-        random numbers, to find out whether an answer depends on them. Raises ScriptError, Elsewhere.
+        random numbers, to find out whether an answer depends on them. `edits`: tell what was changed of the first
+        argument, if that is possible (`Outcome.edits`). `texts`: the arguments as JSON, where that is known. Raises
+        ScriptError, Elsewhere.
         """
-        call = partial(self._once, script, function, arguments, (results, now, backwards, seed))
+        call = partial(self._once, script, function, arguments, (results, now, backwards, seed), edits, texts)
         try:
             return call()
         except _OutOfMemory:
@@ -133,14 +139,24 @@ class Runtime:
             raise ScriptError(script.headed(message, error.line)) from None
 
     def _once(
-        self, script: Script, function: str, arguments: tuple[Any, ...], settings: tuple[int, int, bool, int]
+        self,
+        script: Script,
+        function: str,
+        arguments: tuple[Any, ...],
+        settings: tuple[int, int, bool, int],
+        edits: bool,
+        texts: Sequence[bytes | None],
     ) -> Outcome:
         if self._lua.get_memory_used() > MEMORY // 2:
             self._forget()
         try:
-            chunk = self._compiled(script)
-            first, second = (*(self._taken_in(value) for value in arguments), None, None)[:2]
-            answer = self._call(chunk, function, *settings, first, second)
+            chunk, reads = self._compiled(script)
+            texts = (*texts, None, None)[:2]
+            first, second = (*map(self._taken_in, arguments, texts), None, None)[:2]
+            # Positions in a list without its nulls are not those of the list.
+            exact = edits and texts[0] is not None and b"null" not in texts[0]
+            mode = "edits" if exact else "reads" if reads else ""
+            answer = self._call(chunk, function, *settings, mode, first, second)
         except luajit21.LuaMemoryError:
             raise _OutOfMemory(self._line()) from None
         except luajit21.LuaError as error:
@@ -149,6 +165,8 @@ class Runtime:
             raise _ended(str(error), script, line) from None
         if answer[0] is True:
             kinds, text, *flags = answer[1:]
+            if kinds == "edits":
+                return Outcome(("table",), (), *flags, edits=tuple(orjson.loads(_utf8(text))))
             return Outcome(tuple(kinds.split()), tuple(orjson.loads(_utf8(text))), *flags)
         if answer[1].endswith(_OUT_OF_MEMORY):
             raise _OutOfMemory(self._line())
@@ -172,10 +190,10 @@ class Runtime:
                 raise ScriptError(_said(answer[1], script))
             if len(self._scripts) >= _KEPT_SCRIPTS:
                 self._scripts.clear()
-            chunk = self._scripts[script] = answer
+            chunk = self._scripts[script] = (answer, only_reads(script.text))
         return chunk
 
-    def _taken_in(self, value: Any) -> Any:
+    def _taken_in(self, value: Any, text: bytes | None = None) -> Any:
         """The value as Lua has it. Tables are kept by the identity of the body, which is never changed in place."""
         if not isinstance(value, dict | list):
             return _number(value) if isinstance(value, int) and not isinstance(value, bool) else _scalar(value)
@@ -183,7 +201,10 @@ class Runtime:
         if known is not None:
             self._tables.move_to_end(id(value))
             return known[1]
-        table = self._lua.table_from(_prepared(value), recursive=True)
+        try:
+            table = self._lua.table_from(_prepared(value, text), recursive=True)
+        except OverflowError:  # an integer beyond 64 bits
+            table = self._lua.table_from(_clean(value, _DEEPEST), recursive=True)
         self._tables[id(value)] = (value, table)
         if len(self._tables) > _KEPT_TABLES:
             self._tables.popitem(last=False)
@@ -286,6 +307,40 @@ def _not_lua(script: Script) -> str:
     return ""
 
 
+_CHANGES = re.compile(
+    r"""[\w\])]\s*[.:]\s*\w+\s*=(?!=)   # a member is assigned
+      | \]\s*(?:=(?!=)|,)              # an item is, or may be
+      | \bfunction\s+\w+\s*[.:]        # a function becomes a member
+      | \b(?:table|_G|require|package|module|getfenv|setfenv|rawset|setmetatable|load|loadstring|dofile)\b""",
+    re.VERBOSE,
+)
+_MEMBER_IN_LIST = re.compile(r"[\w\])]\s*[.:]\s*\w+\s*,")
+_RETURNS = re.compile(r"\s*(?:function\s+\w+\s*\([\w,\s]*\)\s*)?return\b(?!.*\b(?:end|else|elseif|until)\b)[^=]*")
+
+
+def only_reads(text: str) -> bool:
+    """Whether the script plainly changes no table, so that it may be given one that is used again.
+
+    Whatever could change one in a way that is not seen here counts as if it did: a comment could hide an assignment
+    from a look at the text, a member before a comma may be the first of several that are assigned.
+    """
+    if "[[" in text or "[=" in text or "--[" in text:
+        return False
+    lines = []
+    for line in text.split("\n"):
+        code, dashes, _ = line.partition("--")
+        if dashes and ('"' in code or "'" in code):
+            return False
+        lines.append(code)
+    plain = "\n".join(lines)
+    if _CHANGES.search(plain):
+        return False
+    for found in _MEMBER_IN_LIST.finditer(plain):
+        if not _RETURNS.fullmatch(plain, plain.rfind("\n", 0, found.start()) + 1, found.start()):
+            return False
+    return True
+
+
 # Lua texts are bytes and Latin-1 gives every byte one character, so that no text a script makes is undecodable.
 
 
@@ -312,20 +367,18 @@ def _scalar(value: Any) -> Any:
     return _latin(value) if isinstance(value, str) else value
 
 
-_UNCLEAN = re.compile(rb"null|[^\x00-\x7f]|\d{16}")
-
-
-def _prepared(value: Any) -> Any:
+def _prepared(value: Any, text: bytes | None = None) -> Any:
     """A copy in which nothing is shared, and that Lua can take as it is.
 
     A table that is met twice would be missing the second time. Most objects need no more than a copy,
     which the JSON library makes in half the time.
     """
-    try:
-        text = orjson.dumps(value)
-    except TypeError:
-        return _clean(value, _DEEPEST)
-    return _clean(value, _DEEPEST) if _UNCLEAN.search(text) else orjson.loads(text)
+    if text is None:
+        try:
+            text = orjson.dumps(value)
+        except TypeError:
+            return _clean(value, _DEEPEST)
+    return orjson.loads(text) if text.isascii() and b"null" not in text else _clean(value, _DEEPEST)
 
 
 def _clean(value: Any, depth: int) -> Any:

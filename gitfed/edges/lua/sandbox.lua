@@ -437,6 +437,77 @@ function encode(v, out, n, path, depth)
   return n + 1
 end
 
+-- Where `new` differs from `old`, as JSON: {path, value} or {path} for a member that is gone. Maps are entered, and lists
+-- of the same length; any other difference is one value. `old` is a tree that no script has seen.
+local function same_shape(old, new)
+  if type(old) ~= "table" or type(new) ~= "table" then return false end
+  local first, other = next(old), next(new)
+  if first == nil or other == nil then return false end
+  if type(first) ~= "number" and type(other) == "string" then return "map" end
+  if type(first) ~= "number" or type(other) ~= "number" or #old ~= #new then return false end
+  return "list"
+end
+
+local function put(path, depth, v, out, n)
+  out[n + 1] = out[n] == "[" and "[[" or ",[["
+  n = n + 1
+  for i = 1, depth do
+    local k = path[i]
+    out[n + 1] = (i > 1 and "," or "") .. (type(k) == "number" and format("%.0f", k - 1) or text_json(k))
+    n = n + 1
+  end
+  if v == nil then
+    out[n + 1] = "]]"
+    return n + 1
+  end
+  out[n + 1] = "],"
+  n = encode(v, out, n + 1, {}, depth)
+  out[n + 1] = "]"
+  return n + 1
+end
+
+local function differences(old, new, path, depth, out, n)
+  if depth > DEEPEST then error("a table nested more than 200 levels deep cannot be returned", 0) end
+  local shape = same_shape(old, new)
+  local count = 0
+  for k, v in next, new do
+    count = count + 1
+    if type(k) ~= (shape == "map" and "string" or "number") then
+      return encode(new, out, n, {}, depth) -- it cannot be returned, and says why
+    end
+    local before = old[k]
+    if v ~= before then
+      path[depth + 1] = k
+      local inner = before ~= nil and same_shape(before, v)
+      if inner then
+        n = differences(before, v, path, depth + 1, out, n)
+      elseif not (type(v) == "table" and next(v) == nil and type(before) == "table" and next(before) == nil) then
+        n = put(path, depth + 1, v, out, n)
+      end
+    end
+  end
+  if shape == "list" then
+    if count ~= #old then return encode(new, out, n, {}, depth) end
+  else
+    for k in next, old do
+      if new[k] == nil then
+        path[depth + 1] = k
+        n = put(path, depth + 1, nil, out, n)
+      end
+    end
+  end
+  return n
+end
+
+-- What a function made of its first argument: nil when it is not the same kind of thing any more.
+local function encode_edits(old, new)
+  if same_shape(old, new) ~= "map" then return nil end
+  local out = { "[" }
+  local n = differences(old, new, {}, 0, out, 1)
+  out[n + 1] = "]"
+  return concat(out, "", 1, n + 1)
+end
+
 -- The first `wanted` of the values, as a JSON list, and their types.
 local function encode_list(wanted, ...)
   local out, n, kinds = { "[" }, 1, {}
@@ -586,7 +657,7 @@ local function deep_copy(t)
   return copy
 end
 
-local function body(chunk, name, wanted, ...)
+local function body(chunk, name, wanted, original, ...)
   local env = environment()
   setfenv(chunk, env)
   chunk()
@@ -596,6 +667,12 @@ local function body(chunk, name, wanted, ...)
   end
   local info = getinfo(f, "S")
   if info.short_src ~= "sandbox" and info.linedefined > 0 then defined_at = info.linedefined end
+  if original then
+    local value = f(...)
+    local edits = encode_edits(original, value)
+    if edits then return "edits", edits end
+    return encode_list(1, value)
+  end
   return encode_list(wanted, f(...))
 end
 
@@ -613,15 +690,19 @@ local function finished(ok, first, second)
   return false, first
 end
 
-local function call(chunk, name, wanted, when, reverse, seed, a, b)
+-- `mode` "edits" asks for what was changed of the first argument, "reads" promises that the script changes none.
+local function call(chunk, name, wanted, when, reverse, seed, mode, a, b)
   left, deadline, worked, reason = budget, clock() + seconds, 0, nil
   now, backwards, random_state, ids, count_of_ids = when, reverse, seed, {}, 0
   told_time, took_order, took_chance = false, false, false
   stopped_at, defined_at = nil, nil
-  if type(a) == "table" then a = deep_copy(a) end
-  if type(b) == "table" then b = deep_copy(b) end
+  local original = mode == "edits" and a or nil
+  if mode ~= "reads" then
+    if type(a) == "table" then a = deep_copy(a) end
+    if type(b) == "table" then b = deep_copy(b) end
+  end
   sethook(tick, "", step)
-  return finished(pcall(body, chunk, name, wanted, a, b))
+  return finished(pcall(body, chunk, name, wanted, original, a, b))
 end
 
 local function compile(text, name)

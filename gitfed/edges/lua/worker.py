@@ -20,7 +20,7 @@ import sys
 import threading
 import time
 import weakref
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, cast
 
@@ -70,13 +70,19 @@ class Worker:
         now: int = 0,
         backwards: bool = False,
         seed: int = 1,
+        edits: bool = False,
+        texts: Sequence[bytes | None] = (),
     ) -> Outcome:
         """As `Runtime.call`. Raises ScriptError, Killed."""
         with self._lock:
             resting = self._resting.get(script)
             if resting is not None and self._clock() < resting.until:
                 raise Killed("was stopped because it did not end, and is not tried again yet")
-            request = _message([script.name, script.text, function, arguments, results, now, backwards, seed])
+            known = [*texts, *([None] * len(arguments))]
+            given = [
+                one if text is None else orjson.Fragment(text) for one, text in zip(arguments, known, strict=False)
+            ]
+            request = _message([script.name, script.text, function, given, results, now, backwards, seed, edits])
             try:
                 answer = self._exchange(request)
             except (OSError, EOFError) as error:
@@ -89,7 +95,13 @@ class Worker:
             self._resting.pop(script, None)
         if "fault" in answer:
             raise ScriptError(answer["fault"])
-        return Outcome(tuple(answer["kinds"]), tuple(answer["values"]), *answer["flags"])
+        edits = answer["edits"]
+        return Outcome(
+            tuple(answer["kinds"]),
+            tuple(answer["values"]),
+            *answer["flags"],
+            None if edits is None else tuple(edits),
+        )
 
     def _exchange(self, request: bytes) -> dict[str, Any]:
         process = self._process or self._begin()
