@@ -80,12 +80,16 @@ def shape(kind: str, place: Sequence[str], owned: Owned | None) -> Shape:
 
 
 def by_key(items: Sequence[Any], keys: tuple[str, ...]) -> dict[tuple[Any, ...], tuple[int, Any]] | None:
-    """(position, item) by key; None if an item is no map or two have the same key, so that only position tells."""
+    """(position, item) by key; None if an item is no map, its key is a map or list (a custom object's may be), or two
+    have the same key, so that only position tells."""
     found: dict[tuple[Any, ...], tuple[int, Any]] = {}
     for index, item in enumerate(items):
         if not isinstance(item, dict):
             return None
-        found[tuple([item.get(key, _DEFAULTS.get(key)) for key in keys])] = (index, item)
+        values = tuple([item.get(key, _DEFAULTS.get(key)) for key in keys])
+        if any(isinstance(value, dict | list) for value in values):
+            return None
+        found[values] = (index, item)
     return found if len(found) == len(items) else None
 
 
