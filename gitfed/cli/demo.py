@@ -33,6 +33,7 @@ _NODES = (3, 2, 4)
 
 
 @click.command("demo")
+@click.argument("act", type=click.Choice(["push", "failover"]), default="push", required=False)
 @options.option("--once", shared=False, is_flag=True, help="End after the guided part: 0 if everything was as told.")
 @options.option(
     "--dir",
@@ -44,8 +45,10 @@ _NODES = (3, 2, 4)
     help="Keep repository, kubeconfig and state there.  [default: a folder that goes away]",
 )
 @options.output("text")
-def command(once: bool, folder: Path | None, output: options.Output) -> int:
+def command(act: str, once: bool, folder: Path | None, output: options.Output) -> int:
     """Watch a fleet follow a repository: four clusters inside this process, an example repository, and a few pushes.
+
+    The act "failover" kills a region instead, and shows how work and its state move, and what comes back.
 
     Nothing outside a temporary folder is touched. Afterwards the fleet goes on running: push to it, look into it with
     kubectl, and stop it with Control-C.
@@ -53,6 +56,7 @@ def command(once: bool, folder: Path | None, output: options.Output) -> int:
     \b
     gitfed demo
     gitfed demo --once            only the guided part, for scripts
+    gitfed demo failover          a region fails and comes back
 
     \b
     Exit codes: 0 done · 6 something was not as told · 130 interrupted.
@@ -60,7 +64,12 @@ def command(once: bool, folder: Path | None, output: options.Output) -> int:
     with tempfile.TemporaryDirectory(prefix="gitfed-demo-") as scratch:
         place = (folder or Path(scratch)).resolve()
         place.mkdir(parents=True, exist_ok=True)
-        return lasting.run(lambda: _Demo(place, output.paint, quiet=output.quiet).play(once=once))
+        acts: dict[str, type[Demo]] = {"push": Demo}
+        if act == "failover":
+            from gitfed.cli.demo_failover import Failover
+
+            acts["failover"] = Failover
+        return lasting.run(lambda: acts[act](place, output.paint, quiet=output.quiet).play(once=once))
 
 
 def example(name: str = "repo") -> dict[str, bytes]:
@@ -83,7 +92,7 @@ def _files(folder: Any, prefix: str) -> list[tuple[str, bytes]]:
 
 
 @dataclass(slots=True)
-class _Demo:
+class Demo:
     place: Path
     paint: plain.Paint
     quiet: bool = False
@@ -103,7 +112,7 @@ class _Demo:
 
         log = (self.place / "daemon.log").open("w", encoding="utf-8")
         logs.set_up("text", "info", log)
-        self.files = example()
+        self.files = self.content()
         bare = self.place / "fleet.git"
         self.repository = git.Repository.create(bare)
         self.push(self.files, "A fleet")
@@ -121,6 +130,7 @@ class _Demo:
             for number, name in enumerate(names)
         )
         await fleet.start()
+        self.prepare()
         kubeconfig = self.place / "kubeconfig"
         simulated.write_kubeconfig(kubeconfig, fleet)
         self.say(f"{words.count(len(names), 'cluster')} run in this process: {words.some(names)}", head=True)
@@ -130,7 +140,7 @@ class _Demo:
         await self.before()
         ready: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         settings = wiring.Options(
-            repo=str(bare), kubeconfig=(kubeconfig,), data_dir=self.place / "data", health_address=""
+            repo=str(bare), kubeconfig=(kubeconfig,), data_dir=self.place / "data", health_address="", **self.timing()
         )
         daemon = asyncio.create_task(serve.run(settings, started=lambda engine, port: ready.set_result(engine)))
         try:
@@ -159,6 +169,17 @@ class _Demo:
             await fleet.stop()
             log.close()
         return exits.UNHEALTHY if self.failed else exits.OK
+
+    def content(self) -> dict[str, bytes]:
+        """The repository to begin with."""
+        return example()
+
+    def prepare(self) -> None:
+        """What else is in the clusters."""
+
+    def timing(self) -> dict[str, Any]:
+        """How the daemon differs from a usual one."""
+        return {}
 
     async def before(self) -> None:
         """What a person looks at first: is anything wrong, and what would happen?"""

@@ -22,7 +22,9 @@ _TAINT = re.compile(
     r":(?P<effect>NoSchedule|NoExecute)(@(?P<at>\S+))?"
 )
 _MOST = 40
-"""Lines that begin alike up to this many are printed; of more, how many there are."""
+"""Lines of one list that are printed; of more, how many there are."""
+_AT_ONCE = 12
+"""The same for what happens at one moment: all of it is in the JSON."""
 
 
 @click.command("simulate")
@@ -168,10 +170,10 @@ def _folded(timeline: Sequence[rehearsal.Moment]) -> Iterable[rehearsal.Moment]:
     for moment in timeline:
         place = (moment.after, moment.kind)
         shown[place] = shown.get(place, 0) + 1
-        if shown[place] <= _MOST:
+        if shown[place] <= _AT_ONCE:
             yield moment
-        elif shown[place] == _MOST + 1:
-            yield rehearsal.Moment(moment.after, moment.kind, f"… and {counts[place] - _MOST} more")
+        elif shown[place] == _AT_ONCE + 1:
+            yield rehearsal.Moment(moment.after, moment.kind, f"… and {counts[place] - _AT_ONCE} more")
 
 
 def _moves(story: rehearsal.Story) -> list[str]:

@@ -68,7 +68,7 @@ def _evictions(key: ObjectKey, decision: Decision, previous: Decision) -> Iterat
             yield f"{key} has left {task.from_cluster}: its copy there may go"
     for name in decision.cleared:
         if name not in previous.cleared:
-            yield f"{key} left {name} for sure: its new copy may start"
+            yield f"{key} waits no longer for the deletion in {name}: its new copy may start"
     for name in previous.released:
         if name not in decision.released:
             yield f"{key} is gone from {name}"

@@ -127,7 +127,7 @@ def _observe(
             preserved[name] = found
         elif name in kept:
             preserved[name] = kept[name]
-        elif copy is not None and copy.uid and scene.is_ready(name):
+        elif copy is not None and copy.uid and scene.is_ready(name) and scene.collect(copy)[1] is not None:
             problems.append(f"the state of its copy in {name} cannot be preserved: {found}")
     unhealthy: dict[ClusterName, datetime] = {}
     if policy.spec.failover is not None and policy.spec.failover.application is not None:

@@ -125,7 +125,7 @@ def test_directly_waits_for_the_confirmed_deletion_across_a_restart(world: World
     world.servers["m1"].start()
     world.until(lambda: image(world, "web", "m2"), "web starts in m2", 60)
     assert world.get("m1", "Deployment", "shop", "web") is None
-    assert "left m1 for sure: its new copy may start" in log(world)
+    assert "waits no longer for the deletion in m1: its new copy may start" in log(world)
 
 
 @pytest.mark.parametrize("step", ["tainted", "left", "placed", "over"])
