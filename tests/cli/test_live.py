@@ -149,6 +149,15 @@ def test_the_demo_keeps_its_word(tmp_path: Path) -> None:
     assert "Logging error" not in result.err
 
 
+@pytest.mark.slow
+def test_the_second_act_of_the_demo_keeps_its_word_too(tmp_path: Path) -> None:
+    result = program("demo", "failover", "--once", "--dir", str(tmp_path / "demo"), cwd=tmp_path)
+    assert result.code == 0, result.out
+    assert "✗" not in result.out
+    assert "12 of 12 checks passed" in result.out
+    assert result.err == ""
+
+
 def test_a_plan_that_changes_between_its_check_and_its_execution_is_not_carried_out(
     bare: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
