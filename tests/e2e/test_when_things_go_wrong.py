@@ -299,7 +299,9 @@ def test_two_daemons_the_newer_one_leads_and_the_older_one_stops_writing(world: 
     world.push(BASE)
     old = world.daemon()
     world.until(lambda: image(world, "web", "m1") and image(world, "web", "m2"), "web everywhere")
-    world.daemon("--data-dir", str(world.directory / "data-of-the-new"))
+    new = world.daemon("--data-dir", str(world.directory / "data-of-the-new"))
+    said = world.until(lambda: new.said("another gitfed follows this repository: who came last leads"), "said at once")
+    assert [line["pid"] for line in said] == [str(old.process.pid)]
     for name in world.names:
         world.until(lambda name=name: _term(world, name) == "2", f"the new one leads in {name}")
         world.until(lambda name=name: name in [line["cluster"] for line in old.said("cluster gets no write")],
