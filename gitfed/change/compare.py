@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from gitfed.change import diff, floor, retain
+from gitfed.change import diff, floor, retain, rivals
 from gitfed.change.order import Position
 from gitfed.change.retain import RetainError
 from gitfed.interpret.registry import Interpreter
@@ -114,14 +114,18 @@ def _needed(
     if not differences and live.ours:
         return None
     drift = context.is_drift(cluster)
+    others = ", ".join(rivals.of(live.body, differences))
     if drift and not context.self_heal:
         return _change(
-            context, cluster, Action.SKIP, "drift: changed by somebody else, and selfHeal is off", rendered,
-            live=live, differences=differences, drift=True,
+            context, cluster, Action.SKIP, f"drift: changed by {others or 'somebody else'}, and selfHeal is off",
+            rendered, live=live, differences=differences, drift=True,
         )  # fmt: skip
+    reason = "" if live.ours else "label is missing"
+    if others and not reason:
+        reason = f"changed by {others}" if drift else f"taken over from {others}"
     kept = retain.for_apply(rendered.body, live.body, context.interpreter)
     return _change(
-        context, cluster, Action.UPDATE, "" if live.ours else "label is missing", rendered,
+        context, cluster, Action.UPDATE, reason, rendered,
         live=live, differences=differences, drift=drift, body=kept,
         replaces=annotation(rendered.body, REPLACE_ANNOTATION) == "allowed",
     )  # fmt: skip

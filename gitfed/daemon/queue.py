@@ -18,11 +18,15 @@ from gitfed.model.plan import Action, Change
 
 BACKOFF = (1.0, 2.0, 5.0, 10.0, 30.0, 60.0, 120.0)
 """Seconds until a failed change is tried again; jitter is added by the caller."""
-PATIENCE = (0.0, 1.0, 2.0, 5.0, 10.0, 30.0, 60.0)
+FIGHT = 5
+"""Repairs of one object in a row after which it counts as contested: two programs want different things of it."""
+PATIENCE = (0.0, 1.0, 2.0, 5.0, 3600.0)
 """Seconds between two repairs of one object, by the number of repairs before: somebody who writes the same field again
 and again is answered, but never as fast as two programs can."""
 _PEACE = 300.0
 """Seconds without a repair after which an object counts as left alone."""
+_TRUCE = 7200.0
+"""The same for one that is contested."""
 
 
 _EVICTED = (-(1 << 20), 0)
@@ -156,12 +160,13 @@ class Queue:
             return 0.0
         return repaired[2] + PATIENCE[min(repaired[1], len(PATIENCE)) - 1]
 
-    def repaired(self, change: Change, now: float) -> None:
-        """A repair of drift was written."""
+    def repaired(self, change: Change, now: float) -> int:
+        """A repair of drift was written; how many in a row by now."""
         identity, times, last = self._repaired.pop(change.key, (None, 0, 0.0))
-        again = identity == _identity(change) and now - last < _PEACE
-        self._repaired = {key: one for key, one in self._repaired.items() if now - one[2] < _PEACE}
+        again = identity == _identity(change) and now - last < _peace(times)
+        self._repaired = {key: one for key, one in self._repaired.items() if now - one[2] < _peace(one[1])}
         self._repaired[change.key] = (_identity(change), times + 1 if again else 1, now)
+        return self._repaired[change.key][1]
 
     def next_time(self) -> float | None:
         """When the earliest change in backoff may be tried again; None when none waits for time alone."""
@@ -210,6 +215,10 @@ class Queue:
 def _identity(change: Change) -> object:
     """Two lists ask for the same thing of a key when this is equal: a failed change keeps its waiting time."""
     return (change.action, change.rendered.digest if change.rendered else "", change.adopt, change.drift)
+
+
+def _peace(times: int) -> float:
+    return _TRUCE if times >= FIGHT else _PEACE
 
 
 def backoff(attempt: int) -> float:

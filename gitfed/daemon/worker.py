@@ -300,12 +300,12 @@ class Worker:
             # Then the plan knows whose it is, and asks for no creation again.
             with contextlib.suppress(errors.ClusterError):
                 await self._look(change.key)
-        failed = result.outcome == "failed"
+        failed, contested = result.outcome == "failed", False
         if not failed:
             self._failures = 0
             self._note(change, result)
             if change.drift and result.outcome != "unchanged":
-                self._queue.repaired(change, loop.time())
+                contested = self._queue.repaired(change, loop.time()) >= queue.FIGHT
         # A change that a new look can mend is tried again soon; one that the server refused waits longer.
         first = 0 if result.retry else 2
         self._queue.finished(
@@ -314,6 +314,8 @@ class Worker:
             delay=lambda attempt: queue.backoff(attempt + first) * random.uniform(0.9, 1.1),
         )
         self._finished(change, result)
+        if contested:
+            self._finished(change, ApplyResult(change.cluster, change.key, "failed", _contested(change)))
         self._wake.set()
 
     def _note(self, change: Change, result: ApplyResult) -> None:
@@ -338,3 +340,15 @@ class Worker:
 def _makes(change: Change) -> bool:
     """Whether the change brings an object into our hands, so that its entry has to be there first."""
     return change.rendered is not None and (change.action is Action.CREATE or change.adopt)
+
+
+def _contested(change: Change) -> str:
+    """Two programs want different things of one object: that is for a person to settle."""
+    if change.action is Action.CREATE:
+        return f"somebody deletes it again and again: it was made {queue.FIGHT} times, the next time in an hour"
+    fields = ", ".join(field.pointer for field in change.diff[:3]) or "it"
+    who = change.reason.removeprefix("changed by ") if change.reason.startswith("changed by ") else "somebody"
+    return (
+        f"{who} changes {fields} again and again: it was put back {queue.FIGHT} times, the next time in an hour "
+        "(gitfed.io/ignore-differences gives a field away)"
+    )

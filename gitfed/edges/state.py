@@ -154,7 +154,7 @@ class StateBranch:
             known=bool(top.get("repositoryId")),
             problems=tuple(problems),
             statuses=statuses,
-            unfinished=_unfinished(top.get("clusters")),
+            unfinished=_unfinished(top.get("clusters"), applied),
             holdings=_holdings(top.get("clusters")),
             clusters=clusters,
             outage=_outage(top.get("outage")),
@@ -311,7 +311,7 @@ class StateBranch:
             repository_id=repository_id,
             answers=answers,
             known=True,
-            unfinished=_unfinished(results),
+            unfinished=_unfinished(results, applied),
             suspensions=suspensions,
             removals=removals,
             holdings=_holdings(results),
@@ -341,12 +341,19 @@ class StateBranch:
         return theirs
 
 
-def _unfinished(results: object) -> dict[str, frozenset[str]]:
-    """Of each cluster what was not written there, as `clusters.<name>.unfinished` of state.yaml lists it."""
+def _unfinished(results: object, applied: object) -> dict[str, frozenset[str]]:
+    """Of each cluster what was not written there, as `clusters.<name>.unfinished` of state.yaml lists it.
+
+    A cluster that was away holds the commit before, and nobody knows what of this one it lacks: "*".
+    """
     found = {}
     for name, result in results.items() if isinstance(results, Mapping) else ():
-        listed = result.get("unfinished") if isinstance(result, Mapping) else None
-        if isinstance(listed, list) and listed:
+        if not isinstance(result, Mapping):
+            continue
+        listed = result.get("unfinished")
+        if not applied or result.get("commit") != str(applied):
+            found[str(name)] = frozenset({"*"})
+        elif isinstance(listed, list) and listed:
             found[str(name)] = frozenset(str(item) for item in listed)
     return found
 

@@ -138,7 +138,7 @@ class Walk:
             (where, name)
             for name in sorted(self.rules.keys() & self.templates.keys())
             for where in sorted(self.ours.get(name, ()))
-            if where not in self.down | self.suspended and now - self.touched.get((where, name), -1000) > 60
+            if where not in self.down | self.suspended and now - self.touched.get((where, name), -1000) > 301
         ]
         if not found:
             return None
