@@ -207,7 +207,7 @@ class _Taken:
         self._room = room
         self._histories: dict[ClusterName, int] = {}
         self._rooms: Rooms | None = None
-        self._pending: list[tuple[Body | None, Mapping[ClusterName, int]]] = []
+        self._pending: list[tuple[Body | None, Mapping[ClusterName, int], str]] = []
         self._allowances = room.allowances.copy()
 
     def space_of(self, asked: Asked) -> Space:
@@ -236,7 +236,7 @@ class _Taken:
         for shape, needs, counts in parts:
             if not counts:
                 continue
-            self._pending.append((needs, counts))
+            self._pending.append((needs, counts, shape))
             if space is not allowance.ANYWHERE:
                 self._allowances.take(space, allowance.of_replica(needs), counts)
             number, known, here = self._room.part(shape, space), self._room.histories, self._histories
@@ -257,8 +257,8 @@ class _Taken:
                 self._rooms = self._rooms.copy()
         elif self._pending and self._rooms is self._room.pristine():
             self._rooms = self._rooms.copy()
-        for requirements, counts in self._pending:
-            self._rooms.take(requirements, counts)
+        for requirements, counts, shape in self._pending:
+            self._rooms.take(requirements, counts, shape)
         self._pending.clear()
         request = asked.request
         if request.counts_sets:

@@ -65,12 +65,14 @@ class Rooms:
         self._unknown = tuple(self.names[index] for index in np.flatnonzero(~self._known).tolist())
         self._sums, self._graded, self._nodal = sums.close(), graded.close(), nodal.close()
         self._answers: dict[str, dict[str, int | None]] = {}
+        self._wanted: dict[str, Mapping[str, int]] = {}
+        """What one replica asks for, by the digest of its requirements."""
 
     def copy(self) -> Rooms:
         twin = object.__new__(Rooms)
         twin.names, twin._index, twin._known, twin._unknown = self.names, self._index, self._known, self._unknown
         twin._sums, twin._graded, twin._nodal = self._sums.copy(), self._graded.copy(), self._nodal.copy()
-        twin._answers = dict(self._answers)
+        twin._answers, twin._wanted = dict(self._answers), self._wanted
         return twin
 
     def of(self, requirements: Body | None, key: str = "") -> Mapping[str, int | None]:
@@ -78,7 +80,7 @@ class Rooms:
         key = key or canonical.digest(requirements)
         known = self._answers.get(key)
         if known is None:
-            known = self._answers[key] = self._ask(requirements)
+            known = self._answers[key] = self._ask(requirements, self._one(requirements, key))
         return known
 
     def sets(self, components: Sequence[Body]) -> Mapping[str, int | None]:
@@ -96,15 +98,20 @@ class Rooms:
             found[name] = max(0, min(limits, default=0))
         return found
 
-    def take(self, requirements: Body | None, replicas: Mapping[str, int]) -> None:
-        """So many more replicas were placed in these clusters."""
+    def _one(self, requirements: Body | None, key: str) -> Mapping[str, int]:
+        if key not in self._wanted:
+            self._wanted[key] = _bounded_all(estimate.wanted(requirements))
+        return self._wanted[key]
+
+    def take(self, requirements: Body | None, replicas: Mapping[str, int], key: str = "") -> None:
+        """So many more replicas were placed in these clusters. `key`: the digest of the requirements, if known."""
         placed = np.zeros(len(self.names), dtype=np.int64)
         for name, count in replicas.items():
             if name in self._index:
                 placed[self._index[name]] = count
         if not placed.any():
             return
-        one = _bounded_all(estimate.wanted(requirements))
+        one = self._one(requirements, key or canonical.digest(requirements))
         self._sums.subtract(one, placed)
         if len(replicas) <= _FEW:
             for index in np.flatnonzero(placed).tolist():
@@ -116,8 +123,7 @@ class Rooms:
         self._nodal.fill(one, placed, self._nodal.eligible(requirements))
         self._answers.clear()
 
-    def _ask(self, requirements: Body | None) -> dict[str, int | None]:
-        one = _bounded_all(estimate.wanted(requirements))
+    def _ask(self, requirements: Body | None, one: Mapping[str, int]) -> dict[str, int | None]:
         most = np.int64(estimate.MOST)
         found = self._sums.total(one if requirements is not None else {}, None)
         if self._graded.count and requirements is not None:

@@ -359,7 +359,16 @@ def _kept(
 
 
 def _rejections(reasons: Mapping[str, str]) -> tuple[Rejection, ...]:
-    return tuple(rejection(name, reasons[name]) for name in sorted(reasons))
+    names = sorted(reasons)
+    if names and len(set(reasons.values())) == 1:
+        return _alike(tuple(names), reasons[names[0]])
+    return tuple(rejection(name, reasons[name]) for name in names)
+
+
+@lru_cache(maxsize=1 << 12)
+def _alike(names: tuple[str, ...], reason: str) -> tuple[Rejection, ...]:
+    """Thousands of workloads are not in the same clusters, for the same reason."""
+    return tuple(rejection(name, reason) for name in names)
 
 
 @lru_cache(maxsize=1 << 16)
