@@ -120,6 +120,7 @@ def _clone(url: str, memory: Memory, credentials: Path | None) -> Opened:
     except OSError as error:
         raise SourceError(f"no clone can be made: {path}: {error.strerror}", hint="set XDG_CACHE_HOME") from error
     repository.access = git.Access(credentials, source=url)
+    repository.ours = True
     refs = repository.remote_refs(url)
     repository.fetch(url, ["+refs/heads/*:refs/heads/*", "+refs/tags/*:refs/tags/*"])
     return Opened(repository, without_credentials(url), memory, refs.get("HEAD"))

@@ -161,6 +161,7 @@ def _opened(options: Options, reading: Callable[[Reader], None]) -> tuple[git.Re
     clone = _clone(folder / "clone.git")
     location = options.repo if git.is_url(options.repo) else str(git.find_root(Path(options.repo)))
     clone.check_version()
+    clone.ours = True
     clone.access = git.Access(options.git_credentials, source=location)
     reader = Reader(
         location,

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from gitfed.edges import git
+from gitfed.edges.git import tidy
 from gitfed.errors import CloneUnwritable, RevisionNotFound, SourceError, SourceUnreachable, StateConflict, UsageError
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
@@ -220,3 +221,34 @@ def test_a_git_that_is_too_old_is_refused(tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.setattr(repository, "text", lambda *ignored: said)
     with pytest.raises(SourceError, match=r"is too old \(install Git 2\.39 or newer\)|is too old$"):
         repository.check_version()
+
+
+def test_a_clone_of_ours_is_put_together_and_loses_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tidy, "_EVERY", 10)
+    monkeypatch.setattr(tidy, "_MOST_LOOSE", 20)
+    ours, users = git.Repository.create(tmp_path / "ours.git"), git.Repository.create(tmp_path / "users.git")
+    ours.ours = True
+    commits: dict[git.Repository, list[str]] = {ours: [], users: []}
+    for repository in (ours, users):
+        parent = None
+        for number in range(20):
+            parent = repository.commit_files("state", {"a": str(number).encode()}, "x", parent=parent, when=NOW)
+            commits[repository].append(parent)
+        repository.update_ref("refs/heads/state", None)  # now nothing refers to any of them
+        repository.tidy()
+        assert all(repository.read(commit) for commit in commits[repository])
+    loose = lambda repository: len(list((repository.path / "objects").glob("??/*")))  # noqa: E731
+    assert loose(ours) < 20
+    ours.close()
+    users.close()
+
+
+def test_a_users_repository_is_never_put_in_order_by_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tidy, "_EVERY", 1)
+    monkeypatch.setattr(tidy, "_MOST_LOOSE", 0)
+    repository = git.Repository.create(tmp_path / "users.git")
+    repository.commit_files("state", {"a": b"1"}, "x", parent=None, when=NOW)
+    assert not list((repository.path / "objects" / "pack").glob("*.pack"))
+    repository.ours = True
+    repository.commit_files("other", {"a": b"2"}, "x", parent=None, when=NOW)
+    assert list((repository.path / "objects" / "pack").glob("*.pack"))

@@ -9,6 +9,7 @@
     access      with which credentials: tokens, keys, authorities (`app`: tokens of a GitHub App)
     submodules  other repositories inside of one, as far as they are allowed
     write       commits on branches of ours
+    tidy        few packs out of many, in clones of ours
     worktree    the files of a checkout, for `--worktree`
 
 Everything here blocks; the daemon calls it from a thread. One `Repository` may be used from several threads.

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from gitfed.edges.git import location, trouble
 from gitfed.edges.git.access import Access
-from gitfed.edges.git.program import Program
+from gitfed.edges.git.tidy import Tidying
 from gitfed.errors import RevisionNotFound, SourceError, StateConflict
 from gitfed.model.base import Commit
 
@@ -19,7 +19,7 @@ _FORGOTTEN = 3600.0
 """Seconds after which a half-received pack belongs to nobody."""
 
 
-class Remote(Program):
+class Remote(Tidying):
     """Fetch, ls-remote and push. What is under way can be interrupted from another thread (`interrupt`)."""
 
     def __init__(self, path: Path, *, env: Mapping[str, str] | None = None) -> None:
@@ -40,6 +40,7 @@ class Remote(Program):
             if "couldn't find remote ref" in error.message:
                 raise RevisionNotFound(f"{location.shown(url)} has no such branch", hint=", ".join(refspecs)) from error
             raise
+        self.changed()
 
     def remote_refs(self, url: str, pattern: str = "refs/heads/*") -> dict[str, Commit]:
         """Refs of another repository without fetching them. Raises SourceUnreachable."""

@@ -11,14 +11,14 @@ import threading
 from collections.abc import Mapping
 from datetime import datetime
 
-from gitfed.edges.git.program import Program
+from gitfed.edges.git.tidy import Tidying
 from gitfed.errors import CloneUnwritable, SourceError, StateConflict
 from gitfed.model.base import Commit
 
 _NULL = "0" * 40
 
 
-class Writing(Program):
+class Writing(Tidying):
     """Commits, refs of ours, and blobs that are to outlive their branch."""
 
     def commit_files(
@@ -65,6 +65,7 @@ class Writing(Program):
             raise
         except SourceError as error:
             raise StateConflict(f"{ref} moved while a commit was made for it") from error
+        self.changed()
         return commit
 
     def _clear_up(self) -> None:
