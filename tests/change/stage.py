@@ -72,6 +72,10 @@ class Stage:
         self.since = dict.fromkeys(self.names, START)
         self.more: dict[str, dict[str, str]] = {}
         """Other conditions by cluster."""
+        self.summaries: dict[str, Any] = {}
+        """What clusters say of their room."""
+        self.refusing: set[str] = set()
+        """Clusters that are well and refuse every write."""
         self.objects: dict[ObjectKey, dict[str, LiveObject]] = {}
         self.bodies: dict[tuple[ObjectKey, str], Body] = {}
         self.slow: set[str] = set()
@@ -117,7 +121,8 @@ class Stage:
             said = Condition("Ready", "True" if ready else "False", "ClusterReady" if ready else "ClusterNotReachable",
                              "", self.since[name])  # fmt: skip
             others = [Condition(kind, status) for kind, status in self.more.get(name, {}).items()]
-            facts[name] = ClusterFacts(name, reach=self.reach[name], conditions=(said, *others))
+            facts[name] = ClusterFacts(name, reach=self.reach[name], conditions=(said, *others),
+                                       resource_summary=self.summaries.get(name))  # fmt: skip
         live = {name: ClusterLive(name, inventory_read=self.reach[name] is Reach.READY) for name in self.names}
         for copies in self.objects.values():
             for name, copy in copies.items():
@@ -153,7 +158,7 @@ class Stage:
 
     def carry_out(self, plan: Plan) -> None:
         for change in plan.changes or ():
-            if self.reach[change.cluster] is not Reach.READY:
+            if self.reach[change.cluster] is not Reach.READY or change.cluster in self.refusing:
                 continue
             copies = self.objects.setdefault(change.key, {})
             if change.action is Action.DELETE:

@@ -707,3 +707,47 @@ def test_spoiled_notes_of_a_failover_are_as_good_as_none() -> None:
     stage.at(1000).turn()
     assert stage.where == "m2=2"
     assert (stage.decision.preserved, stage.decision.unhealthy) == ((), ())
+
+
+# -- clusters that lie -----------------------------------------------------------------------------------------------
+
+
+def test_a_cluster_that_answers_but_refuses_every_write_is_no_failed_cluster() -> None:
+    """Its health is what it says; that nothing can be written there is said elsewhere, and evicts nothing."""
+    stage = Stage(placement={})
+    stage.turn()
+    stage.refusing.add("m1")
+    stage.files["web.json"] = deployment("web", image="nginx:2")
+    for hours in range(1, 48):
+        stage.at(3600 * hours).turn()
+    assert (stage.tasks, stage.taints("m1")) == ([], [])
+    assert [share.cluster for share in stage.decision.shares] == ["m1", "m2", "m3", "m4"]
+
+
+def test_work_that_went_to_a_cluster_which_refuses_it_keeps_its_old_copy_until_the_time_is_over() -> None:
+    stage = evicted()
+    stage.refusing.add("m2")
+    stage.turn()
+    stage.at(700).recover("m1").turn()
+    assert (stage.where, stage.copies, stage.tasks) == ("m2=2", ["m1"], ["m1"])
+    stage.refusing.clear()
+    stage.at(800).turn()
+    stage.at(801).turn(2)
+    assert stage.copies == ["m2"]
+
+
+def test_room_that_cannot_be_moves_nothing_and_gets_nothing() -> None:
+    room = {"replicaScheduling": {"replicaSchedulingType": "Divided", "replicaDivisionPreference": "Weighted",
+                                  "weightPreference": {"dynamicWeight": "AvailableReplicas"}}}  # fmt: skip
+    stage = Stage(placement=room, replicas=6, clusters=3)
+    for name in stage.names:
+        stage.summaries[name] = {"allocatable": {"cpu": "10", "pods": "100"}}
+    stage.turn()
+    stage.summaries["m3"] = {"allocatable": {"cpu": "-5", "pods": "-1"}, "allocated": {"cpu": "1"}}
+    before = stage.where
+    stage.at(10).turn()
+    assert stage.where == before, "facts alone move nothing"
+    stage.at(35).fail("m1").turn()
+    stage.at(335).turn()
+    stage.at(635).turn()
+    assert stage.where == "m2=4 m3=2"
