@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from gitfed.change.order import NO_WAVE
-from gitfed.cli import words
+from gitfed.cli import plan_failing, words
 from gitfed.model.base import Problem
 from gitfed.model.decisions import PolicyRef
 from gitfed.model.fleet import FactsRef
@@ -35,6 +35,7 @@ def document(plan: Plan) -> dict[str, Any]:
         "problems": [problem(item) for item in plan.problems],
         "totals": totals(plan.totals),
         "notes": list(plan.notes),
+        "failover": plan_failing.document(plan),
     }
 
 
@@ -96,6 +97,7 @@ def binding(item: Binding) -> dict[str, Any]:
             for one in (item.decision.required_by if item.decision else ())
             if one.clusters
         ],
+        **plan_failing.members(item),
         "why": item.why,
         "descheduled": _descheduled(item),
         "origin": str(item.origin),

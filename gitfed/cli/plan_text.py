@@ -17,7 +17,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from gitfed.change import order
-from gitfed.cli import matrix, names, plain, table, words
+from gitfed.cli import matrix, names, plain, plan_failing, table, words
 from gitfed.cli.table import Cell
 from gitfed.model.base import ObjectKey
 from gitfed.model.decisions import Decisions
@@ -59,6 +59,7 @@ def lines(shown: View, paint: plain.Paint, width: int, *, wide: bool = False, qu
         body += left_alone(plan.changes, paint)
         if wide:
             body += fields(plan.changes, paint)
+    body += plan_failing.lines(plan, paint)
     return [*head, *body, *gates(plan.gates, paint), total(plan)]
 
 
@@ -70,6 +71,8 @@ def header(plan: Plan, paint: plain.Paint) -> str:
 
 def nothing_to_do(shown: View) -> bool:
     """What fits nowhere is nothing that can be done, but it is nothing to be silent about."""
+    if plan_failing.lines(shown.plan, plain.Paint(False)):
+        return False
     if shown.plan.changes or any(failed(binding) for binding in shown.plan.bindings.values()):
         return False
     return not any(row.changed or row.before is None for row in rows(shown))
