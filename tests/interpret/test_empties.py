@@ -51,8 +51,8 @@ def test_a_change_told_by_places_means_what_the_whole_answer_means(
 
 
 def test_what_was_not_touched_is_the_very_same() -> None:
-    body = {"spec": {"n": 1, "deep": {"x": []}}, "metadata": {"labels": {}}}
-    found = empties.edited(body, [[["spec", "n"], 2]], (body,))
+    body: dict[str, Any] = {"spec": {"n": 1, "deep": {"x": []}}, "metadata": {"labels": {}}}
+    found: dict[str, Any] = empties.edited(body, [[["spec", "n"], 2]], (body,))
     assert found == {"spec": {"n": 2, "deep": {"x": []}}, "metadata": {"labels": {}}}
     assert found["metadata"] is body["metadata"]
     assert found["spec"]["deep"] is body["spec"]["deep"]

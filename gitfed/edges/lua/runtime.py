@@ -164,10 +164,11 @@ class Runtime:
             self._start()
             raise _ended(str(error), script, line) from None
         if answer[0] is True:
-            kinds, text, *flags = answer[1:]
+            _, kinds, text, time, order, chance, line = answer
+            found = tuple(orjson.loads(_utf8(text)))
             if kinds == "edits":
-                return Outcome(("table",), (), *flags, edits=tuple(orjson.loads(_utf8(text))))
-            return Outcome(tuple(kinds.split()), tuple(orjson.loads(_utf8(text))), *flags)
+                return Outcome(("table",), (), time, order, chance, line, found)
+            return Outcome(tuple(kinds.split()), found, time, order, chance, line)
         if answer[1].endswith(_OUT_OF_MEMORY):
             raise _OutOfMemory(self._line())
         raise ScriptError(_said(answer[1], script, self._line()))

@@ -95,13 +95,9 @@ class Worker:
             self._resting.pop(script, None)
         if "fault" in answer:
             raise ScriptError(answer["fault"])
-        edits = answer["edits"]
-        return Outcome(
-            tuple(answer["kinds"]),
-            tuple(answer["values"]),
-            *answer["flags"],
-            None if edits is None else tuple(edits),
-        )
+        told, order, chance, line = answer["flags"]
+        changed = None if answer["edits"] is None else tuple(answer["edits"])
+        return Outcome(tuple(answer["kinds"]), tuple(answer["values"]), told, order, chance, line, changed)
 
     def _exchange(self, request: bytes) -> dict[str, Any]:
         process = self._process or self._begin()

@@ -11,7 +11,13 @@ from gitfed.model.declared.shape import Declared, Finding, Part, Quantities, Req
 from gitfed.text import quantity
 
 _NANO = 10**9
-_FRACTIONS_ALLOWED = ("cpu", "requests.cpu", "limits.cpu")
+_COUNTED = frozenset(
+    {
+        "pods", "resourcequotas", "services", "replicationcontrollers", "secrets", "configmaps",
+        "persistentvolumeclaims", "services.nodeports", "services.loadbalancers",
+    }
+)  # fmt: skip
+"""What Kubernetes counts; of it there are no parts."""
 
 
 class StaticAssignment(Part):
@@ -68,8 +74,14 @@ def _amounts(quantities: Mapping[str, str], path: Path) -> tuple[dict[str, int],
             continue
         if amount < 0:
             wrong.append(Finding((*path, resource), f"{resource} is {text}, it must not be negative"))
-        elif amount % _NANO and resource not in _FRACTIONS_ALLOWED:
+        elif amount % _NANO and _is_counted(resource):
             wrong.append(Finding((*path, resource), f"{resource} is {text}, it must be a whole number"))
         else:
             amounts[resource] = amount
     return amounts, wrong
+
+
+def _is_counted(resource: str) -> bool:
+    """Whether only whole numbers are amounts (Kubernetes: integer and extended resources); memory has parts, too."""
+    extended = "/" in resource and "kubernetes.io/" not in resource and not resource.startswith("requests.")
+    return resource in _COUNTED or extended
