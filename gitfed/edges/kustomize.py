@@ -35,6 +35,7 @@ _CHAIN = re.compile(
     r"file': recursed accumulation of path '[^']*': )+"
 )
 _REMEMBERED = 16
+_ALONE = "this machine does not allow `unshare --map-root-user --net`"
 _NO_PROGRAM = "install kubectl or kustomize, or commit what `kustomize build` prints"
 
 
@@ -52,6 +53,8 @@ class Root(Protocol):
     def folder(self) -> str: ...
     @property
     def files(self) -> Iterable[File]: ...
+    @property
+    def plugins(self) -> bool: ...
     @property
     def digest(self) -> str: ...
 
@@ -81,6 +84,11 @@ def _build(root: Root, read: Callable[[str], bytes], isolation: tuple[str, ...])
     program = _program()
     if not program:
         raise SourceError("it needs the program kustomize or kubectl, and there is none", hint=_NO_PROGRAM)
+    if root.plugins and not isolation:
+        # Their files may name addresses, and a proxy that does not exist is not asked for this machine's own.
+        raise SourceError(
+            "generators, transformers and validators are only run where they have no network", hint=_ALONE
+        )
     with tempfile.TemporaryDirectory(prefix="gitfed-kustomize-") as name, contextlib.ExitStack() as stack:
         scratch = Path(name).resolve()
         try:

@@ -30,7 +30,8 @@ _VERSION = b"1"
 _MOST_FILES = 10_000
 _MOST_BYTES = 64 * 1024 * 1024
 _LARGEST = 1024 * 1024
-_FOLDERS = ("resources", "bases", "components", "generators", "transformers", "validators")
+_PLUGINS = ("generators", "transformers", "validators")
+_FOLDERS = ("resources", "bases", "components", *_PLUGINS)
 _PATHS = ("crds", "configurations", "patchesStrategicMerge")
 _INSIDE = ("patches", "patchesJson6902", "replacements")
 _GENERATORS = ("configMapGenerator", "secretGenerator")
@@ -51,6 +52,8 @@ class Root:
     """Its kustomization file."""
     files: tuple[Entry, ...]
     """All that the build may see: what lies in or below the folders of the root and its bases."""
+    plugins: bool
+    """Whether generators, transformers or validators are named: what their own files name was not looked up here."""
     digest: str
     """Stands for the files: equal digests give equal builds. In the place of a blob id."""
 
@@ -75,6 +78,8 @@ class Names:
     """Folders or files: resources, components and the like."""
     paths: tuple[str, ...] = ()
     """Files."""
+    plugins: bool = False
+    """Whether it names generators, transformers or validators."""
     fault: str = ""
     place: tuple[int, int] = (0, 0)
     """Line and column of the fault, if it has one."""
@@ -184,10 +189,11 @@ class _Finder:
             self.refuse(entry.path, f"a build of {len(files)} files with {size} bytes: at most {_MOST_FILES} files and "
                                     f"{_MOST_BYTES} bytes")  # fmt: skip
             return reached
+        plugins = any(self.names(here).plugins for here in reached)
         total = hashlib.sha256(b"%b\0%b\0" % (_VERSION, folder.encode("utf-8", "surrogateescape")))
         for one in files:
             total.update(b"%b\0%b\0" % (one.path.encode("utf-8", "surrogateescape"), one.blob_id.encode()))
-        self.found.roots[entry.path] = Root(folder, entry.path, files, f"{_BUILT}{total.hexdigest()}")
+        self.found.roots[entry.path] = Root(folder, entry.path, files, plugins, f"{_BUILT}{total.hexdigest()}")
         return reached
 
     def below(self, folder: str) -> Sequence[Entry]:
@@ -242,7 +248,8 @@ def _names(entry: Entry, read: Callable[[str], bytes]) -> Names:
         if value.get(name):
             return Names(fault=f"{name}: Helm charts are not rendered")
     folders = [text for name in _FOLDERS for text in _texts(value.get(name))]
-    return Names(str(value.get("kind") or "Kustomization"), tuple(folders), tuple(_paths(value)))
+    plugins = any(value.get(name) for name in _PLUGINS)
+    return Names(str(value.get("kind") or "Kustomization"), tuple(folders), tuple(_paths(value)), plugins)
 
 
 def _paths(value: Mapping[str, Any]) -> Iterator[str]:

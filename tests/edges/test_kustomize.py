@@ -114,7 +114,7 @@ def test_even_a_name_that_was_not_refused_before_reaches_no_network(listener: tu
         {"a/kustomization.yaml": f"resources: ['http://127.0.0.1:{port}/x.yaml', 'https://192.0.2.1/x.yaml']\n"}
     )
     files = tuple(sorted(made.entries(), key=lambda entry: entry.path))
-    root = kustomize.Root("a", "a/kustomization.yaml", files, "kustomize.x")
+    root = kustomize.Root("a", "a/kustomization.yaml", files, False, "kustomize.x")
     with pytest.raises(SourceError, match="Kustomize cannot build it"):
         edge.Kustomize().build(root, made.read)
     if not edge._isolation():
@@ -130,6 +130,20 @@ def test_plugins_and_programs_are_not_run(tmp_path: Path) -> None:
     files = {"a/kustomization.yaml": "generators: [plugin.yaml]\n", "a/plugin.yaml": plugin}
     assert "Kustomize cannot build it" in told(files)[0]
     assert not (tmp_path / "done").exists()
+
+
+def test_transformers_run_only_where_they_have_no_network(monkeypatch: pytest.MonkeyPatch) -> None:
+    transformer = "apiVersion: builtin\nkind: PrefixTransformer\nmetadata: {name: t}\nprefix: t-\n"
+    transformer += "fieldSpecs: [{path: metadata/name}]\n"
+    files = {"a/kustomization.yaml": "resources: [web.yaml]\ntransformers: [t.yaml]\n", "a/web.yaml": CONFIG,
+             "a/t.yaml": transformer}  # fmt: skip
+    if edge._isolation():
+        assert [key.name for key in read(files).manifests] == ["t-web"]
+    monkeypatch.setattr(edge, "_isolation", lambda: ())
+    assert told(files) == [
+        "a/kustomization.yaml: generators, transformers and validators are only run where they have no network"
+        " (this machine does not allow `unshare --map-root-user --net`)"
+    ]
 
 
 def test_a_link_in_the_tree_is_not_there_for_the_program() -> None:
