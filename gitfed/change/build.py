@@ -18,6 +18,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from types import MappingProxyType
+from typing import Any
 
 from gitfed.change import bind, compare, dependencies, gate, order, orders, place, status, turns, waves
 from gitfed.change.retain import RetainError
@@ -32,7 +33,7 @@ from gitfed.placement import failover, match, preserve, rebalance
 from gitfed.placement.cluster import Candidate
 from gitfed.render import manifest as render_manifest
 from gitfed.render import namespaces, override
-from gitfed.text import canonical, jsonpath
+from gitfed.text import canonical
 
 _NOTHING: Mapping[ClusterName, LiveObject] = {}
 _FIRST = order.Position(0, 0)
@@ -100,7 +101,7 @@ class Memo:
     """What definitions were asked about, and the clusters with their kinds."""
     collected: status.Memory = field(default_factory=dict)
     """What scripts said of copies that a failover looks at."""
-    states: preserve.States = field(default_factory=lambda: preserve.States(jsonpath.label_value))
+    states: preserve.States = field(default_factory=lambda: preserve.States(_label_value))
     recomputed: int = 0
     """Templates whose binding, rendering or changes the last build had to compute: what a test asserts on."""
 
@@ -530,6 +531,13 @@ def totals(changes: Iterable[Change], *, of_clusters: int) -> Totals:
         if change.action in (Action.CREATE, Action.UPDATE, Action.DELETE):
             touched.add(change.cluster)
     return Totals(**counts, clusters=len(touched), of_clusters=of_clusters)
+
+
+def _label_value(text: str, document: Any) -> str:
+    """`jsonpath.label_value`, whose parser is imported by those who preserve state, and not at every start."""
+    from gitfed.text import jsonpath
+
+    return jsonpath.label_value(text, document)
 
 
 def _notes(world: _World) -> tuple[str, ...]:

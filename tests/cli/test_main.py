@@ -54,10 +54,13 @@ def test_a_command_imports_only_what_it_needs(arguments: list[str], unwanted: li
     assert (done.returncode, done.stderr.strip()) == (0, "[]")
 
 
-def test_validate_reads_a_repository_without_a_kubernetes_client(fleet: Path) -> None:
+@pytest.mark.parametrize("command", ["validate", "plan", "explain", "get"])
+def test_what_only_looks_at_a_repository_needs_no_client_and_no_event_loop(fleet: Path, command: str) -> None:
+    arguments = {"explain": ["explain", "deploy/shop/web"], "get": ["get", "bindings"]}.get(command, [command])
     script = (
-        "import sys; from gitfed.cli import main; code = main.run(['validate', '-q']); "
-        "print([n for n in ('kubernetes', 'aiohttp', 'gitfed.edges.kube') if n in sys.modules]); sys.exit(code)"
+        f"import sys; from gitfed.cli import main; code = main.run([*{arguments!r}, '-q']); "
+        "unwanted = ('kubernetes', 'aiohttp', 'asyncio', 'ssl', 'jsonpath_ng', 'gitfed.edges.kube'); "
+        "print([n for n in unwanted if n in sys.modules]); sys.exit(code)"
     )
     done = subprocess.run([sys.executable, "-c", script], cwd=fleet, capture_output=True, text=True, check=False)
     assert done.stdout.splitlines()[-1] == "[]"

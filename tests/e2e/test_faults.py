@@ -216,7 +216,7 @@ def test_on_a_full_disk_nothing_is_done_that_cannot_be_recorded_and_nothing_is_l
     world.until(lambda: "appliedCommit" in world.state().get("state.yaml", ""), "the state is recorded")
     written = sorted(world.state())
     with full_disk(daemon):
-        world.push({**APPS, **{f"apps/e{n}.json": deployment(f"e{n}") for n in range(60)}})
+        world.push(MANY)
         said = world.until(lambda: daemon.said("what is decided cannot be recorded: nothing new is done"), "said")
         assert "(make room in the data directory)" in said[0]["error"]
         names = [body["metadata"]["name"] for body in faulty.inside("m1", lambda m: m.api.list("deployments.apps"))]
@@ -231,7 +231,7 @@ def test_on_a_full_disk_nothing_is_done_that_cannot_be_recorded_and_nothing_is_l
 
 def test_a_daemon_that_starts_on_a_full_disk_waits_for_room(world: World, faulty: Faulty) -> None:
     world.environment |= KEEP_NO_MODULES
-    world.push({**BASE, **APPS})
+    world.push({**BASE, **MANY})
     old = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (SMALL, old[1]))
     try:
@@ -247,7 +247,7 @@ def test_a_daemon_that_starts_on_a_full_disk_waits_for_room(world: World, faulty
 
 def test_one_apply_on_a_full_disk_says_so_and_ends(world: World, faulty: Faulty) -> None:
     world.environment |= KEEP_NO_MODULES
-    world.push({**BASE, **APPS})
+    world.push({**BASE, **MANY})
     old = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (SMALL, old[1]))
     try:
@@ -260,8 +260,9 @@ def test_one_apply_on_a_full_disk_says_so_and_ends(world: World, faulty: Faulty)
 
 KEEP_NO_MODULES = {"PYTHONDONTWRITEBYTECODE": "1"}
 """On a disk without room Python would keep half a module, and every later run would read it."""
-SMALL = 8192
-"""bytes: enough for a log, too little for what is decided about many objects"""
+MANY = {**APPS, **{f"apps/e{n}.json": deployment(f"e{n}") for n in range(60)}}
+SMALL = 24 * 1024
+"""bytes: enough for a log, too little for what is decided about so many objects"""
 
 
 @contextmanager
