@@ -209,6 +209,8 @@ class Decision:
     @property
     def targets(self) -> tuple[Share, ...]:
         """Where it goes: its own clusters, and those where others need it."""
+        if not self.required_by:
+            return self.shares
         here = {share.cluster for share in self.shares}
         more = {name for one in self.required_by for name in one.clusters} - here
         return tuple(sorted((*self.shares, *(Share(name) for name in more)))) if more else self.shares
