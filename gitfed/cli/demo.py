@@ -28,6 +28,8 @@ _PATIENCE = 120.0
 """Seconds for one step; a slow machine needs a few."""
 _WEB = "apps/shop/web.yaml"
 _REPORTS = "apps/research/reports.yaml"
+_LAB = "apps/lab/lab.yaml"
+_WORKLOADS = "workload.example.io"
 _NODES = (3, 2, 4)
 """Of the clusters by name, in turn: one has less room than another."""
 
@@ -196,6 +198,7 @@ class Demo:
         await self.a_slip()
         await self.some_room()
         await self.a_limit()
+        await self.a_kind()
         await self.a_question()
 
     async def first_rollout(self) -> None:
@@ -292,6 +295,33 @@ class Demo:
         self.check("reports stays as it was", list(found.values()) == [6], str(found))
         self.push({_REPORTS: text}, "Six of reports")
         await self.settled("the repair")
+
+    async def a_kind(self) -> None:
+        self.say("Somebody pushes a kind of their own with its rules, and a job of two pod templates", head=True)
+        self.push({path: text for path, text in example("kinds").items() if path != "README.md"}, "Lab")
+        plan = await self.settled("the lab")
+        if plan is None:
+            return
+        found = {name: body["spec"]["replicas"] for name, body in self.workloads().items()}
+        self.say(f"render: {' '.join(f'{cluster}={count}' for cluster, count in found.items())}")
+        self.check("render is divided two to one, as its script says", found == {"eu-1": 4, "us-1": 2}, str(found))
+        train = next(binding for key, binding in plan.bindings.items() if key.kind == "PyTorchJob")
+        names = ", ".join(sorted(str(part["name"]) for part in train.components))
+        whole = len(train.components) == 2 and len(train.shares) == 1
+        self.check(f"both parts of train ({names}) run in one cluster that holds them", whole)
+        await self.gitfed("interpret", "workload/lab/render")
+        self.fleet["us-1"].cluster.client("operator").patch(
+            f"workloads.{_WORKLOADS}", "lab", "render", {"spec": {"paused": True}}
+        )
+        self.say("somebody pauses render in us-1, and somebody else pushes a new image")
+        text = self.files[_LAB]
+        self.push({_LAB: text.replace(b"render:1.0.0", b"render:1.1.0")}, "render 1.1.0")
+        await self.settled("the image")
+        specs = {name: body["spec"] for name, body in self.workloads().items()}
+        images = {spec["template"]["spec"]["containers"][0]["image"].rpartition(":")[2] for spec in specs.values()}
+        paused = {name: spec["paused"] for name, spec in specs.items()}
+        kept = images == {"1.1.0"} and paused == {"eu-1": False, "us-1": True}
+        self.check("the image is new everywhere, and us-1 stays paused", kept, f"{images} {paused}")
 
     async def a_question(self) -> None:
         self.say("Somebody asks why web does not run in us-staging", head=True)
@@ -394,6 +424,16 @@ class Demo:
             body = member.api.find("deployments.apps", namespace, name)
             if body is not None:
                 found[member.name] = int(body["spec"]["replicas"])
+        return found
+
+    def workloads(self) -> dict[str, Any]:
+        """The object render by cluster."""
+        found = {}
+        for member in self.fleet:
+            if member.cluster.world.registry.named(f"{_WORKLOADS}/v1alpha1", "Workload") is not None:
+                body = member.api.find(f"workloads.{_WORKLOADS}", "lab", "render")
+                if body is not None:
+                    found[member.name] = body
         return found
 
     def image(self, cluster: str) -> str:
