@@ -71,6 +71,14 @@ def test_a_held_gate_says_so() -> None:
     assert "  skip   shop/Deploy/web   eu-2   gate deletions: 7 of at most 5\n" in shown
 
 
+def test_a_quota_that_holds_says_what_it_does_not_allow() -> None:
+    shown = text(values.view(values.plan([values.binding(values.WEB, {"eu-1": 2})], [], [values.QUOTA])))
+    assert (
+        "Gates   quota shop/all cpu 8/6 HELD 1 workload\n"
+        "  FederatedResourceQuota(shop/all) exceeded for resource cpu: requested sum 8, limit 6.\n"
+    ) in shown
+
+
 def test_what_fits_nowhere_is_shown_with_the_reason() -> None:
     condition = ScheduledCondition(False, "NoClusterFit", "0/4 clusters are available: 4 no.")
     made = values.plan([values.binding(values.WEB, {"eu-1": 2}, condition=condition)])

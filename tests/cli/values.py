@@ -75,3 +75,10 @@ def contract_example() -> plan_text.View:
         totals=Totals(create=1, update=2, move=1, keep=1, clusters=4, of_clusters=4),
     )
     return view(made, {WEB: {"eu-1": 6, "eu-2": 4}, CACHE: {"eu-1": 2, "eu-2": 2}})
+
+
+QUOTA = Gate(
+    "quota shop/all cpu", "6", "8", 1,
+    ("FederatedResourceQuota(shop/all) exceeded for resource cpu: requested sum 8, limit 6.",), consent=False,
+)  # fmt: skip
+"""A federated quota that refuses one workload."""
