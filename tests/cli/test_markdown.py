@@ -23,7 +23,9 @@ def test_the_references_example() -> None:
 def test_what_a_quota_holds_is_said_and_nobody_is_asked_to_consent() -> None:
     made = values.plan([values.binding(values.WEB, {"eu-1": 2})], [], [values.QUOTA])
     comment = html.unescape(plan_markdown.comment(values.view(made)))
-    assert "- gate <code>quota shop/all cpu</code>: 8 of at most 6, holds 1 workload<br>FederatedResourceQuota" in comment
+    assert (
+        "- gate <code>quota shop/all cpu</code>: 8 of at most 6, holds 1 workload<br>FederatedResourceQuota" in comment
+    )
     assert "requested sum 8, limit 6" in comment
     assert "--confirm" not in comment
 
