@@ -1,3 +1,3 @@
 function ReflectStatus(observedObj)
-  return status.pick(observedObj.status, {"ready", "conditions", "autogen", "rulecount"})
+  return kyverno.reflect(observedObj)
 end
