@@ -116,13 +116,16 @@ def build(
     *,
     base: Commit | None = None,
     memo: Memo | None = None,
+    lazily: bool = False,
 ) -> Plan:
     """Everything that should be true of the fleet at `repo.commit`, and what to do about it.
 
-    `fleet.live` None gives a plan without changes ("not observed").
+    `fleet.live` None gives a plan without changes ("not observed"). `lazily`: a template is rendered when somebody
+    looks at it, for who compares two plans and knows where they can differ; what then cannot be rendered is not among
+    the problems.
     """
     memo = Memo() if memo is None else memo
-    world = _prepare(memo, repo, fleet, decisions, interpreter, now)
+    world = replace(_prepare(memo, repo, fleet, decisions, interpreter, now), lazily=lazily)
     memo.questions = place.questions(memo.questions, repo, world.decisions, world.binder)
     bounds, problems, quotas = place.answers(memo.questions, repo, world.binder, memo.room, fleet.facts.taken_at)
     bounds = dependencies.attach(bounds, repo, interpreter, world.decisions, fleet.live, memo.references)
@@ -170,7 +173,7 @@ def build(
         now=now,
         federation=repo.settings.metadata.name,
         bindings=bindings,
-        rendered={item.manifest.key: item.rendered for item in items},
+        rendered=_OnDemand(world, items) if lazily else {item.manifest.key: item.rendered for item in items},
         changes=tuple(changes) if fleet.live is not None else None,
         gates=(*gates, *gate.quotas(quotas)),
         problems=tuple(sorted(set(problems))),
@@ -202,6 +205,7 @@ class _World:
     live_clusters: Mapping[ClusterName, ClusterLive]
     same_commit: bool
     binder: bind.Binder
+    lazily: bool = False
 
     def settled(self, key: ObjectKey) -> frozenset[ClusterName] | None:
         """Clusters where this commit's version of an object was not written when the roll-out was over; None: anywhere.
@@ -295,6 +299,43 @@ def _with_definitions(
     return memo.defined[1]
 
 
+class _OnDemand(Mapping[ObjectKey, tuple[RenderedManifest, ...]]):
+    """Manifests that are rendered when they are looked at."""
+
+    def __init__(self, world: _World, items: Iterable[_Item]) -> None:
+        self._world = world
+        # What is asked for is kept, not the item: a later build with the same memo may change that.
+        self._asked = {item.manifest.key: (item.manifest, item.binding, item.bodies) for item in items}
+        self._known: dict[ObjectKey, tuple[RenderedManifest, ...]] = {}
+
+    def __getitem__(self, key: ObjectKey) -> tuple[RenderedManifest, ...]:
+        known = self._known.get(key)
+        if known is None:
+            world, (manifest, binding, bodies) = self._world, self._asked[key]
+            known = self._known[key] = _manifests(world, manifest, binding, bodies).rendered
+        return known
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._asked
+
+    def __iter__(self) -> Iterator[ObjectKey]:
+        return iter(self._asked)
+
+    def __len__(self) -> int:
+        return len(self._asked)
+
+
+def _manifests(
+    world: _World, manifest: Manifest, binding: Binding, bodies: Mapping[ClusterName, Body] | None
+) -> render_manifest.Rendered:
+    federation = world.repo.settings.metadata.name
+    if bodies is not None:
+        return render_manifest.each(manifest, binding, bodies, federation=federation)
+    return render_manifest.render(
+        manifest, binding, world.by_name, world.overrides, world.interpreter, federation=federation
+    )
+
+
 def _is_needed(binding: Binding) -> bool:
     return binding.decision is not None and bool(binding.decision.required_by)
 
@@ -338,7 +379,7 @@ def _item(
         assert known is not None
         item = known
         item.bound = bound
-    if item.overrides is not world.overrides or item.render_again:
+    if (item.overrides is not world.overrides or item.render_again) and not world.lazily:
         _render(world, item)
         fresh = True
     live = world.fleet.live.objects.get(manifest.key, _NOTHING) if world.fleet.live is not None else None
@@ -367,13 +408,7 @@ def _alike(one: Binding, other: Binding) -> bool:
 
 
 def _render(world: _World, item: _Item) -> None:
-    federation = world.repo.settings.metadata.name
-    if item.bodies is None:
-        result = render_manifest.render(
-            item.manifest, item.binding, world.by_name, world.overrides, world.interpreter, federation=federation
-        )
-    else:
-        result = render_manifest.each(item.manifest, item.binding, item.bodies, federation=federation)
+    result = _manifests(world, item.manifest, item.binding, item.bodies)
     before = {rendered.digest: rendered for rendered in item.rendered}
     # Keep the old value where it is equal: bodies are shared with whatever compared them before.
     item.rendered = tuple(

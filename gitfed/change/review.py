@@ -11,7 +11,7 @@ field, and the objects that each of them concerns. Secrets are masked here, wher
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -73,6 +73,8 @@ class Review:
     """Without field differences: `rendered` has the body, `live` what the base left there."""
     gates: tuple[Gate, ...]
     totals: Totals
+    touched: tuple[ObjectKey, ...]
+    """Objects whose manifests can differ, sorted; no other needs to be looked at."""
     hidden: redact.Hidden
 
     @property
@@ -100,13 +102,14 @@ def review(
     the base leaves behind."""
     hidden = redact.Hidden(_secrets(base_repo, head_repo, base, head))
     limited = with_limits_of(base_repo, head_repo)
-    changes = list(_changes(limited, base, head, decisions, interpreter))
+    touched = sorted(_touched(base_repo, head_repo, base, head))
+    changes = list(_changes(limited, base, head, decisions, interpreter, touched))
     gates, changes = gate.hold(
         changes, head.bindings, repo=limited, decisions=replace(decisions, known=True, descends=True),
         live=_left_by(base) if any(one.action is Action.DELETE for one in changes) else None,
     )  # fmt: skip
     differing = {change.key for change in changes} | _placed_otherwise(base, head)
-    declared = tuple(_declared(base_repo, head_repo, base, head, differing, hidden))
+    declared = tuple(_declared(base_repo, head_repo, base, head, differing, touched, hidden))
     return Review(
         base=base,
         head=head,
@@ -115,7 +118,49 @@ def review(
         changes=tuple(changes),
         gates=(*gates, *(one for one in head.gates if not one.consent)),
         totals=build.totals(changes, of_clusters=len(head.clusters)),
+        touched=tuple(touched),
         hidden=hidden,
+    )
+
+
+def _touched(base_repo: RepoSnapshot, head_repo: RepoSnapshot, base: Plan, head: Plan) -> Set[ObjectKey]:
+    """What is rendered follows from the template, its binding, the overrides that select it, the clusters, the
+    interpreter and the name of the federation."""
+    one, other = base_repo, head_repo
+    everything = base.bindings.keys() | head.bindings.keys()
+    if (
+        one.settings.metadata.name != other.settings.metadata.name
+        or one.clusters != other.clusters
+        or (one.interpreters, one.webhooks) != (other.interpreters, other.webhooks)
+        or base.clusters != head.clusters
+    ):
+        return everything
+    found = {
+        key
+        for key in everything
+        if one.manifests.get(key) is not other.manifests.get(key)
+        or (base.bindings.get(key) is not head.bindings.get(key) and base.bindings.get(key) != head.bindings.get(key))
+        or (key not in one.manifests and key not in other.manifests)
+    }
+    if one.overrides != other.overrides:
+        differing = [policy for policy in (*one.overrides, *other.overrides)
+                     if (policy in one.overrides) is not (policy in other.overrides)]  # fmt: skip
+        versions = {key: binding.api_version for plan in (base, head) for key, binding in plan.bindings.items()}
+        found |= {key for key, version in versions.items() if any(_may_select(one, key, version) for one in differing)}
+    return found
+
+
+def _may_select(policy: Override, key: ObjectKey, api_version: str) -> bool:
+    """As far as kind, namespace and name tell: labels may come from another override."""
+    own = "" if policy.is_cluster_wide else policy.metadata.namespace
+    if own and key.namespace != own:
+        return False
+    wanted = policy.spec.resource_selectors
+    return not wanted or any(
+        (one.api_version, one.kind) == (api_version, key.kind)
+        and one.namespace in (None, "", key.namespace)
+        and one.name in (None, "", key.name)
+        for one in wanted
     )
 
 
@@ -127,10 +172,15 @@ def by_cluster(classes: tuple[RenderedManifest, ...]) -> dict[ClusterName, Rende
 
 
 def _changes(
-    repo: RepoSnapshot, base: Plan, head: Plan, decisions: Decisions, interpreter: Interpreter
+    repo: RepoSnapshot,
+    base: Plan,
+    head: Plan,
+    decisions: Decisions,
+    interpreter: Interpreter,
+    touched: Sequence[ObjectKey],
 ) -> Iterator[Change]:
     clusters = {name: ClusterLive(name, inventory_read=True) for name in head.clusters}
-    for key in sorted(base.rendered.keys() | head.rendered.keys()):
+    for key in touched:
         before, after = base.rendered.get(key, ()), head.rendered.get(key, ())
         if before is after or before == after:
             continue
@@ -240,11 +290,12 @@ def _live(rendered: RenderedManifest, cluster: ClusterName) -> LiveObject:
 
 def _left_by(base: Plan) -> LiveState:
     """Everything that we own before the change, for limits that are shares of it. One value stands for all copies."""
-    objects = {}
-    for key, classes in base.rendered.items():
-        if classes:
-            one = _live(classes[0], classes[0].clusters[0])
-            objects[key] = dict.fromkeys((name for rendered in classes for name in rendered.clusters), one)
+    one = LiveObject(ObjectKey("", "", "", ""), "", "as-the-base-left-it", "", ours=True)
+    objects = {
+        key: dict.fromkeys((share.cluster for share in binding.shares), one)
+        for key, binding in base.bindings.items()
+        if binding.shares
+    }
     return LiveState({name: ClusterLive(name, True) for name in base.clusters}, objects)
 
 
@@ -282,13 +333,14 @@ def _declared(
     base: Plan,
     head: Plan,
     differing: set[ObjectKey],
+    touched: Sequence[ObjectKey],
     hidden: redact.Hidden,
 ) -> Iterator[Declaration]:
     old, new = {one.key: one for one in _all(base_repo)}, {one.key: one for one in _all(head_repo)}
     found = [
         key for key in old.keys() | new.keys() if old.get(key) is not new.get(key) and old.get(key) != new.get(key)
     ]
-    concerns = _Concerns(base, head) if found else None
+    concerns = _Concerns(base, head, touched) if found else None
     for key in sorted(found):
         assert concerns is not None
         before, after = old.get(key), new.get(key)
@@ -315,8 +367,9 @@ def _all(repo: RepoSnapshot) -> list[Declared]:
 class _Concerns:
     """Which objects a declared object concerns, in either plan; each index is made when it is first asked."""
 
-    def __init__(self, base: Plan, head: Plan) -> None:
+    def __init__(self, base: Plan, head: Plan, touched: Sequence[ObjectKey]) -> None:
         self._plans = (base, head)
+        self._touched = touched
         self._edited: dict[str, set[ObjectKey]] | None = None
 
     def of(self, declared: Declared) -> set[ObjectKey]:
@@ -340,8 +393,8 @@ class _Concerns:
         if self._edited is None:
             self._edited = {}
             for plan in self._plans:
-                for key, classes in plan.rendered.items():
-                    for rendered in classes:
+                for key in self._touched:
+                    for rendered in plan.rendered.get(key, ()):
                         for edit in rendered.edits:
                             self._edited.setdefault(edit.by, set()).add(key)
         return self._edited
@@ -393,7 +446,7 @@ def _secrets(base_repo: RepoSnapshot, head_repo: RepoSnapshot, base: Plan, head:
             if key.kind == "Secret" and not key.group:
                 yield manifest.body
     for plan in (base, head):
-        for key, classes in plan.rendered.items():
+        for key in plan.bindings:
             if key.kind == "Secret" and not key.group:
-                for rendered in classes:
+                for rendered in plan.rendered.get(key, ()):
                     yield rendered.body

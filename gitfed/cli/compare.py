@@ -77,7 +77,7 @@ def placement(base: Plan, head: Plan) -> list[matrix.Row]:
 def manifests(review: reviewing.Review, *, show_secrets: bool = False, exactly: bool = False) -> Iterator[Difference]:
     """Sorted by object, then by first cluster. `exactly`: clusters stand together only where every byte is the same."""
     base, head = review.base, review.head
-    for key in sorted(base.rendered.keys() | head.rendered.keys()):
+    for key in review.touched:
         before, after = base.rendered.get(key, ()), head.rendered.get(key, ())
         if before is after or before == after:
             continue

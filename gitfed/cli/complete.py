@@ -46,6 +46,12 @@ def workloads(ctx: click.Context, param: click.Parameter, incomplete: str) -> li
     return _names(ctx, incomplete, lambda repo: [spelling for key in repo.manifests for spelling in names.offered(key)])
 
 
+def declared(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
+    from gitfed.model import schema
+
+    return [kind for kind in schema.kinds() if kind.lower().startswith(incomplete.lower())]
+
+
 def operations(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
     from gitfed.interpret.registry import Operation
 

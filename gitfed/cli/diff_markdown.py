@@ -34,6 +34,7 @@ def comment(shown: Shown, found: _Differences, *, limit: int = LIMIT, marker: st
         lambda shown, found: _body(shown, found, rows=1000, lines=10_000),
         lambda shown, found: _body(shown, found, rows=300, lines=30),
         lambda shown, found: _body(shown, found, rows=200, lines=0),
+        lambda shown, found: _body(shown, found, rows=100, lines=0, objects=300),
         lambda shown, found: _body(shown, found, rows=40, lines=0, objects=100),
         _counts,
     )

@@ -21,6 +21,8 @@ from gitfed.model.plan import Change, FieldChange
 
 SCHEMA = "gitfed.io/diff/v1"
 _MOST_FIELDS = 20
+_LISTED = 12
+"""Clusters that are listed by name; all of more than these are just all."""
 
 
 class Shown(NamedTuple):
@@ -162,8 +164,11 @@ def where(item: compare.Difference, of: int, *, wide: bool = False) -> str:
     rest = f", differs in {item.of - number}" if item.of > number else ""
     if number == 1:
         return f"in {names[0]}{like}{rest}"
-    listed = " ".join(names) if wide else words.some(names, most=12)
+    listed = " ".join(names) if wide else words.some(names, most=_LISTED)
     every = "all " if number == of else ""
+    if every and number > _LISTED and not wide:
+        shown = "" if item.exact else f", shown for {names[0]}"
+        return f"{'same' if item.exact else 'alike'} in all {number} clusters{like}{shown}"
     if item.exact:
         return f"same in {every}{number} clusters{like}{rest}: {listed}"
     return f"alike in {every}{number} clusters{like}{rest}, shown for {names[0]}: {listed}"

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import click
 
-from gitfed.cli import options, structured
+from gitfed.cli import complete, options, structured
 from gitfed.cli.main import meant
 from gitfed.errors import UsageError
 
 
 @click.command("schema")
-@click.argument("kind", metavar="[KIND]", default="")
+@click.argument("kind", metavar="[KIND]", default="", shell_complete=complete.declared)
+@options.option("--all", "every", shared=False, is_flag=True, help="One schema for all kinds, for an editor.")
 @options.output("json", "yaml", "name")
-def command(kind: str, output: options.Output) -> int:
+def command(kind: str, every: bool, output: options.Output) -> int:
     """Print the JSON Schema of a declared kind; without KIND, the names of all.
 
     An editor that knows YAML schemas completes and checks policies with it.
@@ -20,12 +21,18 @@ def command(kind: str, output: options.Output) -> int:
     \b
     gitfed schema
     gitfed schema PropagationPolicy > propagation.schema.json
+    gitfed schema --all > gitfed.schema.json
 
     \b
     Exit codes: 0 done · 2 no such kind.
     """
     from gitfed.model import schema
 
+    if every:
+        if kind:
+            raise UsageError("--all is about every kind", hint="leave out KIND")
+        structured.echo(schema.of_all(), "json" if output.format == "name" else output.format)
+        return 0
     names = list(schema.kinds())
     if not kind:
         for name in names:

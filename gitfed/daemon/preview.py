@@ -10,6 +10,7 @@ note: no state branch, no facts or old ones, a Federation that is new.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -18,6 +19,7 @@ from gitfed.change import build
 from gitfed.change import review as reviewing
 from gitfed.daemon import inputs
 from gitfed.errors import RevisionNotFound
+from gitfed.interpret.registry import Interpreter
 from gitfed.model.base import Commit
 from gitfed.model.decisions import Decisions
 from gitfed.model.declared import federation
@@ -25,6 +27,8 @@ from gitfed.model.fleet import FactsRef, FleetSnapshot
 from gitfed.model.plan import Plan
 from gitfed.model.repo import RepoSnapshot
 
+_LARGE = 500
+"""Templates from which on it pays to render only what is looked at."""
 OLD_FACTS = timedelta(days=1)
 """Facts are written when they change by more than a little, so an hour says nothing; a day is worth a word."""
 
@@ -68,10 +72,7 @@ def of(opened: inputs.Opened, base_repo: RepoSnapshot, head_repo: RepoSnapshot, 
     knows = inputs.interpreter_of(base_repo, past)
     same = (head_repo.interpreters, head_repo.webhooks) == (base_repo.interpreters, base_repo.webhooks)
     understands = knows if same else inputs.interpreter_of(head_repo, past)
-    memo = build.Memo()
-    base = build.build(base_repo, fleets[0], past, knows, now, base=past.applied_commit, memo=memo)
-    between = inputs.after(base, past)
-    head = build.build(limited, fleets[1], between, understands, now, base=base_repo.commit, memo=memo)
+    base, head, between = _plans(base_repo, limited, fleets, past, (knows, understands), now)
     found = reviewing.review(limited if first else base_repo, head_repo, base, head, between, understands)
     if first:
         found = replace(
@@ -82,6 +83,27 @@ def of(opened: inputs.Opened, base_repo: RepoSnapshot, head_repo: RepoSnapshot, 
     if first:
         notes.append("BASE has no Federation: limits are those of HEAD.")
     return Preview(base_repo, head_repo, found, (*_without_observation(head.notes), *notes))
+
+
+def _plans(
+    base_repo: RepoSnapshot,
+    head_repo: RepoSnapshot,
+    fleets: Sequence[FleetSnapshot],
+    past: Decisions,
+    interpreters: tuple[Interpreter, Interpreter],
+    now: datetime,
+) -> tuple[Plan, Plan, Decisions]:
+    """Both plans, and the decisions between them. Of a large repository a manifest is rendered when it is looked at."""
+    memo = build.Memo()
+    lazily = len(head_repo.manifests) >= _LARGE
+    base = build.build(
+        base_repo, fleets[0], past, interpreters[0], now, base=past.applied_commit, memo=memo, lazily=lazily
+    )
+    between = inputs.after(base, past)
+    head = build.build(
+        head_repo, fleets[1], between, interpreters[1], now, base=base_repo.commit, memo=memo, lazily=lazily
+    )
+    return base, head, between
 
 
 def _fleet(opened: inputs.Opened, repo: RepoSnapshot, source: RepoSnapshot, given: Given) -> FleetSnapshot:

@@ -38,6 +38,31 @@ def of_kind(kind: str) -> dict[str, Any]:
     raise KeyError(kind)
 
 
+def of_all() -> dict[str, Any]:
+    """One schema for every file of a repository: a document is checked by its apiVersion and kind, others are free."""
+    definitions: dict[str, Any] = {}
+    rules = []
+    for (api_version, kind), _ in sorted(registry.MODELS.items()):
+        schema = of_kind(kind)
+        for name, definition in schema.pop("$defs", {}).items():
+            assert definitions.setdefault(name, definition) == definition, f"two parts are called {name}"
+        schema.pop("$schema")
+        definitions[kind] = schema
+        named = {"apiVersion": {"const": api_version}, "kind": {"const": kind}}
+        rules.append(
+            {
+                "if": {"properties": named, "required": ["apiVersion", "kind"]},
+                "then": {"$ref": f"#/$defs/{kind}"},
+            }
+        )
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "A fleet repository of gitfed",
+        "allOf": rules,
+        "$defs": definitions,
+    }
+
+
 def descriptions(model: type[Part]) -> dict[str, str]:
     """What is said below the fields of a model and its bases, by the fields' names in Python."""
     found: dict[str, str] = {}
