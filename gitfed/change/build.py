@@ -21,7 +21,7 @@ from operator import attrgetter
 from types import MappingProxyType
 from typing import Any
 
-from gitfed.change import bind, compare, dependencies, gate, order, orders, place, status, turns, waves
+from gitfed.change import bind, compare, dependencies, gate, namespaces_last, order, orders, place, status, turns, waves
 from gitfed.change.retain import RetainError
 from gitfed.change.schedules import Schedules
 from gitfed.interpret.registry import Interpreter
@@ -156,6 +156,7 @@ def build(
         changes.extend(item.changes)
     if fleet.live is not None:
         changes.extend(_leavers(world, {item.manifest.key for item in items}))
+        changes = namespaces_last.hold(changes, fleet.live)
     problems.extend(_lost_clusters(repo, decisions, fleet))
     problems.extend(interpreter.problems())
     problems.extend(_failing(repo, world.step))

@@ -196,7 +196,7 @@ def unwanted(
     if held_back:
         return _change(context, cluster, Action.KEEP, held_back, None, live=live)
     if _is_namespace(context.manifest.key):
-        return _change(context, cluster, Action.KEEP, _NAMESPACES_STAY, None, live=live)
+        return _change(context, cluster, Action.DELETE, _NAMESPACE_GOES, None, live=live, move=True)
     if cluster in context.needed:
         reason = f"{context.needed[cluster]} still needs it here"
         return _change(context, cluster, Action.KEEP, reason, None, live=live, move=True)
@@ -253,8 +253,6 @@ def leaver(
     )
     if not reason and live.deletion_protected:
         reason = f"label {PROTECTED_LABEL}: Always"
-    if not reason and _is_namespace(key):
-        reason = _NAMESPACES_STAY
     action = Action.KEEP if reason else Action.DELETE
     return Change(
         cluster=cluster, key=key, api_version=api_version or _api_version(live), action=action,
@@ -262,7 +260,7 @@ def leaver(
     )  # fmt: skip
 
 
-_NAMESPACES_STAY = "namespaces are never deleted on their own: others may have put something in"
+_NAMESPACE_GOES = "nothing goes there any more"
 
 
 def _is_namespace(key: ObjectKey) -> bool:

@@ -45,8 +45,9 @@ _SAID = {
     "created": "object created",
     "configured": "object configured",
     "deleted": "object deleted",
-    "skipped": "object skipped",
 }
+_OVER = ("failed", "skipped")
+"""Outcomes of changes that stay in a list and have nothing to wait for but another look."""
 _CONNECTS = ("gitfed.io/context", "gitfed.io/in-cluster")
 
 
@@ -398,6 +399,9 @@ class Fleet:
         if result.outcome == "failed":
             if before is None or before.message != result.message:
                 log.warning("change failed", extra={**keys, "error": result.message})
+        elif result.outcome == "skipped":
+            if before is None or before.message != result.message:
+                log.info("object skipped", extra={**keys, "reason": result.message})
         elif result.outcome in _SAID:
             log.info(_SAID[result.outcome], extra=keys)
         self._touched.add(result.key)
@@ -420,7 +424,7 @@ class Fleet:
             if worker is None or not member.ready.is_set() or worker.idle:
                 continue
             waiting = set(worker.waiting())
-            if worker.flying or any(self._last(member.name, key) != "failed" for key in waiting):
+            if worker.flying or any(self._last(member.name, key) not in _OVER for key in waiting):
                 return False
         return not self._dirty
 

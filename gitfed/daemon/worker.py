@@ -17,6 +17,7 @@ from typing import Protocol
 
 from gitfed import errors
 from gitfed.daemon import queue
+from gitfed.edges.kube.apply import NOT_EMPTY
 from gitfed.model.base import ClusterName, ObjectKey
 from gitfed.model.fleet import ApplyResult, Health, InventoryEntry, LiveObject
 from gitfed.model.plan import Action, Change
@@ -306,11 +307,13 @@ class Worker:
             self._note(change, result)
             if change.drift and result.outcome != "unchanged":
                 contested = self._queue.repaired(change, loop.time()) >= queue.FIGHT
+        # Nobody tells when somebody else's objects have left a namespace: it is looked at again, ever more rarely.
+        again = failed or result.details.get("reason") == NOT_EMPTY
         # A change that a new look can mend is tried again soon; one that the server refused waits longer.
         first = 0 if result.retry else 2
         self._queue.finished(
             change.key,
-            failed_at=loop.time() if failed else None,
+            failed_at=loop.time() if again else None,
             delay=lambda attempt: queue.backoff(attempt + first) * random.uniform(0.9, 1.1),
         )
         self._finished(change, result)

@@ -297,12 +297,15 @@ def test_a_removed_template_leaves_its_clusters_unless_it_is_protected() -> None
     assert acts(plan_of(gone, live, replace(decisions, bindings=preserved))) == []
 
 
-def test_a_namespace_stays_when_its_file_goes() -> None:
+def test_a_namespace_goes_with_its_file_when_nothing_that_we_see_is_left_in_it() -> None:
     body = orjson.dumps({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "team"}}).decode()
-    live, decisions = settled({"ns.json": body})
+    inside = {"c.json": config_map("c", {}, namespace="team"),
+              "p.json": policy("p", ["a"], (("v1", "ConfigMap"),), namespace="team")}  # fmt: skip
+    live, decisions = settled({"ns.json": body, **inside})
     plan = plan_of(read({}, "2"), live, decisions)
-    assert acts(plan) == []
-    assert {change.action for change in plan.changes or ()} == {Action.KEEP}
+    assert acts(plan) == [("delete", "a", "c"), ("delete", "b", "team"), ("delete", "c", "team")]
+    kept = [change.reason for change in plan.changes or () if change.action is Action.KEEP]
+    assert kept == ["stays until ConfigMap/team/c has left it"]
 
 
 def test_a_namespace_that_no_file_declares_is_made_where_its_content_goes() -> None:

@@ -129,6 +129,7 @@ def test_several_workloads_need_it_and_it_stays_until_the_last_one_has_gone() ->
     assert kept == ["Deployment.apps/shop/job still needs it here"]
     story.turn()
     assert acts(story.turn()) == [("delete", "c", "conf")]
+    assert acts(story.turn()) == [("delete", "c", "shop")]  # the namespace with the last object
     assert acts(story.turn()) == []
 
 

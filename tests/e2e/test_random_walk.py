@@ -280,7 +280,7 @@ class Walk:
             if not wrong:
                 break
             if time.monotonic() > end:
-                raise AssertionError("\n".join([f"seed {SEED}", *self.log, "", *wrong]))
+                raise AssertionError("\n".join([f"seed {SEED}", *self.log, "", *wrong, "", *self.planned()]))
             time.sleep(0.1)
         self.ours = expected
         for name in KINDS:
@@ -327,6 +327,15 @@ class Walk:
         for (where, name), content in self.foreign.items():
             if self.content(where, name) != content:
                 yield f"{where}: {name} of somebody else was changed"
+
+    def planned(self) -> list[str]:
+        """What a plan says of it now."""
+        done = self.world.gitfed("plan", "--repo", str(self.world.bare), "--live", "--kubeconfig",
+                                 str(self.world.kubeconfig), "-o", "json", check=False)  # fmt: skip
+        if not done.stdout:
+            return [done.stderr]
+        changes = json.loads(done.stdout)["changes"]
+        return [f"{c['cluster']} {c['name']} {c['action']} {c['reason']} {c['waits'] or ''}" for c in changes]
 
     def is_needed(self, name: str, where: str) -> bool:
         return any(

@@ -16,6 +16,8 @@ earlier writers ours (`adopt`), and applies. Without it an existing foreign obje
 **Delete** names the uid, in the background; what is gone already is deleted. An object that the plan does not know to
 be ours is refused here once more.
 
+A namespace is deleted when nothing of anybody is left in it (`emptiness`).
+
 **Replace**: a field is immutable, and the template allows deleting and creating again. It is tried only after the
 server has refused the update for that reason alone.
 
@@ -32,7 +34,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 from gitfed import errors
-from gitfed.edges.kube import adopt, refusals, served, session, translate
+from gitfed.edges.kube import adopt, emptiness, refusals, served, session, translate
 from gitfed.edges.kube.discovery import Discovery, Resource
 from gitfed.edges.kube.session import Session
 from gitfed.model.base import Body, Kind, ObjectKey
@@ -43,6 +45,9 @@ MANAGER = "gitfed"
 FEDERATION = "gitfed.io/federation"
 CONFLICT_RESOLUTION = "work.karmada.io/conflict-resolution"
 REPLACE = "gitfed.io/replace"
+
+NOT_EMPTY = "NotEmpty"
+"""The reason of a namespace that was not deleted because it holds something: to be looked at again later."""
 
 _NEVER_STORED = "1"
 _GONE_AFTER = (0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 2.0, 4.0, 5.0, 5.0, 10.0)
@@ -236,6 +241,11 @@ async def _delete(target: Target, change: Change, resource: Resource) -> ApplyRe
         return _failed(change, "not deleted: inventory and label do not both say that it is ours", reason="NotOurs")
     if not live.uid:
         return ApplyResult(change.cluster, change.key, "deleted", "was gone already", Health.NOT_FOUND)
+    if _kind(change) == _NAMESPACE:
+        left = await emptiness.first_left(target.session, target.discovery, change.key.name)
+        if left:
+            message = f"stays: {left} is still in it"
+            return ApplyResult(change.cluster, change.key, "skipped", message, details={"reason": NOT_EMPTY})
     options: dict[str, Any] = {
         "apiVersion": "v1",
         "kind": "DeleteOptions",
@@ -259,11 +269,11 @@ async def _delete(target: Target, change: Change, resource: Resource) -> ApplyRe
         _tell(target, change.key, live.uid, None)
         message = "was gone already; another object has its name now"
         return ApplyResult(change.cluster, change.key, "deleted", message, Health.NOT_FOUND)
-    left = answer.json()
-    metadata = left.get("metadata") or {}
+    marked = answer.json()
+    metadata = marked.get("metadata") or {}
     # Some kinds answer the object that is gone, some a Status; what still has to be finalized says when it was marked.
-    if left.get("kind") == change.key.kind and metadata.get("deletionTimestamp"):
-        _tell(target, change.key, live.uid, left)
+    if marked.get("kind") == change.key.kind and metadata.get("deletionTimestamp"):
+        _tell(target, change.key, live.uid, marked)
         held = ", ".join(metadata.get("finalizers") or ()) or "its grace period"
         return ApplyResult(change.cluster, change.key, "deleted", f"waits for {held}", Health.TERMINATING)
     _tell(target, change.key, live.uid, None)

@@ -97,6 +97,14 @@ class Discovery:
             hint="install its CustomResourceDefinition, or propagate that too",
         )
 
+    async def namespaced(self) -> tuple[tuple[Resource, ...], bool]:
+        """Every kind whose objects lie in namespaces, in its preferred version, read again; and whether that is all.
+
+        Raises what `refresh` raises when nothing at all could be read.
+        """
+        await self.refresh()
+        return tuple(found for found in self._preferred.values() if found.namespaced), self._complete
+
     async def enablements(self) -> ApiEnablements:
         """All kinds served, read again. Raises what `refresh` raises when nothing at all could be read."""
         await self.refresh()

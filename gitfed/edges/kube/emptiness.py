@@ -1,0 +1,50 @@
+"""What is still in a namespace, of whatever kind and whoever's: asked before a namespace is deleted.
+
+Deleting a namespace deletes everything in it. So every kind that the cluster serves in namespaces is asked for a few
+objects; what any cluster puts into every namespace does not count. A kind that cannot be read may hold something: then
+the namespace stays. Between this look and the deletion somebody may still put something in; a server has no deletion
+that depends on emptiness, so that moment is kept short and cannot be closed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from gitfed import errors
+from gitfed.edges.kube import translate
+from gitfed.edges.kube.discovery import Discovery, Resource
+from gitfed.edges.kube.session import Session
+
+_EVERYWHERE = frozenset({("ServiceAccount", "default"), ("ConfigMap", "kube-root-ca.crt")})
+_NOT_CONTENT = frozenset({"Event", "PodMetrics"})
+"""Told about others, or computed from them."""
+_FEW = 5
+"""Objects asked for of each kind: more than there are of those that do not count."""
+
+
+async def first_left(session: Session, discovery: Discovery, namespace: str) -> str:
+    """What is in a namespace, or why nobody knows; "" when it is empty. Raises what the session raises for a cluster
+    that does not answer."""
+    resources, complete = await discovery.namespaced()
+    if not complete:
+        return "a group of kinds that does not answer"
+    asked = [one for one in resources if "list" in one.verbs and one.kind not in _NOT_CONTENT]
+    answers = await asyncio.gather(*(_first(session, one, namespace) for one in asked))
+    return next((answer for answer in answers if answer), "")
+
+
+async def _first(session: Session, resource: Resource, namespace: str) -> str:
+    try:
+        found: dict[str, Any] = await session.json("GET", resource.path(namespace), query={"limit": str(_FEW)})
+    except errors.ObjectNotFound:
+        return ""  # its definition has just gone, and its objects with it
+    except (errors.ClusterUnreachable, errors.ClusterBusy, errors.Unauthorized, errors.CredentialsError):
+        raise
+    except errors.ClusterError as error:
+        return f"{resource.kind} that cannot be listed ({translate.said(error)})"
+    for item in found.get("items") or ():
+        name = str((item.get("metadata") or {}).get("name"))
+        if (resource.kind, name) not in _EVERYWHERE:
+            return f"{resource.kind}/{name}"
+    return ""
