@@ -85,7 +85,9 @@ def outstanding(changes: Iterable[Change]) -> dict[ObjectKey, dict[ClusterName, 
     found: dict[ObjectKey, dict[ClusterName, str]] = {}
     for change in changes:
         if change.action in _OUTSTANDING:
-            found.setdefault(change.key, {})[change.cluster] = change.waits or change.reason or f"to be {change.action.value}d"
+            found.setdefault(change.key, {})[change.cluster] = (
+                change.waits or change.reason or f"to be {change.action.value}d"
+            )
     return found
 
 
