@@ -77,7 +77,8 @@ def with_room(one: ClusterFacts, chance: random.Random) -> ClusterFacts:
     nodes = tuple(
         NodeFacts(
             f"n{n}", {"cpu": "16", "memory": "64Gi", "pods": "110"},
-            {"cpu": str(chance.randrange(16)), "memory": f"{chance.randrange(64)}Gi", "pods": str(n)}, {"pool": f"p{n}"},
+            {"cpu": str(chance.randrange(16)), "memory": f"{chance.randrange(64)}Gi", "pods": str(n)},
+            {"pool": f"p{n}"},
         )
         for n in range(20)
     )  # fmt: skip
