@@ -46,7 +46,7 @@ def _judge(body: Body) -> Verdict:
 
 
 def _by_conditions(body: Body, conditions: Mapping[str, Mapping[str, Any]]) -> Verdict | None:
-    observed = read.optional(body, "status", "observedGeneration")
+    observed = _observed_generation(body)
     generation = read.optional(body, "metadata", "generation")
     if observed is not None and generation is not None and observed != generation:
         return _waiting(f"generation {generation} is not observed yet (at {observed})")
@@ -55,6 +55,14 @@ def _by_conditions(body: Body, conditions: Mapping[str, Mapping[str, Any]]) -> V
         if condition is not None and condition.get("status") == "True":
             return health, _said(condition, name.lower())
     return None
+
+
+def _observed_generation(body: Body) -> int | None:
+    """Some controllers write it as text (Argo Rollouts)."""
+    value = read.table(body, "status").get("observedGeneration")
+    if isinstance(value, str) and value.isdecimal():
+        return int(value)
+    return read.optional(body, "status", "observedGeneration")
 
 
 def _deployment(body: Body, conditions: Mapping[str, Mapping[str, Any]]) -> Verdict:

@@ -185,6 +185,9 @@ def test_a_definition_is_current_when_it_is_established(conditions: list[Any], h
     [
         (None, (CURRENT, "is there")),
         ({"observedGeneration": 1}, (IN_PROGRESS, "generation 2 is not observed yet (at 1)")),
+        ({"observedGeneration": "1"}, (IN_PROGRESS, "generation 2 is not observed yet (at 1)")),
+        ({"observedGeneration": "2"}, (CURRENT, "is there")),
+        ({"observedGeneration": "two"}, (Health.UNKNOWN, "status.observedGeneration is no whole number: 'two'")),
         ({"conditions": [condition("Reconciling", message="busy")]}, (IN_PROGRESS, "busy")),
         ({"conditions": [condition("Stalled", reason="Stuck")]}, (FAILED, "Stuck")),
         ({"conditions": [condition("Ready", "False", message="not yet")]}, (IN_PROGRESS, "not yet")),
