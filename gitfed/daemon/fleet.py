@@ -117,6 +117,7 @@ class Fleet:
                 del self.members[name]
                 self._vacant.pop(name, None)
                 self._look_again(name, ())
+        quotas = repo.settings.gate("ResourceQuotaEstimate")
         upward = Upward(
             assess=self._assess,
             changed=self._changed,
@@ -130,7 +131,7 @@ class Fleet:
         for name, declared in repo.clusters.items():
             if name in self.members:
                 self.members[name].cluster = declared
-                self.members[name].want_capacity(capacity)
+                self.members[name].want_capacity(capacity, quotas=quotas)
                 continue
             member = self.members[name] = Member(
                 declared,
@@ -144,7 +145,7 @@ class Fleet:
                 concurrency=self._options.concurrency,
                 known=known.get(name),
             )
-            member.want_capacity(capacity)
+            member.want_capacity(capacity, quotas=quotas)
             self._tasks[name] = asyncio.create_task(member.run(), name=f"member-{name}")
             if claimed:
                 member.claim()

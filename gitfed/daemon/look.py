@@ -52,7 +52,7 @@ async def look(
     tasks = []
     for member in members:
         member.want(kinds)
-        member.want_capacity(measure)
+        member.want_capacity(measure, quotas=repo.settings.gate("ResourceQuotaEstimate"))
         tasks.append(asyncio.create_task(member.run()))
     try:
         looks = [asyncio.create_task(member.looked.wait()) for member in members]

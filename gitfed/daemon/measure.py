@@ -40,6 +40,7 @@ class Measure:
         self._wanted = asyncio.Event()
         self._looked = asyncio.Event()
         self._watch: capacity.Watch | None = None
+        self._quotas = True
 
     @property
     def wanted(self) -> bool:
@@ -49,8 +50,10 @@ class Measure:
     def looked(self) -> bool:
         return self._looked.is_set()
 
-    def want(self, wanted: bool) -> None:
-        """What nobody asks for is forgotten: it would not be kept up to date."""
+    def want(self, wanted: bool, *, quotas: bool = True) -> None:
+        """What nobody asks for is forgotten: it would not be kept up to date. Another wish for `quotas` counts from the
+        next connection on; who reads the room leaves out what it does not want to know."""
+        self._quotas = quotas
         if wanted:
             self._wanted.set()
         elif self.wanted:
@@ -70,7 +73,7 @@ class Measure:
     async def run(self, session: Session) -> None:
         while True:
             await self._wanted.wait()
-            watch = self._watch = capacity.Watch(session)
+            watch = self._watch = capacity.Watch(session, quotas=self._quotas)
             try:
                 async with asyncio.TaskGroup() as group:
                     work = group.create_task(watch.run())

@@ -213,9 +213,9 @@ class Member:
             self._kinds = (entries, frozenset(Kind(key.group, key.kind) for key in entries))
         return self._kinds[1]
 
-    def want_capacity(self, wanted: bool) -> None:
-        """Whether to watch Nodes and Pods."""
-        self._measure.want(wanted)
+    def want_capacity(self, wanted: bool, *, quotas: bool = True) -> None:
+        """Whether to watch Nodes and Pods, and ResourceQuotas with them."""
+        self._measure.want(wanted, quotas=quotas)
 
     @property
     def measuring(self) -> bool:

@@ -50,8 +50,14 @@ class Watch:
     """Call `run` as a task; it ends when cancelled."""
 
     def __init__(
-        self, session: Session, *, wake: reflect.Wake | None = None, backoff: tuple[float, ...] = reflect.BACKOFF
+        self,
+        session: Session,
+        *,
+        quotas: bool = True,
+        wake: reflect.Wake | None = None,
+        backoff: tuple[float, ...] = reflect.BACKOFF,
     ) -> None:
+        """`quotas` False: nobody wants to know of ResourceQuotas."""
         self.tally = capacity.Tally()
         self.quotas: dict[tuple[str, str], QuotaFacts] = {}
         self.changes = 0
@@ -60,7 +66,8 @@ class Watch:
         self._wake = wake or reflect.Wake()
         self._backoff = backoff
         self._unlisted = {"nodes", "pods"}
-        self._quotas_listed = False
+        self._wants_quotas = quotas
+        self._quotas_listed = not quotas
         self._problems: dict[str, str] = {}
         self._settled = asyncio.Event()
 
@@ -85,7 +92,8 @@ class Watch:
         async with asyncio.TaskGroup() as group:
             group.create_task(self._follow("nodes", _Nodes(self)))
             group.create_task(self._follow("pods", _Pods(self)))
-            group.create_task(self._follow(_QUOTAS, _Quotas(self)))
+            if self._wants_quotas:
+                group.create_task(self._follow(_QUOTAS, _Quotas(self)))
 
     async def _follow(self, what: str, follower: _Nodes | _Pods | _Quotas) -> None:
         while True:

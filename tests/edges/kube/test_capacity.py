@@ -203,6 +203,18 @@ async def test_what_is_used_of_a_quota_is_told() -> None:
         assert condition(found) == Condition("CapacityKnown", "True", "Read", "", NOW)
 
 
+async def test_quotas_that_nobody_asks_for_are_not_read() -> None:
+    async with serving(collections({"nodes": NODES[:1], "pods": []})) as server, server.session() as session:
+        watch = Watch(session, quotas=False)
+        work = asyncio.create_task(watch.run())
+        async with asyncio.timeout(60):
+            await watch.settled()
+        assert watch.room((), NOTHING) == Room({"allocatable": {"cpu": "4"}}, watch.tally.nodes())
+        assert not [one for one in server.asked if one.path.endswith("resourcequotas")]
+        work.cancel()
+        await asyncio.gather(work, return_exceptions=True)
+
+
 async def test_quotas_that_may_not_be_listed_hold_nothing_up_and_are_said_to_be_unread() -> None:
     known = Room({"allocatable": {"cpu": "9"}}, quotas=(LIMIT,))
     async with watching_server({"nodes": NODES[:1], "pods": [], "resourcequotas": FORBIDDEN}) as watch:
