@@ -114,7 +114,7 @@ def explain(
 ) -> Explanation:
     """Reads the reasons out of a plan; decides nothing."""
     binding = plan.bindings[key]
-    candidates = load.candidates(repo, fleet)
+    candidates = load.candidates(repo, fleet, plan)
     before = matrix.of(decision.targets) if decision else {}
     after = matrix.of(binding.shares)
     rejected = {rejection.cluster: rejection.reason for rejection in binding.rejections}

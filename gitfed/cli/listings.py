@@ -31,7 +31,7 @@ class Listing:
 
 def _clusters(session: load.Session, fleet: FleetSnapshot, plan: Plan, namespace: str, only: str) -> Listing:
     rows, items = [], []
-    for candidate in load.candidates(session.repo, fleet):
+    for candidate in load.candidates(session.repo, fleet, plan):
         if only and candidate.name != only:
             continue
         facts, declared = candidate.facts, session.repo.clusters.get(candidate.name)

@@ -197,10 +197,11 @@ def code(problems: Iterable[Problem]) -> int:
     return exits.INVALID if any(problem.severity is Severity.ERROR for problem in problems) else exits.OK
 
 
-def candidates(repo: RepoSnapshot, fleet: FleetSnapshot) -> list[Candidate]:
-    """Every cluster, declared or only in the facts, as placement sees it; by name."""
+def candidates(repo: RepoSnapshot, fleet: FleetSnapshot, plan: Plan) -> list[Candidate]:
+    """Every cluster, declared or only in the facts, as placement sees it, with the taints of `plan`; by name."""
     found = (
         candidate(repo.clusters.get(name), fleet.clusters.get(name) or ClusterFacts(name, assumed=True))
         for name in sorted(repo.clusters.keys() | fleet.clusters.keys())
     )
-    return [replace(one, capacity=place.capacity_of(one, repo.settings)) for one in found]
+    tainted = place.tainted(tuple(found), plan.records)
+    return [replace(one, capacity=place.capacity_of(one, repo.settings)) for one in tainted]

@@ -33,10 +33,10 @@ from gitfed.daemon.statuses import Statuses
 from gitfed.edges.kube.session import Session
 from gitfed.interpret.registry import Interpreter
 from gitfed.model.base import ClusterName, Commit, ObjectKey, Severity
-from gitfed.model.decisions import Approval, Decisions
+from gitfed.model.decisions import Approval, ClusterRecord, Decisions
 from gitfed.model.declared import federation
 from gitfed.model.declared.cluster import Cluster
-from gitfed.model.fleet import ClusterFacts, FleetSnapshot, LiveState
+from gitfed.model.fleet import ClusterFacts, FleetSnapshot, LiveState, Reach
 from gitfed.model.orders import Removal
 from gitfed.model.plan import Action, Change, Plan
 from gitfed.model.repo import RepoSnapshot
@@ -471,7 +471,7 @@ class Engine:
         bindings = gate.decisions_to_record(plan.bindings, decisions, plan.changes or (), live)
         state = self._record.state
         approved = decisions.approvals == state.decisions.approvals
-        clusters = plan.records == decisions.clusters and plan.outage == decisions.outage
+        clusters = not _is_news(plan.records, decisions.clusters) and plan.outage == decisions.outage
         results = self._after_deletions(state.results, plan)
         answers = await asyncio.to_thread(self._answers.in_use, plan.bindings)
         answered = answers == self.decisions.answers
@@ -631,6 +631,16 @@ def _unwritten(plan: Plan) -> dict[ClusterName, set[str]]:
         if change.waits or (change.action is Action.SKIP and not change.drift):
             found.setdefault(change.cluster, set()).add(str(change.key))
     return found
+
+
+def _is_news(after: Mapping[ClusterName, ClusterRecord], before: Mapping[ClusterName, ClusterRecord]) -> bool:
+    """Whether what is known of clusters is worth a commit of its own. That a new one is well, is not."""
+    if before.keys() - after.keys():
+        return True
+    return any(
+        before.get(name) != record and (name in before or record.reach is not Reach.READY or bool(record.taints))
+        for name, record in after.items()
+    )
 
 
 def _same(one: Mapping[ObjectKey, object], other: Mapping[ObjectKey, object]) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from gitfed.daemon.queue import Queue
 from gitfed.model.base import BindingId, Digest, ObjectKey, Origin
@@ -171,3 +172,23 @@ def test_a_change_that_failed_and_now_waits_for_another_object_wakes_nobody_by_t
     assert queue.next_time() == 1.0
     assert queue.pop(2.0, lambda item: key("db")) is None
     assert queue.next_time() is None
+
+
+def test_a_copy_that_was_evicted_goes_before_anything_else_is_begun() -> None:
+    gone = replace(change("gone", action=Action.DELETE, order=9), first=True)
+    queue = replaced([change("pushed"), change("drift", drift=True), change("other"), gone], [key("pushed")])
+    first = queue.pop(0.0)
+    assert first is not None
+    assert first.key.name == "gone"
+    assert queue.pop(0.0) is None, "it is still under way"
+    queue.finished(first.key, delay=float)
+    assert names(queue) == ["pushed", "other", "drift"]
+
+
+def test_an_evicted_copy_that_cannot_be_deleted_holds_nobody_back_while_it_waits() -> None:
+    gone = replace(change("gone", action=Action.DELETE), first=True)
+    queue = replaced([change("other"), gone])
+    first = queue.pop(0.0)
+    assert first is not None
+    queue.finished(first.key, failed_at=0.0, delay=lambda attempt: 10.0)
+    assert names(queue) == ["other"]

@@ -267,3 +267,25 @@ def test_a_job_goes_on_from_its_last_checkpoint_in_another_cluster(world: World)
     world.until(lambda: "released" not in world.state()[recorded], "nothing is left to be remembered", 60)
     assert (job(world, "m2") or {})["metadata"]["labels"][flink.LABEL] == first, "as long as the failover stands"
     assert daemon.stop() == 0
+
+
+def test_a_copy_that_falls_ill_leaves_a_cluster_that_is_well(world: World) -> None:
+    world.push(
+        files(
+            propagateDeps=True,
+            failover={"application": {"decisionConditions": {"tolerationSeconds": 8}, "purgeMode": "Gracefully"}},
+        )
+    )
+    world.daemon(*FAST)
+    settled_in_m1(world)
+    world.until(lambda: "unhealthy-since" not in binding(world), "it is well")
+    ill = {"status": {"availableReplicas": 0, "readyReplicas": 0, "updatedReplicas": 0, "unavailableReplicas": 2,
+                      "conditions": [{"type": "Available", "status": "False"}]}}  # fmt: skip
+    world.ask("m1", "PATCH", world.path("Deployment", "shop", "web") + "/status", ill, "application/merge-patch+json")
+    world.until(lambda: "unhealthy-since" in binding(world), "that it is ill is written down", 60)
+    world.until(lambda: image(world, "web", "m2"), "web in m2", 60)
+    assert "Deployment.apps/shop/web leaves m1 (Gracefully, ApplicationFailure: unhealthy since" in log(world)
+    assert image(world, "web", "m1"), "the old copy stays until the new one is healthy"
+    world.mark_available("m2", "shop", "web")
+    world.until(lambda: world.get("m1", "Deployment", "shop", "web") is None, "the old copy is gone", 60)
+    assert "NoExecute" not in world.state()["clusters/m1.yaml"]
