@@ -40,6 +40,8 @@ _option = functools.partial(options.option, shared=False)
 )
 @_option("-R", "--recursive", is_flag=True, help="With -f: folders inside folders too.")
 @_option("--check", "checking", is_flag=True, help="Compile every script, run none.")
+@_option("--edit", "editing", is_flag=True, help="Edit the scripts of one file (-f) as one Lua text.")
+@_option("--show-doc", is_flag=True, help="With --edit: say above each script what it is given and gives.")
 @_option(
     "--operation",
     metavar="OP",
@@ -72,6 +74,8 @@ def command(
     filenames: tuple[str, ...],
     recursive: bool,
     checking: bool,
+    editing: bool,
+    show_doc: bool,
     operation: str,
     desired_file: str | None,
     observed_file: str | None,
@@ -92,13 +96,14 @@ def command(
     gitfed interpret widget/shop/a --operation ReviseReplica --desired-replica 3
     gitfed interpret -f rules.yaml --operation InterpretHealth --observed-file live.yaml
     gitfed interpret --cases rules/                     run test data
+    gitfed interpret -f rules.yaml --edit               all scripts of a file in your editor
     gitfed interpret --base main                        which answers a branch changes
 
     \b
     Exit codes: 0 done · 1 a case failed, or answers differ (--base) · 2 bad usage · 3 a script or an input is wrong ·
     4 the repository cannot be read.
     """
-    modes = {"--check": checking, "--cases": folder is not None, "--base": bool(base),
+    modes = {"--check": checking, "--edit": editing, "--cases": folder is not None, "--base": bool(base),
              "--operation or an object": bool(operation or what)}  # fmt: skip
     chosen = [name for name, given in modes.items() if given]
     if len(chosen) != 1:
@@ -106,7 +111,12 @@ def command(
             f"{' and '.join(chosen)} cannot be combined" if chosen else f"nothing to do: one of {', '.join(modes)}"
         )
     if filenames and (what or folder is not None or base):
-        raise click.UsageError("-f goes with --check or --operation")
+        raise click.UsageError("-f goes with --check, --edit or --operation")
+    if editing:
+        from gitfed.cli import interpret_edit
+
+        interpret_edit.edit(filenames, RULES_SHOWN, show_doc=show_doc)
+        return exits.OK
     session = load.Session(inputs)
     if folder is not None:
         return _run_cases(folder, output)

@@ -19,7 +19,7 @@ from gitfed.interpret.registry import DEFAULT, Inputs, Interpreter, Operation
 from gitfed.model.base import Problem
 from gitfed.model.declared.interpreter import ResourceInterpreterCustomization
 from gitfed.model.repo import RepoSnapshot
-from gitfed.model.script import Call, Failed, Returned
+from gitfed.model.script import Call, Failed, Returned, Script
 from gitfed.model.webhook import Find
 
 if TYPE_CHECKING:
@@ -73,6 +73,11 @@ def of_catalogue(files: Mapping[str, str]) -> Interpreter:
 def compiled(customization: ResourceInterpreterCustomization) -> Mapping[Operation, str]:
     """For every operation it has a script for: why that does not compile, "" if it does."""
     return customized.compiled(customization, _Scripts().lua.check)
+
+
+def fault_of(name: str, text: str) -> str:
+    """Why a script does not compile, "" if it does."""
+    return _Scripts().lua.check(Script(name, text))
 
 
 class _Problems:

@@ -9,10 +9,12 @@ from __future__ import annotations
 import functools
 import os
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+import orjson
 
 from gitfed.errors import InputError, UsageError
 from gitfed.interpret import bundled, cases
@@ -85,6 +87,18 @@ def single(path: str) -> Any:
     if len(found) != 1:
         raise InputError(f"{path}: one object is wanted, there are {len(found)}")
     return found[0]
+
+
+def rewrite(path: Path, change: Callable[[dict[str, Any]], dict[str, Any]]) -> None:
+    """Write the file anew with its one customization changed; a file that is cut short is never seen."""
+    documents = [
+        change(one) if isinstance(one, dict) and one.get("kind") == "ResourceInterpreterCustomization" else one
+        for one in objects(str(path))
+    ]
+    text = orjson.dumps(documents[0], option=orjson.OPT_INDENT_2) + b"\n" if parse.is_json(str(path)) else b""
+    whole = path.with_name(f".{path.name}.new")
+    whole.write_bytes(text or yaml.dump_many(documents).encode())
+    whole.replace(path)
 
 
 @dataclass(slots=True)

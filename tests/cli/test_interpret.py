@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 
 import pytest
@@ -154,9 +155,9 @@ def test_what_no_rule_knows_is_an_error_with_given_rules_and_the_default_without
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ((), "nothing to do: one of --check, --cases, --base, --operation or an object"),
+        ((), "nothing to do: one of --check, --edit, --cases, --base, --operation or an object"),
         (("--check", "--base", "HEAD"), "--check and --base cannot be combined"),
-        (("-f", "x", "--base", "HEAD"), "-f goes with --check or --operation"),
+        (("-f", "x", "--base", "HEAD"), "-f goes with --check, --edit or --operation"),
         (("--operation", "Health", "--desired-file", "widget.yaml"), "'Health' is no operation: InterpretReplica, "),
         (("--operation", "Retain", "--desired-file", "widget.yaml"),
          "Retain needs the desired and the observed object"),
@@ -258,3 +259,58 @@ def test_the_values_of_a_secret_are_not_shown(fleet: Path) -> None:
             done = gitfed("interpret", *arguments, "-o", form)
             assert "correct-horse" not in done.out + done.err
             assert done.out + done.err
+
+
+def editor(path: Path, *changes: tuple[str, str]) -> dict[str, str]:
+    """An editor that replaces texts, and keeps what it was given beside itself."""
+    script = path / "editor.py"
+    script.write_text(
+        "import pathlib, sys\n"
+        "file = pathlib.Path(sys.argv[-1])\n"
+        f"pathlib.Path({str(path / 'given.lua')!r}).write_text(file.read_text())\n"
+        "text = file.read_text()\n"
+        f"for old, new in {changes!r}:\n    assert old in text, old\n    text = text.replace(old, new)\n"
+        "file.write_text(text)\n"
+    )
+    return {"KUBE_EDITOR": f"{sys.executable} {script}", "EDITOR": "false"}
+
+
+def test_all_scripts_of_a_file_are_edited_as_one_text(fleet: Path, tmp_path: Path) -> None:
+    rules = fleet / "rules.yaml"
+    rules.write_text("# mine\n" + RULES)
+    environment = editor(
+        tmp_path,
+        ("return obj.status.ready", "-- at once\n  return true"),
+        ("---@rule: InterpretStatus\n", "---@rule: InterpretStatus\nfunction ReflectStatus(o) return {} end\n"),
+        ("function Retain(desiredObj, observedObj)\n  desiredObj.spec.paused = observedObj.spec.paused\n"
+         "  return desiredObj\nend", ""),
+    )  # fmt: skip
+    done = gitfed("interpret", "-f", rules, "--edit", "--show-doc", env=environment)
+    assert (done.code, done.out) == (0, "")
+    assert done.err == f"note: {rules} is written anew; comments around the scripts are gone\n"
+    given = (tmp_path / "given.lua").read_text()
+    assert given.startswith(
+        "---@name: widgets\n---@apiVersion: e.com/v1\n---@kind: Widget\n\n---@rule: Retain\n--- function"
+    )
+    assert gitfed("interpret", "--check", "-f", rules).out.count("PASS") == 4
+    written = rules.read_text()
+    assert "return true" in written
+    assert "-- at once" in written
+    assert "retention" not in written
+    assert "statusReflection" in written
+
+
+def test_what_does_not_compile_is_not_written_and_not_lost(fleet: Path, tmp_path: Path) -> None:
+    rules = fleet / "rules.yaml"
+    done = gitfed(
+        "interpret", "-f", rules, "--edit", env=editor(tmp_path, ("return obj.status.ready", "return return"))
+    )
+    assert done.code == 3
+    assert f"error: {rules} was not changed: InterpretHealth: widgets:2: " in done.err
+    kept = Path(done.err.partition("your text is in ")[2].strip())
+    assert "return return" in kept.read_text()
+    kept.unlink()
+    assert rules.read_text() == RULES
+    done = gitfed("interpret", "-f", rules, "--edit", env=editor(tmp_path))
+    assert (done.code, done.err) == (0, "note: nothing was changed\n")
+    assert gitfed("interpret", "--edit").code == 2
