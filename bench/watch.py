@@ -1,4 +1,4 @@
-"""100 clusters × 50 nodes × 30 pods, watched: what it takes until all are read, what it holds, what quiet costs.
+"""100 clusters × 50 nodes × 30 pods, and quotas, watched: time until all are read, what it holds, what quiet costs.
 
 The other side is a process of its own that answers lists in pages and then keeps watches open, as API servers do. Its
 pods are as large as real ones (some five kilobytes, half of it managed fields).
@@ -76,10 +76,20 @@ def pod(number: int) -> dict[str, object]:
     }
 
 
+def quota(number: int) -> dict[str, object]:
+    limits = {"requests.cpu": "400", "requests.memory": "2Ti", "pods": "1000"}
+    return {
+        "metadata": {"name": "all", "namespace": f"team-{number}", "uid": f"quota-uid-{number}"},
+        "spec": {"hard": limits},
+        "status": {"hard": limits, "used": {"requests.cpu": "40", "requests.memory": "100Gi", "pods": "75"}},
+    }
+
+
 def serve(path: str) -> None:
     lists = {
         "nodes": [orjson.dumps(node(number)) for number in range(NODES)],
         "pods": [orjson.dumps(pod(number)) for number in range(NODES * PODS)],
+        "resourcequotas": [orjson.dumps(quota(number)) for number in range(20)],
     }
 
     async def answer(request: web.Request) -> web.StreamResponse:
