@@ -16,7 +16,7 @@ from typing import Any, Final
 
 from gitfed.sim import status
 from gitfed.sim.crd import cel, paths, ratchet
-from gitfed.sim.crd.cel import types, values
+from gitfed.sim.crd.cel import lexer, types, values
 from gitfed.sim.status import FieldError
 
 Schema = Mapping[str, Any]
@@ -26,31 +26,7 @@ UNCHECKED: Final = (
     "errors to complete validation"
 )
 _BLOCKING: Final = frozenset({"Unsupported value", "Required value", "Too long", "Too many", "Type invalid"})
-_KEYWORDS: Final = frozenset(
-    [
-        "true",
-        "false",
-        "null",
-        "in",
-        "as",
-        "break",
-        "const",
-        "continue",
-        "else",
-        "for",
-        "function",
-        "if",
-        "import",
-        "let",
-        "loop",
-        "package",
-        "namespace",
-        "return",
-        "var",
-        "void",
-        "while",
-    ]
-)
+_KEYWORDS: Final = lexer.RESERVED | {"true", "false", "null", "in"}
 _ESCAPES: Final = {"__": "__underscores__", ".": "__dot__", "-": "__dash__", "/": "__slash__"}
 _STRING: Final[Schema] = {"type": "string"}
 _META: Final[Schema] = {"type": "object", "properties": {"name": _STRING, "generateName": _STRING}}

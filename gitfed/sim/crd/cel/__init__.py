@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from gitfed.sim.crd.cel import check, evaluate, syntax
+from gitfed.sim.crd.cel import check, evaluate, lexer, syntax
 from gitfed.sim.crd.cel.types import CelType
 from gitfed.sim.crd.cel.values import CelError
 
@@ -40,7 +40,7 @@ def compile_rule(text: str, variables: Mapping[str, CelType]) -> Program:
     """Raises ``CompileError``."""
     try:
         node = syntax.parse(text)
-    except syntax.SyntaxProblem as problem:
+    except lexer.SyntaxProblem as problem:
         told = [*problem.before, problem]
         raise CompileError("\n".join(_report(text, one.position, one.text) for one in told)) from problem
     result, problems = check.check(node, variables)

@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from gitfed.sim.crd import regex
 from gitfed.sim.crd.cel import declarations, evaluate, values
-from gitfed.sim.crd.cel.syntax import Call, ListOf, Literal, MapOf, Member, Name, Node
+from gitfed.sim.crd.cel.nodes import Call, ListOf, Literal, MapOf, Member, Name, Node
 from gitfed.sim.crd.cel.types import (
     BOOL,
     BYTES,

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 from gitfed.sim.crd.cel import functions, operators, values
-from gitfed.sim.crd.cel.syntax import Call, ListOf, Literal, MapOf, Member, Name, Node
+from gitfed.sim.crd.cel.nodes import Call, ListOf, Literal, MapOf, Member, Name, Node
 from gitfed.sim.crd.cel.values import ABSENT, CelError, Optional
 
 Env = dict[str, Any]

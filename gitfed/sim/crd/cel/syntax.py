@@ -1,108 +1,17 @@
-"""The text of a CEL expression as a tree: a lexer and a parser by precedence.
+"""The text of a CEL expression as a tree: a parser by precedence.
 
-The tree is made of few nodes (literal, name, member, index, call, list, map, comprehension); operators are calls of
-the names that cel-go uses for them (``_+_``, ``!_``, ``_?_:_``, ``@in``), so that messages can quote them. Macros are
-left as calls; ``evaluate`` and ``check`` know them. Every node keeps its position for messages.
+Words come from ``lexer``; what the tree is made of stands in ``nodes``. Whether names exist and types fit is
+``check``'s question.
 """
 
 from __future__ import annotations
 
-import re
-from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
-from gitfed.sim.crd.cel import values
+from gitfed.sim.crd.cel import lexer
+from gitfed.sim.crd.cel.lexer import SyntaxProblem, Token
+from gitfed.sim.crd.cel.nodes import Call, ListOf, Literal, MapOf, Member, Name, Node
 
-
-class SyntaxProblem(ValueError):
-    """The expression does not parse. ``position`` counts characters from 0; ``before`` holds complaints about
-    characters that are no words at all, which the parser passes over."""
-
-    def __init__(self, position: int, text: str, before: tuple[SyntaxProblem, ...] = ()) -> None:
-        super().__init__(text)
-        self.position = position
-        self.text = text
-        self.before = before
-
-
-@dataclass(frozen=True, slots=True)
-class Literal:
-    at: int
-    value: Any
-
-
-@dataclass(frozen=True, slots=True)
-class Name:
-    at: int
-    name: str
-
-
-@dataclass(frozen=True, slots=True)
-class Member:
-    """``of.field``, or ``of.?field`` with ``optional``."""
-
-    at: int
-    of: Node
-    field: str
-    optional: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Call:
-    """A function, or with ``target`` a method. Operators too."""
-
-    at: int
-    function: str
-    args: tuple[Node, ...]
-    target: Node | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class ListOf:
-    at: int
-    items: tuple[Node, ...]
-    optional: frozenset[int]
-
-
-@dataclass(frozen=True, slots=True)
-class MapOf:
-    at: int
-    entries: tuple[tuple[Node, Node, bool], ...]
-    """(key, value, written with ``?``)."""
-
-
-Node = Literal | Name | Member | Call | ListOf | MapOf
-
-_TOKEN: Final = re.compile(
-    r"""(?P<space>[ \t\r\n\f]+|//[^\n]*)
-    |(?P<float>\d+\.\d+(?:[eE][+-]?\d+)?|\d+[eE][+-]?\d+|\.\d+(?:[eE][+-]?\d+)?)
-    |(?P<int>0[xX][0-9a-fA-F]+[uU]?|\d+[uU]?)
-    |(?P<string>[bB]?[rR]?(?:\"\"\"(?:[^\\]|\\.)*?\"\"\"|'''(?:[^\\]|\\.)*?'''|"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*')|[rR][bB]?(?:"[^"\n]*"|'[^'\n]*'))
-    |(?P<name>[A-Za-z_][A-Za-z0-9_]*|`[a-zA-Z0-9_.\-/ ]+`)
-    |(?P<op>&&|\|\||<=|>=|==|!=|[-+*/%<>!?:.,()\[\]{}])""",
-    re.VERBOSE | re.DOTALL,
-)
-_RESERVED: Final = frozenset(
-    [
-        "as",
-        "break",
-        "const",
-        "continue",
-        "else",
-        "for",
-        "function",
-        "if",
-        "import",
-        "let",
-        "loop",
-        "package",
-        "namespace",
-        "return",
-        "var",
-        "void",
-        "while",
-    ]
-)
 _BINARY: Final = {
     "||": (1, "_||_"),
     "&&": (2, "_&&_"),
@@ -122,17 +31,10 @@ _BINARY: Final = {
 _DEPTH: Final = 250
 
 
-@dataclass(frozen=True, slots=True)
-class _Token:
-    at: int
-    kind: str
-    text: str
-
-
 def parse(text: str) -> Node:
     """Raises ``SyntaxProblem``."""
-    tokens, strange = _tokens(text)
-    parser = _Parser(tokens, len(text))
+    found, strange = lexer.tokens(text)
+    parser = _Parser(found, len(text))
     try:
         node = parser.expression()
         if parser.kind != "end":
@@ -144,26 +46,9 @@ def parse(text: str) -> Node:
     return node
 
 
-def _tokens(text: str) -> tuple[list[_Token], tuple[SyntaxProblem, ...]]:
-    """The words, and complaints about what is none: a text that does not end, a character CEL does not use."""
-    tokens, strange, at = [], [], 0
-    while at < len(text):
-        found = _TOKEN.match(text, at)
-        if found is None:
-            line = text[at:].split("\n")[0]
-            skipped = line if text[at] in "\"'" else text[at]
-            strange.append(SyntaxProblem(at, f"Syntax error: token recognition error at: '{skipped}'"))
-            at += len(skipped)
-            continue
-        if found.lastgroup != "space":
-            tokens.append(_Token(at, found.lastgroup or "", found[0]))
-        at = found.end()
-    return tokens, tuple(strange)
-
-
 class _Parser:
-    def __init__(self, tokens: list[_Token], size: int) -> None:
-        self.tokens = [*tokens, _Token(size, "end", "<EOF>")]
+    def __init__(self, tokens: list[Token], size: int) -> None:
+        self.tokens = [*tokens, Token(size, "end", "<EOF>")]
         self.index = 0
         self.depth = 0
 
@@ -222,7 +107,7 @@ class _Parser:
         if self.take("-"):
             if self.kind in ("int", "float"):
                 token = self.tokens[self.index]
-                self.tokens[self.index] = _Token(token.at, token.kind, "-" + token.text)
+                self.tokens[self.index] = Token(token.at, token.kind, "-" + token.text)
                 return self.postfix()
             return Call(at, "-_", (self.unary(),))
         return self.postfix()
@@ -274,13 +159,13 @@ class _Parser:
         at = token.at
         if token.kind == "int":
             self.index += 1
-            return Literal(at, _integer(at, token.text))
+            return Literal(at, lexer.integer(at, token.text))
         if token.kind == "float":
             self.index += 1
             return Literal(at, float(token.text))
         if token.kind == "string":
             self.index += 1
-            return Literal(at, _string(at, token.text))
+            return Literal(at, lexer.text_or_bytes(at, token.text))
         if token.kind == "name" or (token.text == "." and self.tokens[self.index + 1].kind == "name"):
             if token.text == ".":
                 self.index += 1
@@ -307,7 +192,7 @@ class _Parser:
 
     def named(self, at: int) -> Node:
         text = self.text
-        if text in _RESERVED or text == "in":
+        if text in lexer.RESERVED or text == "in":
             raise SyntaxProblem(at, f"reserved identifier: {text}")
         self.index += 1
         if text in ("true", "false"):
@@ -361,58 +246,3 @@ def _missed(wanted: str, found: str) -> str:
 _EXPECTED: Final = (
     "{'[', '{', '(', '.', '-', '!', 'true', 'false', 'null', NUM_FLOAT, NUM_INT, NUM_UINT, STRING, BYTES, IDENTIFIER}"
 )
-
-
-def _integer(at: int, text: str) -> int:
-    unsigned = text[-1] in "uU"
-    digits = text[:-1] if unsigned else text
-    value = int(digits, 16 if "x" in digits.lower() else 10)
-    if unsigned:
-        if value > values.MAX_UINT:
-            raise SyntaxProblem(at, "invalid uint literal")
-        return values.Uint(value)
-    if not values.MIN_INT <= value <= values.MAX_INT:
-        raise SyntaxProblem(at, "invalid int literal")
-    return value
-
-
-_SIMPLE: Final = {
-    "a": "\a",
-    "b": "\b",
-    "f": "\f",
-    "n": "\n",
-    "r": "\r",
-    "t": "\t",
-    "v": "\v",
-    "\\": "\\",
-    "'": "'",
-    '"': '"',
-    "`": "`",
-    "?": "?",
-}
-_ESCAPE: Final = re.compile(
-    r"\\(?:[xX]([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|([0-3][0-7]{2})|(.))", re.DOTALL
-)
-
-
-def _string(at: int, text: str) -> str | bytes:
-    quote = min(position for position in (text.find('"'), text.find("'")) if position >= 0)
-    prefix, body = text[:quote].lower(), text[quote:]
-    width = 3 if body[:3] in ('"""', "'''") and len(body) >= 6 else 1
-    body = body[width:-width]
-    if "r" not in prefix:
-
-        def replace(found: re.Match[str]) -> str:
-            code = found[1] or found[2] or found[3]
-            if code:
-                return chr(int(code, 16))
-            if found[4]:
-                return chr(int(found[4], 8))
-            if found[5] not in _SIMPLE:
-                raise SyntaxProblem(
-                    at, f"Syntax error: token recognition error at: '{text[: quote + width + found.end()]}'"
-                )
-            return _SIMPLE[found[5]]
-
-        body = _ESCAPE.sub(replace, body)
-    return body.encode("utf-8") if "b" in prefix else body
