@@ -184,6 +184,8 @@ def unwanted(
     if _is_stripped(live):
         return _change(context, cluster, Action.KEEP, _STRIPPED, None, live=live)
     if not _removable(live):
+        if _is_going(live):
+            return _change(context, cluster, Action.KEEP, live.health_message, None, live=live, move=True)
         return None
     if context.binding.policy is None and not context.binding.attached:
         return _change(
@@ -243,9 +245,14 @@ def leaver(
     api_version: str,
 ) -> Change | None:
     """What to do about an object whose template is gone."""
-    stripped = _is_stripped(live)
-    if not stripped and not _removable(live):
+    stripped, going = _is_stripped(live), _is_going(live)
+    if not stripped and not going and not _removable(live):
         return None
+    if going:
+        return Change(
+            cluster=cluster, key=key, api_version=api_version or _api_version(live), action=Action.KEEP,
+            reason=live.health_message, live=live, move=True,
+        )  # fmt: skip
     reason = (
         _STRIPPED
         if stripped
@@ -273,6 +280,11 @@ _STRIPPED = "somebody took its label away: put label gitfed.io/federation back, 
 def _is_stripped(live: LiveObject) -> bool:
     """The very object that the inventory lists, without our label: neither alone permits a deletion."""
     return bool(live.uid) and not live.ours and live.entry is not None and live.entry.uid == live.uid
+
+
+def _is_going(live: LiveObject) -> bool:
+    """Deleted, and held by somebody's finalizer: that may last, so it is said."""
+    return live.ours and live.health is Health.TERMINATING and "waits for" in live.health_message
 
 
 def _removable(live: LiveObject) -> bool:

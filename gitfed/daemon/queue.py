@@ -13,6 +13,7 @@ from collections.abc import Callable, Collection, Iterable
 from enum import IntEnum
 from typing import NamedTuple
 
+from gitfed.change import order
 from gitfed.model.base import ObjectKey
 from gitfed.model.plan import Action, Change
 
@@ -199,7 +200,8 @@ class Queue:
         self._later.clear()
 
     def _place(self, change: Change) -> _Place:
-        if change.key in self._urgent:
+        foundation = change.wave == order.NO_WAVE and change.action is not Action.DELETE
+        if change.key in self._urgent or foundation:  # what a person's change needs is never slower than that
             urgency = Urgency.PERSON
         else:
             urgency = Urgency.DRIFT if change.drift else Urgency.RESUMED

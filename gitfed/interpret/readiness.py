@@ -31,7 +31,7 @@ def readiness(body: Body | None) -> Verdict:
 
 def _judge(body: Body) -> Verdict:
     if read.table(body, "metadata").get("deletionTimestamp"):
-        return Health.TERMINATING, "being deleted"
+        return Health.TERMINATING, _deleted(read.table(body, "metadata").get("finalizers"))
     conditions = _conditions(body)
     general = _by_conditions(body, conditions)
     if general is not None:
@@ -43,6 +43,12 @@ def _judge(body: Body) -> Verdict:
     if ready is not None and ready.get("status") != "True":
         return _waiting(_said(ready, "not ready"))
     return _current("is there")
+
+
+def _deleted(finalizers: object) -> str:
+    """A deletion that does not end is held by somebody, and the object says by whom."""
+    names = [str(name) for name in finalizers] if isinstance(finalizers, list) else []
+    return f"being deleted, waits for {', '.join(names)}" if names else "being deleted"
 
 
 def _by_conditions(body: Body, conditions: Mapping[str, Mapping[str, Any]]) -> Verdict | None:
