@@ -40,6 +40,8 @@ class Scene:
     """What all workloads have in common at one moment."""
 
     tainted: Tainted
+    known: frozenset[ClusterName]
+    """Clusters that are declared, or that the facts declare."""
     clusters: Mapping[ClusterName, ClusterLive]
     """Empty: the clusters were not looked at."""
     settings: FailoverSettings
@@ -148,7 +150,10 @@ def _observe(
 
 
 def is_gone(cluster: ClusterName, decision: Decision, copies: Mapping[ClusterName, LiveObject], scene: Scene) -> bool:
-    """Whether it was seen that the cluster has no copy. What could not be read is not gone."""
+    """Whether it was seen that the cluster has no copy. What could not be read is not gone; a cluster that somebody
+    took out of the repository is nobody's to wait for, what it holds is reported elsewhere."""
+    if cluster not in scene.known:
+        return True
     state = scene.clusters.get(cluster)
     if state is None or not state.inventory_read or Kind(decision.key.group, decision.key.kind) in state.unread:
         return False

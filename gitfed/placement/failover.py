@@ -76,6 +76,7 @@ def step(
     )  # fmt: skip
     scene = evict.Scene(
         tainted=tainted,
+        known=frozenset(candidates),
         clusters=fleet.live.clusters if fleet.live is not None else {},
         settings=settings.spec.failover,
         active=settings.spec.failover.enabled and settings.gate("Failover"),

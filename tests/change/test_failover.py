@@ -751,3 +751,16 @@ def test_room_that_cannot_be_moves_nothing_and_gets_nothing() -> None:
     stage.at(335).turn()
     stage.at(635).turn()
     assert stage.where == "m2=4 m3=2"
+
+
+def test_nobody_waits_for_a_cluster_whose_file_is_gone() -> None:
+    stage = evicted(failover=DIRECTLY)
+    stage.turn()
+    assert stage.binding.awaits_deletion == ("m1",)
+    del stage.files["clusters/m1.json"]
+    stage.names.remove("m1")
+    stage.at(700).turn(2)
+    assert (stage.copies, stage.binding.awaits_deletion) == (["m1", "m2"], ())
+    stage.at(701).turn()
+    assert (stage.tasks, stage.decision.released) == ([], ())
+    assert "m1" not in stage.decisions.clusters

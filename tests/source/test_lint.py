@@ -172,3 +172,27 @@ def test_what_has_no_effect_in_this_version_is_said() -> None:
     moves = policy("p", "  propagateDeps: true\n  failover: {application: {decisionConditions: {}}}\n")
     said = [message.split("warning: ")[1] for message in warnings(taints, moves) if "not acted on yet" in message]
     assert said == []
+
+
+def test_what_keeps_preserved_state_from_going_along_is_said_before_a_cluster_fails() -> None:
+    def said(placement: str, mode: str, path: str) -> list[str]:
+        text = policy("p", (
+            f"  placement: {placement}\n  failover: {{cluster: {{purgeMode: {mode}, statePreservation: {{rules: "
+            f"[{{aliasLabelName: job, jsonPath: \"{path}\"}}]}}}}}}\n"
+        ))  # fmt: skip
+        return [one.split("warning: ")[1] for one in warnings(text) if "statePreservation" in one]
+
+    one = "{spreadConstraints: [{spreadByField: cluster, minGroups: 1, maxGroups: 1}]}"
+    name = "spec.failover.cluster.statePreservation"
+    assert said(one, "Directly", "{.jobId}") == []
+    assert said("{clusterAffinity: {clusterNames: [m1]}}", "Directly", "{.jobId}") == []
+    assert said(one, "Gracefully", "{.jobId}") == [
+        f"{name} has no effect with purgeMode Gracefully (Directly passes state on)"
+    ]
+    assert said("{}", "Directly", "{.jobId}") == [
+        f"{name} has an effect only while there is exactly one target "
+        "(a spreadConstraint by cluster with maxGroups 1, or Aggregated)"
+    ]
+    assert said(one, "Directly", ".jobId") == [
+        f"{name}: the jsonPath .jobId is plain text and names nothing (write {{.jobId}})"
+    ]
