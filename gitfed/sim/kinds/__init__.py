@@ -40,7 +40,9 @@ from gitfed.sim.kinds import (
     rbac,
     services,
     statefulsets,
-    storage,
+    storage_classes,
+    volume_claims,
+    volumes,
 )
 from gitfed.sim.status import FieldError
 
@@ -99,8 +101,8 @@ _ORDER: tuple[Kind, ...] = (
     limit_ranges.LIMIT_RANGE,
     namespaces.NAMESPACE,
     nodes.NODE,
-    storage.CLAIM,
-    storage.VOLUME,
+    volume_claims.CLAIM,
+    volumes.VOLUME,
     pods.POD,
     pods.POD_TEMPLATE,
     deployments.REPLICATION_CONTROLLER,
@@ -133,7 +135,7 @@ _ORDER: tuple[Kind, ...] = (
     rbac.ROLE_BINDING,
     rbac.ROLE,
     *plain.STORAGE,
-    storage.STORAGE_CLASS,
+    storage_classes.STORAGE_CLASS,
     *plain.LATER_STORAGE,
     *plain.ADMISSION,
     coordination.PRIORITY_CLASS,

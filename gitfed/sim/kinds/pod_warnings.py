@@ -12,7 +12,7 @@ from gitfed.sim.kinds import fields, formats, resources
 from gitfed.sim.kinds.fields import Body
 from gitfed.sim.status import quote
 
-_OLD_VOLUMES: Final = {
+OLD_VOLUMES: Final = {
     "photonPersistentDisk": ("photonPersistentDisk", "deprecated in v1.11, non-functional in v1.16+"),
     "gitRepo": ("gitRepo", "deprecated in v1.11, and disabled by default in v1.33+"),
     "scaleIO": ("scaleIO", "deprecated in v1.16, non-functional in v1.22+"),
@@ -23,6 +23,7 @@ _OLD_VOLUMES: Final = {
     "cephfs": ("cephfs", "deprecated in v1.28, non-functional in v1.31+"),
     "rbd": ("rbd", "deprecated in v1.28, non-functional in v1.31+"),
 }
+"""Source → (its name in Kubernetes, since when)."""
 _OLD_LABELS: Final = {
     "failure-domain.beta.kubernetes.io/zone": "topology.kubernetes.io/zone",
     "failure-domain.beta.kubernetes.io/region": "topology.kubernetes.io/region",
@@ -71,7 +72,7 @@ def pod(spec: Body, path: str) -> list[str]:
     for at, volume in enumerate(fields.items(spec, "volumes")):
         found += [
             f"{path}.volumes[{at}].{shown}: {text}"
-            for key, (shown, text) in _OLD_VOLUMES.items()
+            for key, (shown, text) in OLD_VOLUMES.items()
             if volume.get(key) is not None
         ]
     found += _repeated(fields.items(spec, "hostAliases"), "ip", f"{path}.hostAliases")

@@ -74,3 +74,10 @@ def stored_lists(body: Body, *keys: str) -> Body:
     """Lists that are always written are stored as null when empty: the server's storage knows no empty list."""
     empty = {key: None for key in keys if body.get(key) == []}
     return {**body, **empty} if empty else body
+
+
+def held(body: Body, finalizer: str) -> Body:
+    """The object with a finalizer that keeps it while it is in use."""
+    meta = fields.obj(body, "metadata")
+    held = fields.items(meta, "finalizers")
+    return body if finalizer in held else {**body, "metadata": {**meta, "finalizers": [*held, finalizer]}}
