@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from gitfed.model.base import ClusterName
 from gitfed.model.decisions import ClusterRecord, Outage, TimedTaint
@@ -75,7 +75,7 @@ def of(
         if known.reach is not record.reach if known is not None else record.reach is not Reach.READY:
             said.append(_reach_said(record))
         taints = {(taint.key, taint.effect): _not_later(taint, now) for taint in record.taints}
-        _declared(taints, declared.get(name), now)
+        _declared(taints, _written(declared.get(name), seen), now)
         due = _failover(taints, record, outage, settings, now, active=active, cut_off=cut_off)
         if due is not None:
             later.append(due)
@@ -185,27 +185,39 @@ def _failover(
     return None
 
 
-def _declared(taints: dict[tuple[str, str], TimedTaint], cluster: Cluster | None, now: datetime) -> None:
+_Written: TypeAlias = tuple[str, str, str | None]
+"""(key, value, timeAdded) of a NoExecute taint as somebody wrote it."""
+
+
+def _written(cluster: Cluster | None, seen: ClusterFacts | None) -> list[_Written]:
+    """Of the cluster's file, or of the facts for one that only they declare."""
+    if cluster is not None:
+        return [(one.key, one.value, one.time_added) for one in cluster.spec.taints or () if one.effect == NO_EXECUTE]
+    spec = ((seen.declared if seen is not None else None) or {}).get("spec") or {}
+    return [
+        (one["key"], one.get("value") or "", one.get("timeAdded"))
+        for one in spec.get("taints") or ()
+        if one.get("effect") == NO_EXECUTE
+    ]
+
+
+def _declared(taints: dict[tuple[str, str], TimedTaint], written: Sequence[_Written], now: datetime) -> None:
     """What a person wrote has the time of its file, else of the moment we first read it."""
-    wanted = {
-        (taint.key, taint.effect): taint
-        for taint in (cluster.spec.taints or () if cluster is not None else ())
-        if taint.effect == NO_EXECUTE
-    }
+    wanted = {(key, NO_EXECUTE): (value, _time(added)) for key, value, added in written}
     for place in [place for place, taint in taints.items() if taint.by == DECLARED and place not in wanted]:
         del taints[place]
-    for place, taint in wanted.items():
+    for place, (value, added) in wanted.items():
         known = taints.get(place)
-        written = _time(taint.time_added)
-        if known is None or known.by != DECLARED or known.value != (taint.value or "") or written is not None:
-            added = written or (known.added if known is not None and known.by == DECLARED else now)
-            taints[place] = TimedTaint(taint.key, taint.effect, taint.value or "", min(added, now), DECLARED)
+        ours = known is not None and known.by == DECLARED
+        if known is None or not ours or known.value != value or added is not None:
+            since = added or (known.added if known is not None and ours else now)
+            taints[place] = TimedTaint(*place, value, min(since, now), DECLARED)
 
 
 def _time(text: str | None) -> datetime | None:
     try:
         when = datetime.fromisoformat(text) if text else None
-    except ValueError:
+    except (TypeError, ValueError):
         return None
     return when.replace(microsecond=0) if when is not None and when.tzinfo else None
 

@@ -764,3 +764,29 @@ def test_nobody_waits_for_a_cluster_whose_file_is_gone() -> None:
     stage.at(701).turn()
     assert (stage.tasks, stage.decision.released) == ([], ())
     assert "m1" not in stage.decisions.clusters
+
+
+def test_a_taint_policy_of_the_milder_kind_closes_a_cluster_for_new_work_alone() -> None:
+    rule = {
+        "apiVersion": "policy.karmada.io/v1alpha1", "kind": "ClusterTaintPolicy", "metadata": {"name": "dns"},
+        "spec": {
+            "targetClusters": {"clusterNames": ["m1", "m2"]},
+            "addOnConditions": [
+                {"conditionType": "ServiceDomainNameResolutionReady", "operator": "NotIn", "statusValues": ["True"]},
+                {"conditionType": "Ready", "operator": "In", "statusValues": ["True"]},
+            ],
+            "taints": [{"key": "dns", "effect": "NoSchedule", "value": "bad"}],
+        },
+    }  # fmt: skip
+    stage = Stage(files={"taint.json": json.dumps(rule)}, clusters=3)
+    stage.turn()
+    assert stage.taints("m2") == [], "a condition that nobody reports never holds"
+    for name in stage.names:
+        stage.more[name] = {"ServiceDomainNameResolutionReady": "False"}
+    stage.at(10).turn()
+    assert [stage.taints(name) for name in stage.names] == [["dns=bad:NoSchedule"], ["dns=bad:NoSchedule"], []]
+    assert (stage.where, stage.tasks) == ("m1=2", [])
+    stage.files["api.json"] = deployment("api")
+    stage.at(20).turn()
+    [api] = [one for key, one in stage.decisions.bindings.items() if key.name == "api"]
+    assert [share.cluster for share in api.shares] == ["m3"]
