@@ -18,6 +18,8 @@ BENCHES = {
     "rollout": "300 Deployments to 2 clusters against a bare loop of the same requests",
     "push": "from git push until both clusters hold one changed image",
     "steady": "requests of an unchanged cycle",
+    "drift": "100 objects changed by somebody at once: repair against writing them once",
+    "isolation": "a roll-out beside a cluster that fails every request",
     "restart": "a fresh push after a restart with 5,000 queued bindings",
     "watch": "nodes and pods of 100 clusters watched: memory, sockets, time, and what quiet costs",
 }

@@ -22,7 +22,7 @@ async def clusters(names: list[str], directory: Path) -> AsyncIterator[tuple[str
             yield "real kube-apiservers", fleet.kubeconfig
         return
     kubeconfig = directory / "kubeconfig"
-    command = [sys.executable, "-m", "gitfed", "sim", "up", "--kubeconfig", str(kubeconfig), "--no-controllers"]
+    command = [sys.executable, "-m", "gitfed", "sim", "up", "--kubeconfig", str(kubeconfig), "--nodes", "0"]
     command += [part for name in names for part in ("--name", name)]
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:

@@ -31,7 +31,7 @@ async def run() -> list[tuple[str, str]]:
             folder = Path(scratch)
             async with clusters(NAMES, folder) as (what, kubeconfig):
                 (folder / "repo").mkdir()
-                repo = repository(folder / "repo", count=500)
+                repo = repository(folder / "repo", count=1000)
                 options = wiring.Options(str(repo), data_dir=folder / "data", kubeconfig=(kubeconfig,))
                 engine = await asyncio.to_thread(wiring.make_engine, options)
                 work = asyncio.create_task(engine.run(poll=lambda: 2.0))
@@ -46,7 +46,7 @@ async def run() -> list[tuple[str, str]]:
         session.Session._send = original  # type: ignore[method-assign]
     return [
         ("servers", what),
-        (f"1,000 objects, {QUIET:.0f} s: writes (target 0)", str(counts["writes"])),
+        (f"2,000 objects, {QUIET:.0f} s: writes (target 0)", str(counts["writes"])),
         ("lists and reads (target 0)", str(counts["reads"])),
         ("probes", str(counts["probes"])),
     ]

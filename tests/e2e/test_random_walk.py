@@ -99,7 +99,7 @@ class Walk:
 
     def template(self, name: str) -> str:
         self.version += 1
-        wave = self.random.choice(["", "", "", "1"])
+        wave = self.random.choice(["", "", "", "1"]) if name in APPS else ""
         refers = tuple(self.random.sample(MAPS, self.random.choice([0, 1, 1, 2]))) if name in APPS else ()
         self.templates[name] = Template(self.version, refers, wave)
         if name in MAPS:
