@@ -13,6 +13,7 @@ from gitfed.model.base import Body, ClusterName, Kind, ObjectKey
 from gitfed.model.declared.policy import Override, Propagation
 from gitfed.model.fleet import FleetSnapshot, Health, LiveState
 from gitfed.model.plan import Action, Plan
+from gitfed.model.status import CopyStatus
 from gitfed.source.bindings import time_text
 
 
@@ -97,9 +98,20 @@ def _statuses(session: load.Session, fleet: FleetSnapshot, plan: Plan) -> dict[O
         time_text(session.now),
     )  # fmt: skip
     return {
-        key: {**one.as_json(), "templateStatus": one.status, **({"error": one.error} if one.error else {})}
+        key: {
+            **one.as_json(),
+            "aggregatedStatus": [_copy(copy) for copy in one.copies],
+            "templateStatus": one.status,
+            **({"error": one.error} if one.error else {}),
+        }
         for key, one in seen.items()
     }
+
+
+def _copy(copy: CopyStatus) -> dict[str, Any]:
+    """Karmada's item, and why it is not healthy."""
+    said = copy.health_message if copy.applied and copy.health != "Healthy" else ""
+    return {**copy.as_json(), **({"healthMessage": said} if said else {})}
 
 
 def _status_cells(found: Body | None) -> list[str]:
@@ -110,11 +122,13 @@ def _status_cells(found: Body | None) -> list[str]:
     applied = sum(1 for copy in copies if copy.get("applied"))
     healthy = sum(1 for copy in copies if copy.get("health") == "Healthy")
     wrong = next((copy for copy in copies if not copy.get("applied")), None)
-    sick = next((copy for copy in copies if copy.get("health") == "Unhealthy"), None)
+    sick = next((copy for copy in copies if copy.get("health") == "Unhealthy" or copy.get("healthMessage")), None)
     if wrong is not None:
         said = f"{wrong.get('clusterName')}: {wrong.get('appliedMessage', 'not applied')}"
     else:
-        said = matrix.NONE if sick is None else f"{sick.get('clusterName')}: not healthy"
+        said = matrix.NONE
+        if sick is not None:
+            said = f"{sick.get('clusterName')}: {sick.get('healthMessage', 'not healthy')}"
     return [f"{applied}/{len(copies)}", f"{healthy}/{len(copies)}", said]
 
 

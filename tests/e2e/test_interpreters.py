@@ -182,3 +182,10 @@ def test_apply_waits_for_what_the_script_of_a_kind_calls_healthy(world: World) -
     health = {row["cluster"]: (row["health"], row["message"]) for row in json.loads(listed)["items"]
               if row["kind"] == "Workload"}  # fmt: skip
     assert health == {"m1": ("Current", "healthy"), "m2": ("InProgress", "not healthy, says the customization")}
+    listed = world.gitfed(
+        "get", "bindings", "--live", "--repo", str(world.bare), "--kubeconfig", str(world.kubeconfig), "-o", "wide"
+    ).stdout
+    (line,) = (line for line in listed.splitlines() if "Workload" in line and "web" in line)
+    assert "2/2   " in line
+    assert "1/2 " in line
+    assert "m2: not healthy, says the customization" in line
