@@ -1,4 +1,5 @@
-"""Complaints about what a volume claim asks for, wherever the claim stands: by itself, in a pod or in a StatefulSet.
+"""Complaints about what a volume claim asks for, wherever the claim stands: by itself
+(`volume_claims`), in a pod or in a StatefulSet.
 
 Kubernetes: ValidatePersistentVolumeClaimSpec.
 """

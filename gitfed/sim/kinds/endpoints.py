@@ -10,9 +10,8 @@ from datetime import datetime
 from typing import Any, Final
 
 from gitfed.sim.kind import Body, Kind
-from gitfed.sim.kinds import fields, formats, metadata, pod_defaults, pod_spec, preparation, table
+from gitfed.sim.kinds import fields, formats, ip_rules, metadata, pod_defaults, preparation, table
 from gitfed.sim.kinds.fields import Errors
-from gitfed.sim.kinds.services import outside
 
 _PROTOCOLS: Final = ("SCTP", "TCP", "UDP")
 
@@ -46,11 +45,11 @@ def _validate_endpoints(body: Body) -> Errors:
 
 def _address(address: Body, path: str) -> Errors:
     ip, host, node = fields.text(address, "ip"), fields.text(address, "hostname"), address.get("nodeName")
-    bad = pod_spec.ip(ip, f"{path}.ip")
+    bad = ip_rules.address(ip, f"{path}.ip")
     errors = bad + (fields.invalid(f"{path}.hostname", host, *formats.dns_label(host)) if host else [])
     errors += [] if node is None else fields.invalid(f"{path}.nodeName", node, *formats.dns_subdomain(node))
     return errors + (
-        fields.invalid(f"{path}.ip", ip, "must be a valid IP address") if bad else outside(ip, f"{path}.ip")
+        fields.invalid(f"{path}.ip", ip, "must be a valid IP address") if bad else ip_rules.outside(ip, f"{path}.ip")
     )
 
 
@@ -142,12 +141,12 @@ def _of_type(kind: str, address: str, path: str, at: int) -> Errors:
         return _domain(address, here)
     if kind not in ("IPv4", "IPv6"):
         return []
-    if bad := pod_spec.ip(address, here):
+    if bad := ip_rules.address(address, here):
         return bad
     errors: Errors = []
     if f"IPv{ipaddress.ip_address(address).version}" != kind:
         errors = fields.invalid(path, address, f"must be an {kind} address")
-    return errors + outside(address, here)
+    return errors + ip_rules.outside(address, here)
 
 
 def _domain(name: str, path: str) -> Errors:

@@ -7,9 +7,8 @@ from datetime import datetime
 from typing import Any, Final
 
 from gitfed.sim.kind import Body, Context, Kind, Subresource
-from gitfed.sim.kinds import fields, formats, pod_defaults, pod_spec, preparation, selectors, table
+from gitfed.sim.kinds import fields, formats, ip_rules, pod_defaults, preparation, selectors, table
 from gitfed.sim.kinds.fields import Errors
-from gitfed.sim.kinds.services import cidr
 
 _CLASS: Final = "kubernetes.io/ingress.class"
 _PATH_TYPES: Final = ("Exact", "ImplementationSpecific", "Prefix")
@@ -136,7 +135,7 @@ def _validate_ingress_status(new: Body, old: Body) -> Errors:
     errors: Errors = []
     for at, one in enumerate(fields.items(new, "status", "loadBalancer", "ingress")):
         path, host = f"status.loadBalancer.ingress[{at}]", fields.text(one, "hostname")
-        errors += pod_spec.ip(one["ip"], f"{path}.ip") if one.get("ip") else []
+        errors += ip_rules.address(one["ip"], f"{path}.ip") if one.get("ip") else []
         if host:
             errors += fields.invalid(f"{path}.hostname", host, *formats.dns_subdomain(host))
             if _is_address(host):
@@ -324,13 +323,13 @@ def _block(block: Body, path: str) -> Errors:
     whole = fields.text(block, "cidr")
     if not whole:
         return fields.required(f"{path}.cidr")
-    errors = cidr(whole, f"{path}.cidr")
+    errors = ip_rules.cidr(whole, f"{path}.cidr")
     if errors:
         return errors
     network = ipaddress.ip_network(whole, strict=False)
     for at, part in enumerate(fields.items(block, "except")):
         here = f"{path}.except[{at}]"
-        broken = cidr(part, here)
+        broken = ip_rules.cidr(part, here)
         errors += broken
         if broken:
             continue

@@ -9,6 +9,7 @@ from gitfed.sim.kind import Body, Context, Kind, Subresource
 from gitfed.sim.kinds import (
     fields,
     formats,
+    ip_rules,
     pod_defaults,
     pod_scheduling,
     preparation,
@@ -17,7 +18,6 @@ from gitfed.sim.kinds import (
     table,
 )
 from gitfed.sim.kinds.fields import Errors
-from gitfed.sim.kinds.services import cidr
 from gitfed.sim.status import FieldError
 
 _NOT_READY: Final = {"key": "node.kubernetes.io/not-ready", "effect": "NoSchedule"}
@@ -96,7 +96,7 @@ def _validate(body: Body) -> Errors:
 
 def _validate_create(body: Body) -> Errors:
     ranges = fields.items(body, "spec", "podCIDRs")
-    errors = fields.joined(cidr(value, f"spec.podCIDRs[{at}]") for at, value in enumerate(ranges))
+    errors = fields.joined(ip_rules.cidr(value, f"spec.podCIDRs[{at}]") for at, value in enumerate(ranges))
     families = [":" in value for value in ranges]
     if len(set(families)) < len(families):
         text = "may specify no more than one CIDR for each IP family"

@@ -6,12 +6,12 @@ whole. Kubernetes: ValidatePodSpec, ValidatePodTemplateSpec.
 
 from __future__ import annotations
 
-import ipaddress
 from typing import Final
 
 from gitfed.sim.kinds import (
     fields,
     formats,
+    ip_rules,
     metadata,
     pod_containers,
     pod_scheduling,
@@ -24,7 +24,6 @@ from gitfed.sim.kinds.fields import Body, Errors
 from gitfed.sim.kinds.pod_probes import Surroundings
 
 _MAX_INT32: Final = 2147483647
-_IP: Final = "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)"
 
 
 def validate_template(template: Body, path: str) -> Errors:
@@ -155,15 +154,6 @@ def _host_network(spec: Body, path: str, *, is_pod: bool) -> Errors:
     return errors
 
 
-def ip(value: str, path: str) -> Errors:
-    """Complaints about an address in one of the old fields, which forgive leading zeros no more."""
-    try:
-        ipaddress.ip_address(value)
-    except ValueError:
-        return fields.invalid(path, value, _IP)
-    return []
-
-
 def _dns(spec: Body, path: str) -> Errors:
     config = spec.get("dnsConfig")
     if spec.get("dnsPolicy") == "None":
@@ -178,7 +168,7 @@ def _dns(spec: Body, path: str) -> Errors:
     if len(servers) > 3:
         errors += fields.invalid(f"{path}.nameservers", servers, "must not have more than 3 nameservers")
     for at, server in enumerate(servers):
-        errors += ip(server, f"{path}.nameservers[{at}]")
+        errors += ip_rules.address(server, f"{path}.nameservers[{at}]")
     if len(searches) > 32:
         errors += fields.invalid(f"{path}.searches", searches, "must not have more than 32 search paths")
     if len(" ".join(searches)) > 2048:
@@ -252,7 +242,7 @@ def _names(spec: Body, path: str) -> Errors:
 def _hosts_and_classes(spec: Body, path: str) -> Errors:
     errors: Errors = []
     for at, alias in enumerate(fields.items(spec, "hostAliases")):
-        errors += ip(fields.text(alias, "ip"), f"{path}.hostAliases[{at}].ip")
+        errors += ip_rules.address(fields.text(alias, "ip"), f"{path}.hostAliases[{at}].ip")
         for index, name in enumerate(fields.items(alias, "hostnames")):
             errors += fields.invalid(f"{path}.hostAliases[{at}].hostnames[{index}]", name, *formats.dns_subdomain(name))
     for key in ("priorityClassName", "runtimeClassName"):

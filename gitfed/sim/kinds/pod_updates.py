@@ -9,7 +9,7 @@ from __future__ import annotations
 from ipaddress import ip_address
 from typing import Final
 
-from gitfed.sim.kinds import fields, formats, pod_scheduling, pod_spec, qos
+from gitfed.sim.kinds import fields, formats, ip_rules, pod_scheduling, qos
 from gitfed.sim.kinds.fields import Body, Errors
 from gitfed.sim.kinds.go_diff import diff
 
@@ -150,7 +150,7 @@ def _restarts(pod: Body, new: Body, old: Body, key: str) -> Errors:
 
 def _addresses(found: Body) -> Errors:
     addresses = [fields.text(one, "ip") for one in fields.items(found, "podIPs")]
-    errors = fields.joined(pod_spec.ip(address, f"status.podIPs[{at}]") for at, address in enumerate(addresses))
+    errors = fields.joined(ip_rules.address(address, f"status.podIPs[{at}]") for at, address in enumerate(addresses))
     if not errors and len(addresses) > len({ip_address(address).version for address in addresses}):
         shown = [{"IP": address} for address in addresses]
         errors += fields.invalid("status.podIPs", shown, "may specify no more than one IP for each IP family")

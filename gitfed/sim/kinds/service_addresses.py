@@ -15,7 +15,7 @@ from typing import Final
 
 from gitfed.sim import status
 from gitfed.sim.kind import Body, Context
-from gitfed.sim.kinds import fields, pod_spec
+from gitfed.sim.kinds import fields, ip_rules
 from gitfed.sim.kinds.fields import Errors
 
 NETWORK: Final = IPv4Network("10.0.0.0/24")
@@ -32,6 +32,12 @@ def has_node_ports(spec: Body) -> bool:
     """Whether ports of nodes lead to it."""
     kind = spec.get("type")
     return kind == "NodePort" or (kind == "LoadBalancer" and spec.get("allocateLoadBalancerNodePorts") is not False)
+
+
+def is_reachable(spec: Body) -> bool:
+    """Whether traffic from outside the cluster is meant for it."""
+    kind = spec.get("type")
+    return kind in ("LoadBalancer", "NodePort") or (kind == "ClusterIP" and bool(spec.get("externalIPs")))
 
 
 def needs_health_port(spec: Body) -> bool:
@@ -185,7 +191,7 @@ def address_errors(spec: Body) -> Errors:
             if len(many) > 1:
                 broken += fields.invalid(where, many, "'None' must be the first and only value")
         else:
-            broken += pod_spec.ip(address, f"{where}[{at}]")
+            broken += ip_rules.address(address, f"{where}[{at}]")
     errors += broken
     errors += fields.invalid(where, many, "may only hold up to 2 values") if len(many) > 2 else []
     if broken:

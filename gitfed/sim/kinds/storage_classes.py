@@ -18,6 +18,7 @@ _DEFAULT_CLASS: Final = (
     "storageclass.beta.kubernetes.io/is-default-class",
 )
 OLD_NAME: Final = "volume.beta.kubernetes.io/storage-class"
+"""The annotation that named the class of a claim or a volume before `storageClassName` did."""
 
 
 def old_name_warnings(body: Body) -> list[str]:

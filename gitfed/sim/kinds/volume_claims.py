@@ -65,9 +65,8 @@ def _admit(body: Body, old: Body | None, ctx: Context) -> Body:
         return body
     body = preparation.held(body, "kubernetes.io/pvc-protection")
     spec = fields.obj(body, "spec")
-    if spec.get("storageClassName") is not None or storage_classes.OLD_NAME in fields.obj(
-        body, "metadata", "annotations"
-    ):
+    notes = fields.obj(body, "metadata", "annotations")
+    if spec.get("storageClassName") is not None or storage_classes.OLD_NAME in notes:
         return body
     classes = [one for one in ctx.lookup.list("storageclasses.storage.k8s.io") if storage_classes.is_default(one)]
     if not classes:

@@ -131,8 +131,8 @@ def _warnings(body: Body, old: Body | None) -> list[str]:
             "spec.persistentVolumeReclaimPolicy: The Recycle reclaim policy is deprecated. Instead, the recommended"
             " approach is to use dynamic provisioning."
         )
-    old = (pod_warnings.OLD_VOLUMES[key] for key in _OLD_SOURCES if spec.get(key) is not None)
-    return found + [f"spec.{name}: {text}" for name, text in old]
+    outdated = (pod_warnings.OLD_VOLUMES[key] for key in _OLD_SOURCES if spec.get(key) is not None)
+    return found + [f"spec.{name}: {text}" for name, text in outdated]
 
 
 def _row(body: Body, now: datetime) -> list[Any]:
