@@ -35,7 +35,8 @@ MEANING = {
     "sync.selfHeal": "Put back what somebody else changed. With `false` the plan shows it as skipped.",
     "sync.onInvalidFile": "`hold`: the objects of a file with errors stay at its last good version. "
     "`reject`: the whole commit waits.",
-    "sync.healthTimeout": NOT_YET + "`gitfed apply --wait --timeout` bounds the wait of one apply.",
+    "sync.healthTimeout": "How long a copy may be unhealthy before the log says so (`binding not healthy in time`). "
+    "What waits for it goes on waiting; `gitfed apply --wait --timeout` bounds the wait of one apply.",
     "guards.maxDeletions": "More deletions than this in one plan are held.",
     "guards.maxDeletionPercent": "The same, in percent of what is owned. Ignored below 8 objects.",
     "guards.maxMovedReplicasPercent": "Moving more than this share of all replicas is held. Ignored below 8 replicas.",

@@ -43,6 +43,10 @@ class Statuses:
         """Bindings of which something is known that was not recorded."""
         self._unfinished: set[ObjectKey] = set()
         self._collected: status.Memory = {}
+        self._sick: dict[ObjectKey, datetime] = {}
+        """Bindings with a copy that is not healthy, since when, as far as this process knows."""
+        self._late: set[ObjectKey] = set()
+        """Of those the ones that were said to be late."""
 
     def loaded(self, recorded: Mapping[ObjectKey, Body]) -> None:
         """What an earlier process wrote down: a restart repeats no log line."""
@@ -80,6 +84,7 @@ class Statuses:
                 if (said := self._collected.get((cluster, binding.key))) is not None:
                     self._fleet.judge(cluster, binding.key, said[1])
         self._unfinished = {one.key for one in found if _asks_again(one)}
+        self._time(found, repo.settings.spec.sync.health_timeout)
         for new in found:
             old, self._known[new.key] = self._known.get(new.key), new
             if old == new:
@@ -87,6 +92,22 @@ class Statuses:
             self._news.add(new.key)
             if plan.bindings[new.key].decision is not None:  # a Namespace has no record to compare with
                 self._say(new, old, failed=new.key in failed)
+
+    def _time(self, found: Iterable[BindingStatus], timeout: timedelta) -> None:
+        """Say once of every binding that it did not become healthy in time (`sync.healthTimeout`)."""
+        now = self._now()
+        for one in found:
+            if _healthy(copy.health for copy in one.copies) is False:
+                self._sick.setdefault(one.key, now)
+            else:
+                self._sick.pop(one.key, None)
+                self._late.discard(one.key)
+        for key, since in list(self._sick.items()):
+            if self._plan is None or key not in self._plan.bindings:
+                del self._sick[key]
+            elif now - since >= timeout and key not in self._late:
+                self._late.add(key)
+                log.warning("binding not healthy in time", extra={"object": str(key), "since": time_text(since)})
 
     def get(self, key: ObjectKey) -> BindingStatus | None:
         return self._known.get(key)

@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from tests.e2e.test_main_job import BASE, image
-from tests.e2e.world import World, config_map, deployment, policy
+from tests.e2e.world import World, config_map, deployment, policy, settings
 
 pytestmark = pytest.mark.e2e
 
@@ -76,3 +76,11 @@ def test_a_copy_that_the_cluster_refuses_says_why(world: World) -> None:
         return "not a key" in items[0].get("appliedMessage", "")
 
     world.until(recorded, "the refusal on the state branch")
+
+
+def test_what_does_not_become_healthy_in_time_is_said_once(world: World) -> None:
+    world.push({**BASE, "gitfed.json": settings(sync={"healthTimeout": "2s"})})
+    daemon = world.daemon()
+    world.until(lambda: image(world, "web", "m1"), "web in m1")
+    said = world.until(lambda: daemon.said("binding not healthy in time"), "said")
+    assert [line["object"] for line in said] == ["Deployment.apps/shop/web"]
