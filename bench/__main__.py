@@ -11,6 +11,7 @@ BENCHES = {
     "startup": "start-up time of the commands that touch no cluster",
     "schedule": "5,000 bindings on 100 clusters of 50 nodes, by room",
     "scale": "10,000 templates × 100 clusters: cold plan, one-line change, memory, event-loop lag",
+    "detect": "one of 100 embedded clusters is killed: detection and taint after their time",
     "failover": "a cluster of 100 dies: decisions for 5,000 bindings, a rehearsal of 10,000",
     "interpret": "a script asked about one object, cold, again and in the worker; 5,000 custom objects",
     "review": "gitfed diff of 10,000 templates × 100 clusters: one changed file, a thousand, the comment for those",

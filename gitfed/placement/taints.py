@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 NO_EXECUTE = "NoExecute"
 FAILOVER = "failover"
 DECLARED = "Cluster"
+_LONGEST = 200
+"""Characters of an error that are recorded."""
 _KEYS = {Reach.NOT_READY: NOT_READY, Reach.UNKNOWN: UNREACHABLE}
 
 
@@ -119,7 +121,9 @@ def _looked_at(
 def _reason(ready: Condition | None) -> str:
     if ready is None:
         return ""
-    return f"{ready.reason}: {ready.message}" if ready.message else ready.reason
+    message = " ".join(ready.message.split())  # an API server that starts says what is ready on twenty lines
+    message = message if len(message) <= _LONGEST else message[: _LONGEST - 1] + "…"
+    return f"{ready.reason}: {message}" if message else ready.reason
 
 
 def _guard(

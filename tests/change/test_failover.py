@@ -12,8 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gitfed.model.decisions import EvictionTask, Share
-from gitfed.model.fleet import Reach
+from gitfed.model.fleet import Condition, Reach
 from gitfed.model.plan import Action
+from gitfed.placement import taints
 from gitfed.source import bindings
 from tests.change.stage import DIVIDED, ONE, START, WEB, Stage
 from tests.e2e.world import cluster, deployment
@@ -790,3 +791,10 @@ def test_a_taint_policy_of_the_milder_kind_closes_a_cluster_for_new_work_alone()
     stage.at(20).turn()
     [api] = [one for key, one in stage.decisions.bindings.items() if key.name == "api"]
     assert [share.cluster for share in api.shares] == ["m3"]
+
+
+def test_an_error_of_many_lines_is_recorded_as_one_that_is_not_too_long() -> None:
+    said = taints._reason(Condition("Ready", "False", "ClusterNotReachable", "[+]ping ok\n[-]etcd failed\n" * 20))
+    assert said.startswith("ClusterNotReachable: [+]ping ok [-]etcd failed [+]ping ok")
+    assert said.endswith("…")
+    assert len(said) <= 230

@@ -174,7 +174,9 @@ def test_a_rehearsal_foretells_what_the_daemon_then_does(world: World) -> None:
     world.until(lambda: "released" not in binding(world), "the old copy is gone", 60)
     world.until(lambda: "taints" not in world.state()["clusters/m1.yaml"], "the taint is gone", 60)
     done = [plain(line) for line in decided(world)[before:]]
-    assert sorted(done) == sorted(foretold)
+    # A real server that starts is not ready for a while: of clusters only the way down is the same on all.
+    of_work = [line for line in done if not line.startswith("cluster ")]
+    assert of_work == [line for line in foretold if not line.startswith("cluster ")]
     until_over = foretold.index("Deployment.apps/shop/web has left m1: its copy there may go") + 1
     assert done[:until_over] == foretold[:until_over]
     assert told["deletedOnRecovery"] == []
