@@ -13,7 +13,7 @@ from typing import Any, Final
 from urllib.parse import urlsplit
 
 from gitfed.sim import status
-from gitfed.sim.crd import golang, paths, schemas, structural
+from gitfed.sim.crd import golang, paths, schemas, simple_path, structural
 from gitfed.sim.kinds import formats
 from gitfed.sim.status import FieldError
 
@@ -301,8 +301,8 @@ def _selectable(selectable: list[Body], schema: Mapping[str, Any], path: str) ->
             errors.append(status.required(where))
             continue
         try:
-            names, found = schemas.find_field(schema, text, brackets=False)
-        except schemas.PathError as problem:
+            names, found = simple_path.find(schema, text, brackets=False)
+        except simple_path.PathError as problem:
             errors.append(status.invalid_value(where, text, f"is an invalid path: {problem}"))
             continue
         if names and names[0] == "metadata":
