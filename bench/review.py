@@ -11,6 +11,10 @@ from pathlib import Path
 
 from bench import scale
 from gitfed.cli.diff_markdown import LIMIT
+from gitfed.daemon import inputs
+from gitfed.edges import state as state_edge
+from gitfed.model.decisions import Decisions
+from gitfed.source import bindings
 
 MANY = 1000
 
@@ -50,11 +54,26 @@ def repository(path: Path) -> None:
     git(path, "commit", "-qam", "many")
 
 
+def state(path: Path) -> None:
+    """What a daemon would have recorded: the decisions for the first commit."""
+    opened = inputs.open_repository(str(path))
+    first = opened.repository.resolve("HEAD~2")
+    repo = inputs.read(opened, first).repo
+    plan = inputs.plan(opened, repo, inputs.assumed(repo), Decisions(), scale.NOW)
+    branch = state_edge.StateBranch(opened.repository, bindings)
+    decided = {key: one.decision for key, one in plan.bindings.items() if one.decision is not None}
+    branch.write(
+        branch.read(), decided, repository_id="bench", applied=first, results={}, approvals=(), held=(),
+        subject="Decide", reasons=(), now=scale.NOW, clusters={}, outage=None,
+    )  # fmt: skip
+
+
 async def run() -> list[tuple[str, str]]:
     with tempfile.TemporaryDirectory() as scratch:
         path, cache = Path(scratch, "fleet"), Path(scratch, "cache")
         path.mkdir()
         repository(path)
+        state(path)
         cold, _ = diff(path, cache, "HEAD~2..HEAD~1", "-q")
         one = [diff(path, cache, "HEAD~2..HEAD~1") for _ in range(3)]
         many = [diff(path, cache, "HEAD~1..HEAD") for _ in range(2)]

@@ -202,7 +202,8 @@ def decisions(opened: Opened, repo: RepoSnapshot, path: Path | None = None) -> D
     if path is not None:
         return replace(given.decisions(path), answers=recorded_answers(opened, repo))
     branch = repo.settings.spec.state.branch
-    state = state_edge.StateBranch(opened.repository, bindings, branch=branch)
+    cache = files.DiskCache(files.cache_directory() / "state")
+    state = state_edge.StateBranch(opened.repository, bindings, branch=branch, cache=cache)
     known = state.read(fallback=f"refs/remotes/origin/{branch}").decisions
     if known.applied_commit is None or not repo.commit:
         return known

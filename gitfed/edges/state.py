@@ -7,8 +7,10 @@ Nothing here decides anything; what a missing state means is the daemon's questi
 
 from __future__ import annotations
 
+import contextlib
+import hashlib
 import uuid
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Set
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, Protocol
@@ -20,7 +22,7 @@ from gitfed.model.base import Body, ClusterName, Commit, ObjectKey, Origin, Prob
 from gitfed.model.decisions import Approval, ClusterRecord, Decision, Decisions, Outage
 from gitfed.model.orders import Removal, Suspension
 from gitfed.model.repo import HeldFile
-from gitfed.text import emit, yaml
+from gitfed.text import canonical, emit, yaml
 from gitfed.text.build import YamlError
 
 SCHEMA_VERSION = 1
@@ -50,6 +52,13 @@ class BindingFormat(Protocol):
     def record_of(self, document: Mapping[str, Any]) -> ClusterRecord: ...
 
 
+class Cache(Protocol):
+    """Bytes by name; what cannot be kept is lost."""
+
+    def get(self, blob_id: str) -> bytes | None: ...
+    def put(self, blob_id: str, content: bytes) -> None: ...
+
+
 @dataclass(frozen=True, slots=True)
 class State:
     """The branch as of one commit. `commit` None: there is no branch yet."""
@@ -73,11 +82,22 @@ def new_repository_id() -> str:
 class StateBranch:
     """Reads and writes the branch of one clone. Blocking: call it from a thread."""
 
-    def __init__(self, repository: Repository, form: BindingFormat, *, branch: str = DEFAULT_BRANCH) -> None:
+    def __init__(
+        self,
+        repository: Repository,
+        form: BindingFormat,
+        *,
+        branch: str = DEFAULT_BRANCH,
+        cache: Cache | None = None,
+    ) -> None:
+        """`cache` remembers, between processes that only look, what the documents said."""
         self.repository = repository
+        self._cache = cache
         self.ref = f"refs/heads/{branch}"
         self._form = form
         self._parsed: dict[str, tuple[Decision, Body | None]] = {}
+        self._documents: dict[str, Mapping[str, Any]] = {}
+        """Blob id → what it says; only with a cache."""
 
     def head(self) -> Commit | None:
         return self.repository.branch_commit(self.ref)
@@ -93,6 +113,7 @@ class StateBranch:
     def at(self, commit: Commit) -> State:
         """The state as of one commit of the branch. Raises StateTooNew."""
         entries = self.repository.entries(commit)
+        remembered = self._remember()
         top = self._top(entries[_STATE].blob_id) if _STATE in entries else {}
         version = top.get("schemaVersion", SCHEMA_VERSION)
         if not isinstance(version, int) or version > SCHEMA_VERSION:
@@ -141,6 +162,7 @@ class StateBranch:
                 statuses[decision.key] = status
             documents[path] = decision.key
         self._parsed = parsed
+        self._keep({entry.blob_id for path, entry in entries.items() if path.startswith("bindings/")}, remembered)
         applied = top.get("appliedCommit")
         known = {
             "schemaVersion", "repositoryId", "appliedCommit", "clusters", "approvals", "outage", "suspensions",
@@ -184,7 +206,11 @@ class StateBranch:
             return []  # then the last good version is looked for in the history again
 
     def _decision(self, blob: str) -> tuple[Decision, Body | None]:
-        value = self._mapping(blob, "a binding")
+        value = self._documents.get(blob)
+        if value is None:
+            value = self._mapping(blob, "a binding")
+            if self._cache is not None:
+                self._documents[blob] = value
         return self._form.from_document(value), self._form.status_of(value)
 
     def _mapping(self, blob: str, what: str) -> Mapping[str, Any]:
@@ -192,6 +218,25 @@ class StateBranch:
         if not isinstance(value, Mapping):
             raise InputError(f"this is not {what}")
         return value
+
+    def _remember(self) -> int:
+        """Take up what an earlier process parsed: ten thousand documents in one file. Returns how many."""
+        if self._cache is not None and not self._documents:
+            with contextlib.suppress(ValueError):
+                known = canonical.loads(self._cache.get(self._cache_name()) or b"{}")
+                self._documents = known if isinstance(known, dict) else {}
+        return len(self._documents)
+
+    def _keep(self, present: Set[str], remembered: int) -> None:
+        """Write down what was parsed now, without what is no longer there."""
+        if self._cache is None or (len(self._documents) == remembered and remembered <= 2 * len(present)):
+            return
+        self._documents = {blob: one for blob, one in self._documents.items() if blob in present}
+        with contextlib.suppress(canonical.NotCanonical):
+            self._cache.put(self._cache_name(), canonical.dumps(self._documents))
+
+    def _cache_name(self) -> str:
+        return hashlib.sha256(f"{self.repository.path}\0{self.ref}".encode()).hexdigest()
 
     def _load(self, blob: str) -> Any:
         try:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Any
 
 from gitfed.errors import InputError
@@ -220,7 +221,7 @@ def from_document(document: Body) -> Decision:
     return Decision(
         key=key,
         api_version=resource["apiVersion"],
-        shares=tuple(sorted(_shares(spec.get("clusters") or []))),
+        shares=_shares_of(spec.get("clusters") or []),
         affinity_name=status.get("schedulerObservingAffinityName") or "",
         policy=_policy(annotations),
         placement=placement,
@@ -302,6 +303,19 @@ def _requirements(items: object) -> Iterator[Requirement]:
 
 def _is_scheduling_suspended(suspension: object) -> bool:
     return isinstance(suspension, Mapping) and suspension.get("scheduling") is True
+
+
+def _shares_of(clusters: object) -> tuple[Share, ...]:
+    """Sorted. Most bindings of a fleet go to the same clusters: what was read once is the same value again."""
+    try:
+        return _shares_in(canonical.dumps(clusters))
+    except canonical.NotCanonical:
+        return tuple(sorted(_shares(clusters)))
+
+
+@lru_cache(maxsize=4096)
+def _shares_in(text: bytes) -> tuple[Share, ...]:
+    return tuple(sorted(_shares(canonical.loads(text))))
 
 
 def _shares(clusters: object) -> list[Share]:
