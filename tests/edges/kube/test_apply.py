@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from gitfed import errors
 from gitfed.edges.kube import apply
 from gitfed.model.base import Body
 from gitfed.model.fleet import ApplyResult, Health
@@ -92,6 +93,37 @@ async def test_overwrite_takes_over_and_what_we_do_not_render_goes(place: Place,
     assert live["data"] == {"k": "ours"}
     assert live["metadata"]["labels"] == {"gitfed.io/federation": "acme"}
     assert managers(live) == [("gitfed", "Apply")]
+
+
+async def test_what_a_rule_keeps_survives_the_take_over_of_its_field(place: Place) -> None:
+    """The field was kubectl's and becomes ours; what is sent names the version that the take-over itself made."""
+    theirs = await place.post(place.config_map("a", {"k": "theirs", "kept": "1"}), manager="kubectl-create")
+
+    async def retained(desired: Body, observed: Body, *, adopting: bool) -> Body:
+        assert adopting
+        assert observed["metadata"]["uid"] == theirs["metadata"]["uid"]
+        version = observed["metadata"]["resourceVersion"]
+        kept = {**desired["data"], "kept": observed["data"]["kept"]}
+        return {**desired, "data": kept, "metadata": {**desired["metadata"], "resourceVersion": version}}
+
+    body = place.config_map("a", {"k": "ours", "kept": "0"})
+    result = await apply.carry_out(place.target(retained=retained), create(body, adopt=True))
+    assert outcome(result) == ("configured", "", False)
+    live = await place.get(body)
+    assert live["data"] == {"k": "ours", "kept": "1"}
+    assert managers(live) == [("gitfed", "Apply")]
+
+
+async def test_where_nobody_can_say_what_stays_nothing_is_written(place: Place) -> None:
+    before = await place.post(place.config_map("a", {"k": "theirs"}), manager="kubectl-create")
+
+    async def retained(desired: Body, observed: Body, *, adopting: bool) -> Body:
+        raise errors.NotRetained("not written: what the cluster keeps is unknown: line 2")
+
+    body = place.config_map("a", {"k": "ours"})
+    result = await apply.carry_out(place.target(retained=retained), create(body, adopt=True))
+    assert outcome(result) == ("failed", "not written: what the cluster keeps is unknown: line 2", True)
+    assert await place.get(body) == before
 
 
 async def test_taking_over_leaves_fields_of_controllers_alone(place: Place) -> None:
