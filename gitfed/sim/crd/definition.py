@@ -1,5 +1,8 @@
 """Checks a whole CustomResourceDefinition, and what an update may change of it.
 
+Names, groups and stored versions are judged here; ``schemas``, ``version_rules``, ``conversion`` and ``approval`` are
+asked about the rest.
+
 Kubernetes stores what all versions have in common once for the definition, and complains about it there: paths say
 ``spec.validation`` as long as all versions have the same schema, ``spec.versions[1].schema`` when they differ. So do
 these.
@@ -7,24 +10,15 @@ these.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Any, Final
-from urllib.parse import urlsplit
 
 from gitfed.sim import status
-from gitfed.sim.crd import golang, paths, schemas, simple_path, structural
-from gitfed.sim.kinds import formats
+from gitfed.sim.crd import approval, conversion, golang, paths, schemas, version_rules
+from gitfed.sim.kinds import fields, formats
 from gitfed.sim.status import FieldError
 
 Body = dict[str, Any]
-APPROVED: Final = "api-approved.kubernetes.io"
-_COLUMN_TYPES: Final = ("boolean", "date", "integer", "number", "string")
-_COLUMN_FORMATS: Final = ("byte", "date", "date-time", "double", "float", "int32", "int64", "password")
-_SELECTABLE: Final = (
-    "must point to a field of type string, boolean or integer. Enum string fields and strings with formats are allowed."
-)
-_MOST_SELECTABLE: Final = 8
 _COMMON: Final = ("schema", "subresources", "additionalPrinterColumns", "selectableFields")
 
 
@@ -35,7 +29,7 @@ def check(body: Body) -> list[FieldError]:
     name = body["metadata"].get("name") or ""
     if name and name != f"{names.get('plural') or ''}.{spec.get('group') or ''}":
         errors.append(status.invalid_value("metadata.name", name, 'must be spec.names.plural+"."+spec.group'))
-    return errors + _spec(spec) + _rest(body) + _approval(body, None) + _preserve(spec)
+    return errors + _spec(spec) + _rest(body) + approval.check(body, None) + _preserve(spec)
 
 
 def check_update(new: Body, old: Body) -> list[FieldError]:
@@ -49,7 +43,7 @@ def check_update(new: Body, old: Body) -> list[FieldError]:
         if value != former:
             errors.append(status.immutable("spec." + ".".join(path), value))
     preserve = [] if before.get("preserveUnknownFields") else _preserve(spec)
-    return errors + _rest(new) + _approval(new, old) + preserve
+    return errors + _rest(new) + approval.check(new, old) + preserve
 
 
 def check_status(new: Body, old: Body) -> list[FieldError]:
@@ -111,7 +105,7 @@ def _common(versions: list[Body]) -> Body:
 
 def _spec(spec: Body) -> list[FieldError]:
     errors = _group(spec.get("group") or "")
-    errors += _one_of("spec.scope", spec.get("scope") or "", ("Cluster", "Namespaced"))
+    errors += fields.one_of("spec.scope", spec.get("scope") or "", "Cluster", "Namespaced")
     versions = spec.get("versions") or []
     common = _common(versions)
     own = [{name: value for name, value in version.items() if name not in common} for version in versions]
@@ -146,7 +140,7 @@ def _spec(spec: Body) -> list[FieldError]:
     ]
     errors += _names(wanted, "spec.names")
     errors += _top(common)
-    return errors + _conversion(spec.get("conversion"), "spec.conversion")
+    return errors + conversion.check(spec.get("conversion"), "spec.conversion")
 
 
 def _top(common: Body) -> list[FieldError]:
@@ -155,11 +149,11 @@ def _top(common: Body) -> list[FieldError]:
     if schema is not None:
         enabled = (common.get("subresources") or {}).get("status") is not None
         errors += schemas.check(schema, "spec.validation.openAPIV3Schema", status_enabled=enabled)
-    errors += _subresources(common.get("subresources"), "spec.subresources")
-    errors += _columns(common.get("additionalPrinterColumns"), "spec.additionalPrinterColumns")
+    errors += version_rules.subresources(common.get("subresources"), "spec.subresources")
+    errors += version_rules.columns(common.get("additionalPrinterColumns"), "spec.additionalPrinterColumns")
     selectable = common.get("selectableFields")
     if selectable and schema is not None:
-        errors += _selectable(selectable, schema, "spec.selectableFields")
+        errors += version_rules.selectable(selectable, schema, "spec.selectableFields")
     elif selectable:
         detail = "may only be set when validations.schema is included"
         errors.append(status.invalid_value("spec.selectableFields", "", detail))
@@ -174,12 +168,6 @@ def _group(group: str) -> list[FieldError]:
     return (
         [] if "." in group else [status.invalid_value("spec.group", group, "should be a domain with at least one dot")]
     )
-
-
-def _one_of(path: str, value: str, accepted: tuple[str, ...]) -> list[FieldError]:
-    if not value:
-        return [status.required(path)]
-    return [] if value in accepted else [status.not_supported(path, value, accepted)]
 
 
 def _joined(path: str, value: str, complaints: list[str], before: str = "") -> list[FieldError]:
@@ -208,12 +196,14 @@ def _names(names: Mapping[str, Any], path: str) -> list[FieldError]:
 
 
 def _version(version: Body, path: str, *, status_enabled: bool) -> list[FieldError]:
-    errors = _deprecation(version, paths.child(path, "deprecationWarning"))
+    errors = version_rules.deprecation(version, paths.child(path, "deprecationWarning"))
     schema = (version.get("schema") or {}).get("openAPIV3Schema")
     if schema is not None:
         errors += schemas.check(schema, f"{path}.schema.openAPIV3Schema", status_enabled=status_enabled)
-    errors += _subresources(version.get("subresources"), paths.child(path, "subresources"))
-    errors += _columns(version.get("additionalPrinterColumns"), paths.child(path, "additionalPrinterColumns"))
+    errors += version_rules.subresources(version.get("subresources"), paths.child(path, "subresources"))
+    errors += version_rules.columns(
+        version.get("additionalPrinterColumns"), paths.child(path, "additionalPrinterColumns")
+    )
     selectable = version.get("selectableFields")
     if selectable:
         where = paths.child(path, "selectableFields")
@@ -221,185 +211,8 @@ def _version(version: Body, path: str, *, status_enabled: bool) -> list[FieldErr
             detail = "may only be set when `version.schema.openAPIV3Schema` is not included"
             errors.append(status.invalid_value(where, "", detail))
         else:
-            errors += _selectable(selectable, schema, where)
+            errors += version_rules.selectable(selectable, schema, where)
     return errors
-
-
-def _deprecation(version: Body, path: str) -> list[FieldError]:
-    text = version.get("deprecationWarning")
-    if text is None:
-        return []
-    details = []
-    if not version.get("deprecated"):
-        details = ["can only be set for deprecated versions"]
-    else:
-        if len(text.encode()) > 256:
-            details.append("must be <= 256 characters long")
-        if not text:
-            details.append("must not be an empty string")
-        for at, char in enumerate(text):
-            if not char.isprintable():
-                details.append(
-                    f"must only contain printable UTF-8 characters; non-printable character found at index {at}"
-                )
-                break
-    return [status.invalid_value(path, text, detail) for detail in details]
-
-
-def _columns(columns: list[Body] | None, path: str) -> list[FieldError]:
-    errors: list[FieldError] = []
-    for at, column in enumerate(columns or ()):
-        where = paths.index(path, at)
-        if not column.get("name"):
-            errors.append(status.required(paths.child(where, "name")))
-        kind, detail = column.get("type") or "", f"must be one of {','.join(_COLUMN_TYPES)}"
-        if not kind:
-            errors.append(status.required(paths.child(where, "type"), detail))
-        elif kind not in _COLUMN_TYPES:
-            errors.append(status.invalid_value(paths.child(where, "type"), kind, detail))
-        form = column.get("format") or ""
-        if form and form not in _COLUMN_FORMATS:
-            detail = f"must be one of {','.join(_COLUMN_FORMATS)}"
-            errors.append(status.invalid_value(paths.child(where, "format"), form, detail))
-        errors += _json_path(column.get("jsonPath") or "", paths.child(where, "JSONPath"))
-    return errors
-
-
-def _json_path(text: str, path: str, under: tuple[str, ...] = (), where: str = "") -> list[FieldError]:
-    if not text:
-        return [status.required(path)]
-    if text[0] != ".":
-        return [status.invalid_value(path, text, "must be a simple json path starting with .")]
-    if under and not text.startswith(under):
-        return [status.invalid_value(path, text, f"should be a json path under {where}")]
-    return []
-
-
-def _subresources(value: Body | None, path: str) -> list[FieldError]:
-    scale = (value or {}).get("scale")
-    if scale is None:
-        return []
-    errors = _json_path(scale.get("specReplicasPath") or "", f"{path}.scale.specReplicasPath", (".spec.",), ".spec")
-    errors += _json_path(
-        scale.get("statusReplicasPath") or "", f"{path}.scale.statusReplicasPath", (".status.",), ".status"
-    )
-    if selector := scale.get("labelSelectorPath"):
-        errors += _json_path(
-            selector, f"{path}.scale.labelSelectorPath", (".spec.", ".status."), "either .spec or .status"
-        )
-    return errors
-
-
-def _selectable(selectable: list[Body], schema: Mapping[str, Any], path: str) -> list[FieldError]:
-    errors: list[FieldError] = []
-    seen: set[str] = set()
-    if any(schema.get(name) for name in structural.UNSUPPORTED):
-        return errors
-    for at, one in enumerate(selectable):
-        where, text = paths.child(paths.index(path, at), "jsonPath"), one.get("jsonPath") or ""
-        if not text:
-            errors.append(status.required(where))
-            continue
-        try:
-            names, found = simple_path.find(schema, text, brackets=False)
-        except simple_path.PathError as problem:
-            errors.append(status.invalid_value(where, text, f"is an invalid path: {problem}"))
-            continue
-        if names and names[0] == "metadata":
-            errors.append(status.invalid_value(where, text, "must not point to fields in metadata"))
-        if found.get("type") not in ("string", "boolean", "integer"):
-            errors.append(status.invalid_value(where, text, _SELECTABLE))
-        key = ".".join(names)
-        if key in seen:
-            errors.append(status.duplicate(where, text))
-        seen.add(key)
-    if len(seen) > _MOST_SELECTABLE:
-        errors.append(status.too_many(path, len(seen), _MOST_SELECTABLE))
-    return errors
-
-
-def _conversion(conversion: Body | None, path: str) -> list[FieldError]:
-    if conversion is None:
-        return []
-    strategy, webhook = conversion.get("strategy") or "", conversion.get("webhook") or {}
-    errors = _one_of(paths.child(path, "strategy"), strategy, ("None", "Webhook"))
-    client, reviews = webhook.get("clientConfig"), webhook.get("conversionReviewVersions") or []
-    where = paths.child(path, "webhookClientConfig")
-    if strategy != "Webhook":
-        detail = "should not be set when strategy is not set to Webhook"
-        if client is not None:
-            errors.append(status.forbidden_field(where, detail))
-        if reviews:
-            errors.append(status.forbidden_field(paths.child(path, "conversionReviewVersions"), detail))
-        return errors
-    if client is None:
-        errors.append(status.required(where, "required when strategy is set to Webhook"))
-    elif (client.get("url") is None) == (client.get("service") is None):
-        errors.append(status.required(where, "exactly one of url or service is required"))
-    elif client.get("url") is not None:
-        errors += _webhook_url(client["url"], paths.child(where, "url"))
-    return errors + _reviews(reviews, paths.child(path, "conversionReviewVersions"))
-
-
-def _webhook_url(url: str, path: str) -> list[FieldError]:
-    parts = urlsplit(url)
-    form = "; desired format: https://host[/path]"
-    errors = []
-    if parts.scheme != "https":
-        errors.append(status.invalid_value(path, parts.scheme, f"'https' is the only allowed URL scheme{form}"))
-    if not parts.netloc:
-        errors.append(status.invalid_value(path, parts.netloc, f"host must be specified{form}"))
-    if parts.fragment:
-        errors.append(status.invalid_value(path, parts.fragment, "fragments are not permitted in the URL"))
-    if parts.query:
-        errors.append(status.invalid_value(path, parts.query, "query parameters are not permitted in the URL"))
-    return errors
-
-
-def _reviews(versions: list[str], path: str) -> list[FieldError]:
-    if not versions:
-        return [status.required(path)]
-    errors = []
-    for at, version in enumerate(versions):
-        if version in versions[:at]:
-            errors.append(status.invalid_value(paths.index(path, at), version, "duplicate version"))
-        else:
-            found = formats.dns_1035_label(version)
-            errors += [status.invalid_value(paths.index(path, at), version, text) for text in found]
-    if not {"v1", "v1beta1"} & set(versions):
-        errors.append(status.invalid_value(path, versions, "must include at least one of v1, v1beta1"))
-    return errors
-
-
-def approval(body: Body) -> tuple[str, str]:
-    """State of a protected group's approval (``missing``, ``bypassed``, ``approved``, ``invalid``) and what to say;
-    empty for other groups."""
-    group = (body.get("spec") or {}).get("group") or ""
-    if not re.fullmatch(r"(.*\.)?(k8s\.io|kubernetes\.io)", group):
-        return "", ""
-    text = (body["metadata"].get("annotations") or {}).get(APPROVED) or ""
-    see = "see https://github.com/kubernetes/enhancements/pull/1111"
-    needs = f"protected groups must have approval annotation {status.quote(APPROVED)}"
-    if not text:
-        return "missing", f"{needs}, {see}"
-    if text.startswith("unapproved"):
-        return "bypassed", f"not approved: {status.quote(text)}"
-    parts = urlsplit(text)
-    if parts.scheme and parts.netloc:
-        return "approved", f"approved in {text}"
-    return "invalid", f'{needs} with either a URL or a reason starting with "unapproved", {see}'
-
-
-def _approval(new: Body, old: Body | None) -> list[FieldError]:
-    state, why = approval(new)
-    if old is not None and approval(old)[0] == state:
-        return []
-    path = f"metadata.annotations[{APPROVED}]"
-    if state == "missing":
-        return [status.required(path, why)]
-    if state == "invalid":
-        return [status.invalid_value(path, (new["metadata"].get("annotations") or {}).get(APPROVED), why)]
-    return []
 
 
 def _preserve(spec: Body) -> list[FieldError]:

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from gitfed.sim import status
-from gitfed.sim.crd import definition, structural
+from gitfed.sim.crd import approval, definition, structural
 
 Body = dict[str, Any]
 FINALIZER: Final = "customresourcecleanup.apiextensions.k8s.io"
@@ -132,7 +132,7 @@ _APPROVALS: Final = {
 
 
 def _approval(body: Body, now: str) -> Body:
-    state, why = definition.approval(body)
+    state, why = approval.state(body)
     if not state:
         return body
     value, reason = _APPROVALS[state]

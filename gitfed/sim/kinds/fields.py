@@ -69,8 +69,7 @@ def too_many(path: str, actual: int, limit: int) -> Errors:
 
 def unsupported(path: str, value: Any, *supported: str) -> Errors:
     """Names are told in the order given: Kubernetes sorts some of its lists and not others."""
-    names = ", ".join(status.quote(name) for name in supported)
-    return [FieldError("Unsupported value", path, f"supported values: {names}" if names else "", value)]
+    return [status.not_supported(path, value, supported)]
 
 
 def one_of(path: str, value: Any, *supported: str) -> Errors:
