@@ -138,9 +138,10 @@ class Statuses:
         elif not applied.status and failed and (old is None or old.fully_applied != applied):
             log.warning("binding not applied", extra={**keys, "reason": applied.reason, "error": applied.message})
         healthy = _healthy(copy.health for copy in new.copies)
-        if healthy is False and was_healthy is not False and applied.status:
+        if healthy is False and was_healthy is True and applied.status:
+            # No warning: every roll-out passes through this. One that stays there is late (`_time`).
             sick = next(copy for copy in new.copies if copy.health == "Unhealthy")
-            log.warning("binding not healthy", extra={**keys, "cluster": sick.cluster, "error": sick.health_message})
+            log.info("binding not healthy", extra={**keys, "cluster": sick.cluster, "error": sick.health_message})
         elif healthy is True and was_healthy is False:
             log.info("binding healthy again", extra=keys)
 

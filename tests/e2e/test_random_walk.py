@@ -64,6 +64,8 @@ class Walk:
     """Templates that a policy placed since they are there: without it their copies are orphans."""
     preserved: set[str] = field(default_factory=set)
     """Templates whose last policy said that copies outlive them."""
+    needed: dict[str, set[str]] = field(default_factory=dict)
+    """Which workloads took an object along: those that became orphans still need it where they are."""
     foreign: dict[tuple[str, str], str] = field(default_factory=dict)
     """(cluster, ConfigMap) of others → what it holds."""
     suspended: set[str] = field(default_factory=set)
@@ -264,6 +266,8 @@ class Walk:
             wanted, stays = needed, set(before)
         else:
             wanted, stays = needed, set()
+        for app in self.needed.get(name, set()) & self.templates.keys() - self.rules.keys():
+            stays |= before & self.ours.get(app, set())
         taken = {where for where, what in self.foreign if what == name}
         return (wanted - taken) | stays
 
@@ -283,6 +287,11 @@ class Walk:
                 raise AssertionError("\n".join([f"seed {SEED}", *self.log, "", *wrong, "", *self.planned()]))
             time.sleep(0.1)
         self.ours = {name: {where for where in CLUSTERS if self.present(where, name)} for name in KINDS}
+        for name in MAPS:
+            self.needed[name] = {
+                app for app in APPS
+                if any(self.ours[app]) and (app in self.needed.get(name, ()) or self.takes(app, name))
+            }  # fmt: skip
         for name in KINDS:
             if name not in self.templates:
                 self.placed.discard(name)
@@ -312,7 +321,7 @@ class Walk:
                 if name not in self.rules and not self.is_needed(name, where):
                     continue  # an orphan stays as it was
                 if name in self.rules and where not in self.rules[name].clusters and not self.is_needed(name, where):
-                    continue  # preserved where it was
+                    continue  # kept where it was
                 has = (
                     body["data"].get("version")
                     if name in MAPS
@@ -356,11 +365,12 @@ class Walk:
         changes = json.loads(done.stdout)["changes"]
         return [f"{c['cluster']} {c['name']} {c['action']} {c['reason']} {c['waits'] or ''}" for c in changes]
 
+    def takes(self, app: str, name: str) -> bool:
+        rule = self.rules.get(app)
+        return app in self.templates and rule is not None and rule.takes and name in self.templates[app].refers
+
     def is_needed(self, name: str, where: str) -> bool:
-        return any(
-            self.rules[app].takes and name in self.templates[app].refers and where in self.rules[app].clusters
-            for app in self.templates.keys() & self.rules.keys()
-        )
+        return any(self.takes(app, name) and where in self.rules[app].clusters for app in self.rules)
 
     def inventory(self, where: str) -> dict[str, str]:
         found = {}
