@@ -60,7 +60,7 @@ def run() -> list[tuple[str, str]]:
 
 def clusters(kubeconfig: Path, names: list[str]) -> subprocess.Popen[bytes]:
     process = subprocess.Popen(
-        [*_ME, "sim", "up", "--nodes", "0", "--no-controllers", "--kubeconfig", str(kubeconfig), *names, "--quiet"],
+        [*_ME, "sim", "up", "--nodes", "0", "--kubeconfig", str(kubeconfig), *names, "--quiet"],
         stdout=subprocess.DEVNULL,
     )
     while not kubeconfig.exists():
