@@ -17,14 +17,18 @@ import logging
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from gitfed import errors
-from gitfed.daemon.cycle import Engine
 from gitfed.daemon.preview import Preview
 from gitfed.edges.forge import Forge, State, Status
 from gitfed.model.base import ClusterName, Commit, Problem, Severity
 from gitfed.model.fleet import Health
 from gitfed.model.plan import Action, Change, Plan
+
+if TYPE_CHECKING:
+    # A review touches no cluster, and is not to pay for a Kubernetes client.
+    from gitfed.daemon.cycle import Engine
 
 log = logging.getLogger("gitfed.announce")
 

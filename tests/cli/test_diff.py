@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 from pathlib import Path
 
@@ -93,6 +94,17 @@ def test_a_new_object_is_shown_whole_once_and_then_what_differs(fleet: Path) -> 
     text = gitfed(*RANGE).out
     assert text.count("kind: Deployment") == 1
     assert "shop/Deploy/api new  in us-1, as in eu-1, differs in 1\n" in text
+
+
+def test_every_member_of_the_document_is_described(fleet: Path) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "reference" / "diff-json.md").read_text()
+    commit(fleet, {"policies/web.yaml": FILES["policies/web.yaml"].replace("[us-1]", "[eu-2]")})
+    found = document()
+    parts = [found, found["declared"][0], found["placement"][0], found["manifests"][0]]
+    for text, members in zip(page.split("\n## "), parts, strict=True):
+        cells = [line.split("|")[1] for line in text.splitlines() if line.startswith("| `")]
+        named = {word.removesuffix("[]") for cell in cells for word in re.findall(r"`([^`]+)`", cell)}
+        assert named == set(members)
 
 
 def test_old_facts_are_said_to_be_old(fleet: Path) -> None:

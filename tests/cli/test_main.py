@@ -40,6 +40,10 @@ LEAVES = {name: command for name, command in COMMANDS.items() if not isinstance(
         (["validate", "--help"], ["kubernetes", "aiohttp", "watchdog", "gitfed.sim", "gitfed.edges.kube"]),
         (["plan", "--help"], ["kubernetes", "aiohttp", "watchdog", "gitfed.sim", "gitfed.edges.kube"]),
         (["diff", "--help"], ["kubernetes", "aiohttp", "watchdog", "gitfed.sim", "gitfed.edges.kube"]),
+        (["review", "--help"], ["kubernetes", "aiohttp", "watchdog", "gitfed.sim", "gitfed.edges.kube"]),
+        (["test", "--help"], ["kubernetes", "aiohttp", "watchdog", "gitfed.sim", "gitfed.edges.kube"]),
+        (["replay", "--help"], ["kubernetes", "aiohttp", "watchdog", "gitfed.sim", "gitfed.edges.kube"]),
+        (["rollback", "--help"], ["kubernetes", "aiohttp", "watchdog", "gitfed.sim", "gitfed.edges.kube"]),
     ],
     ids=lambda value: " ".join(value) if value and value[0] != "pydantic" else "",
 )
