@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from gitfed.sim import status
-from gitfed.sim.crd import embedded, paths, rules, shape, structural, validate
+from gitfed.sim.crd import constraints, embedded, paths, rules, shape, structural, validate
 from gitfed.sim.status import FieldError
 
 Schema = Mapping[str, Any]
@@ -40,6 +40,6 @@ def _one(schema: Schema, path: str, *, in_meta: bool) -> list[FieldError]:
             errors.append(status.invalid_value(path, value, "must not have unknown fields"))
         if found := embedded.check(value, schema, path):
             return errors + found
-    if found := validate.check(value, validate.read(schema), path):
+    if found := validate.check(value, constraints.read(schema), path):
         return errors + found
     return errors + rules.run(rules.read(schema, root=False), value, value, path=path)

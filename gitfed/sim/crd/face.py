@@ -12,7 +12,8 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from gitfed.sim import status
-from gitfed.sim.crd import embedded, listtype, ratchet, rules, scale_paths, shape, validate
+from gitfed.sim.crd import constraints, embedded, listtype, ratchet, rules, scale_paths, shape, validate
+from gitfed.sim.crd.constraints import Rule
 from gitfed.sim.kind import Context
 from gitfed.sim.kinds import metadata
 from gitfed.sim.status import FieldError
@@ -23,7 +24,7 @@ _REMEMBERED: Final = 8192
 
 
 class Face:
-    """Its schema is read when first asked for (``shape``, ``validate``, ``rules``), and only walked then."""
+    """Its schema is read when first asked for (``shape``, ``constraints``, ``rules``), and only walked then."""
 
     def __init__(
         self,
@@ -46,13 +47,13 @@ class Face:
         self._shown: dict[int, tuple[Body, Body]] = {}
 
     @functools.cached_property
-    def rule(self) -> validate.Rule:
-        return validate.read(self.openapi)
+    def rule(self) -> Rule:
+        return constraints.read(self.openapi)
 
     @functools.cached_property
-    def status_rule(self) -> validate.Rule | None:
+    def status_rule(self) -> Rule | None:
         schema = (self.openapi.get("properties") or {}).get("status")
-        return validate.read(schema) if isinstance(schema, Mapping) else None
+        return constraints.read(schema) if isinstance(schema, Mapping) else None
 
     @functools.cached_property
     def rules(self) -> rules.Node | None:
