@@ -53,6 +53,7 @@ def test_a_cluster_fails_and_comes_back() -> None:
         "1200 cluster/m1: comes back",
         "1200 Deployment.apps/shop/web deleted in m1",
         "1200 Deployment.apps/shop/web is gone from m1",
+        "1200 Namespace/shop deleted in m1",
         "1230 cluster m1 is ready again since 2026-03-01T12:20:30Z",
         f"1230 cluster m1 loses the taint {taint} (failover)",
     ]
