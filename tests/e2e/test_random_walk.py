@@ -7,6 +7,7 @@ the planner: which object should be where, what stays as an orphan, what belongs
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import random
@@ -169,6 +170,7 @@ class Walk:
         self.patch(where, name, {"metadata": {"labels": {"gitfed.io/federation": None}}})
 
         def labelled() -> bool:
+            self.controllers()
             body = self.world.get(where, KINDS[name], "shop", name)
             return body is not None and (body["metadata"].get("labels") or {}).get("gitfed.io/federation") == "acme"
 
@@ -392,11 +394,14 @@ class Walk:
     def controllers(self) -> None:
         """What the controllers of every cluster would do: Deployments become available."""
         for where in CLUSTERS:
+            if where in self.down:
+                continue
             for body in self.world.ask(where, "GET", self.world.path("Deployment", "shop"))["items"]:
                 status = body.get("status") or {}
                 now = (status.get("observedGeneration"), status.get("availableReplicas"))
                 if now != (body["metadata"]["generation"], body["spec"]["replicas"]):
-                    self.world.mark_available(where, "shop", body["metadata"]["name"])
+                    with contextlib.suppress(RefusedError):  # deleted in this moment
+                        self.world.mark_available(where, "shop", body["metadata"]["name"])
 
     def say(self, text: str) -> None:
         self.log.append(text)
