@@ -17,7 +17,7 @@ from typing import Any
 
 from gitfed.change import build, compare, gate, order, redact
 from gitfed.interpret.registry import Interpreter
-from gitfed.model.base import Body, ClusterName, ObjectKey, Origin
+from gitfed.model.base import Body, ClusterName, ObjectKey, Origin, Problem
 from gitfed.model.decisions import Decisions, PolicyRef
 from gitfed.model.declared.interpreter import ResourceInterpreterCustomization
 from gitfed.model.declared.policy import Override, Propagation
@@ -101,6 +101,7 @@ def review(
     """`head_repo` as it stands in its commit; `head` planned `with_limits_of` the base, from `decisions`: those that
     the base leaves behind."""
     hidden = redact.Hidden(_secrets(base_repo, head_repo, base, head))
+    base, head = (replace(plan, problems=_without(hidden, plan.problems)) for plan in (base, head))
     limited = with_limits_of(base_repo, head_repo)
     touched = sorted(_touched(base_repo, head_repo, base, head))
     changes = list(_changes(limited, base, head, decisions, interpreter, touched))
@@ -437,6 +438,11 @@ def loosened(declared: Declaration) -> tuple[FieldChange, ...]:
     if declared.key.kind != "Federation":
         return ()
     return tuple(one for one in declared.fields if one.pointer.split("/")[1:3][-1] in LIMITS)
+
+
+def _without(hidden: redact.Hidden, problems: tuple[Problem, ...]) -> tuple[Problem, ...]:
+    """A message quotes what is wrong, and that may be a secret in the wrong place."""
+    return tuple(replace(one, message=hidden.text(one.message), hint=hidden.text(one.hint)) for one in problems)
 
 
 def _secrets(base_repo: RepoSnapshot, head_repo: RepoSnapshot, base: Plan, head: Plan) -> Iterator[Body]:

@@ -166,7 +166,7 @@ def test_a_secret_stays_hidden_wherever_it_was_copied(fleet: Path, form: str) ->
     )
     config = (
         "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: settings\n  namespace: shop\n"
-        f"  annotations: {{note: 'it is {TOKEN}'}}\ndata: {{colour: red, token: {TOKEN}}}\n"
+        f"  annotations: {{note: 'it is {TOKEN}', gitfed.io/wave: {TOKEN}}}\ndata: {{colour: red, token: {TOKEN}}}\n"
     )
     override = f"""\
 apiVersion: policy.karmada.io/v1alpha1
@@ -181,7 +181,8 @@ spec:
     commit(fleet, {"apps/token.yaml": secret, "apps/web.yaml": copies, "apps/copy.yaml": config,
                    "apps/config.yaml": None, "policies/token.yaml": override})  # fmt: skip
     result = gitfed(*RANGE, "-o", form)
-    assert result.code == 1, result.err
+    assert result.code == 3, result.err
+    assert "annotation gitfed.io/wave: '***' is no whole number" in result.err
     assert TOKEN not in result.out + result.err
     assert "moonlight" not in result.out + result.err
 
