@@ -1,4 +1,7 @@
-"""A cluster of 100 dies: what deciding costs for 5,000 bindings, and what rehearsing it costs for 10,000."""
+"""A cluster of 100 dies: what deciding costs for 5,000 bindings, and what rehearsing it costs for 10,000.
+
+Seconds are those of the processor: all of it is one thread that waits for nothing.
+"""
 
 from __future__ import annotations
 
@@ -93,17 +96,17 @@ def run() -> list[tuple[str, str]]:
     bindings = gate.decisions_to_record(decided.bindings, Decisions(), (), None)
     past = Decisions(bindings=bindings, applied_commit=repo.commit, repository_id="bench", clusters=decided.records)
     stage = Rehearsal(repo, fleet, past, INTERPRETER, NOW)
-    began = time.perf_counter()
+    began = time.process_time()
     story = stage.run([Event(0, "fail", "cluster/c007"), Event(1200, "recover", "cluster/c007")])
-    took = time.perf_counter() - began
+    took = time.process_time() - began
     moved = sum(
         1 for key, one in story.plan.bindings.items() if key in story.before and story.before[key].shares != one.shares
     )
     rows.append(("rehearsal of 10,000 bindings (target ≤ 5 s)", f"{took:.1f} s, {moved} moved"))
-    began = time.perf_counter()
+    began = time.process_time()
     again = stage.run([Event(0, "fail", "region/r3")])
     rows.append(
-        ("a second one of the same repository", f"{time.perf_counter() - began:.1f} s, {len(again.timeline)} lines")
+        ("a second one of the same repository", f"{time.process_time() - began:.1f} s, {len(again.timeline)} lines")
     )
     return rows
 
@@ -115,9 +118,12 @@ def decisions() -> list[tuple[str, str]]:
     def turn(at: datetime, away: Mapping[str, datetime]) -> tuple[Plan, float]:
         nonlocal known, live
         fleet = FleetSnapshot(FactsRef("bench"), facts(away), live)
-        began = time.perf_counter()
+        gc.disable()  # as the daemon's planner does
+        began = time.process_time()
         plan = build.build(repo, fleet, known, INTERPRETER, at, memo=memo)
-        took = time.perf_counter() - began
+        took = time.process_time() - began
+        gc.freeze()
+        gc.enable()
         found = gate.decisions_to_record(plan.bindings, known, plan.changes or (), live)
         known = replace(known, bindings=found, clusters=plan.records, outage=plan.outage, applied_commit=repo.commit)
         return plan, took
