@@ -131,12 +131,13 @@ def build(
     bounds = dependencies.attach(bounds, repo, interpreter, world.decisions, fleet.live, memo.references)
     items: list[_Item] = []
     changing: dict[ObjectKey, frozenset[ClusterName]] = {}
-    for needed in (False, True):  # what others may still need has to know what becomes of those
-        for key, bound in bounds.items():
-            if _is_needed(bound.binding) is needed:
-                item = _item(memo, world, repo.manifests[key], bound, changing=changing)
-                items.append(item)
-                changing[key] = frozenset(change.cluster for change in item.changes)
+    needed = [key for key, bound in bounds.items() if _is_needed(bound.binding)]
+    last = set(needed)
+    for key in (*(key for key in bounds if key not in last), *needed):
+        # What others may still need has to know what becomes of those.
+        items.append(_item(memo, world, repo.manifests[key], bounds[key], changing=changing))
+        if needed:
+            changing[key] = frozenset(change.cluster for change in items[-1].changes)
     items += [
         _item(memo, world, manifest, bound, bodies)
         for manifest, bound, bodies in place.assigned_quotas(memo.assigned, repo, world.by_name)

@@ -265,7 +265,8 @@ class Engine:
         told = time.monotonic()
         handed = self.fleet.hand_over(plan, self._urgent)
         self._urgent.clear()
-        await self.statuses.update(plan, repo, interpreter)
+        if await self.statuses.update(plan, repo, interpreter) and self.fleet.quiet():
+            self._wake.set()
         await self._record_results(plan)
         if self.trouble is not None:
             log.info("what is decided can be recorded again")

@@ -29,6 +29,12 @@ EVERY = timedelta(minutes=5)
 """Between two state commits that say nothing but how the copies are."""
 
 
+_COPIES = 20_000
+"""Copies looked at in one cycle."""
+_FEW = 5_000
+"""Changes up to which every one of them is looked at in every cycle."""
+
+
 class Statuses:
     """The status of every binding of the present plan."""
 
@@ -43,6 +49,8 @@ class Statuses:
         """Bindings of which something is known that was not recorded."""
         self._unfinished: set[ObjectKey] = set()
         self._collected: status.Memory = {}
+        self._pending: set[ObjectKey] = set()
+        """Bindings to be looked at the next time."""
         self._sick: dict[ObjectKey, datetime] = {}
         """Bindings with a copy that is not healthy, since when, as far as this process knows."""
         self._late: set[ObjectKey] = set()
@@ -52,17 +60,24 @@ class Statuses:
         """What an earlier process wrote down: a restart repeats no log line."""
         self._recorded = recorded
 
-    async def update(self, plan: Plan, repo: RepoSnapshot, interpreter: Interpreter) -> None:
-        """Take in a new plan and what the clusters told since the last one."""
+    async def update(self, plan: Plan, repo: RepoSnapshot, interpreter: Interpreter) -> bool:
+        """Take in a new plan and what the clusters told since the last one; whether something is left for next time.
+
+        One call looks at so many copies and no more: a cycle in which a person waits must not stop for a census.
+        """
         touched = self._fleet.take_touched()
         if self._plan is None or plan.bindings.keys() != self._plan.bindings.keys():
             self._known = {key: one for key, one in self._known.items() if key in plan.bindings}
             self._collected = {place: one for place, one in self._collected.items() if place[1] in plan.bindings}
         before, self._plan = self._plan, plan
-        left = status.outstanding(plan.changes or ())
+        changes = plan.changes or ()
         previous = before.bindings if before is not None else {}
         keys = {key for key, binding in plan.bindings.items() if previous.get(key) is not binding}
-        keys |= {key for key in (*touched, *left, *self._unfinished) if key in plan.bindings}
+        keys |= {key for key in (*touched, *self._unfinished, *self._pending) if key in plan.bindings}
+        if len(changes) <= _FEW:  # an order or a gate may hold what nobody touched
+            keys |= {change.key for change in changes if change.key in plan.bindings}
+        keys, self._pending = _within(keys, plan)
+        left = status.outstanding(change for change in changes if change.key in keys)
         clusters = self._fleet.known()
         failed: set[ObjectKey] = set()
         asked = []
@@ -92,6 +107,7 @@ class Statuses:
             self._news.add(new.key)
             if plan.bindings[new.key].decision is not None:  # a Namespace has no record to compare with
                 self._say(new, old, failed=new.key in failed)
+        return bool(self._pending)
 
     def _time(self, found: Iterable[BindingStatus], timeout: timedelta) -> None:
         """Say once of every binding that it did not become healthy in time (`sync.healthTimeout`)."""
@@ -165,3 +181,15 @@ def _asks_again(one: BindingStatus) -> bool:
 def _healthy(words: Iterable[str]) -> bool | None:
     found = set(words)
     return False if "Unhealthy" in found else None if "Unknown" in found else True
+
+
+def _within(keys: set[ObjectKey], plan: Plan) -> tuple[set[ObjectKey], set[ObjectKey]]:
+    """(what is looked at now, what is left)"""
+    chosen: set[ObjectKey] = set()
+    copies = 0
+    for key in keys:
+        copies += 1 + len(plan.bindings[key].shares)
+        if copies > _COPIES and chosen:
+            break
+        chosen.add(key)
+    return chosen, keys - chosen
