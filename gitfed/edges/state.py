@@ -1,5 +1,8 @@
 """The state branch: what was decided, one canonical YAML file per binding, one commit per cycle that changed something.
 
+The files that say more than one thing have modules of their own: `state_file` for `state.yaml`, `state_answers` for
+answers of webhooks; `state_memory` saves processes that only look the parsing.
+
 The branch lives in the daemon's own clone and is pushed with compare-and-swap, so that of two writers one loses and
 reads again. Reading is forgiving, file by file: a broken or hand-edited document is a Problem and the rest loads.
 Nothing here decides anything; what a missing state means is the daemon's question (it is rebuilt from inventories).
@@ -7,28 +10,25 @@ Nothing here decides anything; what a missing state means is the daemon's questi
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import uuid
-from collections.abc import Callable, Iterator, Mapping, Set
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, Protocol
 
+from gitfed.edges import state_answers, state_file, state_memory
 from gitfed.edges.git import Repository
-from gitfed.errors import InputError, SourceError, StateTooNew
-from gitfed.model import orders
+from gitfed.errors import InputError, SourceError
 from gitfed.model.base import Body, ClusterName, Commit, ObjectKey, Origin, Problem
 from gitfed.model.decisions import Approval, ClusterRecord, Decision, Decisions, Outage
 from gitfed.model.orders import Removal, Suspension
 from gitfed.model.repo import HeldFile
-from gitfed.text import canonical, emit, yaml
+from gitfed.text import emit, yaml
 from gitfed.text.build import YamlError
 
-SCHEMA_VERSION = 1
 DEFAULT_BRANCH = "gitfed/state"
 _STATE = "state.yaml"
-_ANSWERS = "answers/"
 _README = """\
 # What this branch is
 
@@ -50,13 +50,6 @@ class BindingFormat(Protocol):
     def record_path(self, name: str) -> str: ...
     def record_document(self, record: ClusterRecord) -> Mapping[str, Any]: ...
     def record_of(self, document: Mapping[str, Any]) -> ClusterRecord: ...
-
-
-class Cache(Protocol):
-    """Bytes by name; what cannot be kept is lost."""
-
-    def get(self, blob_id: str) -> bytes | None: ...
-    def put(self, blob_id: str, content: bytes) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,16 +81,14 @@ class StateBranch:
         form: BindingFormat,
         *,
         branch: str = DEFAULT_BRANCH,
-        cache: Cache | None = None,
+        cache: state_memory.Cache | None = None,
     ) -> None:
         """`cache` remembers, between processes that only look, what the documents said."""
         self.repository = repository
-        self._cache = cache
         self.ref = f"refs/heads/{branch}"
         self._form = form
         self._parsed: dict[str, tuple[Decision, Body | None]] = {}
-        self._documents: dict[str, Mapping[str, Any]] = {}
-        """Blob id → what it says; only with a cache."""
+        self._memory = state_memory.Memory(cache, hashlib.sha256(f"{repository.path}\0{self.ref}".encode()).hexdigest())
 
     def head(self) -> Commit | None:
         return self.repository.branch_commit(self.ref)
@@ -113,14 +104,8 @@ class StateBranch:
     def at(self, commit: Commit) -> State:
         """The state as of one commit of the branch. Raises StateTooNew."""
         entries = self.repository.entries(commit)
-        remembered = self._remember()
-        top = self._top(entries[_STATE].blob_id) if _STATE in entries else {}
-        version = top.get("schemaVersion", SCHEMA_VERSION)
-        if not isinstance(version, int) or version > SCHEMA_VERSION:
-            raise StateTooNew(
-                f"the state branch has schemaVersion {version}, this gitfed reads up to {SCHEMA_VERSION}",
-                hint="use the gitfed that wrote it, or a newer one",
-            )
+        self._memory.take_up()
+        file = state_file.read(self._load(entries[_STATE].blob_id) if _STATE in entries else {})
         bindings: dict[ObjectKey, Decision] = {}
         documents: dict[str, ObjectKey] = {}
         held: list[HeldFile] = []
@@ -141,8 +126,8 @@ class StateBranch:
                     problems.append(Problem(place, error.message, hint))
                     continue
                 clusters[record.name] = record
-            if path.startswith(_ANSWERS):
-                answers[path.removeprefix(_ANSWERS).removesuffix(".yaml")] = entries[path].blob_id
+            if path.startswith(state_answers.DIRECTORY):
+                answers[path.removeprefix(state_answers.DIRECTORY).removesuffix(".yaml")] = entries[path].blob_id
             if not path.startswith("bindings/"):
                 continue
             blob = entries[path].blob_id
@@ -162,41 +147,25 @@ class StateBranch:
                 statuses[decision.key] = status
             documents[path] = decision.key
         self._parsed = parsed
-        self._keep({entry.blob_id for path, entry in entries.items() if path.startswith("bindings/")}, remembered)
-        applied = top.get("appliedCommit")
-        known = {
-            "schemaVersion", "repositoryId", "appliedCommit", "clusters", "approvals", "outage", "suspensions",
-            "removals",
-        }  # fmt: skip
+        self._memory.keep({entry.blob_id for path, entry in entries.items() if path.startswith("bindings/")})
         decisions = Decisions(
             bindings=bindings,
-            applied_commit=Commit(applied) if isinstance(applied, str) and applied else None,
-            approvals=tuple(_approvals(top.get("approvals"))),
-            repository_id=str(top.get("repositoryId") or ""),
-            known=bool(top.get("repositoryId")),
+            applied_commit=file.applied,
+            approvals=file.approvals,
+            repository_id=file.repository_id,
+            known=bool(file.repository_id),
             problems=tuple(problems),
             statuses=statuses,
-            unfinished=_unfinished(top.get("clusters"), applied),
-            holdings=_holdings(top.get("clusters")),
+            unfinished=file.unfinished,
+            holdings=file.holdings,
             clusters=clusters,
-            outage=_outage(top.get("outage")),
-            suspensions=orders.suspensions(top.get("suspensions")),
-            removals=orders.removals(top.get("removals")),
-            answers=_Answers(answers, self._load),
+            outage=file.outage,
+            suspensions=file.suspensions,
+            removals=file.removals,
+            answers=state_answers.Answers(answers, self._load),
         )
-        results = top.get("clusters")
-        return State(
-            commit,
-            decisions,
-            results if isinstance(results, Mapping) else {},
-            documents,
-            tuple(sorted(held, key=lambda one: one.path)),
-            {key: value for key, value in top.items() if key not in known},
-        )
-
-    def _top(self, blob: str) -> Mapping[str, Any]:
-        value = self._load(blob)
-        return value if isinstance(value, Mapping) else {}
+        held.sort(key=lambda one: one.path)
+        return State(commit, decisions, file.results, documents, tuple(held), file.extra)
 
     def _held(self, blob: str) -> list[HeldFile]:
         try:
@@ -206,11 +175,10 @@ class StateBranch:
             return []  # then the last good version is looked for in the history again
 
     def _decision(self, blob: str) -> tuple[Decision, Body | None]:
-        value = self._documents.get(blob)
+        value = self._memory.get(blob)
         if value is None:
             value = self._mapping(blob, "a binding")
-            if self._cache is not None:
-                self._documents[blob] = value
+            self._memory.add(blob, value)
         return self._form.from_document(value), self._form.status_of(value)
 
     def _mapping(self, blob: str, what: str) -> Mapping[str, Any]:
@@ -218,25 +186,6 @@ class StateBranch:
         if not isinstance(value, Mapping):
             raise InputError(f"this is not {what}")
         return value
-
-    def _remember(self) -> int:
-        """Take up what an earlier process parsed: ten thousand documents in one file. Returns how many."""
-        if self._cache is not None and not self._documents:
-            with contextlib.suppress(ValueError):
-                known = canonical.loads(self._cache.get(self._cache_name()) or b"{}")
-                self._documents = known if isinstance(known, dict) else {}
-        return len(self._documents)
-
-    def _keep(self, present: Set[str], remembered: int) -> None:
-        """Write down what was parsed now, without what is no longer there."""
-        if self._cache is None or (len(self._documents) == remembered and remembered <= 2 * len(present)):
-            return
-        self._documents = {blob: one for blob, one in self._documents.items() if blob in present}
-        with contextlib.suppress(canonical.NotCanonical):
-            self._cache.put(self._cache_name(), canonical.dumps(self._documents))
-
-    def _cache_name(self) -> str:
-        return hashlib.sha256(f"{self.repository.path}\0{self.ref}".encode()).hexdigest()
 
     def _load(self, blob: str) -> Any:
         try:
@@ -288,44 +237,29 @@ class StateBranch:
             if state.decisions.clusters.get(name) is not record:
                 files[self._form.record_path(name)] = emit.dump(self._form.record_document(record)).encode()
         files |= {self._form.record_path(name): None for name in state.decisions.clusters if name not in clusters}
-        top: dict[str, Any] = {
-            **state.extra,
-            "schemaVersion": SCHEMA_VERSION,
-            "repositoryId": repository_id,
-        }
-        if applied:
-            top["appliedCommit"] = str(applied)
-        if results:
-            top["clusters"] = {name: dict(results[name]) for name in sorted(results)}
-        if approvals:
-            top["approvals"] = [
-                {
-                    "digest": a.digest,
-                    "commit": str(a.commit),
-                    "allowed": dict(a.allowed),
-                    "by": a.by,
-                    "at": a.at.isoformat(),
-                }
-                for a in approvals
-            ]
         past = state.decisions
-        suspensions = past.suspensions if suspensions is None else suspensions
-        removals = past.removals if removals is None else removals
-        if suspensions:
-            top["suspensions"] = [one.as_json() for one in suspensions]
-        if removals:
-            top["removals"] = [one.as_json() for one in removals]
-        if outage is not None:
-            top["outage"] = {"since": outage.since.isoformat()}
-            if outage.ended is not None:
-                top["outage"]["ended"] = outage.ended.isoformat()
-        before = (
-            past.outage, past.repository_id, past.applied_commit, state.results, past.approvals, past.suspensions,
-            past.removals,
-        )  # fmt: skip
-        after = (outage, repository_id, applied, results, approvals, suspensions, removals)
+        before = state_file.StateFile(
+            repository_id=past.repository_id,
+            applied=past.applied_commit,
+            results=state.results,
+            approvals=past.approvals,
+            outage=past.outage,
+            suspensions=past.suspensions,
+            removals=past.removals,
+            extra=state.extra,
+        )
+        after = state_file.StateFile(
+            repository_id=repository_id,
+            applied=applied,
+            results=results,
+            approvals=approvals,
+            outage=outage,
+            suspensions=past.suspensions if suspensions is None else suspensions,
+            removals=past.removals if removals is None else removals,
+            extra=state.extra,
+        )
         if state.commit is None or before != after:
-            files[_STATE] = emit.dump(top).encode()
+            files[_STATE] = emit.dump(state_file.document(after)).encode()
         if held != state.held:
             files |= {_held_path(one.path): None for one in state.held}
             for one in held:
@@ -337,9 +271,9 @@ class StateBranch:
             answers = before_answers
         for digest in before_answers.keys() | answers.keys():
             if digest not in answers:
-                files[_answer_path(digest)] = None
+                files[state_answers.path_of(digest)] = None
             elif digest not in before_answers or before_answers.get(digest) != answers[digest]:
-                files[_answer_path(digest)] = emit.dump(answers[digest]).encode()
+                files[state_answers.path_of(digest)] = emit.dump(answers[digest]).encode()
         if state.commit is None:
             files["README.md"] = _README.encode()
         if not files:
@@ -356,10 +290,10 @@ class StateBranch:
             repository_id=repository_id,
             answers=answers,
             known=True,
-            unfinished=_unfinished(results, applied),
-            suspensions=suspensions,
-            removals=removals,
-            holdings=_holdings(results),
+            unfinished=after.unfinished,
+            suspensions=after.suspensions,
+            removals=after.removals,
+            holdings=after.holdings,
             statuses={key: status for key, status in known.items() if key in bindings},
             clusters=dict(clusters),
             outage=outage,
@@ -386,91 +320,5 @@ class StateBranch:
         return theirs
 
 
-def _unfinished(results: object, applied: object) -> dict[str, frozenset[str]]:
-    """Of each cluster what was not written there, as `clusters.<name>.unfinished` of state.yaml lists it.
-
-    A cluster that was away holds the commit before, and nobody knows what of this one it lacks: "*".
-    """
-    found = {}
-    for name, result in results.items() if isinstance(results, Mapping) else ():
-        if not isinstance(result, Mapping):
-            continue
-        listed = result.get("unfinished")
-        if not applied or result.get("commit") != str(applied):
-            found[str(name)] = frozenset({"*"})
-        elif isinstance(listed, list) and listed:
-            found[str(name)] = frozenset(str(item) for item in listed)
-    return found
-
-
-class _Answers(Mapping[str, Body]):
-    """`answers/`: listed at once, each read when it is asked for. One that cannot be read is `{}`: no answer.
-
-    There may be one for each object of a fleet, and most looks need few of them.
-    """
-
-    def __init__(self, blobs: Mapping[str, str], load: Callable[[str], Any]) -> None:
-        self._blobs = blobs
-        self._load = load
-        self._loaded: dict[str, Body] = {}
-
-    def __getitem__(self, digest: str) -> Body:
-        if digest not in self._loaded:
-            blob = self._blobs[digest]
-            try:
-                value = self._load(blob)
-            except InputError:
-                value = None
-            self._loaded[digest] = value if isinstance(value, Mapping) else {}
-        return self._loaded[digest]
-
-    def __contains__(self, digest: object) -> bool:
-        return digest in self._blobs
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._blobs)
-
-    def __len__(self) -> int:
-        return len(self._blobs)
-
-
-def _answer_path(digest: str) -> str:
-    return f"{_ANSWERS}{digest}.yaml"
-
-
-def _holdings(results: object) -> dict[str, int]:
-    """How many objects each cluster held when it was last written down."""
-    found = {}
-    for name, result in results.items() if isinstance(results, Mapping) else ():
-        count = result.get("objects") if isinstance(result, Mapping) else None
-        if isinstance(count, int) and count > 0:
-            found[str(name)] = count
-    return found
-
-
 def _held_path(path: str) -> str:
     return f"held/{path}.yaml"
-
-
-def _outage(value: object) -> Outage | None:
-    if not isinstance(value, Mapping):
-        return None
-    try:
-        ended = value.get("ended")
-        return Outage(
-            datetime.fromisoformat(str(value["since"])), datetime.fromisoformat(str(ended)) if ended else None
-        )
-    except (KeyError, ValueError):
-        return None
-
-
-def _approvals(items: object) -> list[Approval]:
-    found = []
-    for item in items if isinstance(items, list) else []:
-        try:
-            allowed = tuple(sorted((str(name), int(count)) for name, count in item["allowed"].items()))
-            at = datetime.fromisoformat(str(item["at"]))
-            found.append(Approval(str(item["digest"]), Commit(item["commit"]), allowed, str(item.get("by") or ""), at))
-        except (KeyError, TypeError, ValueError, AttributeError):
-            continue  # an approval that cannot be read lets nothing through
-    return found

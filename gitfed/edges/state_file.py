@@ -1,0 +1,152 @@
+"""`state.yaml`: what the state branch says of the whole fleet, as a value and as a document.
+
+Reading is forgiving, member by member: one that cannot be understood counts as not there. Which files there are besides
+this one, and when they are written, is `state`'s business.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Final
+
+from gitfed.errors import StateTooNew
+from gitfed.model import orders
+from gitfed.model.base import Commit
+from gitfed.model.decisions import Approval, Outage
+from gitfed.model.orders import Removal, Suspension
+
+SCHEMA_VERSION: Final = 1
+_MEMBERS: Final = frozenset(
+    [
+        "schemaVersion",
+        "repositoryId",
+        "appliedCommit",
+        "clusters",
+        "approvals",
+        "outage",
+        "suspensions",
+        "removals",
+    ]
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StateFile:
+    repository_id: str
+    applied: Commit | None
+    results: Mapping[str, Mapping[str, Any]]
+    """Per cluster: the last commit rolled out there, and how it went."""
+    approvals: tuple[Approval, ...]
+    outage: Outage | None
+    suspensions: tuple[Suspension, ...]
+    removals: tuple[Removal, ...]
+    extra: Mapping[str, Any] = field(default_factory=dict)
+    """Members that this version does not act on: kept."""
+
+    @property
+    def unfinished(self) -> dict[str, frozenset[str]]:
+        """Of each cluster what was not written there, as `clusters.<name>.unfinished` lists it.
+
+        A cluster that was away holds the commit before, and nobody knows what of this one it lacks: "*".
+        """
+        found = {}
+        for name, result in self.results.items():
+            if not isinstance(result, Mapping):
+                continue
+            listed = result.get("unfinished")
+            if not self.applied or result.get("commit") != str(self.applied):
+                found[str(name)] = frozenset({"*"})
+            elif isinstance(listed, list) and listed:
+                found[str(name)] = frozenset(str(item) for item in listed)
+        return found
+
+    @property
+    def holdings(self) -> dict[str, int]:
+        """How many objects each cluster held when it was last written down."""
+        found = {}
+        for name, result in self.results.items():
+            count = result.get("objects") if isinstance(result, Mapping) else None
+            if isinstance(count, int) and count > 0:
+                found[str(name)] = count
+        return found
+
+
+def read(document: object) -> StateFile:
+    """Raises StateTooNew for a schemaVersion of a newer gitfed."""
+    top = document if isinstance(document, Mapping) else {}
+    version = top.get("schemaVersion", SCHEMA_VERSION)
+    if not isinstance(version, int) or version > SCHEMA_VERSION:
+        raise StateTooNew(
+            f"the state branch has schemaVersion {version}, this gitfed reads up to {SCHEMA_VERSION}",
+            hint="use the gitfed that wrote it, or a newer one",
+        )
+    applied, results = top.get("appliedCommit"), top.get("clusters")
+    return StateFile(
+        repository_id=str(top.get("repositoryId") or ""),
+        applied=Commit(applied) if isinstance(applied, str) and applied else None,
+        results=results if isinstance(results, Mapping) else {},
+        approvals=tuple(_approvals(top.get("approvals"))),
+        outage=_outage(top.get("outage")),
+        suspensions=orders.suspensions(top.get("suspensions")),
+        removals=orders.removals(top.get("removals")),
+        extra={key: value for key, value in top.items() if key not in _MEMBERS},
+    )
+
+
+def document(file: StateFile) -> dict[str, Any]:
+    """Members that say nothing are left out."""
+    top: dict[str, Any] = {
+        **file.extra,
+        "schemaVersion": SCHEMA_VERSION,
+        "repositoryId": file.repository_id,
+    }
+    if file.applied:
+        top["appliedCommit"] = str(file.applied)
+    if file.results:
+        top["clusters"] = {name: dict(file.results[name]) for name in sorted(file.results)}
+    if file.approvals:
+        top["approvals"] = [
+            {
+                "digest": a.digest,
+                "commit": str(a.commit),
+                "allowed": dict(a.allowed),
+                "by": a.by,
+                "at": a.at.isoformat(),
+            }
+            for a in file.approvals
+        ]
+    if file.suspensions:
+        top["suspensions"] = [one.as_json() for one in file.suspensions]
+    if file.removals:
+        top["removals"] = [one.as_json() for one in file.removals]
+    if file.outage is not None:
+        top["outage"] = {"since": file.outage.since.isoformat()}
+        if file.outage.ended is not None:
+            top["outage"]["ended"] = file.outage.ended.isoformat()
+    return top
+
+
+def _outage(value: object) -> Outage | None:
+    if not isinstance(value, Mapping):
+        return None
+    try:
+        ended = value.get("ended")
+        return Outage(
+            datetime.fromisoformat(str(value["since"])), datetime.fromisoformat(str(ended)) if ended else None
+        )
+    except (KeyError, ValueError):
+        return None
+
+
+def _approvals(items: object) -> list[Approval]:
+    found = []
+    for item in items if isinstance(items, list) else []:
+        try:
+            allowed = tuple(sorted((str(name), int(count)) for name, count in item["allowed"].items()))
+            at = datetime.fromisoformat(str(item["at"]))
+            found.append(Approval(str(item["digest"]), Commit(item["commit"]), allowed, str(item.get("by") or ""), at))
+        except (KeyError, TypeError, ValueError, AttributeError):
+            continue  # an approval that cannot be read lets nothing through
+    return found

@@ -1,0 +1,56 @@
+"""What documents of the state branch said, remembered between processes that only look.
+
+Parsing ten thousand bindings takes seconds, and a blob never says anything else: so what was parsed once is kept in one
+file by blob id. Whether a document makes sense is `state`'s question, each time anew.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Mapping, Set
+from typing import Any, Protocol
+
+from gitfed.text import canonical
+
+
+class Cache(Protocol):
+    """Bytes by name; what cannot be kept is lost."""
+
+    def get(self, blob_id: str) -> bytes | None: ...
+    def put(self, blob_id: str, content: bytes) -> None: ...
+
+
+class Memory:
+    """`cache` None: nothing is remembered. `name`: of the file in the cache."""
+
+    def __init__(self, cache: Cache | None, name: str) -> None:
+        self._cache = cache
+        self._name = name
+        self._documents: dict[str, Mapping[str, Any]] = {}
+        """Blob id → what it says."""
+        self._taken_up = 0
+
+    def take_up(self) -> None:
+        """What an earlier process kept: ten thousand documents in one file."""
+        if self._cache is not None and not self._documents:
+            with contextlib.suppress(ValueError):
+                known = canonical.loads(self._cache.get(self._name) or b"{}")
+                self._documents = known if isinstance(known, dict) else {}
+        self._taken_up = len(self._documents)
+
+    def get(self, blob: str) -> Mapping[str, Any] | None:
+        return self._documents.get(blob)
+
+    def add(self, blob: str, document: Mapping[str, Any]) -> None:
+        if self._cache is not None:
+            self._documents[blob] = document
+
+    def keep(self, present: Set[str]) -> None:
+        """Write down what was added since `take_up`, without what is no longer there."""
+        if self._cache is None:
+            return
+        if len(self._documents) == self._taken_up and self._taken_up <= 2 * len(present):
+            return
+        self._documents = {blob: one for blob, one in self._documents.items() if blob in present}
+        with contextlib.suppress(canonical.NotCanonical):
+            self._cache.put(self._name, canonical.dumps(self._documents))
