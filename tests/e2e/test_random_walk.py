@@ -141,7 +141,9 @@ class Walk:
             (where, name)
             for name in sorted(self.rules.keys() & self.templates.keys())
             for where in sorted(self.ours.get(name, ()))
-            if where not in self.down | self.suspended and now - self.touched.get((where, name), -1000) > 301
+            if where not in self.down | self.suspended
+            and name not in self.stopped(where)
+            and now - self.touched.get((where, name), -1000) > 301
         ]
         if not found:
             return None
@@ -268,8 +270,8 @@ class Walk:
             wanted, stays = needed, set(before)
         else:
             wanted, stays = needed, set()
-        for app in self.needed.get(name, set()) & self.templates.keys() - self.rules.keys():
-            stays |= before & self.ours.get(app, set())
+        for app in self.needed.get(name, set()) - (self.templates.keys() & self.rules.keys()):
+            stays |= before & self.expected(app)  # an orphan, or preserved, and it still runs
         taken = {where for where, what in self.foreign if what == name}
         return (wanted - taken) | stays
 
