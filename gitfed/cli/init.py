@@ -142,7 +142,8 @@ _NAME = re.compile(r"[a-z0-9]([a-z0-9-]{0,38}[a-z0-9])?")
 def command(folder: Path, name: str, bare_bones: bool, quiet: bool) -> int:
     """Make a fleet repository in DIR (default: here): settings, two clusters, a policy and a small application.
 
-    A Git repository is made if there is none. Nothing is committed and no file is overwritten.
+    DIR becomes a Git repository of its own, also inside another one: gitfed reads whole repositories. Nothing is
+    committed and no file is overwritten.
 
     \b
     gitfed init fleet && cd fleet
@@ -169,11 +170,14 @@ def command(folder: Path, name: str, bare_bones: bool, quiet: bool) -> int:
         raise UsageError(f"{target / in_the_way[0]} exists already", hint="init overwrites nothing")
     target.mkdir(parents=True, exist_ok=True)
     try:
-        git.find_root(target)
-        made = False
+        outer = git.find_root(target)
     except SourceError:
+        outer = None
+    made = outer is None or outer.resolve() != target
+    if made:
+        # Also inside another repository (a checkout of gitfed's, say): else everything that lies there would be read
+        # as a part of this fleet, and a first `apply` would carry it out.
         git.Repository.create(target, bare=False)
-        made = True
     written = []
     for path, text in files.items():
         if (target / path).exists():
@@ -184,6 +188,8 @@ def command(folder: Path, name: str, bare_bones: bool, quiet: bool) -> int:
     if not quiet:
         if made:
             click.echo(f"made the repository {plain.clean(str(target))}")
+            if outer is not None:
+                click.echo(f"note: it is not a part of the repository {plain.clean(str(outer))} around it", err=True)
         for path in written:
             click.echo(f"wrote {path}")
         click.echo("\nNext: gitfed validate --worktree, then git add . && git commit")

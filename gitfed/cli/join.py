@@ -49,7 +49,7 @@ class _Found:
     default="",
     help="File of the declaration.  [default: clusters/CLUSTER.yaml]",
 )
-@options.credentials
+@options.credentials_to_keep
 @desired.writing
 def command(
     name: str,
@@ -71,7 +71,8 @@ def command(
 
     With --credentials-dir an account for gitfed is made in the cluster, and its token is kept in that folder, where the
     daemon finds it (NAMESPACE/NAME/token, caBundle, server). Without it nothing is made there, and the daemon needs a
-    kubeconfig with that context. A credential is never written into the repository.
+    kubeconfig with that context. A credential is never written into the repository. For a cluster that joined so, the
+    same command only renews the token.
 
     \b
     gitfed join eu-1 --cluster-kubeconfig admin.conf --credentials-dir /etc/gitfed/credentials --commit
@@ -81,6 +82,9 @@ def command(
     Exit codes: 0 done · 2 bad usage, or the cluster is in the fleet already · 4 the cluster cannot be reached.
     """
     checkout = desired.open_checkout(repo)
+    if name in checkout.repo.clusters and credentials.credentials_dir is not None and not dry_run:
+        _renew(checkout, name, cluster_kubeconfig, cluster_context, credentials, cluster_namespace)
+        return 0
     _check_name(checkout, name)
     path = file or f"clusters/{name}.yaml"
     if checkout.text(path) is not None:
@@ -92,7 +96,7 @@ def command(
     makes = folder is not None and not dry_run
     found = asyncio.run(_look(checkout, name, kubeconfig, cluster_context, credentials, makes, cluster_namespace,
                               cluster_role))  # fmt: skip
-    _check_identity(checkout, found.identity)
+    _check_identity(checkout, found.identity, name)
     body = _declaration(name, found, cluster_namespace if folder is not None else "", cluster_context)
     spec = body["spec"]
     zones = [zone.strip() for zone in cluster_zones.split(",") if zone.strip()]
@@ -113,6 +117,23 @@ def command(
     return 0
 
 
+def _renew(
+    checkout: desired.Checkout, name: str, kubeconfig: Path | None, context: str, credentials: options.Credentials,
+    namespace: str,
+) -> None:  # fmt: skip
+    """A new token where the old one is kept. Its rights and the file of the cluster stay as they are."""
+    declaration, folder = checkout.repo.clusters[name].spec, credentials.credentials_dir
+    path = checkout.origin(name).path
+    if declaration.secret_ref is None or folder is None:
+        raise UsageError(f"cluster {name} is declared already, without spec.secretRef: {path}",
+                         hint="a token in a folder would not be read")  # fmt: skip
+    # Without an administrator's kubeconfig the token itself may make the next one, as long as it counts.
+    found = asyncio.run(_look(checkout, name, kubeconfig or credentials.kubeconfig, context, credentials, True,
+                              namespace, ""))  # fmt: skip
+    _keep(folder / declaration.secret_ref.namespace / declaration.secret_ref.name, found)
+    click.echo(f"the token of cluster({plain.clean(name)}) is renewed")
+
+
 def _check_name(checkout: desired.Checkout, name: str) -> None:
     if why := names.why_not_dns_label(name, declared.LONGEST_NAME):
         raise UsageError(f"the cluster name {name} {why}")
@@ -120,22 +141,25 @@ def _check_name(checkout: desired.Checkout, name: str) -> None:
         raise UsageError(f"cluster {name} is declared already: {checkout.origin(name).path}")
 
 
-def _check_identity(checkout: desired.Checkout, identity: str) -> None:
+def _check_identity(checkout: desired.Checkout, identity: str, name: str) -> None:
     """Karmada: joining is refused if the name or the id is registered."""
     for other, cluster in checkout.repo.clusters.items():
-        if identity and cluster.spec.id == identity:
+        if other == name and cluster.spec.id and cluster.spec.id != identity:
+            raise UsageError(f"this is not {name}: its id is {identity}, in {checkout.origin(name).path} it is "
+                             f"{cluster.spec.id}")  # fmt: skip
+        if identity and cluster.spec.id == identity and other != name:
             raise UsageError(f"this cluster is in the fleet already, as {other}: {checkout.origin(other).path}")
 
 
 async def _look(
-    checkout: desired.Checkout, name: str, kubeconfig: Path, context: str, credentials: options.Credentials,
+    checkout: desired.Checkout, name: str, kubeconfig: Path | None, context: str, credentials: options.Credentials,
     makes: bool, namespace: str, role: str,
 ) -> _Found:  # fmt: skip
     from gitfed.daemon import joining
 
     async with unjoin.session_of(checkout, name, kubeconfig, context, credentials) as session:
         identity = await joining.identity(session)
-        _check_identity(checkout, identity)
+        _check_identity(checkout, identity, name)
         server = session.connection.server
         authority = await joining.authority(session)
         if not makes:

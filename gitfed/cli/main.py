@@ -137,9 +137,9 @@ def cli(debug: bool) -> None:
     (GITFED_REPO for --repo), others as GITFED_<COMMAND>_<OPTION>.
 
     \b
-    Exit codes: 0 done · 1 there are differences (diff, interpret) · 2 bad usage · 3 invalid input in the repository ·
-    4 source or cluster unreachable · 5 a gate held something · 6 applied but not healthy in time ·
-    130 interrupted.
+    Exit codes: 0 done · 1 there are differences (diff, interpret), or a test failed · 2 bad usage ·
+    3 invalid input in the repository · 4 source or cluster unreachable · 5 a gate held something ·
+    6 applied but not healthy in time · 130 interrupted.
     """
     if debug:
         os.environ["GITFED_DEBUG"] = "1"
@@ -187,8 +187,13 @@ def run(arguments: Sequence[str] | None = None) -> int:
 
 
 def _usage(error: click.ClickException) -> int:
+    if isinstance(error, click.exceptions.NoArgsIsHelpError):
+        # What it carries is the whole help page, no message of one line.
+        click.echo(error.ctx.get_help(), err=True)
+        return exits.USAGE
     context = getattr(error, "ctx", None)
-    _say(error.format_message())
+    # click breaks its list of choices over lines.
+    _say(error.format_message().replace("\n\t", " "))
     if context is not None:
         click.echo(f"{context.get_usage()}\nTry '{context.command_path} --help'.", err=True)
     return exits.USAGE

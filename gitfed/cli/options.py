@@ -191,6 +191,13 @@ def credentials(command: _Command) -> _Command:
     return _gathered(command, "credentials", _CREDENTIALS, _credentials)
 
 
+def credentials_to_keep(command: _Command) -> _Command:
+    """The same for a command that writes into the folder: the first one makes it."""
+    folder = option("--credentials-dir", type=Files(file_okay=False), metavar="DIR",
+                    help="Folder where the token is kept; it is made if need be.")  # fmt: skip
+    return _gathered(command, "credentials", (_CREDENTIALS[0], folder, *_CREDENTIALS[2:]), _credentials)
+
+
 def output(*formats: str, secrets: bool = False) -> Callable[[_Command], _Command]:
     """-o, --color, --progress, --quiet and for some --show-secrets → `output: Output`."""
     options = [

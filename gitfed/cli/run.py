@@ -31,21 +31,21 @@ if TYPE_CHECKING:
 )  # fmt: skip
 @options.option(
     "--interval", type=options.Duration(), metavar="DURATION", default=None,
-    help="Seconds between polls of a remote; beats spec.sync.interval.",
+    help="Time between polls of a remote; beats spec.sync.interval.",
 )  # fmt: skip
 @options.option("--concurrency", type=click.IntRange(1, 256), default=16, show_default=True,
                 help="Requests to one cluster at a time.")  # fmt: skip
 @options.option(
     "--cluster-status-update-frequency", "frequency", type=options.Duration(), metavar="DURATION", default=10.0,
-    show_default="10s", help="Pause between two looks at a cluster's health.",
+    help="Pause between two looks at a cluster's health.  [default: 10s]",
 )  # fmt: skip
 @options.option(
     "--cluster-failure-threshold", "failure", type=options.Duration(), metavar="DURATION", default=30.0,
-    show_default="30s", help="A cluster counts as failed when that was seen for this long.",
+    help="A cluster counts as failed when that was seen for this long.  [default: 30s]",
 )  # fmt: skip
 @options.option(
     "--cluster-success-threshold", "success", type=options.Duration(), metavar="DURATION", default=30.0,
-    show_default="30s", help="A cluster that failed counts as well again when that was seen for this long.",
+    help="A cluster that failed counts as well again when that was seen for this long.  [default: 30s]",
 )  # fmt: skip
 @options.option("--push-state/--no-push-state", default=None,
                 help="Push the state branch.  [default: spec.state.push]")  # fmt: skip

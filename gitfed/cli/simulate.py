@@ -35,16 +35,16 @@ _AT_ONCE = 12
                 help="What comes back.  [default time: half of --until]")  # fmt: skip
 @options.option("--taint", "taints", shared=False, multiple=True, metavar="TARGET:KEY[=VALUE]:EFFECT[@TIME]",
                 help="A taint that a person sets, with the effect NoSchedule or NoExecute.")  # fmt: skip
-@options.option("--until", shared=False, type=options.Duration(), default=1800.0, show_default="30m",
-                metavar="DURATION", help="When the clock stops.")  # fmt: skip
-@options.option("--healthy-after", shared=False, type=options.Duration(), default=30.0, show_default="30s",
-                metavar="DURATION", help="How long a new copy takes to be healthy.")  # fmt: skip
+@options.option("--until", shared=False, type=options.Duration(), default=1800.0, metavar="DURATION",
+                help="When the clock stops.  [default: 30m]")  # fmt: skip
+@options.option("--healthy-after", shared=False, type=options.Duration(), default=30.0, metavar="DURATION",
+                help="How long a new copy takes to be healthy.  [default: 30s]")  # fmt: skip
 @options.option("--n-minus-one", "each", shared=False, is_flag=True,
                 help="Instead: let every cluster and region fail alone; say what would lose replicas.")  # fmt: skip
 @options.option("--cluster-failure-threshold", "failure", type=options.Duration(), metavar="DURATION", default=30.0,
-                show_default="30s", help="As for gitfed run.")  # fmt: skip
+                help="As for gitfed run.  [default: 30s]")  # fmt: skip
 @options.option("--cluster-success-threshold", "success", type=options.Duration(), metavar="DURATION", default=30.0,
-                show_default="30s", help="As for gitfed run.")  # fmt: skip
+                help="As for gitfed run.  [default: 30s]")  # fmt: skip
 @options.output("text", "json", "yaml")
 def command(
     inputs: options.Inputs,

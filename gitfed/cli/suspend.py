@@ -90,7 +90,7 @@ def resume(what: str, inputs: options.Inputs, namespace: str) -> int:
     operate.change(session.opened, session.repo, drop, subject=f"Resume {of}", reason=f"by {person()}",
                    now=session.now, credentials=inputs.git_credentials)  # fmt: skip
     for one in gone:
-        click.echo(f"{one.of} is not {one} any more.")
+        click.echo(f"{one.of} is resumed: it was {one}.")
     if not gone:
         click.echo(f"{of} is resumed.")
     return 0

@@ -46,7 +46,8 @@ async def authority(session: Session) -> str:
 async def make_account(session: Session, *, namespace: str, role: str) -> Credential:
     """A service account with the rights of the ClusterRole `role`, and a token of it. Raises ClusterError.
 
-    Made again it changes nothing, and the token is the same where the cluster's controllers make tokens.
+    An empty `role` gives no rights: those that a person gave at the first join, perhaps fewer, stay as they are. Made
+    again it changes nothing, and the token is the same where the cluster's controllers make tokens.
     """
     await _ensure(session, "/api/v1/namespaces", {"apiVersion": "v1", "kind": "Namespace"}, namespace)
     inside = f"/api/v1/namespaces/{namespace}"
@@ -57,8 +58,9 @@ async def make_account(session: Session, *, namespace: str, role: str) -> Creden
         "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": role},
         "subjects": [{"kind": "ServiceAccount", "name": ACCOUNT, "namespace": namespace}],
     }
-    bindings = "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings"
-    await _ensure(session, bindings, binding, f"gitfed:{role}")
+    if role:
+        bindings = "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings"
+        await _ensure(session, bindings, binding, f"gitfed:{role}")
     secret = {
         "apiVersion": "v1",
         "kind": "Secret",

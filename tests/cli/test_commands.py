@@ -633,6 +633,17 @@ def test_init_in_an_existing_repository_leaves_it_alone(tmp_path: Path) -> None:
     assert gitfed("init", tmp_path / "x", "--name", "A_b").code == 2
 
 
+def test_init_inside_another_repository_makes_one_of_its_own(tmp_path: Path) -> None:
+    """Else a first `apply` of the new fleet would carry out everything that happens to lie around it."""
+    around = repository(tmp_path / "around", {"manifests/stray.yaml": "kind: ConfigMap\n"})
+    result = gitfed("init", around / "fleet")
+    assert result.code == 0
+    assert result.out.startswith(f"made the repository {around / 'fleet'}\n")
+    assert result.err == f"note: it is not a part of the repository {around} around it\n"
+    checked = gitfed("validate", "--repo", around / "fleet")
+    assert (checked.code, checked.out) == (0, "nothing is wrong in the worktree: 3 objects, 1 policy, 2 clusters\n")
+
+
 # -- secrets ----------------------------------------------------------------------------------------------------
 
 

@@ -99,9 +99,10 @@ def test_the_list_of_commands_has_them_all() -> None:
 
 
 def test_without_a_command_the_help_is_shown() -> None:
-    result = gitfed()
-    assert result.code == 2
-    assert "Usage: gitfed" in result.out + result.err
+    for arguments in ([], ["sim"], ["config"]):
+        result = gitfed(*arguments)
+        assert (result.code, result.out) == (2, "")
+        assert result.err.startswith(f"Usage: {' '.join(['gitfed', *arguments])} [OPTIONS] COMMAND [ARGS]...\n\n  ")
 
 
 @pytest.mark.parametrize(
@@ -123,6 +124,10 @@ def test_without_a_command_the_help_is_shown() -> None:
         (["render", "--show-secrets"], "error: --show-secrets is refused: stdout is not a terminal"),
         (["render", "--with-secrets"], "error: --with-secrets needs -d DIR"),
         (["get", "cluster-things"], "nothing called 'cluster-things' to list"),
+        (
+            ["completion"],
+            "error: Missing argument '{bash|zsh|fish|powershell}'. Choose from: bash, zsh, fish, powershell\nUsage:",
+        ),
         (["apply", "--dry-run"], "error: Option '--dry-run' requires an argument."),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",

@@ -33,7 +33,6 @@ def declared(world: World, name: str) -> dict:
 def test_a_cluster_joins_with_an_account_of_its_own_and_gets_its_share(world: World) -> None:
     world.push(BASE)
     keys = world.directory / "keys"
-    keys.mkdir()
     said = command(
         world, "join", "m2", "--cluster-kubeconfig", str(world.kubeconfig), "--credentials-dir", str(keys),
         "--cluster-region", "us", "--commit",
@@ -56,6 +55,28 @@ def test_a_cluster_joins_with_an_account_of_its_own_and_gets_its_share(world: Wo
     world.kubeconfig.write_text(yaml.safe_dump(config))
     world.daemon("--credentials-dir", str(keys))
     world.until(lambda: world.get("m2", "Deployment", "shop", "web"), "web in m2", 60)
+
+
+def test_joining_again_renews_the_token_and_nothing_else(world: World) -> None:
+    world.push(BASE)
+    keys = world.directory / "keys"
+    by = ("--cluster-kubeconfig", str(world.kubeconfig), "--credentials-dir", str(keys))
+    command(world, "join", "m2", *by, "--commit")
+    head = world.git("rev-parse", "HEAD")
+    token = keys / "gitfed-system/m2/token"
+    token.unlink()
+    again = command(world, "join", "m2", *by)
+    assert again.stdout == "the token of cluster(m2) is renewed\n"
+    assert token.stat().st_mode & 0o777 == 0o600
+    assert (world.git("rev-parse", "HEAD"), world.git("status", "--porcelain")) == (head, "")
+    body = declared(world, "m2")
+    wrong = command(world, "join", "m2", *by, "--cluster-context", "m1", check=False)
+    uid = world.ask("m1", "GET", "/api/v1/namespaces/kube-system")["metadata"]["uid"]
+    assert (wrong.returncode, wrong.stderr) == (
+        2, f"error: this is not m2: its id is {uid}, in clusters/m2.yaml it is {body['spec']['id']}\n",
+    )  # fmt: skip
+    accounts = world.ask("m1", "GET", "/api/v1/serviceaccounts")["items"]
+    assert "gitfed" not in [one["metadata"]["name"] for one in accounts], "nothing is made in the wrong cluster"
 
 
 def test_a_cluster_joins_once_whatever_it_is_called(world: World) -> None:
