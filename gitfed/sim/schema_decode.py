@@ -16,7 +16,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from gitfed.sim import schema_values
+from gitfed.sim import go_words, schema_values
 from gitfed.sim.schema_nodes import ANY, LIST, MAP, SCALAR, STRUCT, Node
 
 _DROP: Final = object()
@@ -201,7 +201,7 @@ class _Walk:
 
     def mistyped(self, node: Node, value: Any, path: tuple[Any, ...], owner: str, shown: str = "") -> Any:
         """Complains of a type as Go does: the struct's name, the path without indices and map keys' structs."""
-        self.mistypes.append(_complaint(shown or json_type(value), path, owner, go_type(node)))
+        self.mistypes.append(_complaint(shown or go_words.json_type(value), path, owner, go_type(node)))
         return _DROP
 
 
@@ -235,14 +235,14 @@ def _int_or_string(walk: _Walk, node: Node, value: Any, path: tuple[Any, ...], o
         return value
     if type(value) is int and -(1 << 31) <= value < 1 << 31:
         return value
-    shown = f"number {value}" if type(value) in (int, float) else json_type(value)
+    shown = f"number {value}" if type(value) in (int, float) else go_words.json_type(value)
     walk.unreadable.append(_complaint(shown, path, owner, "int32"))
     return _DROP
 
 
 def _time(walk: _Walk, node: Node, value: Any, path: tuple[Any, ...], owner: str) -> Any:
     if type(value) is not str:
-        walk.unreadable.append(_complaint(json_type(value), path, owner, "string"))
+        walk.unreadable.append(_complaint(go_words.json_type(value), path, owner, "string"))
         return _DROP
     spell = schema_values.micro_time if node.scalar == "microtime" else schema_values.time
     return walk.spelled(value, spell, walk.unreadable)
@@ -331,17 +331,6 @@ def written(path: tuple[Any, ...]) -> str:
     for step in _steps(path):
         text += f"[{step}]" if type(step) is int else f".{step}" if text else step
     return text
-
-
-def json_type(value: Any) -> str:
-    """Go's word for the type of a JSON value."""
-    if value is None:
-        return "null"
-    if isinstance(value, bool):
-        return "bool"
-    if isinstance(value, str):
-        return "string"
-    return "array" if isinstance(value, list) else "object" if isinstance(value, dict) else "number"
 
 
 def go_type(node: Node) -> str:

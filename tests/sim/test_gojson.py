@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gitfed.sim import go_words
 from gitfed.sim.server import gojson
 
 
@@ -65,4 +66,4 @@ def test_what_is_refused_is_refused_by_pythons_decoder_too(text: str) -> None:
     [(None, "null"), (True, "bool"), ("x", "string"), (1.5, "number"), ([], "array"), ({}, "object")],
 )
 def test_values_have_the_names_that_go_gives_them(value: object, name: str) -> None:
-    assert gojson.type_name(value) == name
+    assert go_words.json_type(value) == name

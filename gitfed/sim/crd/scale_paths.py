@@ -8,10 +8,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from gitfed.sim import status
+from gitfed.sim import go_words, status
 from gitfed.sim.crd import columns
 from gitfed.sim.kind import Scale
-from gitfed.sim.patch import go_map
 from gitfed.sim.status import FieldError
 
 Body = dict[str, Any]
@@ -55,20 +54,8 @@ def value_at(value: Any, keys: tuple[str, ...], wanted: type, named: str) -> Any
 
 
 def _accessor(place: str, value: Any, wanted: str) -> str:
-    shown = columns.text(value) if not isinstance(value, list | dict) else go_map(value)
-    return f"{place} accessor error: {shown} is of the type {_go_type(value)}, expected {wanted}"
-
-
-def _go_type(value: Any) -> str:
-    names = {
-        bool: "bool",
-        int: "int64",
-        float: "float64",
-        str: "string",
-        list: "[]interface {}",
-        dict: "map[string]interface {}",
-    }
-    return names.get(type(value), "<nil>")
+    shown = columns.text(value) if not isinstance(value, list | dict) else go_words.printed(value)
+    return f"{place} accessor error: {shown} is of the type {go_words.type_name(value)}, expected {wanted}"
 
 
 def replica_errors(body: Body, keys: tuple[str, ...]) -> list[FieldError]:

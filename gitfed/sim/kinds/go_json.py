@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 
+from gitfed.sim import go_words
+
 _LITERALS = {"n": "null", "t": "true", "f": "false"}
 
 
@@ -17,8 +19,7 @@ def object_error(text: str) -> str:
         return _syntax(text, error.pos)
     if value is None or isinstance(value, dict):
         return ""
-    kind = {list: "array", str: "string", bool: "bool"}.get(type(value), "number")
-    return f"json: cannot unmarshal {kind} into Go value of type map[string]interface {{}}"
+    return f"json: cannot unmarshal {go_words.json_type(value)} into Go value of type map[string]interface {{}}"
 
 
 def _syntax(text: str, at: int) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from gitfed.sim import go_words
 from gitfed.sim.managed import fieldset, typed
 from gitfed.sim.schema_nodes import ANY, LIST, SCALAR, Node
 
@@ -33,7 +34,7 @@ def _check(node: Node, value: Any, path: str, found: list[str], duplicates: bool
     elif node.shape == LIST:
         _check_items(node, value, path, found, duplicates)
     elif not isinstance(value, dict):
-        found.append(f"{path}: expected map, got &{{{go_value(value)}}}")
+        found.append(f"{path}: expected map, got &{{{go_words.printed(value)}}}")
     else:
         for key, inner in value.items():
             child = node.fields.get(key) or node.value
@@ -45,7 +46,7 @@ def _check(node: Node, value: Any, path: str, found: list[str], duplicates: bool
 
 def _check_items(node: Node, value: Any, path: str, found: list[str], duplicates: bool) -> None:
     if not isinstance(value, list):
-        found.append(f"{path}: expected list, got &{{{go_value(value)}}}")
+        found.append(f"{path}: expected list, got &{{{go_words.printed(value)}}}")
         return
     seen: set[str] = set()
     for index, item in enumerate(value):
@@ -79,31 +80,12 @@ def _fits(scalar: str, value: Any) -> bool:
 
 def _mistyped(scalar: str, value: Any) -> str:
     if scalar in _NUMBERS:
-        return f"expected numeric (int or float), got {_go_type(value)}"
+        return f"expected numeric (int or float), got {go_words.type_name(value)}"
     if scalar == "bool":
-        return f"expected boolean, got &{{{go_value(value)}}}"
+        return f"expected boolean, got &{{{go_words.printed(value)}}}"
     if scalar in ("quantity", "intstr", "untyped"):
-        return f"expected any scalar, got &{{{go_value(value)}}}"
+        return f"expected any scalar, got &{{{go_words.printed(value)}}}"
     return f"expected string, got &value.valueUnstructured{{Value:{_go_syntax(value)}}}"
-
-
-def _go_type(value: Any) -> str:
-    if isinstance(value, bool):
-        return "bool"
-    if isinstance(value, str):
-        return "string"
-    return "[]interface {}" if isinstance(value, list) else "map[string]interface {}"
-
-
-def go_value(value: Any) -> str:
-    """A value as Go's ``%v`` prints it: ``map[a:1 b:[x y]]``."""
-    if isinstance(value, dict):
-        return "map[" + " ".join(f"{key}:{go_value(value[key])}" for key in sorted(value)) + "]"
-    if isinstance(value, list):
-        return "[" + " ".join(map(go_value, value)) + "]"
-    if value is None:
-        return "<nil>"
-    return ("true" if value else "false") if isinstance(value, bool) else str(value)
 
 
 def _go_syntax(value: Any) -> str:

@@ -8,6 +8,6 @@ and how an error becomes an answer by the server.
 from gitfed.sim.patch.error import PatchError
 from gitfed.sim.patch.json_patch import json_patch, unknown_fields
 from gitfed.sim.patch.merge_patch import merge_patch
-from gitfed.sim.patch.strategic import go_map, misfit, strategic_merge
+from gitfed.sim.patch.strategic import misfit, strategic_merge
 
-__all__ = ["PatchError", "go_map", "json_patch", "merge_patch", "misfit", "strategic_merge", "unknown_fields"]
+__all__ = ["PatchError", "json_patch", "merge_patch", "misfit", "strategic_merge", "unknown_fields"]

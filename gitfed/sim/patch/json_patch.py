@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from typing import Any, Final
 
+from gitfed.sim import go_words
 from gitfed.sim.patch.error import PatchError
 
 _OPERATIONS: Final = frozenset({"add", "remove", "replace", "move", "copy", "test"})
@@ -21,17 +22,14 @@ def json_patch(body: Any, ops: Any) -> Any:
     """``body`` after all operations, in order. Raises ``PatchError``: ``bad_request`` if ``ops`` is not a list of
     objects, ``unprocessable`` as soon as one operation fails (nothing of it is then done)."""
     if not isinstance(ops, list):
-        raise _unreadable(ops, "[]handlers.jsonPatchOp")
+        raise _unreadable(ops, "value of type []handlers.jsonPatchOp")
     for op in ops:
         if op is not None and not isinstance(op, dict):
-            raise _unreadable(op, "handlers.jsonPatchOp")
+            raise _unreadable(op, "value of type handlers.jsonPatchOp")
         for key in ("op", "path", "from"):
             value = (op or {}).get(key)
             if value is not None and not isinstance(value, str):
-                what = f"struct field jsonPatchOp.{key} of type string"
-                raise PatchError(
-                    "bad_request", f"error decoding patch: json: cannot unmarshal {_json_type(value)} into Go {what}"
-                )
+                raise _unreadable(value, f"struct field jsonPatchOp.{key} of type string")
     for op in ops:
         body = _carry_out(body, op or {})
     return body
@@ -87,19 +85,9 @@ def _refusal(why: str) -> PatchError:
     return PatchError("unprocessable", why)
 
 
-def _unreadable(value: Any, wanted: str) -> PatchError:
-    text = f"error decoding patch: json: cannot unmarshal {_json_type(value)} into Go value of type {wanted}"
+def _unreadable(value: Any, into: str) -> PatchError:
+    text = f"error decoding patch: json: cannot unmarshal {go_words.json_type(value)} into Go {into}"
     return PatchError("bad_request", text)
-
-
-def _json_type(value: Any) -> str:
-    if value is None:
-        return "null"
-    if isinstance(value, bool):
-        return "bool"
-    if isinstance(value, str):
-        return "string"
-    return "array" if isinstance(value, list) else "object" if isinstance(value, dict) else "number"
 
 
 def _tokens(op: dict[str, Any], key: str) -> list[str]:

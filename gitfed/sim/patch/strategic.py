@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
+from gitfed.sim.go_words import json_type, printed
 from gitfed.sim.patch.error import PatchError
 from gitfed.sim.schema_nodes import LIST, MAP, STRUCT, Node
 
@@ -26,15 +27,9 @@ def strategic_merge(body: Body, patch: Any, schema: Node) -> Body:
     """``body`` with ``patch`` merged in. Neither is changed. Raises ``PatchError``: ``bad_request`` for directives of
     the wrong form, ``internal`` for items without their key, unknown directives and lists that do not go together."""
     if not isinstance(patch, dict):
-        word = "array" if isinstance(patch, list) else _json_type(patch)
-        raise PatchError(
-            "bad_request", f"json: cannot unmarshal {word} into Go value of type map[string]interface {{}}"
-        )
+        text = f"json: cannot unmarshal {json_type(patch)} into Go value of type map[string]interface {{}}"
+        raise PatchError("bad_request", text)
     return _merge_map(body, patch, schema)
-
-
-def _json_type(value: Any) -> str:
-    return "string" if isinstance(value, str) else "bool" if isinstance(value, bool) else "number"
 
 
 def _child(node: Node | None, key: str) -> Node | None:
@@ -49,7 +44,7 @@ def _merge_map(original: Body, patch: Body, node: Node | None) -> Body:
             case "delete":
                 return {}
             case other:
-                raise PatchError("internal", f"unknown patch type: {go_map(other)} in map: {go_map(patch)}")
+                raise PatchError("internal", f"unknown patch type: {printed(other)} in map: {printed(patch)}")
     merged = _retained(original, patch)
     if merged is original:
         merged = dict(original)
@@ -144,7 +139,7 @@ def _itself(item: Any) -> Any:
 
 def _key_of(item: Any, key: str) -> Any:
     if key not in item:
-        raise PatchError("internal", f"map: {go_map(item)} does not contain declared merge key: {key}")
+        raise PatchError("internal", f"map: {printed(item)} does not contain declared merge key: {key}")
     return item[key]
 
 
@@ -164,7 +159,7 @@ def _special_items(original: list[Any], patch: list[Any], key: str) -> tuple[lis
             case "merge":
                 raise PatchError("internal", "merging lists cannot yet be specified in the patch")
             case other:
-                raise PatchError("internal", f"unknown patch type: {go_map(other)} in map: {go_map(item)}")
+                raise PatchError("internal", f"unknown patch type: {printed(other)} in map: {printed(item)}")
     return (items, []) if replaced else (original, items)
 
 
@@ -223,19 +218,10 @@ def _check_order(changes: list[Any], order: list[Any], key: Callable[[Any], Any]
         if not (isinstance(item, dict) and _DIRECTIVE in item)
     ]
     if -1 in places or places != sorted(places):
-        text = f"The order in patch list:\n{go_map(changes)}\n doesn't match $setElementOrder list:\n{go_map(order)}\n"
+        text = (
+            f"The order in patch list:\n{printed(changes)}\n doesn't match $setElementOrder list:\n{printed(order)}\n"
+        )
         raise PatchError("internal", text)
-
-
-def go_map(value: Any) -> str:
-    """A JSON value as Go prints it: ``map[spec:map[replicas:x]]``."""
-    if isinstance(value, dict):
-        return "map[" + " ".join(f"{key}:{go_map(value[key])}" for key in sorted(value)) + "]"
-    if isinstance(value, list):
-        return "[" + " ".join(map(go_map, value)) + "]"
-    if value is None:
-        return "<nil>"
-    return ("true" if value else "false") if isinstance(value, bool) else str(value)
 
 
 def misfit(node: Node, value: Any) -> str:

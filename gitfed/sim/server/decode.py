@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from gitfed.sim import schema_decode, status
+from gitfed.sim import go_words, schema_decode, status
 from gitfed.sim.kind import Kind
 from gitfed.sim.server import forms, gojson, strict
 from gitfed.sim.server.call import Call
@@ -83,7 +83,7 @@ def _parse(kind: Kind, data: bytes, media_type: str) -> Body:
     if value is None:
         return {}
     if not isinstance(value, dict):
-        text = f"json: cannot unmarshal {gojson.type_name(value)} into Go value of type {gojson.TYPE_META}"
+        text = f"json: cannot unmarshal {go_words.json_type(value)} into Go value of type {gojson.TYPE_META}"
         raise status.bad_request(f"{unread}; json parse error: {text} ({_summary(data)})")
     return value
 
@@ -125,7 +125,7 @@ def _check_type_meta(kind: Kind, value: Body, data: bytes) -> None:
     for name in ("apiVersion", "kind"):
         said = value.get(name)
         if said is not None and not isinstance(said, str):
-            text = f"json: cannot unmarshal {gojson.type_name(said)} into Go struct field .{name} of type string"
+            text = f"json: cannot unmarshal {go_words.json_type(said)} into Go struct field .{name} of type string"
             unread = f"the object provided is unrecognized (must be of type {kind.kind}): couldn't get version/kind"
             raise status.bad_request(f"{unread}; json parse error: {text} ({_summary(data)})")
 

@@ -38,19 +38,6 @@ def loads(data: bytes) -> Any:
         raise JsonError(complaint) from None
 
 
-def type_name(value: Any) -> str:
-    """How Go's messages call a JSON value."""
-    if value is None:
-        return "null"
-    if isinstance(value, bool):
-        return "bool"
-    if isinstance(value, str):
-        return "string"
-    if isinstance(value, (int, float)):
-        return "number"
-    return "array" if isinstance(value, list) else "object"
-
-
 def duplicates(data: bytes, value: Any) -> list[str]:
     """Paths of repeated keys, as strict decoding tells them: ``metadata.name``, ``spec.ports[0].name``; in order,
     each once.

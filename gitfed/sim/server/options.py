@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from gitfed.sim import status
+from gitfed.sim import go_words, status
 from gitfed.sim.server import forms, gojson, request, strict
 from gitfed.sim.server.request import Request
 from gitfed.text import yaml
@@ -196,7 +196,7 @@ def _delete_body(req: Request) -> Body:
     if body is None:
         return {}
     if not isinstance(body, dict):
-        why = f"json: cannot unmarshal {gojson.type_name(body)} into Go value of type {gojson.TYPE_META}"
+        why = f"json: cannot unmarshal {go_words.json_type(body)} into Go value of type {gojson.TYPE_META}"
         raise status.bad_request(f"couldn't get version/kind; json parse error: {why}")
     kind, api_version = body.get("kind") or "DeleteOptions", body.get("apiVersion") or "v1"
     if kind != "DeleteOptions":
@@ -232,7 +232,7 @@ def from_body(body: Mapping[str, Any]) -> DeleteOptions:
     ):
         if value is not None and (not isinstance(value, types) or (types is int and isinstance(value, bool))):
             where = f"Go struct field DeleteOptions.{name} of type {go_type}"
-            raise status.bad_request(f"json: cannot unmarshal {gojson.type_name(value)} into {where}")
+            raise status.bad_request(f"json: cannot unmarshal {go_words.json_type(value)} into {where}")
     errors: list[status.FieldError] = []
     if orphan is not None and policy is not None:
         text = "orphanDependents and deletionPropagation cannot be both set"

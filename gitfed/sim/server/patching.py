@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import orjson
 
-from gitfed.sim import managed, patch, schema, schema_decode, status
+from gitfed.sim import go_words, managed, patch, schema, schema_decode, status
 from gitfed.sim.kind import Kind
 from gitfed.sim.server import decode, forms, gojson, options, strict, write
 from gitfed.sim.server.call import Call, Outcome
@@ -76,7 +76,7 @@ def parse_config(call: Call, data: bytes) -> Body:
     if value is None:
         return {}
     if not isinstance(value, dict):
-        text = f"json: cannot unmarshal {gojson.type_name(value)} into Go value of type map[string]interface {{}}"
+        text = f"json: cannot unmarshal {go_words.json_type(value)} into Go value of type map[string]interface {{}}"
         raise status.bad_request(f"error decoding YAML: error unmarshaling JSON: while decoding JSON: {text}")
     return value
 
@@ -111,7 +111,7 @@ def patch_value(data: bytes, content_type: str) -> Any:
             raise status.bad_request("Invalid JSON Patch")
         return [] if content_type == JSON_PATCH else {}
     if content_type != JSON_PATCH and not isinstance(value, dict):
-        text = f"json: cannot unmarshal {gojson.type_name(value)} into Go value of type map[string]interface {{}}"
+        text = f"json: cannot unmarshal {go_words.json_type(value)} into Go value of type map[string]interface {{}}"
         raise status.bad_request(f"{prefix}{text}")
     return value
 
@@ -160,7 +160,7 @@ def apply_patch(kind: Kind, live: Body, value: Any, content_type: str) -> Body:
         raise _patch_refusal(error, value) from None
     if not isinstance(result, dict):
         raise _bad_result(
-            value, result, content_type, f"json: cannot unmarshal {gojson.type_name(result)} into Go value"
+            value, result, content_type, f"json: cannot unmarshal {go_words.json_type(result)} into Go value"
         )
     return result
 
@@ -178,5 +178,5 @@ def _patch_refusal(error: patch.PatchError, value: Any) -> status.ApiError:
 def _bad_result(value: Any, result: Any, content_type: str, why: str) -> status.ApiError:
     """422 about the field ``patch``: its value is the whole result, or of a strategic patch the patch itself, as Go
     prints it."""
-    shown = patch.go_map(value) if content_type == STRATEGIC_PATCH else orjson.dumps(result).decode()
+    shown = go_words.printed(value) if content_type == STRATEGIC_PATCH else orjson.dumps(result).decode()
     return status.invalid("", "", "", [status.invalid_value("patch", shown, why)])

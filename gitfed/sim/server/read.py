@@ -16,7 +16,7 @@ from typing import Any, Final
 
 import orjson
 
-from gitfed.sim import status
+from gitfed.sim import go_words, status
 from gitfed.sim.kind import Kind
 from gitfed.sim.server import field_selectors, forms, gojson, options, selectors
 from gitfed.sim.server.world import World
@@ -210,7 +210,7 @@ def _read_token(token: str) -> tuple[int, str]:
     except gojson.JsonError as error:
         raise refuse(str(error)) from None
     if not isinstance(body, dict):
-        raise refuse(f"json: cannot unmarshal {gojson.type_name(body)} into Go value of type storage.continueToken")
+        raise refuse(f"json: cannot unmarshal {go_words.json_type(body)} into Go value of type storage.continueToken")
     if body.get("v") != "meta.k8s.io/v1":
         raise refuse(f"server does not recognize this encoded version {body.get('v', '')}")
     version, start = body.get("rv", 0), body.get("start", "")

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from gitfed.sim import schema
-from gitfed.sim.patch import PatchError, go_map, misfit, strategic_merge
+from gitfed.sim import go_words, schema
+from gitfed.sim.patch import PatchError, misfit, strategic_merge
 from tests.sim.fields.bodies import DEPLOYMENT, deployment
 
 Body = dict[str, Any]
@@ -196,4 +196,4 @@ def test_a_result_that_is_no_object_any_more(body: Body, text: str) -> None:
 
 
 def test_values_are_printed_as_go_prints_maps() -> None:
-    assert go_map({"b": [1, "x", None], "a": {"c": True}}) == "map[a:map[c:true] b:[1 x <nil>]]"
+    assert go_words.printed({"b": [1, "x", None], "a": {"c": True}}) == "map[a:map[c:true] b:[1 x <nil>]]"
