@@ -15,6 +15,7 @@ from gitfed.sim.kinds import (
     formats,
     pod_defaults,
     preparation,
+    references,
     resource_rules,
     resources,
     table,
@@ -93,13 +94,7 @@ def _validate(body: Body) -> Errors:
 
 
 def _reference(ref: Body, path: str, *, grouped: bool = False) -> Errors:
-    errors: Errors = []
-    for key in ("kind", "name"):
-        value = fields.text(ref, key)
-        if value:
-            errors += fields.invalid(f"{path}.{key}", value, *formats.path_segment(value))
-        else:
-            errors += fields.required(f"{path}.{key}")
+    errors = references.kind_and_name(ref, path)
     version = fields.text(ref, "apiVersion")
     if version.count("/") > 1:
         errors += fields.invalid(f"{path}.apiVersion", version, f"unexpected GroupVersion string: {version}")

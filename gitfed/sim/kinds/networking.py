@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any, Final
 
 from gitfed.sim.kind import Body, Context, Kind, Subresource
-from gitfed.sim.kinds import fields, formats, ip_rules, pod_defaults, preparation, selectors, table
+from gitfed.sim.kinds import fields, formats, ip_rules, pod_defaults, preparation, references, selectors, table
 from gitfed.sim.kinds.fields import Errors
 
 _CLASS: Final = "kubernetes.io/ingress.class"
@@ -112,13 +112,7 @@ def _backend(backend: Body, path: str) -> Errors:
 def _reference(ref: Body, path: str) -> Errors:
     group = ref.get("apiGroup")
     errors = [] if group is None else fields.invalid(f"{path}.apiGroup", group, *formats.dns_subdomain(group))
-    for key in ("kind", "name"):
-        value = fields.text(ref, key)
-        if value:
-            errors += fields.invalid(f"{path}.{key}", value, *formats.path_segment(value))
-        else:
-            errors += fields.required(f"{path}.{key}")
-    return errors
+    return errors + references.kind_and_name(ref, path)
 
 
 def _validate_new_ingress(body: Body) -> Errors:

@@ -1,0 +1,53 @@
+"""`state.yaml` as a value: nothing is lost on the way there and back, and what is spoiled counts as not there."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+
+from gitfed.edges import state_file
+from gitfed.errors import StateTooNew
+from gitfed.model.base import ClusterName, Commit
+from gitfed.model.decisions import Approval, Outage
+from gitfed.model.orders import Removal, Suspension
+
+NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
+FULL = state_file.StateFile(
+    repository_id="r",
+    applied=Commit("c2"),
+    results={
+        "m1": {"commit": "c2", "objects": 3},
+        "m2": {"commit": "c2", "unfinished": ["Pod/web"]},
+        "m3": {"commit": "c1", "objects": 5},
+    },
+    approvals=(Approval("d", Commit("c2"), (("deletions", 4),), "somebody", NOW),),
+    outage=Outage(NOW, NOW),
+    suspensions=(Suspension("m1", "somebody", NOW),),
+    removals=(Removal(ClusterName("m1"), "Pod default/web", "u", "somebody", NOW),),
+    extra={"later": 1},
+)
+
+
+def test_what_is_written_is_read_again() -> None:
+    assert state_file.read(state_file.document(FULL)) == FULL
+
+
+def test_what_a_cluster_lacks_and_holds_is_told_from_its_last_result() -> None:
+    assert FULL.unfinished == {"m2": {"Pod/web"}, "m3": {"*"}}
+    assert FULL.holdings == {"m1": 3, "m3": 5}
+
+
+def test_spoiled_members_count_as_not_there() -> None:
+    spoiled = {"clusters": ["m1"], "approvals": [{"digest": "d"}, 3], "outage": {"ended": "x"}, "appliedCommit": 7}
+    empty = state_file.read({})
+    assert state_file.read(spoiled) == empty
+    assert state_file.read("text") == empty
+    assert (empty.unfinished, empty.holdings) == ({}, {})
+
+
+def test_a_newer_schema_is_refused() -> None:
+    with pytest.raises(StateTooNew) as refused:
+        state_file.read({"schemaVersion": 2})
+    assert refused.value.message == "the state branch has schemaVersion 2, this gitfed reads up to 1"
+    assert refused.value.hint == "use the gitfed that wrote it, or a newer one"
