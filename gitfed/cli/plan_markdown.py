@@ -100,18 +100,24 @@ def _changes(shown: plan_text.View, *, fields: bool) -> list[str]:
         return ["No changes in the clusters.", ""]
     groups: dict[tuple[object, ...], list[Change]] = {}
     for change in changes:
-        groups.setdefault((change.key, plan_text.counted_as(change), change.reason, change.diff), []).append(change)
+        group = (change.key, plan_text.counted_as(change), change.reason, change.waits, change.diff)
+        groups.setdefault(group, []).append(change)
     rows = []
     blocks: list[str] = []
     for members in groups.values():
         first = members[0]
         clusters = words.some([change.cluster for change in members])
         label = markdown.code(names.shown(first.key))
-        rows.append([label, plan_text.counted_as(first), markdown.code(clusters), markdown.escape(first.reason)])
+        rows.append([label, plan_text.counted_as(first), markdown.code(clusters), markdown.escape(_why(first))])
         if fields and first.diff and first.action is Action.UPDATE:
             same = words.count(len(members), "cluster")
             blocks += [*markdown.details(f"{label} in {same}", markdown.fence(_fields(first), "diff")), ""]
     return ["**Changes**", "", *markdown.table(["Object", "Action", "Clusters", "Reason"], rows), "", *blocks]
+
+
+def _why(change: Change) -> str:
+    """Its reason, and why it is not its turn yet."""
+    return "; ".join(text for text in (change.reason, change.waits) if text)
 
 
 def _fields(change: Change) -> list[str]:

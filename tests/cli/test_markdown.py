@@ -30,6 +30,14 @@ def test_what_a_quota_holds_is_said_and_nobody_is_asked_to_consent() -> None:
     assert "--confirm" not in comment
 
 
+def test_a_change_whose_turn_has_not_come_says_what_it_waits_for() -> None:
+    waits = "wave 1 waits for wave 0: Deployment.apps/shop/db (to be created)"
+    made = values.plan(
+        [values.binding(values.WEB, {"eu-1": 2})], [values.change(values.WEB, "eu-1", Action.CREATE, waits=waits)]
+    )
+    assert waits in html.unescape(plan_markdown.comment(values.view(made)))
+
+
 def test_the_marker_is_the_first_line() -> None:
     assert plan_markdown.comment(values.contract_example()).startswith("<!-- gitfed.io/plan -->\n")
 
