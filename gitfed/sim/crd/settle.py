@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from gitfed.sim import status
 from gitfed.sim.crd import approval, definition, structural
+from gitfed.sim.kinds import preparation
 
 Body = dict[str, Any]
 FINALIZER: Final = "customresourcecleanup.apiextensions.k8s.io"
@@ -145,9 +146,7 @@ def is_terminating(body: Body) -> bool:
 
 def begin_deletion(body: Body, now: str) -> Body:
     """The definition marked: it stays until its objects are gone. The caller sets the deletion time."""
-    finalizers = body["metadata"].get("finalizers") or []
-    if FINALIZER not in finalizers:
-        body = {**body, "metadata": {**body["metadata"], "finalizers": [*finalizers, FINALIZER]}}
+    body = preparation.held(body, FINALIZER)
     return with_condition(body, "Terminating", "True", "InstanceDeletionPending", _PENDING, now)
 
 
