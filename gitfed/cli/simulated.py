@@ -74,9 +74,24 @@ def command() -> None:
     metavar="PORT",
     help="Port of the first cluster, the others follow.  [default: free ones]",
 )
+@options.option(
+    "--controllers/--no-controllers",
+    shared=False,
+    default=True,
+    show_default=True,
+    help="Give workloads pods and a status; without, only the API answers, as in envtest.",
+)
 @options.option("-q", "--quiet", is_flag=True, help="Say nothing.")
 def up(
-    clusters: int, named: tuple[str, ...], target: Path, nodes: int, cpu: str, memory: str, port: int, quiet: bool
+    clusters: int,
+    named: tuple[str, ...],
+    target: Path,
+    nodes: int,
+    cpu: str,
+    memory: str,
+    port: int,
+    controllers: bool,
+    quiet: bool,
 ) -> int:
     """Start clusters and keep them until interrupted. They listen on this machine alone and forget everything.
 
@@ -102,7 +117,9 @@ def up(
     from gitfed.sim.fleet import ClusterSpec
 
     specs = [
-        ClusterSpec(name=name, nodes=nodes, cpu=cpu, memory=memory, port=port + number if port else 0)
+        ClusterSpec(
+            name=name, nodes=nodes, cpu=cpu, memory=memory, port=port + number if port else 0, controllers=controllers
+        )
         for number, name in enumerate(names)
     ]
     return lasting.run(lambda: _serve(specs, target, quiet=quiet))
