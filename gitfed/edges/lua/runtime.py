@@ -1,7 +1,8 @@
 """One Lua state in this process: compiles scripts, takes values in, calls, takes values out.
 
-What a script may see and do is in `sandbox.lua`; this module is the Python side of it. Only texts, numbers and tables
-cross the border, in both directions. A state that met a limit is never used again.
+What a script may see and do is in `sandbox.lua`; this module is the Python side of it, `intake` is how values get
+there. Only texts, numbers and tables cross the border, in both directions. A state that met a limit is never used
+again.
 
 The limits here are an amount of instructions and of memory, both an error of the script and the same on every machine,
 and an amount of work that cannot be interrupted, which is no error: such a call belongs in a process that can be killed
@@ -11,7 +12,6 @@ and an amount of work that cannot be interrupted, which is no error: such a call
 from __future__ import annotations
 
 import re
-from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
@@ -21,6 +21,8 @@ from typing import Any, Final
 import orjson
 from lupa import luajit21
 
+from gitfed.edges.lua.intake import OUT_OF_MEMORY, RESERVE, Intake, latin, utf8
+from gitfed.edges.lua.intake import ScriptError as ScriptError
 from gitfed.model.script import NAME_SHOWN, Script
 
 Function = Callable[..., Any]
@@ -35,15 +37,9 @@ _SECONDS: Final = 0.5
 """Processor time after which a call moves to the worker: concatenating texts of megabytes takes few instructions."""
 _EFFORT: Final = 3e6
 """Steps of pattern matching and the like, which no look at the limits interrupts."""
-_DEEPEST: Final = 200
-_KEPT_TABLES: Final = 8
 _KEPT_SCRIPTS: Final = 1024
 _LONGEST_SCRIPT: Final = 1_000_000
-_EXACT: Final = 2**63
-
-
-class ScriptError(Exception):
-    """The script is wrong, or its inputs cannot be given to it: the same call fails again."""
+_LONGEST_MESSAGE: Final = 10_000
 
 
 class Elsewhere(Exception):
@@ -87,9 +83,14 @@ class Runtime:
             max_memory=MEMORY,
         )
         unlimited = float("inf")
-        self._compile, self._call, self._unhook, self._place = self._lua.execute(
+        self._intake = Intake(self._lua, MEMORY)
+        self._compile, self._call, self._unhook, self._place, self._intake.opened = self._lua.execute(
             _sandbox(),
             self._bridge,
+            self._intake.member,
+            self._intake.member_json,
+            MEMORY,
+            RESERVE,
             INSTRUCTIONS,
             _STEP,
             unlimited if self._confined else _SECONDS,
@@ -97,7 +98,6 @@ class Runtime:
             name="=sandbox",
         )
         self._scripts: dict[Script, Any] = {}
-        self._tables: OrderedDict[int, tuple[Any, Any]] = OrderedDict()
 
     def check(self, script: Script) -> str:
         """Why the script does not compile, "" if it does. Nothing runs."""
@@ -131,12 +131,15 @@ class Runtime:
             return call()
         except _OutOfMemory:
             self._start()  # what others left behind may have filled the state
+        self._intake.by_parts = False  # how much fits is the same however little is looked at
         try:
             return call()
         except _OutOfMemory as error:
             self._start()
             message = f"needs more than {MEMORY >> 20} MiB of memory"
             raise ScriptError(script.headed(message, error.line)) from None
+        finally:
+            self._intake.by_parts = True
 
     def _once(
         self,
@@ -148,11 +151,11 @@ class Runtime:
         texts: Sequence[bytes | None],
     ) -> Outcome:
         if self._lua.get_memory_used() > MEMORY // 2:
-            self._forget()
+            self._intake.forget()
         try:
             chunk, reads = self._compiled(script)
             texts = (*texts, None, None)[:2]
-            first, second = (*map(self._taken_in, arguments, texts), None, None)[:2]
+            first, second = (*map(self._intake.take, arguments, texts), None, None)[:2]
             # Positions in a list without its nulls are not those of the list.
             exact = edits and texts[0] is not None and b"null" not in texts[0]
             mode = "edits" if exact else "reads" if reads else ""
@@ -161,15 +164,18 @@ class Runtime:
             raise _OutOfMemory(self._line()) from None
         except luajit21.LuaError as error:
             line = self._line()
+            if str(error).startswith("\1whole"):
+                raise _OutOfMemory(line) from None
             self._start()
             raise _ended(str(error), script, line) from None
         if answer[0] is True:
             _, kinds, text, time, order, chance, line = answer
-            found = tuple(orjson.loads(_utf8(text)))
+            found = tuple(orjson.loads(utf8(text)))
             if kinds == "edits":
-                return Outcome(("table",), (), time, order, chance, line, found)
+                in_order = tuple(sorted(found, key=lambda edit: orjson.dumps(edit[0])))  # Lua has none
+                return Outcome(("table",), (), time, order, chance, line, in_order)
             return Outcome(tuple(kinds.split()), found, time, order, chance, line)
-        if answer[1].endswith(_OUT_OF_MEMORY):
+        if answer[1].endswith(OUT_OF_MEMORY):
             raise _OutOfMemory(self._line())
         raise ScriptError(_said(answer[1], script, self._line()))
 
@@ -186,7 +192,7 @@ class Runtime:
         if chunk is None:
             if fault := _not_lua(script):
                 raise ScriptError(fault)
-            answer = self._compile(_latin(script.text), _latin(script.name[:NAME_SHOWN]))
+            answer = self._compile(latin(script.text), latin(script.name[:NAME_SHOWN]))
             if isinstance(answer, tuple):
                 raise ScriptError(_said(answer[1], script))
             if len(self._scripts) >= _KEPT_SCRIPTS:
@@ -194,43 +200,13 @@ class Runtime:
             chunk = self._scripts[script] = (answer, only_reads(script.text))
         return chunk
 
-    def _taken_in(self, value: Any, text: bytes | None = None) -> Any:
-        """The value as Lua has it. Tables are kept by the identity of the body, which is never changed in place."""
-        if not isinstance(value, dict | list):
-            return _number(value) if isinstance(value, int) and not isinstance(value, bool) else _scalar(value)
-        known = self._tables.get(id(value))
-        if known is not None:
-            self._tables.move_to_end(id(value))
-            return known[1]
-        try:
-            table = self._lua.table_from(_prepared(value, text), recursive=True)
-        except OverflowError:  # an integer beyond 64 bits
-            table = self._lua.table_from(_clean(value, _DEEPEST), recursive=True)
-        self._tables[id(value)] = (value, table)
-        if len(self._tables) > _KEPT_TABLES:
-            self._tables.popitem(last=False)
-        if self._lua.get_memory_used() > MEMORY // 3:
-            self._forget()
-        return table
-
-    def _forget(self) -> None:
-        """The older half; the one that was just taken in stays."""
-        for _ in range((len(self._tables) + 1) // 2):
-            if len(self._tables) > 1:
-                self._tables.popitem(last=False)
-        self._lua.gccollect()
-
     def _bridge(self, name: str, arguments: str) -> tuple[bool, Any]:
         """What the `kube` functions of scripts call. Never raises: an exception would be a Python object in Lua."""
         try:
-            value = self._functions[name](*orjson.loads(_utf8(arguments)))
-            if isinstance(value, dict | list | tuple):
-                value = self._lua.table_from(_prepared(value), recursive=True)
-            else:
-                value = _scalar(value)
+            value = self._functions[name](*orjson.loads(utf8(arguments)))
+            return True, self._intake.value(value)
         except _ANYTHING as error:
-            return False, _latin(f"{name}: {error}")
-        return True, value
+            return False, latin(f"{name}: {error}"[:_LONGEST_MESSAGE])
 
 
 @lru_cache(maxsize=1)
@@ -240,9 +216,6 @@ def _sandbox() -> str:
 
 def _no_attributes(_obj: object, _name: str, _setting: bool) -> str:
     raise AttributeError("a script has no access to Python")
-
-
-_OUT_OF_MEMORY = "not enough memory"
 
 
 class _OutOfMemory(Exception):
@@ -269,7 +242,7 @@ def _ended(message: str, script: Script, line: int) -> ScriptError | Elsewhere:
 
 def _said(message: str, script: Script, line: int = 0) -> str:
     """A message of Lua, beginning with the script's name and a line; our own lines in it help nobody."""
-    text = re.sub(r"sandbox:\d+: ", "", _utf8(message).decode(errors="replace"))
+    text = re.sub(r"sandbox:\d+: ", "", utf8(message).decode(errors="replace"))
     name = script.name[:NAME_SHOWN]
     return text if text.startswith(f"{name}:") else script.headed(text, line)
 
@@ -340,67 +313,3 @@ def only_reads(text: str) -> bool:
         if not _RETURNS.fullmatch(plain, plain.rfind("\n", 0, found.start()) + 1, found.start()):
             return False
     return True
-
-
-# Lua texts are bytes and Latin-1 gives every byte one character, so that no text a script makes is undecodable.
-
-
-def _latin(text: str) -> str:
-    return text if text.isascii() else text.encode(errors="replace").decode("latin-1")
-
-
-def _utf8(text: str) -> bytes:
-    raw = text.encode("latin-1")
-    return raw if raw.isascii() else raw.decode(errors="replace").encode()
-
-
-def _number(value: int) -> int | float:
-    """Lua's numbers are floats anyway; what fits no machine integer is made one here."""
-    if -_EXACT < value < _EXACT:
-        return value
-    try:
-        return float(value)
-    except OverflowError:
-        raise ScriptError("the object holds a number that is too large") from None
-
-
-def _scalar(value: Any) -> Any:
-    return _latin(value) if isinstance(value, str) else value
-
-
-def _prepared(value: Any, text: bytes | None = None) -> Any:
-    """A copy in which nothing is shared, and that Lua can take as it is.
-
-    A table that is met twice would be missing the second time. Most objects need no more than a copy,
-    which the JSON library makes in half the time.
-    """
-    if text is None:
-        try:
-            text = orjson.dumps(value)
-        except TypeError:
-            return _clean(value, _DEEPEST)
-    return orjson.loads(text) if text.isascii() and b"null" not in text else _clean(value, _DEEPEST)
-
-
-def _clean(value: Any, depth: int) -> Any:
-    """A copy without nulls, in lists too: Lua has no place for them."""
-    if not depth:
-        raise ScriptError(f"the object is nested more than {_DEEPEST} levels deep")
-    kind = type(value)
-    if isinstance(value, str):
-        return _latin(value)
-    if isinstance(value, dict):
-        return {
-            _latin(name): child
-            if (type_ := type(child)) is bool or type_ is float or (type_ is str and child.isascii())
-            else _clean(child, depth - 1)
-            for name, child in value.items()
-            if child is not None
-        }
-    if isinstance(value, list | tuple):
-        return [_clean(child, depth - 1) for child in value if child is not None]
-    if isinstance(value, int) and kind is not bool:
-        return _number(value)
-    if kind is bool or kind is float:
-        return value
-    raise ScriptError(f"the object holds a {kind.__name__}, which is no JSON")

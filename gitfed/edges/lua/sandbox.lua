@@ -7,11 +7,13 @@
 -- What may differ from one run to the next is taken away or made repeatable: `pairs` and `next` go in the order of the
 -- keys, addresses are counted, random numbers begin anew, time is told from outside.
 
-local bridge, budget, step, seconds, effort = ...
+local bridge, python_member, python_json, memory, reserve, budget, step, seconds, effort = ...
 if jit then jit.off() end -- compiled loops never call the hook
 
 local error, next, pcall, select, setfenv, type, unpack = error, next, pcall, select, setfenv, type, unpack
 local raw_tostring, raw_tonumber, load = tostring, tonumber, load
+local getmetatable, setmetatable, rawget, rawset = getmetatable, setmetatable, rawget, rawset
+local collectgarbage = collectgarbage
 local sethook, getinfo, clock, raw_date = debug.sethook, debug.getinfo, os.clock, os.date
 local concat, sort, insert, remove = table.concat, table.sort, table.insert, table.remove
 local find, match, gmatch, gsub, sub, format = string.find, string.match, string.gmatch, string.gsub, string.sub, string.format
@@ -23,6 +25,7 @@ local DEEPEST = 200 -- levels of a value that goes out
 local OUT_OF_MEMORY = "not enough memory"
 local BUDGET = "\1budget" -- instructions used up: an error of the script
 local ELSEWHERE = "\1elsewhere" -- could hang where no hook looks: to be run in a process that can be killed
+local WHOLE = "\1whole" -- too little memory to take in a part of a body safely: to be run with all of it taken in before
 
 -- State of the one call that runs.
 local left, deadline, worked, reason
@@ -135,6 +138,77 @@ local function sandbox_tostring(...)
   return raw_tostring(value)
 end
 
+-- Maps of which a part is still with Python ---------------------------------------------------------------------
+--
+-- Most scripts look at a few members of an object, and to take in all of it costs more than everything else. So a map
+-- comes with its plain members only; the names of its maps and lists are in `pending`, and one is taken in when a script
+-- first asks for it. No script can tell: it has no rawget and no getmetatable, what is raw in the libraries looks at
+-- numbers as keys only, of which a JSON map has none, and whatever walks over a table calls `complete` before.
+--
+-- `source` is the number that Python knows the map by: the same for every copy of it.
+
+-- Memory that runs out while Python makes a value ends in the middle of Python, and nothing in the process works after
+-- that. So Python is only asked while there is plenty.
+
+local LAZY = {}
+
+local function plenty()
+  if collectgarbage("count") * 1024 > memory - reserve then stop(WHOLE) end
+end
+
+local function member(source, k)
+  plenty()
+  return python_member(source, k)
+end
+
+local function member_json(source, k)
+  plenty()
+  return python_json(source, k)
+end
+
+local function opened(t, source, pending)
+  if t == false then error(source, 0) end
+  if not pending then return t end
+  return setmetatable(t, {
+    __index = LAZY.index,
+    __newindex = LAZY.newindex,
+    pending = pending,
+    source = source,
+  })
+end
+
+function LAZY.index(t, k)
+  local lazy = getmetatable(t)
+  if not lazy.pending[k] then return nil end
+  local v = opened(member(lazy.source, k))
+  lazy.pending[k] = nil
+  rawset(t, k, v)
+  return v
+end
+
+function LAZY.newindex(t, k, v)
+  if k == nil then error("table index is nil", 2) end
+  if k ~= k then error("table index is NaN", 2) end
+  getmetatable(t).pending[k] = nil
+  rawset(t, k, v)
+end
+
+-- Makes it a table like any other; the maps in it may be lazy.
+local function complete(t)
+  local lazy = getmetatable(t)
+  if lazy then
+    for k in next, lazy.pending do rawset(t, k, opened(member(lazy.source, k))) end
+    setmetatable(t, nil)
+  end
+end
+
+local function some_key(t)
+  local k = next(t)
+  local lazy = k == nil and getmetatable(t)
+  if lazy then k = next(lazy.pending) end
+  return k
+end
+
 -- Order of keys -------------------------------------------------------------------------------------------------
 
 local RANK = { number = 1, string = 2, boolean = 3 }
@@ -153,6 +227,7 @@ end
 
 local function ordered(t)
   local keys, n, texts = {}, 0, 0
+  complete(t)
   for k in next, t do
     n = n + 1
     keys[n] = k
@@ -199,6 +274,7 @@ end
 
 local function sandbox_next(t, k)
   check_table(t, "next")
+  complete(t)
   local first, value = next(t)
   if first == nil then return nil end
   if k == nil and next(t, first) == nil then return first, value end
@@ -372,11 +448,33 @@ end
 
 local encode
 
+-- Members that are still with Python: it knows most of them as JSON, and of the others what they are.
+local function encode_pending(lazy, mark, out, n, path, depth)
+  for k in next, lazy.pending do
+    out[n + 1] = mark .. text_json(k) .. ":"
+    mark = ","
+    local text = member_json(lazy.source, k)
+    if text then
+      out[n + 2] = text
+      n = n + 2
+    else
+      n = encode(opened(member(lazy.source, k)), out, n + 1, path, depth)
+    end
+  end
+  return n
+end
+
 local function encode_table(t, out, n, path, depth)
   if path[t] then error("a table that holds itself cannot be returned", 0) end
   if depth > DEEPEST then error("a table nested more than 200 levels deep cannot be returned", 0) end
   path[t] = true
-  local first = next(t)
+  local first, lazy = next(t), getmetatable(t)
+  if lazy and (type(first) == "number" or depth > DEEPEST / 2) then
+    complete(t)
+    first, lazy = next(t), nil
+  elseif lazy and first == nil then
+    first = next(lazy.pending)
+  end
   if first == nil then
     out[n + 1] = "[]"
     n = n + 1
@@ -405,6 +503,7 @@ local function encode_table(t, out, n, path, depth)
       mark = ","
       n = encode(v, out, n + 1, path, depth)
     end
+    if lazy then n = encode_pending(lazy, mark, out, n, path, depth) end
     out[n + 1] = "}"
     n = n + 1
   end
@@ -441,7 +540,7 @@ end
 -- of the same length; any other difference is one value. `old` is a tree that no script has seen.
 local function same_shape(old, new)
   if type(old) ~= "table" or type(new) ~= "table" then return false end
-  local first, other = next(old), next(new)
+  local first, other = some_key(old), some_key(new)
   if first == nil or other == nil then return false end
   if type(first) ~= "number" and type(other) == "string" then return "map" end
   if type(first) ~= "number" or type(other) ~= "number" or #old ~= #new then return false end
@@ -466,10 +565,28 @@ local function put(path, depth, v, out, n)
   return n + 1
 end
 
+local NONE = {}
+
+local function gone(names, new, pending, path, depth, out, n)
+  for k in next, names do
+    if rawget(new, k) == nil and not pending[k] then
+      path[depth + 1] = k
+      n = put(path, depth + 1, nil, out, n)
+    end
+  end
+  return n
+end
+
 local function differences(old, new, path, depth, out, n)
   if depth > DEEPEST then error("a table nested more than 200 levels deep cannot be returned", 0) end
   local shape = same_shape(old, new)
   local count = 0
+  local lazy, pending = getmetatable(old), getmetatable(new)
+  if pending and not (lazy and lazy.source == pending.source) then
+    complete(new)
+    pending = nil
+  end
+  pending = pending and pending.pending or NONE -- what no script has asked for is as it was
   for k, v in next, new do
     count = count + 1
     if type(k) ~= (shape == "map" and "string" or "number") then
@@ -481,7 +598,7 @@ local function differences(old, new, path, depth, out, n)
       local inner = before ~= nil and same_shape(before, v)
       if inner then
         n = differences(before, v, path, depth + 1, out, n)
-      elseif not (type(v) == "table" and next(v) == nil and type(before) == "table" and next(before) == nil) then
+      elseif not (type(v) == "table" and some_key(v) == nil and type(before) == "table" and some_key(before) == nil) then
         n = put(path, depth + 1, v, out, n)
       end
     end
@@ -489,12 +606,8 @@ local function differences(old, new, path, depth, out, n)
   if shape == "list" then
     if count ~= #old then return encode(new, out, n, {}, depth) end
   else
-    for k in next, old do
-      if new[k] == nil then
-        path[depth + 1] = k
-        n = put(path, depth + 1, nil, out, n)
-      end
-    end
+    n = gone(old, new, pending, path, depth, out, n)
+    if lazy then n = gone(lazy.pending, new, pending, path, depth, out, n) end
   end
   return n
 end
@@ -529,6 +642,10 @@ end
 local function kube_function(name)
   return function(...)
     local _, arguments = encode_list(select("#", ...), ...)
+    if collectgarbage("count") > memory / 1024 - 1024 then
+      collectgarbage()
+      if collectgarbage("count") > memory / 1024 - 1024 then error(OUT_OF_MEMORY, 0) end
+    end
     -- An exception would arrive as a Python object in the script's pcall, so the bridge has none.
     local ok, value = bridge(name, arguments)
     if not ok then error(value, 2) end
@@ -654,7 +771,8 @@ local function deep_copy(t)
     if type(v) == "table" then v = deep_copy(v) end
     copy[k] = v
   end
-  return copy
+  local lazy = getmetatable(t)
+  return lazy and opened(copy, lazy.source, copied(lazy.pending)) or copy
 end
 
 local function body(chunk, name, wanted, original, ...)
@@ -710,4 +828,4 @@ local function compile(text, name)
   return load(text, "=" .. name, "t")
 end
 
-return compile, call, sethook, place
+return compile, call, sethook, place, opened

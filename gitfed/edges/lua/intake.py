@@ -1,0 +1,265 @@
+"""Python's values as Lua has them: texts become Latin-1, nulls disappear, maps are taken in when they are looked at.
+
+A script mostly looks at a few members of an object, and to take in all of it costs more than everything else about a
+call. So a body crosses as a map of its plain members; for a map or list in it only the name is given, and `sandbox.lua`
+asks for it when a script does. A script cannot tell. Whatever is not plain (a text that is not ASCII, a null anywhere)
+is taken in at once and whole, cleaned.
+
+A body stays until others push it out, because the next operation asks about it too. It is known by its identity: bodies
+are never changed in place.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import orjson
+from lupa import luajit21
+
+_DEEPEST: Final = 200
+_KEPT: Final = 8
+_USED: Final = 2
+"""Arguments of one call, the last that were taken in: what is lazy about them must stay."""
+_EXACT: Final = 2**63
+_LONGEST: Final = 200_000
+"""Bytes of JSON that are taken in by parts; `_PER_BYTE` of memory for each must be free for that."""
+_PER_BYTE: Final = 64
+"""Bytes of memory that are always enough for one of JSON: `[[],[]…` takes 26, and more while a table grows."""
+RESERVE: Final = _LONGEST * _PER_BYTE
+
+OUT_OF_MEMORY: Final = "not enough memory"
+
+
+class ScriptError(Exception):
+    """The script is wrong, or its inputs cannot be given to it: the same call fails again."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Taken:
+    value: Any
+    """Kept alive by this, so that its identity is nobody else's."""
+    table: Any
+    numbers: dict[int, int] = field(default_factory=dict)
+    """What Lua knows its maps by, by their identity."""
+
+
+class Intake:
+    """The values of one Lua state."""
+
+    def __init__(self, lua: luajit21.LuaRuntime, memory: int) -> None:
+        """`memory`: bytes that the state may have; half of what is kept goes when a third of them are in use."""
+        self._lua = lua
+        self._memory = memory
+        self.by_parts = True
+        """Whether a body may be taken in by parts."""
+        self._taken: OrderedDict[int, _Taken] = OrderedDict()
+        self._sources: dict[int, tuple[Any, dict[int, int]]] = {}
+        self._count = 0
+        self.opened: Callable[..., Any] = _not_yet
+        """Makes a table of what `member` returns; `sandbox.lua` has it."""
+
+    def take(self, value: Any, text: bytes | None = None) -> Any:
+        """The value as Lua has it. `text`: the same as JSON, where that is known. Raises ScriptError."""
+        if not isinstance(value, dict | list):
+            return number(value) if isinstance(value, int) and not isinstance(value, bool) else _scalar(value)
+        known = self._taken.get(id(value))
+        if known is not None:
+            self._taken.move_to_end(id(value))
+            return known.table
+        if text is None:
+            text = _json(value)
+        numbers: dict[int, int] = {}
+        lazy = self.by_parts and isinstance(value, dict) and text is not None and by_parts(text)
+        table = self.opened(*self._open(value, numbers)) if lazy else self._whole(value, text)
+        self._taken[id(value)] = _Taken(value, table, numbers)
+        if len(self._taken) > _KEPT:
+            self._drop()
+        if self._lua.get_memory_used() > self._memory // 3:
+            self.forget(_USED)
+        return table
+
+    def forget(self, used: int = 0) -> None:
+        """The older half; the last `used` stay."""
+        for _ in range((len(self._taken) + 1) // 2):
+            if len(self._taken) > used:
+                self._drop()
+        self._lua.gccollect()
+
+    def member(self, source: int, name: str) -> Any:
+        """For `sandbox.lua`: a table; or its plain members, its number and its other names; or false and a message.
+
+        Never raises: an exception would be a Python object in Lua.
+        """
+        try:
+            body, numbers = self._sources[source]
+            found = self._open(body[name], numbers)
+            return found if len(found) > 1 else found[0]
+        except luajit21.LuaMemoryError:
+            return False, OUT_OF_MEMORY
+        except (ValueError, TypeError, LookupError, RuntimeError, MemoryError, luajit21.LuaError, ScriptError) as error:
+            return False, latin(str(error))
+
+    def member_json(self, source: int, name: str) -> str | None:
+        """For `sandbox.lua`: a member as JSON, None if Lua would not write it the same. Never raises."""
+        try:
+            text = orjson.dumps(self._sources[source][0][name])
+        except (ValueError, TypeError, LookupError, MemoryError):
+            return None
+        shallow = text.count(b"{") + text.count(b"[") <= _DEEPEST // 2
+        return text.decode("latin-1") if shallow and not _OTHERWISE.search(text) else None
+
+    def value(self, value: Any) -> Any:
+        """A value that nobody is going to ask for again."""
+        return self._whole(value) if isinstance(value, dict | list | tuple) else _scalar(value)
+
+    def _open(self, value: Any, numbers: dict[int, int]) -> tuple[Any, ...]:
+        if not isinstance(value, dict):
+            return (self.value(value),)
+        plain, pending = {}, {}
+        for name, child in value.items():
+            kind = type(child)
+            if kind is str or kind is int or kind is bool or kind is float:
+                plain[name] = child
+            else:
+                pending[name] = True
+        try:
+            table = self._lua.table_from(plain)
+        except OverflowError:  # an integer beyond 64 bits
+            table = self._lua.table_from(_clean(plain, _DEEPEST))
+        if not pending:
+            return (table,)
+        source = numbers.get(id(value))
+        if source is None:
+            self._count = source = numbers[id(value)] = self._count + 1
+            self._sources[source] = value, numbers
+        return table, source, self._lua.table_from(pending)
+
+    def _whole(self, value: Any, text: bytes | None = None) -> Any:
+        if text is None:
+            text = _json(value)
+        self._need(value, text)
+        try:
+            return self._lua.table_from(_prepared(value, text), recursive=True)
+        except OverflowError:
+            return self._lua.table_from(_clean(value, _DEEPEST), recursive=True)
+
+    def _need(self, value: Any, text: bytes | None) -> None:
+        """Raises LuaMemoryError if the value might not fit: outside of a call, Lua itself would end the process."""
+        used = self._lua.get_memory_used()
+        if text is not None and used + len(text) * _PER_BYTE <= self._memory:
+            return
+        size = _size(value)
+        if used + size > self._memory:
+            self.forget(_USED)
+            if self._lua.get_memory_used() + size > self._memory:
+                raise luajit21.LuaMemoryError(OUT_OF_MEMORY)
+
+    def _drop(self) -> None:
+        _, oldest = self._taken.popitem(last=False)
+        for source in oldest.numbers.values():
+            del self._sources[source]
+
+
+def is_plain(text: bytes) -> bool:
+    """Whether Lua can take everything in this JSON as it is."""
+    return text.isascii() and b"null" not in text
+
+
+def by_parts(text: bytes) -> bool:
+    """Whether a body may be taken in by parts: where memory runs out must be the same, so none that needs much."""
+    return len(text) <= _LONGEST and is_plain(text)
+
+
+_OTHERWISE = re.compile(rb'\{\}|(?:":|[\[,])-?\d+(?:[.eE]|(?<=\d{16}))')
+"""An empty map, which is `[]` to Lua; a number with a fraction, or too long to be exact. May see one in a text."""
+
+
+def _not_yet(*_parts: Any) -> Any:
+    raise RuntimeError("the sandbox is not there yet")
+
+
+# Lua texts are bytes and Latin-1 gives every byte one character, so that no text a script makes is undecodable.
+
+
+def latin(text: str) -> str:
+    return text if text.isascii() else text.encode(errors="replace").decode("latin-1")
+
+
+def utf8(text: str) -> bytes:
+    raw = text.encode("latin-1")
+    return raw if raw.isascii() else raw.decode(errors="replace").encode()
+
+
+def number(value: int) -> int | float:
+    """Lua's numbers are floats anyway; what fits no machine integer is made one here."""
+    if -_EXACT < value < _EXACT:
+        return value
+    try:
+        return float(value)
+    except OverflowError:
+        raise ScriptError("the object holds a number that is too large") from None
+
+
+def _scalar(value: Any) -> Any:
+    return latin(value) if isinstance(value, str) else value
+
+
+def _json(value: Any) -> bytes | None:
+    try:
+        return orjson.dumps(value)
+    except TypeError:
+        return None
+
+
+def _size(value: Any) -> int:
+    """Bytes that Lua needs for the value at most: a growing table exists twice, a text may be none of ASCII."""
+    size, left = 0, [value]
+    while left:
+        one = left.pop()
+        if isinstance(one, dict):
+            size += 64 + 72 * len(one)
+            left += one
+            left += one.values()
+        elif isinstance(one, list | tuple):
+            size += 64 + 24 * len(one)
+            left += one
+        elif isinstance(one, str):
+            size += 56 + len(one) * (1 if one.isascii() else 4)
+    return size
+
+
+def _prepared(value: Any, text: bytes | None) -> Any:
+    """A copy in which nothing is shared, and that Lua can take as it is.
+
+    A table that is met twice would be missing the second time. Most objects need no more than a copy,
+    which the JSON library makes in half the time.
+    """
+    return orjson.loads(text) if text is not None and is_plain(text) else _clean(value, _DEEPEST)
+
+
+def _clean(value: Any, depth: int) -> Any:
+    """A copy without nulls, in lists too: Lua has no place for them."""
+    if not depth:
+        raise ScriptError(f"the object is nested more than {_DEEPEST} levels deep")
+    kind = type(value)
+    if isinstance(value, str):
+        return latin(value)
+    if isinstance(value, dict):
+        return {
+            latin(name): child
+            if (type_ := type(child)) is bool or type_ is float or (type_ is str and child.isascii())
+            else _clean(child, depth - 1)
+            for name, child in value.items()
+            if child is not None
+        }
+    if isinstance(value, list | tuple):
+        return [_clean(child, depth - 1) for child in value if child is not None]
+    if isinstance(value, int) and kind is not bool:
+        return number(value)
+    if kind is bool or kind is float:
+        return value
+    raise ScriptError(f"the object holds a {kind.__name__}, which is no JSON")
