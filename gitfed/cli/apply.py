@@ -27,7 +27,7 @@ from gitfed.cli import (
 )
 from gitfed.cli.plan import codes
 from gitfed.cli.plan import show as show_plan
-from gitfed.errors import InputError, UsageError
+from gitfed.errors import CredentialsError, InputError, UsageError
 from gitfed.model.plan import Plan
 
 SCHEMA = "gitfed.io/applied/v1"
@@ -127,6 +127,13 @@ def command(
         if dry_run == "client":
             show_plan(plan_text.view(plan, past), output)
             return exits.first([load.tell(plan.problems), *codes(plan)])
+    if not load.has_credentials(credentials):
+        # Said here, before anything is recorded: else the state branch, which others read, would tell of clusters that
+        # do not answer, when nobody asked them.
+        raise CredentialsError(
+            "no cluster can be reached: there is no kubeconfig and no folder of credentials",
+            hint="give --kubeconfig (or KUBECONFIG) or --credentials-dir",
+        )
     return _carry_out(
         inputs,
         credentials,

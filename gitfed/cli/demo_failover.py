@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from gitfed.cli import exits, words
@@ -225,5 +226,9 @@ class Failover(Demo):
 
     def summary(self) -> None:
         super().summary()
-        self.say(f"what was decided: git -C {self.place / 'fleet.git'} log gitfed/state")
-        self.say(f"{words.count(len(self.bodies()), 'decision')} are recorded there")
+        self.say(f"{words.count(len(self.bodies()), 'decision')} recorded on the branch gitfed/state")
+
+    def invite(self, bare: Path, kubeconfig: Path, *, once: bool) -> None:
+        if not once:  # else its folder goes away before anybody can look
+            self.say(f"what was decided: gitfed log --repo {bare}")
+        super().invite(bare, kubeconfig, once=once)

@@ -74,7 +74,7 @@ def compared(revisions: str, given: options.Inputs) -> diff_show.Shown:
         raise UsageError("nothing is committed yet: there is nothing to compare with", hint="gitfed plan --worktree")
     base_commit = preview.base_of(opened, base_name, head_commit, common=common)
     if not base_name and not given.worktree and base_commit == head_commit:
-        load.note("HEAD is on the default branch: name a base, such as gitfed diff HEAD~1..HEAD")
+        load.note("HEAD is on the default branch: name a base, such as HEAD~1..HEAD")
     inputs = preview.Given(given.fleet, given.decisions, session.now)
     found = preview.of(opened, session.at(base_commit), repo, inputs)
     return diff_show.Shown(found, (words.commit(base_commit), words.commit(repo.commit)))

@@ -155,6 +155,12 @@ def kubeconfig_paths(credentials: Credentials) -> tuple[Path, ...]:
     return (usual,) if usual.is_file() else ()
 
 
+def has_credentials(credentials: Credentials) -> bool:
+    """Is there anything that could say how to reach a cluster? A pod's own account may be enough."""
+    in_pod = "KUBERNETES_SERVICE_HOST" in os.environ
+    return bool(kubeconfig_paths(credentials)) or credentials.credentials_dir is not None or in_pod
+
+
 def log_plainly() -> None:
     """What edges log goes to stderr with its keys, for commands that have no log of their own."""
     if logging.lastResort is not None:

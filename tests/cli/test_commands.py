@@ -536,7 +536,7 @@ def test_a_plan_is_not_saved_into_a_folder_that_is_not_there(fleet: Path, tmp_pa
 def test_only_a_branch_is_applied(fleet: Path, tmp_path: Path) -> None:
     commit = git(fleet, "rev-parse", "HEAD").strip()
     for revision in (commit, commit[:8], "HEAD~0"):
-        result = gitfed("apply", "--rev", revision, "--data-dir", tmp_path / "data")
+        result = gitfed("apply", "--rev", revision, "--credentials-dir", tmp_path, "--data-dir", tmp_path / "data")
         assert (result.code, result.err) == (
             4,
             f"error: {revision} is not a branch of {fleet}\n"
@@ -598,6 +598,23 @@ def test_a_schema_is_json_and_an_unknown_kind_is_suggested(fleet: Path) -> None:
     assert json.loads(gitfed("schema", "propagationpolicy").out)["title"] == "PropagationPolicy"
     assert "Federation\n" in gitfed("schema").out
     assert gitfed("schema", "Federatoin").err.startswith("error: no schema of 'Federatoin' (did you mean Federation?)")
+
+
+# -- apply ------------------------------------------------------------------------------------------------------
+
+
+def test_apply_without_credentials_records_nothing_about_the_clusters(
+    fleet: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nobody asked them: the state branch must not tell others that they do not answer."""
+    monkeypatch.delenv("KUBECONFIG", raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    result = gitfed("apply", "--data-dir", tmp_path / "data")
+    assert (result.code, result.out, result.err) == (
+        4, "", "error: no cluster can be reached: there is no kubeconfig and no folder of credentials\n"
+        "hint: give --kubeconfig (or KUBECONFIG) or --credentials-dir\n",
+    )  # fmt: skip
+    assert "gitfed/state" not in git(fleet, "branch", "--list", "gitfed/*")
 
 
 # -- init -------------------------------------------------------------------------------------------------------
