@@ -14,6 +14,7 @@ import click
 from click.shell_completion import CompletionItem
 
 if TYPE_CHECKING:
+    from gitfed.daemon.inputs import Opened
     from gitfed.model.repo import RepoSnapshot
 
 
@@ -22,7 +23,10 @@ def folders(ctx: click.Context, param: click.Parameter, incomplete: str) -> list
 
 
 def revisions(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
-    return ["HEAD", *(name for name in ("main", "master") if name.startswith(incomplete))]
+    """A branch, or HEAD; after `BASE..` the second one of a range."""
+    base, dots, start = incomplete.rpartition("..")
+    names = _found(ctx, lambda opened: ["HEAD", *opened.repository.branch_names()])
+    return [f"{base}{dots}{name}" for name in names if name.startswith(start)]
 
 
 def clusters(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
@@ -46,6 +50,21 @@ def workloads(ctx: click.Context, param: click.Parameter, incomplete: str) -> li
     return _names(ctx, incomplete, lambda repo: [spelling for key in repo.manifests for spelling in names.offered(key)])
 
 
+def orders(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
+    """What can be suspended and resumed."""
+    from gitfed.cli import names
+
+    return _names(
+        ctx,
+        incomplete,
+        lambda repo: [
+            "all",
+            *(f"cluster/{name}" for name in repo.clusters),
+            *(spelling for key in repo.manifests for spelling in names.offered(key)),
+        ],
+    )
+
+
 def declared(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
     from gitfed.model import schema
 
@@ -59,16 +78,21 @@ def operations(ctx: click.Context, param: click.Parameter, incomplete: str) -> l
 
 
 def _names(ctx: click.Context, incomplete: str, choose: Callable[[RepoSnapshot], Iterable[str]]) -> list[str]:
+    from gitfed.daemon import inputs
+
+    found = _found(ctx, lambda opened: choose(inputs.read(opened).repo))
+    return sorted(word for word in set(found) if word.startswith(incomplete))
+
+
+def _found(ctx: click.Context, choose: Callable[[Opened], Iterable[str]]) -> list[str]:
     from gitfed.errors import GitfedError
 
     found: list[str] = []
     with contextlib.suppress(GitfedError, OSError, ValueError):
         from gitfed.daemon import inputs
-
-        name = ctx.params.get("repo") or os.environ.get("GITFED_REPO", "")
         from gitfed.edges import git
 
+        name = ctx.params.get("repo") or os.environ.get("GITFED_REPO", "")
         if not git.is_url(name):  # never reach for the network at TAB
-            opened = inputs.open_repository(name)
-            found = sorted(word for word in set(choose(inputs.read(opened).repo)) if word.startswith(incomplete))
+            found = list(choose(inputs.open_repository(name)))
     return found

@@ -19,7 +19,7 @@ _SCHEDULING = options.option(
 
 
 @click.command("suspend")
-@click.argument("what", metavar="all|cluster/NAME|KIND/[NS/]NAME", shell_complete=complete.workloads)
+@click.argument("what", metavar="all|cluster/NAME|KIND/[NS/]NAME", shell_complete=complete.orders)
 @options.source
 @_SCHEDULING
 @options.option("--reason", shared=False, metavar="TEXT", default="", help="Why; it is shown wherever it has effect.")
@@ -58,7 +58,7 @@ def command(what: str, inputs: options.Inputs, scheduling: bool, reason: str, na
 
 
 @click.command("resume")
-@click.argument("what", metavar="all|cluster/NAME|KIND/[NS/]NAME", shell_complete=complete.workloads)
+@click.argument("what", metavar="all|cluster/NAME|KIND/[NS/]NAME", shell_complete=complete.orders)
 @options.source
 @options.option("-n", "--namespace", shared=False, metavar="NS", default="", help="Namespace, when WHAT names none.")
 def resume(what: str, inputs: options.Inputs, namespace: str) -> int:

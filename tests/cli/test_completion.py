@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.world import gitfed, program
+from tests.cli.world import git, gitfed, program
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish", "powershell"])
@@ -38,6 +38,18 @@ def test_workloads_complete_from_git(fleet: Path) -> None:
 
 def test_policies_complete_from_git(fleet: Path) -> None:
     assert bash(fleet, "gitfed", "get", "policies", "shop/eu") == ["shop/eu-registry"]
+
+
+def test_branches_complete_from_git(fleet: Path) -> None:
+    git(fleet, "branch", "feature/x")
+    assert bash(fleet, "gitfed", "plan", "--rev", "fea") == ["feature/x"]
+    assert bash(fleet, "gitfed", "diff", "HEAD..fea") == ["HEAD..feature/x"]
+
+
+def test_what_can_be_suspended_completes_from_git(fleet: Path) -> None:
+    assert bash(fleet, "gitfed", "suspend", "al") == ["all"]
+    assert bash(fleet, "gitfed", "suspend", "cluster/eu") == ["cluster/eu-1", "cluster/eu-2"]
+    assert bash(fleet, "gitfed", "resume", "dep") == ["deploy/shop/web", "deployment/shop/web"]
 
 
 def test_a_repository_that_cannot_be_read_offers_nothing_and_says_nothing(tmp_path: Path) -> None:

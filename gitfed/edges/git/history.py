@@ -45,6 +45,11 @@ class History(Program):
         """False for a repository into which nobody committed or fetched anything."""
         return bool(self.text("for-each-ref", "--count=1"))
 
+    def branch_names(self) -> list[str]:
+        """Branches of this repository, and those of its remotes as `origin/…`."""
+        text = self.text("for-each-ref", "--format=%(refname:short)", "refs/heads/", "refs/remotes/")
+        return [name for name in text.splitlines() if "/HEAD" not in name]
+
     def branch_commit(self, branch: str) -> Commit | None:
         """Where a branch (`refs/heads/…` or a full ref) stands; None when it does not exist."""
         ref = branch if branch.startswith("refs/") else f"refs/heads/{branch}"
