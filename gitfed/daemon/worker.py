@@ -68,7 +68,8 @@ class Worker:
         self._failures = 0
         self._paused_until = 0.0
         self._uids: dict[ObjectKey, InventoryEntry] = {}
-        self._forget: set[ObjectKey] = set()
+        self._forget: dict[ObjectKey, str] = {}
+        """Entries to be removed, with the uid that they had when that was decided: another one is another object."""
         self._written: dict[ObjectKey, tuple[str, str]] = {}
         self._flushed_at = 0.0
         self._held_until = 0.0
@@ -90,7 +91,7 @@ class Worker:
         for entry in entries:
             if known.get(entry.key) != entry:
                 self._uids.setdefault(entry.key, entry)
-        self._forget.update(key for key in forget if key in known)
+        self._forget.update((key, known[key].uid) for key in forget if key in known)
         self._wake.set()
 
     def _stale(self, change: Change) -> bool:
@@ -262,15 +263,17 @@ class Worker:
             return
         self._flushed_at = now
         uids, self._uids = self._uids, {}
-        forget, self._forget = self._forget, set()
+        forget, self._forget = self._forget, {}
+        known = self._inventory.entries
+        stale = [key for key, uid in forget.items() if key in known and known[key].uid == uid]
         wanted = {change.key for change in self._queue.waiting()}
         try:
             await self._inventory.record(
-                add=uids.values(), remove=[key for key in forget if key not in uids and key not in wanted]
+                add=uids.values(), remove=[key for key in stale if key not in uids and key not in wanted]
             )
         except errors.ClusterError:
             self._uids = {**uids, **self._uids}
-            self._forget |= forget
+            self._forget = {**forget, **self._forget}
             raise
 
     def _blocked(self, change: Change) -> ObjectKey | None:

@@ -165,7 +165,7 @@ class Walk:
     def strip(self) -> None:
         """It comes back where the object is wanted; elsewhere the object would stay for good, and be reported."""
         chosen = self.victim()
-        if chosen is None or chosen[0] not in self.expected(chosen[1]):
+        if chosen is None or not self.wants(chosen[1], chosen[0]):
             return
         where, name = chosen
         self.say(f"  strip label of {name} in {where}")
