@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -163,7 +162,7 @@ class _Given:
             desired = None  # the template said whose kind it is about; the question is about the copy
         items = None if self.status is None else rule_files.objects(self.status)
         try:
-            return replace(cases.inputs(operation, desired, observed, items, self.replicas), now="")
+            return cases.inputs(operation, desired, observed, items, self.replicas)._replace(now="")
         except CaseError as error:
             raise UsageError(str(error), hint="--desired-file, --observed-file, --status-file") from error
 

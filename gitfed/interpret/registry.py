@@ -65,9 +65,8 @@ class Replicas(NamedTuple):
     """Karmada's ReplicaRequirements `{nodeClaim?, resourceRequest?, …}`; None: one replica asks for nothing."""
 
 
-@dataclass(frozen=True, slots=True)
-class Inputs:
-    """Arguments of one operation; which are set follows from the operation."""
+class Inputs(NamedTuple):
+    """Arguments of one operation, made for every question; which are set follows from the operation."""
 
     object: Body
     observed: Body | None = None
@@ -86,7 +85,8 @@ class Source(Protocol):
     @property
     def name(self) -> str: ...
 
-    def handles(self, api_version: str, kind: str, operation: Operation) -> bool: ...
+    def handles(self, api_version: str, kind: str, operation: Operation) -> bool:
+        """The same at any time: it is asked once for each kind."""
 
     def answer(self, operation: Operation, inputs: Inputs) -> Any:
         """The value of that operation. Raises InterpretError or NoAnswer."""
@@ -98,6 +98,7 @@ class Interpreter:
     def __init__(self, sources: Sequence[Source], problems: Callable[[], tuple[Problem, ...]] = tuple) -> None:
         """`problems`: what is wrong with the rules, as far as it is known by now."""
         self._sources = tuple(sources)
+        self._deciding: dict[tuple[str, str, Operation], Source | None] = {}
         self._problems = problems
 
     def problems(self) -> tuple[Problem, ...]:
@@ -146,11 +147,13 @@ class Interpreter:
         return self._ask(Operation.DEPENDENCY, Inputs(body), tuple)
 
     def _source(self, body: Body, operation: Operation) -> Source | None:
-        api_version, kind = body["apiVersion"], body["kind"]
-        for source in self._sources:
-            if source.handles(api_version, kind, operation):
-                return source
-        return None
+        question = (body["apiVersion"], body["kind"], operation)
+        try:
+            return self._deciding[question]
+        except KeyError:
+            source = next((one for one in self._sources if one.handles(*question)), None)
+            self._deciding[question] = source
+            return source
 
     def _ask(self, operation: Operation, inputs: Inputs, default: Callable[[], T]) -> Result[T]:
         source = self._source(inputs.object, operation)

@@ -61,7 +61,7 @@ def _answer(
             backwards=backwards,
             seed=seed,
             edits=edits,
-            texts=[orjson.dumps(one) if edits and isinstance(one, dict) else None for one in arguments],
+            texts=[orjson.dumps(one) if isinstance(one, dict) else None for one in arguments],
         )
     except ScriptError as error:
         return {"fault": str(error)}

@@ -14,7 +14,7 @@ from __future__ import annotations
 import contextlib
 import importlib
 import os
-import selectors
+import select
 import subprocess
 import sys
 import threading
@@ -55,6 +55,7 @@ class Worker:
         self._lock = threading.Lock()
         self._process: subprocess.Popen[bytes] | None = None
         self._finalizer: Callable[[], object] | None = None
+        self._answers = select.poll()
         self._resting: dict[Script, _Resting] = {}
 
     def close(self) -> None:
@@ -118,6 +119,9 @@ class Worker:
             start_new_session=True,  # a Ctrl-C at the terminal is for us
         )
         self._finalizer = weakref.finalize(self, _kill, process)
+        assert process.stdout is not None
+        self._answers = select.poll()
+        self._answers.register(process.stdout, select.POLLIN)
         self._receive(process, _START)
         return process
 
@@ -130,17 +134,15 @@ class Worker:
         """The next message. Raises TimeoutError, EOFError."""
         assert process.stdout is not None
         end, wanted, received = time.monotonic() + seconds, 4, bytearray()
-        with selectors.DefaultSelector() as selector:
-            selector.register(process.stdout, selectors.EVENT_READ)
-            while len(received) < wanted:
-                if not selector.select(max(0.0, end - time.monotonic())):
-                    raise TimeoutError
-                part = os.read(process.stdout.fileno(), 1 << 20)
-                if not part:
-                    raise EOFError
-                received += part
-                if wanted == 4 and len(received) >= 4:
-                    wanted = 4 + int.from_bytes(received[:4])
+        while len(received) < wanted:
+            if not self._answers.poll(max(0.0, end - time.monotonic()) * 1000):
+                raise TimeoutError
+            part = os.read(process.stdout.fileno(), 1 << 20)
+            if not part:
+                raise EOFError
+            received += part
+            if wanted == 4 and len(received) >= 4:
+                wanted = 4 + int.from_bytes(received[:4])
         return cast("dict[str, Any]", orjson.loads(received[4:]))
 
 
