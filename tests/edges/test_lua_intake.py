@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+from datetime import UTC, datetime
+from enum import StrEnum
 from typing import Any
 
 import orjson
@@ -132,6 +134,29 @@ def test_a_script_that_fills_the_memory_gets_the_same_answer_and_the_same_limit(
         assert (not runtime._intake._sources) is needs_all
     with pytest.raises(ScriptError, match="needs more than 48 MiB of memory"):
         _value(runtime, fill % 600_000 + "return o.a.b.c", {"a": {"b": {"c": 7}}})
+
+
+def test_bodies_that_fit_alone_but_not_together_are_an_error_and_nobody_s_end() -> None:
+    runtime = Runtime(kube_module.FUNCTIONS)
+    large: dict[str, Any] = {"n": 1, "big": [[]] * (MEMORY // 110)}
+    small: dict[str, Any] = {"n": 2, "some": [[]] * 20_000}
+    assert _value(runtime, "return o.n", large) == 1
+    with pytest.raises(ScriptError, match="needs more than 48 MiB of memory"):
+        _value(runtime, "return o.n + p.n", large, large | {"n": 3})
+    assert _value(runtime, "return o.n + p.n + #o.some", small, large) == 20_003
+    assert _value(runtime, "return o.n + p.n + #p.some", large, small) == 20_003
+
+
+class _Kind(StrEnum):
+    JOB = "Job"
+
+
+def test_what_json_takes_for_a_text_is_a_text() -> None:
+    at = datetime(2026, 1, 2, tzinfo=UTC)
+    body = {"kind": _Kind.JOB, "spec": {"job": _Kind.JOB, "list": [_Kind.JOB], "at": at}}
+    line = "return {o.kind .. o.spec.job .. o.spec.list[1] .. o.spec.at, type(o.kind), type(o.spec.at), #o.spec.list}"
+    expected = ["JobJobJob2026-01-02T00:00:00+00:00", "string", "string", 1]
+    assert _value(Runtime(kube_module.FUNCTIONS), line, body) == expected
 
 
 def test_both_arguments_of_a_call_stay_whatever_the_memory_holds() -> None:

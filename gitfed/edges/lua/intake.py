@@ -72,6 +72,7 @@ class Intake:
             return known.table
         if text is None:
             text = _json(value)
+        self._need(value, text)
         numbers: dict[int, int] = {}
         lazy = self.by_parts and isinstance(value, dict) and text is not None and by_parts(text)
         table = self.opened(*self._open(value, numbers)) if lazy else self._whole(value, text)
@@ -113,23 +114,30 @@ class Intake:
         return text.decode("latin-1") if shallow and not _OTHERWISE.search(text) else None
 
     def value(self, value: Any) -> Any:
-        """A value that nobody is going to ask for again."""
-        return self._whole(value) if isinstance(value, dict | list | tuple) else _scalar(value)
+        """A value that nobody is going to ask for again. Raises ScriptError, LuaMemoryError."""
+        if not isinstance(value, dict | list | tuple):
+            return _scalar(value)
+        text = _json(value)
+        self._need(value, text)
+        return self._whole(value, text)
 
     def _open(self, value: Any, numbers: dict[int, int]) -> tuple[Any, ...]:
-        if not isinstance(value, dict):
-            return (self.value(value),)
-        plain, pending = {}, {}
+        if isinstance(value, list | tuple):
+            return (self._whole(value, _json(value)),)
+        if not isinstance(value, dict):  # JSON knows what it is: Lua gets no Python object
+            plain = orjson.loads(orjson.dumps(value))
+            return self._open(plain, numbers) if isinstance(plain, dict | list) else (_scalar(plain),)
+        members, pending = {}, {}
         for name, child in value.items():
             kind = type(child)
             if kind is str or kind is int or kind is bool or kind is float:
-                plain[name] = child
+                members[name] = child
             else:
                 pending[name] = True
         try:
-            table = self._lua.table_from(plain)
+            table = self._lua.table_from(members)
         except OverflowError:  # an integer beyond 64 bits
-            table = self._lua.table_from(_clean(plain, _DEEPEST))
+            table = self._lua.table_from(_clean(members, _DEEPEST))
         if not pending:
             return (table,)
         source = numbers.get(id(value))
@@ -138,10 +146,7 @@ class Intake:
             self._sources[source] = value, numbers
         return table, source, self._lua.table_from(pending)
 
-    def _whole(self, value: Any, text: bytes | None = None) -> Any:
-        if text is None:
-            text = _json(value)
-        self._need(value, text)
+    def _whole(self, value: Any, text: bytes | None) -> Any:
         try:
             return self._lua.table_from(_prepared(value, text), recursive=True)
         except OverflowError:
