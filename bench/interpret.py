@@ -33,7 +33,7 @@ _PATTERN = (
     "function ReflectStatus(obj)\n  local text = obj.metadata.annotations.note\n"
     "  return {{first = string.match(text, '{}') or 'none'}}\nend"
 )
-_ORDINARY = Script("pattern", _PATTERN.format("^(%w+)-(%w+)-(%d+)$"))
+_ORDINARY = Script("pattern", _PATTERN.format("^(.-)-(.-)-(.-)-(.-)-(.-)$"))
 """Nobody can say that this ends soon, so it is asked in the worker, where it does."""
 _SLOW = Script("slow pattern", _PATTERN.format(".-.-.-.-!"))
 """Some fifty thousand ways to match twenty characters, all of which are tried."""

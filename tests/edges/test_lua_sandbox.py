@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from gitfed.edges.lua.runtime import INSTRUCTIONS, MEMORY, Elsewhere, Runtime, ScriptError
 from gitfed.interpret import kube_module
@@ -254,6 +257,57 @@ def test_patterns_that_could_backtrack_for_hours_are_not_tried_here(runtime: Run
 def test_a_pattern_that_is_done_soon_is_tried_here(runtime: Runtime) -> None:
     text = "local major, minor = ('v1.12.3-rc.1'):match('^v(%d+)%.(%d+)') return major .. '/' .. minor"
     assert outcome(runtime, text) == "'1/12'"
+    text = "local a, b, c = ('web-frontend-blue-12'):match('^([%w-]+)-(%a+)-(%d+)$') return a .. '/' .. b .. '/' .. c"
+    assert outcome(runtime, text) == "'web-frontend/blue/12'"
+
+
+def repetitions(pattern: str) -> int:
+    """How many signs of a Lua pattern repeat something, read as Lua reads it; 0 if it is none."""
+    at, count, end = 1 if pattern.startswith("^") else 0, 0, len(pattern)
+    while at < end:
+        if pattern[at] in "()":
+            at += 1
+            continue
+        if pattern.startswith("%b", at):
+            at += 4
+            continue
+        if pattern.startswith("%f", at):
+            at += 2
+            continue  # a set follows, which counts more here than it does there
+        if pattern[at] == "%":
+            at += 2
+        elif pattern[at] == "[":
+            at += 2 if pattern.startswith("[^", at) else 1
+            first = True
+            while first or (at < end and pattern[at] != "]"):
+                first = False
+                at += 2 if pattern.startswith("%", at) else 1
+            at += 1
+        else:
+            at += 1
+        if at > end:
+            return 0
+        if at < end and pattern[at] in "*+-?":
+            count, at = count + 1, at + 1
+    return count
+
+
+@settings(max_examples=300, deadline=None)
+@given(pattern=st.text("[]^%()-+*?.ab1fw", min_size=5, max_size=16))
+def test_no_pattern_hides_what_it_repeats(pattern: str) -> None:
+    """A text so long that three repetitions are too many steps to be tried here, and two are not."""
+    text = f"function F(s) return string.find(s, {json.dumps('^' + pattern)}) end"
+    if repetitions("^" + pattern) >= 3:
+        with pytest.raises(Elsewhere):
+            Runtime(kube_module.FUNCTIONS).call(Script("s", text), "F", "x" * 1500)
+
+
+@pytest.mark.parametrize(
+    "hidden", ["%b[]{}]", "[]]{}", "[^]]{}", "%[{}]", "[%]]{}", "(-){}", "%%{}", "%b%[{}", "()({})"]
+)
+def test_no_look_alike_hides_repetitions(runtime: Runtime, hidden: str) -> None:
+    with pytest.raises(Elsewhere):
+        runtime.call(Script("s", f"function F(s) return s:find('^{hidden.format('a-b-c-')}') end"), "F", "x" * 1500)
 
 
 def test_many_small_pieces_of_work_count_together(runtime: Runtime) -> None:

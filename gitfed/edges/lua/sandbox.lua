@@ -307,9 +307,18 @@ local function bounded(name)
   end
 end
 
+-- The pattern without signs that repeat nothing: escaped, in a set, or first in a capture or after one. The arguments
+-- of %b look like all of these.
+local function signs(p)
+  if #p > 100 or find(p, "%b", 1, true) then return p end
+  p = gsub(p, "%%%p", "x")
+  p = gsub(p, "%[%^?.[^%]]*%]", "x")
+  return (gsub(p, "[()][%*%+%-%?]", "x"))
+end
+
 -- No match takes more steps than this: every repetition may end at every place of the subject.
 local function steps(s, p, anchored)
-  local _, repeats = gsub(p, "[%*%+%-%?]", "")
+  local _, repeats = gsub(signs(p), "[%*%+%-%?]", "")
   local _, others = gsub(p, "%%[b%d]", "")
   return (#s + 1) ^ (repeats + others + (anchored and 0 or 1)) + #p
 end
