@@ -244,6 +244,7 @@ class Engine:
             if self.fleet.starting():
                 return None  # a cluster that will be there in a moment would look like one that cannot be read
             await look_for(self.fleet.members.values(), repo.manifests)
+        in_use = frozenset(name for name, member in self.fleet.members.items() if member.ready.is_set())
         fleet = await self._from_record(repo, self.fleet.snapshot(repo))
         interpreter = self._interpreter_of(repo)
         decisions = await self._decisions_for(repo)
@@ -267,7 +268,7 @@ class Engine:
         self._urgent.clear()
         if await self.statuses.update(plan, repo, interpreter) and self.fleet.quiet():
             self._wake.set()
-        await self._record_results(plan)
+        await self._record_results(plan, in_use)
         if self.trouble is not None:
             log.info("what is decided can be recorded again")
             self.trouble = None
@@ -516,16 +517,20 @@ class Engine:
                 left[name] = {**known, "objects": min(known["objects"], max(0, len(member.entries()) - count))}
         return left
 
-    async def _record_results(self, plan: Plan) -> None:
-        """When every reachable cluster holds the commit, that is worth remembering."""
+    async def _record_results(self, plan: Plan, in_use: frozenset[ClusterName]) -> None:
+        """When every reachable cluster holds the commit, that is worth remembering.
+
+        `in_use`: clusters that could be written to when this was planned. The plan says nothing of one that came since.
+        """
         if not self.decisions.known or self.repo is None or not self.fleet.quiet():
             return
         results = dict(self._record.state.results)
         unwritten, deletions = _unwritten(plan), _deletions(plan)
         waiting = {change.cluster for change in self.waiting()}
         for name, member in self.fleet.members.items():
-            if not member.ready.is_set():
-                results[name] = {**results.get(name, {}), "outcome": "unreachable"}
+            if name not in in_use or not member.ready.is_set():
+                comes = member.ready.is_set() or member.starting
+                results[name] = {**results.get(name, {}), "outcome": "waiting" if comes else "unreachable"}
                 continue
             failures = self.fleet.failures(name)
             unfinished = sorted({str(failure.key) for failure in failures} | unwritten.get(name, set()))

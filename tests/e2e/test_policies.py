@@ -186,6 +186,9 @@ def test_a_cluster_whose_file_is_removed_keeps_everything(world: World) -> None:
     world.push({**BASE, "gitfed.json": settings(guards={"maxDeletionPercent": 100})})
     world.daemon()
     world.until(lambda: image(world, "web", "m2"), "web in m2")
+    world.until(
+        lambda: world.state().get("state.yaml", "").count("outcome: applied") == 2, "what they hold is recorded"
+    )
     before = inventory(world, "m2")
     world.push({"clusters/m2.json": None, "apps/web.json": deployment("web", image="nginx:1.28")})
     world.until(lambda: image(world, "web", "m1") == "nginx:1.28", "m1 goes on")
