@@ -36,7 +36,7 @@ _MEMBERS: Final = frozenset(
 class StateFile:
     repository_id: str
     applied: Commit | None
-    results: Mapping[str, Mapping[str, Any]]
+    results: Mapping[str, Any]
     """Per cluster: the last commit rolled out there, and how it went."""
     approvals: tuple[Approval, ...]
     outage: Outage | None
