@@ -154,15 +154,13 @@ class Queue:
 
     def _patient_until(self, key: ObjectKey) -> float:
         """When an object that was just repaired may be repaired again; a person's change never waits for that."""
-        repaired, change, place = self._repaired.get(key), self._changes.get(key), self._places.get(key)
-        if repaired is None or change is None or _identity(change) != repaired[0]:
-            return 0.0
-        if place is not None and place.urgency is not Urgency.DRIFT:
+        repaired, change = self._repaired.get(key), self._changes.get(key)
+        if repaired is None or change is None or key in self._urgent or _identity(change) != repaired[0]:
             return 0.0
         return repaired[2] + PATIENCE[min(repaired[1], len(PATIENCE)) - 1]
 
     def repaired(self, change: Change, now: float) -> int:
-        """A repair of drift was written; how many in a row by now."""
+        """What had been written before was written again; how often in a row by now."""
         identity, times, last = self._repaired.pop(change.key, (None, 0, 0.0))
         again = identity == _identity(change) and now - last < _peace(times)
         self._repaired = {key: one for key, one in self._repaired.items() if now - one[2] < _peace(one[1])}
@@ -216,7 +214,7 @@ class Queue:
 
 def _identity(change: Change) -> object:
     """Two lists ask for the same thing of a key when this is equal: a failed change keeps its waiting time."""
-    return (change.action, change.rendered.digest if change.rendered else "", change.adopt, change.drift)
+    return (change.action, change.rendered.digest if change.rendered else "", change.adopt)
 
 
 def _peace(times: int) -> float:

@@ -307,8 +307,11 @@ class Worker:
         failed, contested = result.outcome == "failed", False
         if not failed:
             self._failures = 0
+            # Also while the roll-out is not over, so that nothing counts as drift yet: somebody may be at it already.
+            written = self._written.get(change.key)
+            repeats = written is not None and change.rendered is not None and change.rendered.digest == written[0]
             self._note(change, result)
-            if change.drift and result.outcome != "unchanged":
+            if (change.drift or repeats) and result.outcome != "unchanged":
                 contested = self._queue.repaired(change, loop.time()) >= queue.FIGHT
         # Nobody tells when somebody else's objects have left a namespace: it is looked at again, ever more rarely.
         again = failed or result.details.get("reason") == NOT_EMPTY

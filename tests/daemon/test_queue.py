@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from gitfed.daemon.queue import Queue
+from gitfed.daemon.queue import PATIENCE, Queue
 from gitfed.model.base import BindingId, Digest, ObjectKey, Origin
 from gitfed.model.plan import Action, Change, RenderedManifest
 
@@ -192,3 +192,18 @@ def test_an_evicted_copy_that_cannot_be_deleted_holds_nobody_back_while_it_waits
     assert first is not None
     queue.finished(first.key, failed_at=0.0, delay=lambda attempt: 10.0)
     assert names(queue) == ["other"]
+
+
+def test_what_is_written_again_and_again_waits_whether_it_is_called_drift_or_not() -> None:
+    queue = replaced([change("web")])
+    first = queue.pop(0.0)
+    assert first is not None
+    queue.repaired(first, 0.0)
+    queue.repaired(first, 0.1)
+    queue.finished(first.key, delay=float)
+    queue.replace([change("web", drift=True)], set())
+    assert queue.pop(0.2) is None
+    assert queue.next_time() == 0.1 + PATIENCE[1]
+    # Somebody pushed something that touches it: a person waits.
+    queue.replace([change("web")], {key("web")})
+    assert queue.pop(0.3) is not None

@@ -142,6 +142,21 @@ def test_somebody_who_fights_over_a_field_is_answered_at_a_calm_pace(world: Worl
     world.until(lambda: _replicas(world, "m1", "web") == 2, "peace", 60)
 
 
+def test_somebody_who_is_at_it_from_the_first_moment_is_answered_calmly_too(world: World, faulty: Faulty) -> None:
+    """The roll-out is never over then, and nothing counts as drift."""
+    faulty.tell("m1", lambda f: f.overwrite("deployments.apps", ("spec", "replicas"), 9, manager="stubborn"))
+    world.push(BASE)
+    world.daemon()
+    world.until(lambda: image(world, "web", "m1"), "web in m1")
+    time.sleep(1)
+    before = int(world.versions("Deployment", "shop", "web")["m1"])
+    time.sleep(5)
+    writes = int(world.versions("Deployment", "shop", "web")["m1"]) - before
+    assert writes <= 16, f"{writes} writes in 5 s: two controllers in a hot loop"
+    world.push({"apps/extra.json": deployment("extra")})
+    world.until(lambda: image(world, "extra", "m1") and image(world, "extra", "m2"), "other work goes on")
+
+
 def _replicas(world: World, cluster: str, name: str) -> int:
     body = world.get(cluster, "Deployment", "shop", name)
     return int(body["spec"]["replicas"]) if body else -1
