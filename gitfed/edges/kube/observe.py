@@ -130,8 +130,9 @@ class Observer:
         if body is not None:
             if Kind(*key[:2]) in self._wanted:
                 # Judged also if the write changed nothing: what was seen before anybody knew what it should be was not
-                # judged, and would be written again and again.
-                self._sightings.store(key, body, again=True)
+                # judged, and would be written again and again. What the watch told first, and was judged, is not.
+                seen = self._sightings.seen(key)
+                self._sightings.store(key, body, again=seen is None or seen.matches is None)
             return
         seen = self._sightings.seen(key)
         if seen is not None and seen.uid == uid:
