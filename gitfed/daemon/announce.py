@@ -199,8 +199,9 @@ class Announcer:
             return
         if plan is not None and plan.commit == repo.commit:
             await self.look(engine, plan)
-        if engine.rejected and engine.rejected_commit:
-            await self._refuse(engine.rejected_commit, of_rejected(repo.settings.metadata.name, engine.rejected))
+        commits = engine.commits
+        if commits.rejected and commits.rejected_commit:
+            await self._refuse(commits.rejected_commit, of_rejected(repo.settings.metadata.name, commits.rejected))
 
     async def look(self, engine: Engine, plan: Plan) -> None:
         if plan.commit != self._commit:

@@ -7,6 +7,8 @@ templates and rendered manifests are remembered (`change.build.Memo`), and an un
 
 The roll-out itself goes on in the clusters' workers while the loop sleeps or turns again; a cycle never waits for a
 cluster. The state commit of a cycle whose placement changed is pushed *before* its changes are handed over.
+
+Which commit is in force is `daemon.commits`' answer; what is remembered and written down is in `daemon.memory`.
 """
 
 from __future__ import annotations
@@ -14,31 +16,31 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 from gitfed import errors
-from gitfed.change import build, gate
-from gitfed.daemon import facts, planner, story
+from gitfed.change import build
+from gitfed.daemon import facts, planner
 from gitfed.daemon.answers import Answers
 from gitfed.daemon.asking import Asking
+from gitfed.daemon.commits import Commits
 from gitfed.daemon.descheduler import Descheduler
 from gitfed.daemon.facts_record import FactsRecord
 from gitfed.daemon.fleet import Fleet, Options
 from gitfed.daemon.member import look_for
+from gitfed.daemon.memory import Memory
 from gitfed.daemon.reader import Reader
 from gitfed.daemon.record import Record
 from gitfed.daemon.statuses import Statuses
 from gitfed.edges.kube.session import Session
 from gitfed.interpret.registry import Interpreter
-from gitfed.model.base import ClusterName, Commit, ObjectKey, Severity
-from gitfed.model.decisions import Approval, ClusterRecord, Decisions
-from gitfed.model.declared import federation
+from gitfed.model.base import ObjectKey
+from gitfed.model.decisions import Approval, Decisions
 from gitfed.model.declared.cluster import Cluster
-from gitfed.model.fleet import ClusterFacts, FleetSnapshot, LiveState, Reach
-from gitfed.model.orders import Removal
-from gitfed.model.plan import Action, Change, Plan
+from gitfed.model.fleet import FleetSnapshot
+from gitfed.model.plan import Change, Plan
 from gitfed.model.repo import RepoSnapshot
 from gitfed.model.webhook import Find
 
@@ -49,9 +51,7 @@ _BUSY = 1.0
 _HOLD = 2.0
 """Seconds that the backlog waits at most while a push is read and planned."""
 _FIRST_LOOK = 15.0
-"""Seconds that the first cycle waits for every cluster's first look, well or badly."""
-_MOST_UNFINISHED = 100
-"""Objects of a cluster that the state names one by one."""
+"""Seconds that the first cycle waits for the room of every cluster."""
 _AGAIN = 5.0
 """Seconds until writing down is tried again when there was no room for it."""
 _PATIENCE = 2.0
@@ -94,26 +94,18 @@ class Engine:
         """
         self.options = options or Options()
         self.plan: Plan | None = None
-        self.repo: RepoSnapshot | None = None
-        self.decisions = Decisions(known=False)
         self.last_cycle: float = 0.0
         """time.monotonic() of the last finished cycle: what the liveness endpoint looks at."""
-        self.source_error = ""
         self.trouble: errors.SourceError | None = None
         """Why nothing can be recorded, and so nothing new is done; None when it can."""
-        self.rejected = ""
-        """Why the newest commit is not acted upon; "" when it is."""
-        self.rejected_commit: Commit | None = None
         self.reader = reader
-        self._record = record
-        self._facts = facts_record
-        self._known: Mapping[ClusterName, ClusterFacts] = {}
         self._interpreter = interpreter
         self._interpreters: tuple[object, Interpreter] | None = None
         self._review = review
         self._listener = listener
         self._memo = build.Memo()
         self._wake = asyncio.Event()
+        self.commits = Commits(reader, listener)
         self.fleet = Fleet(open_session, self.options, self._wake.set, listener)
         self.statuses = Statuses(self.fleet, self.options.now)
         self._descheduler = Descheduler(
@@ -124,25 +116,29 @@ class Engine:
         )
         self._answers = Answers()
         self._asking = Asking(self._answers, self._wake.set)
-        self._look_at_source = True
+        self.memory = Memory(record, facts_record, reader, self.fleet, self.statuses, self._answers, self.options)
         self._urgent: set[ObjectKey] = set()
-        self._approvals: list[Approval] = []
-        self._refused = ""
-        self._trailers: Commit | None = None
-        """The commit whose trailers were read."""
-        self._descends: tuple[tuple[Commit | None, Commit] | None, bool] = (None, True)
-        self._opened = False
         self._turning = False
+
+    @property
+    def repo(self) -> RepoSnapshot | None:
+        """The commit in force."""
+        return self.commits.repo
+
+    @property
+    def decisions(self) -> Decisions:
+        """As recorded last."""
+        return self.memory.decisions
 
     # -- events -------------------------------------------------------------------------------------------------
 
     def source_changed(self) -> None:
-        self._look_at_source = True
+        self.commits.changed()
         self._wake.set()
 
     def approve(self, approval: Approval) -> None:
         """Let the held changes of exactly one plan through."""
-        self._approvals.append(approval)
+        self.memory.approve(approval)
         self._wake.set()
 
     # -- the loop -----------------------------------------------------------------------------------------------
@@ -166,7 +162,7 @@ class Engine:
                 due = self._falls_due()
                 await self._sleep(seconds if due is None else min(seconds, due))
                 if not self._wake.is_set() and (due is None or due >= seconds):
-                    self._look_at_source = True
+                    self.commits.changed()
         finally:
             descheduling.cancel()
             await self._asking.close()
@@ -176,7 +172,7 @@ class Engine:
         """Let swarms of events become one cycle: while clusters are busy with this plan, theirs tell us little."""
         end = time.monotonic() + seconds
         latest = time.monotonic() + _BUSY
-        while not self._look_at_source and time.monotonic() < (latest if self.fleet.busy() else end):  # noqa: ASYNC110
+        while not self.commits.due and time.monotonic() < (latest if self.fleet.busy() else end):  # noqa: ASYNC110
             await asyncio.sleep(0.02)
 
     def _falls_due(self) -> float | None:
@@ -200,7 +196,7 @@ class Engine:
             return await self._turn(started)
         except errors.StateConflict as error:
             log.warning("the state moved: reading it again", extra={"error": str(error)})
-            self._opened = False
+            self.memory.opened = False
             self._wake.set()
             return None
         except errors.SourceError as error:
@@ -218,36 +214,32 @@ class Engine:
         repo = await self._fetch_and_read()
         if repo is None:
             return None
-        if not self._opened:
-            # Before any member starts: what the state remembers tells whether an inventory is damaged.
-            self.decisions = await asyncio.to_thread(self._record.load)
-            if not await self._still_accepted(repo):
+        if not self.memory.opened:
+            await self.memory.load()
+            if not await self.commits.still_accepted(repo, self.decisions.applied_commit):
                 return None
-            self.statuses.loaded(self.decisions.statuses)
-            self._answers.remember(self.decisions.answers)
-            if self._facts is not None:
-                self._known = await asyncio.to_thread(self._facts.load)
+            await self.memory.take_in()
         self.fleet.match(
             repo,
             repository_id=lambda: self.decisions.repository_id,
-            remembered=self._remembered,
-            claimed=self._opened and self.decisions.known,
-            known=self._known,
+            remembered=self.memory.entries,
+            claimed=self.memory.opened and self.decisions.known,
+            known=self.memory.facts,
             capacity=facts.reads_capacity(repo),
         )
-        if not self._opened:
-            await self._open(repo)
-        if self._opened:
-            await self._accept(repo)
+        if not self.memory.opened:
+            await self.memory.open(repo)
+        if self.memory.opened:
+            await self.commits.accept(repo)
         await self.fleet.measured(_FIRST_LOOK)
         if self._review is not None:
             if self.fleet.starting():
                 return None  # a cluster that will be there in a moment would look like one that cannot be read
             await look_for(self.fleet.members.values(), repo.manifests)
         in_use = frozenset(name for name, member in self.fleet.members.items() if member.ready.is_set())
-        fleet = await self._from_record(repo, self.fleet.snapshot(repo))
+        fleet = await self.memory.with_facts(repo, self.fleet.snapshot(repo))
         interpreter = self._interpreter_of(repo)
-        decisions = await self._decisions_for(repo)
+        decisions = await self.memory.decisions_for(repo)
         trimmed, taken_back = self._descheduler.take_back(decisions)
         ready = time.monotonic()
         plan = await self._build(repo, fleet, trimmed, interpreter)
@@ -262,13 +254,16 @@ class Engine:
         for key, message in taken_back.items():
             moved = key in plan.bindings and plan.bindings[key].shares != decisions.bindings[key].targets
             log.info("replicas found no node", extra={"object": str(key), "what": message, "moved": moved})
-        recorded = await self._record_decisions(plan, decisions, fleet.live)
+        recorded = await self.memory.write_decisions(plan, decisions, fleet.live, repo)
         told = time.monotonic()
         handed = self.fleet.hand_over(plan, self._urgent)
         self._urgent.clear()
         if await self.statuses.update(plan, repo, interpreter) and self.fleet.quiet():
             self._wake.set()
-        await self._record_results(plan, in_use)
+        if self.fleet.quiet():
+            waiting = {change.cluster for change in self.waiting()}
+            if await self.memory.write_results(plan, repo, in_use, waiting):
+                self._wake.set()
         if self.trouble is not None:
             log.info("what is decided can be recorded again")
             self.trouble = None
@@ -294,117 +289,17 @@ class Engine:
             )
         return report
 
-    # -- fetch, read --------------------------------------------------------------------------------------------
-
     async def _fetch_and_read(self) -> RepoSnapshot | None:
-        if not self._look_at_source and self.repo is not None:
-            return self.repo
-        self._look_at_source = False
-        try:
-            commit = await asyncio.to_thread(self.reader.newest)
-            if self._opened and await asyncio.to_thread(self._record.moved):
-                log.info("the state branch was changed by somebody else: reading it again")
-                self._opened = False
-            if self.repo is None or commit != self.repo.commit:
-                self.fleet.hold(_HOLD)
-                held = {one.path: one for one in (self.repo.held if self.repo is not None else self._record.state.held)}
-                repo = await planner.aside(self.reader.read, commit, self.decisions.applied_commit, held)
-                keys = await asyncio.to_thread(self.reader.trust.unusable_keys, commit, repo.settings)
-                if self._usable(repo, keys):
-                    self.repo = repo
-            self._tell_refused(self.reader.refused)
-            if self.source_error:
-                log.info("the repository can be read again", extra={"commit": commit})
-            self.source_error = ""
-        except errors.SourceError as error:
-            # The last good commit stays in force: drift is still repaired, nothing is deleted.
-            if str(error) != self.source_error:
-                log.error("the repository cannot be read", extra={"error": str(error)})
-            self.source_error = str(error)
-            self._listener("source-error", error)
+        """The commit in force. One that cannot be read changes nothing."""
+        if self.commits.due or self.repo is None:
+            try:
+                await self.memory.look()
+                await self.commits.look(
+                    self.decisions.applied_commit, self.memory.held, before_reading=lambda: self.fleet.hold(_HOLD)
+                )
+            except errors.SourceError as error:
+                self.commits.unreadable(error)
         return self.repo
-
-    def _tell_refused(self, why: str) -> None:
-        """The newest commit is not signed as it must be. `_usable` has its own reasons, about the commit it read."""
-        if why and why != self.rejected:
-            log.error("commit waits", extra={"commit": why[:12], "reason": why})
-            self._listener("rejected", why)
-        if why or self._refused:
-            self.rejected = why
-        self._refused = why
-
-    async def _still_accepted(self, repo: RepoSnapshot) -> bool:
-        """A daemon that remembers no accepted commit read the newest before it read the state, which names one."""
-        trust = self.reader.trust
-        if trust.base is not None:
-            return True
-        trust.begin_at(self.decisions.applied_commit)
-        try:
-            why = await asyncio.to_thread(trust.why_not, repo.commit)
-        except errors.SourceError as error:
-            why = str(error)
-        if why:
-            self._tell_refused(why)
-            self.repo = None
-        return not why
-
-    async def _accept(self, repo: RepoSnapshot) -> None:
-        """From now on this commit's settings say who may sign the next one."""
-        try:
-            await asyncio.to_thread(self.reader.trust.accept, repo.commit, repo.settings)
-        except errors.SourceError as error:
-            log.warning("the accepted commit cannot be remembered", extra={"error": str(error)})
-
-    def _usable(self, repo: RepoSnapshot, keys: str) -> bool:
-        for one in repo.held:
-            if self.repo is None or one not in self.repo.held:
-                log.warning("file held at its last good version", extra={"file": one.path, "commit": one.commit[:12]})
-        wrong = [problem for problem in repo.problems if problem.severity is Severity.ERROR]
-        for problem in wrong:
-            log.error("problem", extra={"problem": str(problem), "commit": repo.commit[:12]})
-        self.rejected = self._why_not(repo, len(wrong)) or keys
-        self.rejected_commit = repo.commit if self.rejected else None
-        if self.rejected:
-            log.error("commit waits", extra={"commit": repo.commit[:12], "reason": self.rejected})
-            self._listener("rejected", repo)
-        return not self.rejected
-
-    def _why_not(self, repo: RepoSnapshot, wrong: int) -> str:
-        """Why a commit cannot be acted upon as a whole; the last one that could stays in force."""
-        if federation.is_missing(repo.settings):
-            return "it has no Federation: nobody says whose fleet this is"
-        if self.repo is not None and repo.settings.metadata.name != self.repo.settings.metadata.name:
-            return (
-                f"it renames the federation {self.repo.settings.metadata.name} to {repo.settings.metadata.name}: "
-                "every object would get another owner"
-            )
-        if wrong and repo.settings.spec.sync.on_invalid_file == "reject":
-            return f"onInvalidFile is reject, and it has {wrong} problem{'s' if wrong > 1 else ''}"
-        return ""
-
-    def _remembered(self, cluster: ClusterName) -> int:
-        """How many inventory entries the state says a cluster has at least.
-
-        What was *carried out* counts, not what was decided: a roll-out that was cut short is no damage.
-        """
-        count = self._record.state.results.get(cluster, {}).get("objects", 0)
-        return count if isinstance(count, int) else 0
-
-    async def _from_record(self, repo: RepoSnapshot, fleet: FleetSnapshot) -> FleetSnapshot:
-        """The snapshot with facts as they are written down, after writing what is due: decisions are taken from those.
-
-        A cluster that nobody ever looked at has no written facts; it is unknown, as the snapshot says.
-        """
-        if self._facts is None:
-            return fleet
-        placed = self.decisions.bindings
-        await asyncio.to_thread(
-            self._facts.write, self.fleet.facts(), repo.clusters.keys(), self.options.now(),
-            lambda: (one.last_scheduled for one in placed.values() if one.last_scheduled is not None),
-        )  # fmt: skip
-        self._known = self._facts.recorded.facts
-        clusters = {name: self._known.get(name, seen) for name, seen in fleet.clusters.items()}
-        return replace(fleet, facts=self._facts.ref, clusters=clusters)
 
     async def _build(
         self, repo: RepoSnapshot, fleet: FleetSnapshot, decisions: Decisions, interpreter: Interpreter
@@ -420,165 +315,6 @@ class Engine:
             await self._asking.settle(end - time.monotonic())
             if self._answers.version == version or time.monotonic() >= end:
                 return plan  # what came after `end` has set `_wake`
-
-    # -- decide and record --------------------------------------------------------------------------------------
-
-    async def _open(self, repo: RepoSnapshot) -> None:
-        """Once the state was read: rebuild it from the clusters if it is lost, and claim their inventories."""
-        decisions = self.decisions
-        await self.fleet.looked(_FIRST_LOOK)
-        if not decisions.known:
-            inventories = {
-                name: (member.inventory.snapshot.repository_id, member.entries())
-                if member.inventory is not None and member.inventory.readable
-                else None
-                for name, member in self.fleet.members.items()
-            }
-            versions = {key: manifest.api_version for key, manifest in repo.manifests.items()}
-            decisions = self._record.rebuild(inventories, versions)
-        self.decisions = decisions
-        self._approvals = list(decisions.approvals)
-        if decisions.known:
-            self._opened = True
-            self.fleet.claim()
-
-    async def _decisions_for(self, repo: RepoSnapshot) -> Decisions:
-        applied = self.decisions.applied_commit
-        if self._descends[0] != (applied, repo.commit):
-            known = applied is None or await asyncio.to_thread(self.reader.is_ancestor, applied, repo.commit)
-            self._descends = ((applied, repo.commit), known)
-        if self.decisions.known and self._trailers != repo.commit:
-            self._trailers = repo.commit
-            await self._approve_by_trailer(repo.commit, applied)
-        descends = self._descends[1]
-        if descends != self.decisions.descends or tuple(self._approvals) != self.decisions.approvals:
-            self.decisions = replace(self.decisions, descends=descends, approvals=tuple(self._approvals))
-        return self.decisions
-
-    async def _approve_by_trailer(self, commit: Commit, applied: Commit | None) -> None:
-        if applied == commit:
-            return
-        try:
-            granted, why_not = await asyncio.to_thread(self.reader.trust.approvals, commit, applied)
-        except errors.SourceError as error:
-            granted, why_not = (), str(error)
-        if why_not:
-            log.warning("approval by trailer does not count", extra={"commit": commit[:12], "reason": why_not})
-        self._approvals += [one for one in granted if one not in self._approvals]
-
-    async def _record_decisions(self, plan: Plan, decisions: Decisions, live: LiveState | None) -> bool:
-        """Write what was decided before anything of it is carried out."""
-        if not decisions.known:
-            return False
-        bindings = gate.decisions_to_record(plan.bindings, decisions, plan.changes or (), live)
-        state = self._record.state
-        approved = decisions.approvals == state.decisions.approvals
-        clusters = not _is_news(plan.records, decisions.clusters) and plan.outage == decisions.outage
-        results = self._after_deletions(state.results, plan)
-        answers = await asyncio.to_thread(self._answers.in_use, plan.bindings)
-        answered = answers == self.decisions.answers
-        same = _same(bindings, decisions.bindings) and results == state.results
-        if same and approved and clusters and answered and state.commit is not None:
-            return False
-        for sentence in plan.said:
-            log.warning("failover", extra={"event": sentence})
-        reasons = story.body(plan, decisions, bindings)
-        self.decisions = await asyncio.to_thread(
-            self._record.write,
-            decisions,
-            bindings,
-            applied=decisions.applied_commit,
-            results=results,
-            approvals=decisions.approvals,
-            subject=f"Decide for {plan.commit[:12]}",
-            held=self.repo.held if self.repo is not None else (),
-            answers=answers,
-            reasons=reasons,
-            now=plan.now,  # a replay builds for the time of the commit
-            clusters=plan.records,
-            outage=plan.outage,
-        )
-        self._answers.remember(self.decisions.answers)
-        if self._facts is not None:
-            await asyncio.to_thread(self._facts.cite)
-        return True
-
-    def _after_deletions(
-        self, results: Mapping[ClusterName, Mapping[str, Any]], plan: Plan
-    ) -> dict[ClusterName, Mapping[str, Any]]:
-        """What the state says of each cluster, with no more objects than those that this plan does not delete.
-
-        Written before the deletions begin: an inventory that then has fewer entries must not look damaged.
-        """
-        left = dict(results)
-        for name, count in _deletions(plan).items():
-            known, member = results.get(name, {}), self.fleet.members.get(name)
-            if member is not None and member.ready.is_set() and isinstance(known.get("objects"), int):
-                left[name] = {**known, "objects": min(known["objects"], max(0, len(member.entries()) - count))}
-        return left
-
-    async def _record_results(self, plan: Plan, in_use: frozenset[ClusterName]) -> None:
-        """When every reachable cluster holds the commit, that is worth remembering.
-
-        `in_use`: clusters that could be written to when this was planned. The plan says nothing of one that came since.
-        """
-        if not self.decisions.known or self.repo is None or not self.fleet.quiet():
-            return
-        results = dict(self._record.state.results)
-        unwritten, deletions = _unwritten(plan), _deletions(plan)
-        waiting = {change.cluster for change in self.waiting()}
-        for name, member in self.fleet.members.items():
-            if name not in in_use or not member.ready.is_set():
-                comes = member.ready.is_set() or member.starting
-                results[name] = {**results.get(name, {}), "outcome": "waiting" if comes else "unreachable"}
-                continue
-            failures = self.fleet.failures(name)
-            unfinished = sorted({str(failure.key) for failure in failures} | unwritten.get(name, set()))
-            outcome = "failed" if failures else "waiting" if name in waiting else "applied"
-            objects = max(0, len(member.entries()) - deletions.get(name, 0))
-            result = {"commit": str(plan.commit), "outcome": outcome, "objects": objects}
-            if failures:
-                result["failures"] = len(failures)
-            if unfinished:
-                result["unfinished"] = unfinished if len(unfinished) <= _MOST_UNFINISHED else ["*"]
-            results[name] = result
-        held = any(one.name == "history" and one.held for one in plan.gates)
-        applied = self.decisions.applied_commit if held else plan.commit
-        state = self._record.state
-        same = (state.results, state.held, self.decisions.applied_commit) == (results, self.repo.held, applied)
-        statuses = self.statuses.to_record(self.decisions.bindings, at_once=not same)
-        removals = self._removals_left()
-        if same and statuses is None and removals == self.decisions.removals:
-            return
-        for one in self.repo.held:
-            await asyncio.to_thread(self.reader.keep, one)
-        self.decisions = await asyncio.to_thread(
-            self._record.write,
-            self.decisions,
-            self.decisions.bindings,
-            applied=applied,
-            results=results,
-            approvals=self.decisions.approvals,
-            subject=f"{'Status at' if same else 'Applied'} {plan.commit[:12]}",
-            held=self.repo.held,
-            reasons=tuple(f"{name}: {result['outcome']}" for name, result in sorted(results.items())),
-            now=self.options.now(),
-            statuses=statuses,
-            removals=removals,
-        )
-        if not same:
-            self._wake.set()
-
-    def _removals_left(self) -> tuple[Removal, ...]:
-        """Orders to delete an orphan that are not carried out yet; of a cluster that cannot be read nobody knows."""
-        left = []
-        for one in self.decisions.removals:
-            member = self.fleet.members.get(one.cluster)
-            unknown = member is None or not member.ready.is_set()
-            seen = {} if member is None else member.objects()
-            if unknown or any(str(key) == one.object and live.uid == one.uid for key, live in seen.items()):
-                left.append(one)
-        return tuple(left)
 
     # -- questions ----------------------------------------------------------------------------------------------
 
@@ -616,38 +352,3 @@ def _touched(before: RepoSnapshot, after: RepoSnapshot) -> set[ObjectKey]:
     return {key for key, manifest in after.manifests.items() if before.manifests.get(key) is not manifest} | (
         before.manifests.keys() - after.manifests.keys()
     )
-
-
-def _deletions(plan: Plan) -> dict[ClusterName, int]:
-    """How many objects this plan deletes, by cluster."""
-    found: dict[ClusterName, int] = {}
-    for change in plan.changes or ():
-        if change.action is Action.DELETE:
-            found[change.cluster] = found.get(change.cluster, 0) + 1
-    return found
-
-
-def _unwritten(plan: Plan) -> dict[ClusterName, set[str]]:
-    """Objects that this plan does not write as they should be, by cluster: their turn has not come, or they are held.
-
-    They are remembered, so that writing them later is not taken for the repair of drift.
-    """
-    found: dict[ClusterName, set[str]] = {}
-    for change in plan.changes or ():
-        if change.waits or (change.action is Action.SKIP and not change.drift):
-            found.setdefault(change.cluster, set()).add(str(change.key))
-    return found
-
-
-def _is_news(after: Mapping[ClusterName, ClusterRecord], before: Mapping[ClusterName, ClusterRecord]) -> bool:
-    """Whether what is known of clusters is worth a commit of its own. That a new one is well, is not."""
-    if before.keys() - after.keys():
-        return True
-    return any(
-        before.get(name) != record and (name in before or record.reach is not Reach.READY or bool(record.taints))
-        for name, record in after.items()
-    )
-
-
-def _same(one: Mapping[ObjectKey, object], other: Mapping[ObjectKey, object]) -> bool:
-    return len(one) == len(other) and all(other.get(key) is value for key, value in one.items())

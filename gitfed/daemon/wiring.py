@@ -269,8 +269,8 @@ async def _settle(
         plan = engine.plan
         if engine.trouble is not None:
             raise engine.trouble
-        if engine.rejected and not engine.fleet.busy():
-            raise InputError(f"the newest commit is not applied: {engine.rejected}", hint="gitfed validate")
+        if engine.commits.rejected and not engine.fleet.busy():
+            raise InputError(f"the newest commit is not applied: {engine.commits.rejected}", hint="gitfed validate")
         held = (
             tuple(sorted((gate.name, gate.held) for gate in plan.gates if gate.held and gate.consent))
             if plan is not None

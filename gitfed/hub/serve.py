@@ -214,6 +214,6 @@ def _readiness(serving: _Serving) -> str:
     if engine is not None and engine.trouble is not None:
         return f"what is decided cannot be recorded: {engine.trouble}"
     if engine is None or engine.plan is None:
-        return (engine.source_error if engine is not None else "") or "no commit was planned yet"
+        return (engine.commits.error if engine is not None else "") or "no commit was planned yet"
     waiting = sorted(name for name, member in engine.fleet.members.items() if not member.looked.is_set())
     return f"clusters not looked at yet: {', '.join(waiting)}" if waiting else ""

@@ -1,0 +1,137 @@
+"""Which commit is in force, and why the newest is not.
+
+The loop asks once a cycle. A commit is read when the branch moved, judged as a whole (is it signed as it must be, does
+it say whose fleet this is, has it errors that the settings refuse), and only then in force; until the next one passes,
+this one is: drift is still repaired, and nothing is deleted. A repository that cannot be read changes nothing either.
+Reading a commit's files is `daemon.reader`'s work, signatures are `daemon.trust`'s.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Collection
+from typing import Any
+
+from gitfed import errors
+from gitfed.daemon import planner
+from gitfed.daemon.reader import Reader
+from gitfed.model.base import Commit, Severity
+from gitfed.model.declared import federation
+from gitfed.model.repo import HeldFile, RepoSnapshot
+
+log = logging.getLogger("gitfed.cycle")
+
+
+class Commits:
+    """The commit in force, kept up with the followed branch."""
+
+    def __init__(self, reader: Reader, listener: Callable[[str, Any], None]) -> None:
+        self.repo: RepoSnapshot | None = None
+        """The commit in force; None until one could be read and accepted."""
+        self.error = ""
+        """Why the repository cannot be read; "" when it can."""
+        self.rejected = ""
+        """Why the newest commit is not acted upon; "" when it is."""
+        self.rejected_commit: Commit | None = None
+        self._reader = reader
+        self._listener = listener
+        self._refused = ""
+        self._look = True
+
+    def changed(self) -> None:
+        """Somebody says that the branch moved, or it is time to look: the next cycle does."""
+        self._look = True
+
+    @property
+    def due(self) -> bool:
+        """Whether the repository is to be looked at in the next cycle."""
+        return self._look
+
+    async def look(
+        self, applied: Commit | None, held: Collection[HeldFile], *, before_reading: Callable[[], None]
+    ) -> None:
+        """Look at the branch and read what is new there; `repo` is then the commit in force.
+
+        `applied` and `held`: what the state remembers, for files that do not parse. `before_reading` hears that there
+        is a new commit. Raises SourceError.
+        """
+        self._look = False
+        commit = await asyncio.to_thread(self._reader.newest)
+        if self.repo is None or commit != self.repo.commit:
+            before_reading()
+            last_good = {one.path: one for one in (self.repo.held if self.repo is not None else held)}
+            repo = await planner.aside(self._reader.read, commit, applied, last_good)
+            keys = await asyncio.to_thread(self._reader.trust.unusable_keys, commit, repo.settings)
+            if self._usable(repo, keys):
+                self.repo = repo
+        self._tell_refused(self._reader.refused)
+        if self.error:
+            log.info("the repository can be read again", extra={"commit": commit})
+        self.error = ""
+
+    def unreadable(self, error: errors.SourceError) -> None:
+        """The last good commit stays in force: drift is still repaired, nothing is deleted."""
+        self._look = False
+        if str(error) != self.error:
+            log.error("the repository cannot be read", extra={"error": str(error)})
+        self.error = str(error)
+        self._listener("source-error", error)
+
+    async def still_accepted(self, repo: RepoSnapshot, applied: Commit | None) -> bool:
+        """A daemon that remembers no accepted commit read the newest before it read the state, which names one."""
+        trust = self._reader.trust
+        if trust.base is not None:
+            return True
+        trust.begin_at(applied)
+        try:
+            why = await asyncio.to_thread(trust.why_not, repo.commit)
+        except errors.SourceError as error:
+            why = str(error)
+        if why:
+            self._tell_refused(why)
+            self.repo = None
+        return not why
+
+    async def accept(self, repo: RepoSnapshot) -> None:
+        """From now on this commit's settings say who may sign the next one."""
+        try:
+            await asyncio.to_thread(self._reader.trust.accept, repo.commit, repo.settings)
+        except errors.SourceError as error:
+            log.warning("the accepted commit cannot be remembered", extra={"error": str(error)})
+
+    def _tell_refused(self, why: str) -> None:
+        """The newest commit is not signed as it must be. `_usable` has its own reasons, about the commit it read."""
+        if why and why != self.rejected:
+            log.error("commit waits", extra={"commit": why[:12], "reason": why})
+            self._listener("rejected", why)
+        if why or self._refused:
+            self.rejected = why
+        self._refused = why
+
+    def _usable(self, repo: RepoSnapshot, keys: str) -> bool:
+        for one in repo.held:
+            if self.repo is None or one not in self.repo.held:
+                log.warning("file held at its last good version", extra={"file": one.path, "commit": one.commit[:12]})
+        wrong = [problem for problem in repo.problems if problem.severity is Severity.ERROR]
+        for problem in wrong:
+            log.error("problem", extra={"problem": str(problem), "commit": repo.commit[:12]})
+        self.rejected = self._why_not(repo, len(wrong)) or keys
+        self.rejected_commit = repo.commit if self.rejected else None
+        if self.rejected:
+            log.error("commit waits", extra={"commit": repo.commit[:12], "reason": self.rejected})
+            self._listener("rejected", repo)
+        return not self.rejected
+
+    def _why_not(self, repo: RepoSnapshot, wrong: int) -> str:
+        """Why a commit cannot be acted upon as a whole; the last one that could stays in force."""
+        if federation.is_missing(repo.settings):
+            return "it has no Federation: nobody says whose fleet this is"
+        if self.repo is not None and repo.settings.metadata.name != self.repo.settings.metadata.name:
+            return (
+                f"it renames the federation {self.repo.settings.metadata.name} to {repo.settings.metadata.name}: "
+                "every object would get another owner"
+            )
+        if wrong and repo.settings.spec.sync.on_invalid_file == "reject":
+            return f"onInvalidFile is reject, and it has {wrong} problem{'s' if wrong > 1 else ''}"
+        return ""

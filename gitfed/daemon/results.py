@@ -1,0 +1,100 @@
+"""What the state branch says of each cluster: how far it is with a commit, and what is not finished there.
+
+Two moments matter. *Before* deletions begin, the number of objects is lowered by them: an inventory that then has fewer
+entries must not look damaged. *After* a roll-out, when nothing moves any more, the outcome is written: "applied",
+"waiting", "failed" or "unreachable", with the objects that are not as they should be, so that writing them later is
+not taken for the repair of drift.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Any
+
+from gitfed.daemon.fleet import Fleet
+from gitfed.model.base import ClusterName
+from gitfed.model.orders import Removal
+from gitfed.model.plan import Action, Plan
+
+_MOST_UNFINISHED = 100
+"""Objects of a cluster that the state names one by one."""
+
+Results = Mapping[ClusterName, Mapping[str, Any]]
+"""By cluster: commit, outcome, objects, and where there are any: failures (how many), unfinished (keys, or "*")."""
+
+
+def entries(results: Results, cluster: ClusterName) -> int:
+    """How many inventory entries a cluster has at least.
+
+    What was *carried out* counts, not what was decided: a roll-out that was cut short is no damage.
+    """
+    count = results.get(cluster, {}).get("objects", 0)
+    return count if isinstance(count, int) else 0
+
+
+def before_deleting(results: Results, plan: Plan, fleet: Fleet) -> Results:
+    """The same, with no more objects in a cluster than those that this plan does not delete."""
+    left = dict(results)
+    for name, count in _deletions(plan).items():
+        known, member = results.get(name, {}), fleet.members.get(name)
+        if member is not None and member.ready.is_set() and isinstance(known.get("objects"), int):
+            left[name] = {**known, "objects": min(known["objects"], max(0, len(member.entries()) - count))}
+    return left
+
+
+def after(
+    results: Results, plan: Plan, fleet: Fleet, in_use: Collection[ClusterName], waiting: Collection[ClusterName]
+) -> Results:
+    """What has become of a plan in every cluster, once all is quiet.
+
+    `in_use`: clusters that could be written to when this was planned. The plan says nothing of one that came since.
+    `waiting`: those with changes that wait for something else to be healthy.
+    """
+    found = dict(results)
+    unwritten, deletions = _unwritten(plan), _deletions(plan)
+    for name, member in fleet.members.items():
+        if name not in in_use or not member.ready.is_set():
+            comes = member.ready.is_set() or member.starting
+            found[name] = {**results.get(name, {}), "outcome": "waiting" if comes else "unreachable"}
+            continue
+        failures = fleet.failures(name)
+        unfinished = sorted({str(failure.key) for failure in failures} | unwritten.get(name, set()))
+        outcome = "failed" if failures else "waiting" if name in waiting else "applied"
+        objects = max(0, len(member.entries()) - deletions.get(name, 0))
+        result = {"commit": str(plan.commit), "outcome": outcome, "objects": objects}
+        if failures:
+            result["failures"] = len(failures)
+        if unfinished:
+            result["unfinished"] = unfinished if len(unfinished) <= _MOST_UNFINISHED else ["*"]
+        found[name] = result
+    return found
+
+
+def removals_left(removals: Collection[Removal], fleet: Fleet) -> tuple[Removal, ...]:
+    """Orders to delete an orphan that are not carried out yet; of a cluster that cannot be read nobody knows."""
+    left = []
+    for one in removals:
+        member = fleet.members.get(one.cluster)
+        unknown = member is None or not member.ready.is_set()
+        seen = {} if member is None else member.objects()
+        if unknown or any(str(key) == one.object and live.uid == one.uid for key, live in seen.items()):
+            left.append(one)
+    return tuple(left)
+
+
+def _deletions(plan: Plan) -> dict[ClusterName, int]:
+    """How many objects this plan deletes, by cluster."""
+    found: dict[ClusterName, int] = {}
+    for change in plan.changes or ():
+        if change.action is Action.DELETE:
+            found[change.cluster] = found.get(change.cluster, 0) + 1
+    return found
+
+
+def _unwritten(plan: Plan) -> dict[ClusterName, set[str]]:
+    """Objects that this plan does not write as they should be, by cluster: they wait, or are held."""
+    found: dict[ClusterName, set[str]] = {}
+    for change in plan.changes or ():
+        if change.waits or (change.action is Action.SKIP and not change.drift):
+            found.setdefault(change.cluster, set()).add(str(change.key))
+    return found
