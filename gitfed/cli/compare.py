@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from gitfed.change import causes
 from gitfed.change import review as reviewing
 from gitfed.cli import bodies, matrix, names
 from gitfed.model.base import Body, ClusterName, ObjectKey
@@ -177,7 +178,7 @@ def _steps(old: RenderedManifest, new: RenderedManifest) -> bytes:
     return canonical.dumps(
         [
             [one.pointer, one.before, one.after, one.absent_before, one.absent_after]
-            for one in reviewing.differences(old.body, new.body)
+            for one in causes.differences(old.body, new.body)
         ]
     )
 
@@ -186,7 +187,7 @@ def _essence(old: RenderedManifest, new: RenderedManifest) -> bytes:
     """Every field that differs, without what is there anyway: replicas of a share, and the parts of a text that stay
     (`eu.example/web:1` → `eu.example/web:2` and `us.example/web:1` → `us.example/web:2` are the same step)."""
     steps: list[list[Any]] = []
-    for one in reviewing.differences(old.body, new.body):
+    for one in causes.differences(old.body, new.body):
         values: list[Any] = [one.before, one.after]
         if one.pointer in _REPLICAS and old.replicas != new.replicas:
             values = ["placed", "placed"]

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from gitfed.change.review import Declaration
+from gitfed.change.causes import Declaration
 from gitfed.cli import compare, diff_show, markdown, matrix, names, plain, plan_text, words
 from gitfed.cli.diff_show import Shown
 from gitfed.model.base import ObjectKey, Severity

@@ -13,7 +13,9 @@ from typing import Any, NamedTuple
 
 import click
 
-from gitfed.change.review import Declaration, Flow, Review
+from gitfed.change import causes
+from gitfed.change.causes import Declaration
+from gitfed.change.review import Flow, Review
 from gitfed.cli import bodies, compare, external, matrix, names, options, plain, plan_json, plan_text, structured, words
 from gitfed.daemon.preview import Preview
 from gitfed.model.base import Problem
@@ -115,9 +117,7 @@ def _declared(found: Sequence[Declaration], paint: plain.Paint) -> Iterator[str]
 
 
 def loosens(one: Declaration) -> bool:
-    from gitfed.change import review
-
-    return bool(review.loosened(one))
+    return bool(causes.loosened(one))
 
 
 def _concerned(one: Declaration) -> str:

@@ -1,0 +1,201 @@
+"""One template through render and compare, each step only if something that it reads is another object now.
+
+Placement is over when this begins (`place`); what concerns all templates together comes after it (`build`). Of a build
+without clusters that only compares two plans, manifests are made when somebody looks at them (`OnDemand`).
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from types import MappingProxyType
+
+from gitfed.change import bind, compare, dependencies, order, waves
+from gitfed.change.memo import Item, Memo, World
+from gitfed.change.retain import RetainError
+from gitfed.model.base import Body, ClusterName, ObjectKey, Problem, Severity
+from gitfed.model.fleet import LiveObject
+from gitfed.model.plan import Binding, Change, RenderedManifest
+from gitfed.model.repo import Manifest
+from gitfed.render import manifest as render_manifest
+
+_NOTHING: Mapping[ClusterName, LiveObject] = {}
+
+
+def item(
+    memo: Memo,
+    world: World,
+    manifest: Manifest,
+    bound: bind.Bound,
+    bodies: Mapping[ClusterName, Body] | None = None,
+    *,
+    changing: Mapping[ObjectKey, frozenset[ClusterName]] = MappingProxyType({}),
+) -> Item:
+    """One object through render and compare, each step only if something it reads is another object now."""
+    known = memo.items.get(manifest.key)
+    fresh = (
+        known is None
+        or known.manifest is not manifest
+        or known.candidates is not world.candidates
+        or known.bodies != bodies
+        or (known.bound is not bound and known.bound != bound)
+    )
+    if known is not None and fresh and known.manifest is manifest and known.places is world.places and (
+        known.bodies == bodies and _alike(known.binding, bound.binding)
+    ):  # fmt: skip
+        # The same answer from other facts: what was rendered and compared with it still stands.
+        known.candidates, known.bound, fresh = world.candidates, bound, False
+    if fresh:
+        item = Item(
+            manifest=manifest,
+            candidates=world.candidates,
+            places=world.places,
+            bound=bound,
+            bodies=bodies,
+            wave=order.position(manifest),
+            faults=tuple(order.faults(manifest)),
+        )
+        if known is not None:
+            item.rendered = known.rendered
+    else:
+        assert known is not None
+        item = known
+        item.bound = bound
+    if (item.overrides is not world.overrides or item.render_again) and not world.lazily:
+        _render(world, item)
+        fresh = True
+    live = world.fleet.live.objects.get(manifest.key, _NOTHING) if world.fleet.live is not None else None
+    needed = dependencies.still_needed(bound.binding, world.fleet.live, changing)
+    if (
+        fresh
+        or needed != item.needed
+        or live is not item.live
+        or item.live_clusters is not world.live_clusters
+        or item.ask_again
+        # Whether a difference is drift matters only where there is one: a push must not compare everything again.
+        or (item.changes and item.drift_known != world.settled(manifest.key))
+    ):
+        item.live, item.live_clusters, item.drift_known = live, world.live_clusters, world.settled(manifest.key)
+        item.needed = needed
+        item.unretained, item.ask_again = (), False
+        item.changes = () if live is None else tuple(_changes(world, item, live))
+        memo.recomputed += 1
+    memo.items[manifest.key] = item
+    return item
+
+
+def _alike(one: Binding, other: Binding) -> bool:
+    """Whether two answers differ at most in what they say of clusters that are not chosen."""
+    return one == other or replace(one, rejections=other.rejections) == other
+
+
+def _render(world: World, item: Item) -> None:
+    result = _manifests(world, item.manifest, item.binding, item.bodies)
+    before = {rendered.digest: rendered for rendered in item.rendered}
+    # Keep the old value where it is equal: bodies are shared with whatever compared them before.
+    item.rendered = tuple(
+        before[new.digest] if new.digest in before and before[new.digest] == new else new for new in result.rendered
+    )
+    item.failed = result.failed
+    item.render_problems = result.problems
+    item.render_again = result.ask_again
+    item.overrides = world.overrides
+    item.digest = _item_digest(item)
+
+
+def _manifests(
+    world: World, manifest: Manifest, binding: Binding, bodies: Mapping[ClusterName, Body] | None
+) -> render_manifest.Rendered:
+    federation = world.repo.settings.metadata.name
+    if bodies is not None:
+        return render_manifest.each(manifest, binding, bodies, federation=federation)
+    return render_manifest.render(
+        manifest, binding, world.by_name, world.overrides, world.interpreter, federation=federation
+    )
+
+
+def _changes(world: World, item: Item, live: Mapping[ClusterName, LiveObject]) -> Iterator[Change]:
+    settings = world.repo.settings.spec
+    context = compare.Context(
+        manifest=item.manifest,
+        binding=item.binding,
+        clusters=world.live_clusters,
+        position=item.wave,
+        depends_on=order.dependencies(item.manifest),
+        interpreter=world.interpreter,
+        self_heal=settings.sync.self_heal,
+        prune=settings.sync.prune and world.repo.complete,
+        unsettled=world.settled(item.manifest.key),
+        needed=item.needed,
+    )
+    wanted: set[ClusterName] = set()
+    for rendered in item.rendered:
+        for name in rendered.clusters:
+            wanted.add(name)
+            try:
+                change = compare.wanted(context, rendered, name, live)
+            except RetainError as error:
+                change = compare.unretained(context, rendered, name, live.get(name), error)
+                item.ask_again = item.ask_again or not error.permanent
+                if change is not None:
+                    _note_unretained(item, error)
+            if change is not None:
+                yield change
+    for name, reason in item.failed.items():
+        wanted.add(name)
+        yield compare.unrenderable(context, name, live.get(name), reason)
+    for name in sorted(live.keys() - wanted):
+        change = compare.unwanted(context, name, live[name], live)
+        if change is not None:
+            yield change
+
+
+def _note_unretained(item: Item, error: RetainError) -> None:
+    manifest = item.manifest
+    message = f"{manifest.key}: what the clusters keep is unknown: {error}"
+    problem = Problem(manifest.origin, message, hint="what is there stays as it is", severity=Severity.WARNING)
+    item.unretained = (*item.unretained, problem)
+
+
+def placed(item: Item) -> waves.Placed:
+    return waves.Placed(
+        item.manifest.key,
+        item.wave,
+        frozenset(name for rendered in item.rendered for name in rendered.clusters),
+        item.live or _NOTHING,
+        waited_for=compare.annotation(item.manifest.body, "gitfed.io/wait") != "false",
+    )
+
+
+def _item_digest(item: Item) -> bytes:
+    """Over the decision and the rendering of one template."""
+    parts = [str(item.manifest.key), *(f"{share.cluster}={share.replicas}" for share in item.binding.shares)]
+    parts += [f"{rendered.digest}:{','.join(rendered.clusters)}" for rendered in item.rendered]
+    return hashlib.sha256("\n".join(parts).encode()).digest()
+
+
+class OnDemand(Mapping[ObjectKey, tuple[RenderedManifest, ...]]):
+    """Manifests that are rendered when they are looked at."""
+
+    def __init__(self, world: World, items: Iterable[Item]) -> None:
+        self._world = world
+        # What is asked for is kept, not the item: a later build with the same memo may change that.
+        self._asked = {item.manifest.key: (item.manifest, item.binding, item.bodies) for item in items}
+        self._known: dict[ObjectKey, tuple[RenderedManifest, ...]] = {}
+
+    def __getitem__(self, key: ObjectKey) -> tuple[RenderedManifest, ...]:
+        known = self._known.get(key)
+        if known is None:
+            world, (manifest, binding, bodies) = self._world, self._asked[key]
+            known = self._known[key] = _manifests(world, manifest, binding, bodies).rendered
+        return known
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._asked
+
+    def __iter__(self) -> Iterator[ObjectKey]:
+        return iter(self._asked)
+
+    def __len__(self) -> int:
+        return len(self._asked)

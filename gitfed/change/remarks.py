@@ -1,0 +1,70 @@
+"""What a plan says beside its changes: clusters that are gone or fail, and what had to be assumed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from operator import attrgetter
+
+from gitfed.change.memo import World
+from gitfed.model.base import ClusterName, Problem, Severity
+from gitfed.model.decisions import Decisions
+from gitfed.model.fleet import FleetSnapshot, Reach
+from gitfed.model.repo import RepoSnapshot
+from gitfed.placement import failover
+
+_CLUSTER = attrgetter("cluster")
+"""As in `build`: this loop is in C."""
+
+
+def lost_clusters(repo: RepoSnapshot, decisions: Decisions, fleet: FleetSnapshot) -> Iterator[Problem]:
+    """A cluster whose file went away keeps its objects; that must be said."""
+    declared = {*repo.clusters, *fleet.clusters}
+    held = {name: count for name, count in decisions.holdings.items() if name not in declared}
+    lost: dict[ClusterName, int] = {}
+    for decision in decisions.bindings.values():
+        if declared.issuperset(map(_CLUSTER, decision.targets)):
+            continue
+        for share in decision.targets:
+            if share.cluster not in declared:
+                lost[share.cluster] = lost.get(share.cluster, 0) + 1
+    for name, count in sorted({**lost, **held}.items()):
+        yield Problem(
+            repo.settings.origin,
+            f"cluster {name} is no longer declared: {count} object{'s' if count != 1 else ''} stay there untouched",
+            hint="declare it again, or delete there what bears our label; declared by another name, it needs nothing",
+            severity=Severity.WARNING,
+        )
+
+
+def failing(repo: RepoSnapshot, step: failover.Step) -> Iterator[Problem]:
+    """What a failover has to say of workloads; and that we may be cut off."""
+    for key, texts in step.problems.items():
+        manifest = repo.manifests.get(key)
+        if manifest is None:
+            continue
+        for text in texts:
+            yield Problem(manifest.origin, f"{key}: {text}", severity=Severity.WARNING)
+    if step.cut_off:
+        away = [name for name, record in step.records.items() if record.reach is not Reach.READY]
+        message = f"{len(away)} of {len(repo.clusters)} clusters are not ready: nothing is evicted from them"
+        hint = "we are probably cut off; failover.maxUnreachablePercent"
+        yield Problem(repo.settings.origin, message, hint, Severity.WARNING)
+
+
+def notes(world: World) -> tuple[str, ...]:
+    notes = []
+    if world.fleet.facts.source == "assumed":
+        notes.append("No facts: declared clusters are assumed Ready, with every API and unknown capacity.")
+    else:
+        assumed = [name for name, facts in world.fleet.clusters.items() if facts.assumed]
+        if assumed:
+            notes.append(f"No facts of {', '.join(sorted(assumed))}: assumed Ready with every API.")
+    if world.fleet.live is None:
+        notes.append("Clusters not observed: changes are unknown.")
+    else:
+        for name, state in sorted(world.live_clusters.items()):
+            if not state.inventory_read:
+                notes.append(f"Cluster {name} could not be read: {state.error or 'unknown'}. Its objects are kept.")
+    for one in world.decisions.suspensions:
+        notes.append(f"{one.of} is {one}.")
+    return tuple(notes)
