@@ -42,6 +42,8 @@ class Question:
     names: object = None
     bound: bind.Bound | None = None
     """The answer, where it does not depend on other templates."""
+    waits: bool = False
+    """Whether the answer depends on what is decided for other templates."""
 
 
 def candidates(
@@ -189,7 +191,7 @@ def _question(known: Question | None, manifest: Manifest, decision: Decision | N
     if asked is None:
         asked = bind.ask(manifest, decision, binder)
     return Question(manifest, binder.policies, binder.candidates, decision, before, asked, rebalancers, binder.standing,
-                    binder.names)  # fmt: skip
+                    binder.names, waits=isinstance(asked, bind.Asked) and asked.waits)  # fmt: skip
 
 
 def _by_itself(question: Question, quotas: quota.Ledger, binder: bind.Binder) -> None:
@@ -197,7 +199,7 @@ def _by_itself(question: Question, quotas: quota.Ledger, binder: bind.Binder) ->
     asked = question.asked
     if isinstance(asked, bind.Bound):
         question.bound = asked
-    elif asked.waits or (
+    elif question.waits or (
         asked.request.is_workload and not asked.stands and quotas.covers(question.manifest.key.namespace)
     ):
         question.bound = None

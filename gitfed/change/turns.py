@@ -7,7 +7,9 @@ the higher priority first, then by key, so that equal inputs give equal plans. W
 turns after it; what runs already is in the facts.
 
 What was taken before of the clusters that a question is about is part of the question (`History`), so an answer is kept
-as long as nothing changes there: neither what was decided before it, nor the facts of one of these clusters.
+as long as nothing changes there: neither what was decided before it, nor the facts of one of these clusters. And where
+the very same is asked as in the build before (`Answered`), not even the question is made again: thousands of workloads
+whose place depends on room must not cost a cycle anything while nothing happens.
 """
 
 from __future__ import annotations
@@ -38,6 +40,19 @@ _MOST_HISTORIES = 1_000_000
 _SPARE_ANSWERS = 10_000
 
 
+class Answered(NamedTuple):
+    """What a template got in its last turn, and from what: the first three are compared with `is`."""
+
+    asked: Asked
+    candidates: object
+    capacities: object
+    reads: tuple[ClusterName, ...]
+    around: tuple[frozenset[ClusterName] | None, frozenset[ClusterName]]
+    history: History
+    space: Space
+    bound: Bound
+
+
 @dataclass(slots=True)
 class Room:
     """The room of the fleet, kept between builds while the facts are the same."""
@@ -51,6 +66,8 @@ class Room:
     _parts: dict[tuple[str, Space], int] = field(default_factory=dict)
     """(digest of requirements, whose quotas count) → its number."""
     _read: dict[ClusterName, Read] = field(default_factory=dict)
+    answered: dict[ObjectKey, Answered] = field(default_factory=dict)
+    """Of templates whose last answer says what is on record already."""
 
     def use(self, capacities: Mapping[ClusterName, Capacity | None], schedules: Schedules) -> None:
         """These are the facts now. Answers that depend on a cluster with other facts are forgotten."""
@@ -67,6 +84,8 @@ class Room:
 
     def tidy(self, schedules: Schedules, asked: int) -> None:
         """Forget answers to questions of long ago: what was taken before them will not be taken so again."""
+        if len(self.answered) > 2 * asked + _SPARE_ANSWERS:
+            self.answered.clear()
         if len(self.histories) > _MOST_HISTORIES or len(schedules.by_room) > 2 * asked + _SPARE_ANSWERS:
             self.histories.clear()
             self._parts.clear()
@@ -113,7 +132,7 @@ def place(
     placed: dict[ObjectKey, Bound] = {}
     for asked, bound in turns:
         if bound is None:
-            bound = _answer(asked, binder, taken, peers)
+            bound = _answer(asked, binder, room, taken, peers)
             bound = _within_quota(asked, bound, binder, quotas)
             placed[asked.manifest.key] = bound
             peers.moved(asked, bound.binding.shares)
@@ -123,13 +142,31 @@ def place(
     return placed
 
 
-def _answer(asked: Asked, binder: bind.Binder, taken: _Taken, peers: _Peers) -> Bound:
-    beside, away_from = peers.around(asked)
-    reads = binder.schedules.reads(asked.request, binder.candidates)
-    return bind.answer(
-        asked, binder, lambda: taken.room_for(asked), taken.history(reads), reads,
-        beside=beside, away_from=away_from, space=taken.space_of(asked),
-    )  # fmt: skip
+def _answer(asked: Asked, binder: bind.Binder, room: Room, taken: _Taken, peers: _Peers) -> Bound:
+    key, around, space = asked.manifest.key, peers.around(asked), taken.space_of(asked)
+    known = room.answered.get(key)
+    if known is not None and (
+        known.asked is asked and known.candidates is binder.candidates and known.capacities is room.capacities
+    ):
+        reads = known.reads
+        history = taken.history(reads)
+        if known.history == history and known.around == around and known.space == space:
+            return known.bound
+    else:
+        reads = binder.schedules.reads(asked.request, binder.candidates)
+        history = taken.history(reads)
+    beside, away_from = around
+    bound = bind.answer(
+        asked, binder, lambda: taken.room_for(asked), history, reads, beside=beside, away_from=away_from, space=space
+    )
+    if bound.binding.decision is asked.decision:
+        # A new decision bears the time of its build, so an answer that was not recorded yet is given anew.
+        room.answered[key] = Answered(
+            asked, binder.candidates, room.capacities, reads, around, history, space, bound
+        )
+    else:
+        room.answered.pop(key, None)
+    return bound
 
 
 def _within_quota(asked: Asked, bound: Bound, binder: bind.Binder, quotas: quota.Ledger) -> Bound:
@@ -206,6 +243,8 @@ class _Taken:
     def __init__(self, room: Room) -> None:
         self._room = room
         self._histories: dict[ClusterName, int] = {}
+        self._told: dict[int, tuple[tuple[ClusterName, ...], History]] = {}
+        """What `history` said of clusters, by the identity of the tuple that names them, until more is taken."""
         self._rooms: Rooms | None = None
         self._pending: list[tuple[Body | None, Mapping[ClusterName, int], str]] = []
         self._allowances = room.allowances.copy()
@@ -239,16 +278,21 @@ class _Taken:
             self._pending.append((needs, counts, shape))
             if space is not allowance.ANYWHERE:
                 self._allowances.take(space, allowance.of_replica(needs), counts)
+            self._told.clear()
             number, known, here = self._room.part(shape, space), self._room.histories, self._histories
             for name, count in counts.items():  # for thousands of workloads in a hundred clusters: no calls here
                 here[name] = known.setdefault((here.get(name, 0), number, count), len(known) + 1)
 
-    def history(self, names: Iterable[ClusterName]) -> History:
+    def history(self, names: tuple[ClusterName, ...]) -> History:
         """What was taken of these clusters. Equal histories mean equal room while the facts are the same."""
         if not self._histories:
             return ()
-        found = tuple(map(self._histories.get, names))
-        return tuple(number or 0 for number in found) if any(found) else ()
+        known = self._told.get(id(names))
+        if known is None:
+            found = tuple(map(self._histories.get, names))
+            told = tuple(number or 0 for number in found) if any(found) else ()
+            known = self._told[id(names)] = names, told  # the names are kept, so that their identity stays theirs
+        return known[1]
 
     def room_for(self, asked: Asked) -> schedule.Room:
         if self._rooms is None:
