@@ -119,11 +119,9 @@ def with_definitions(
 def questions(
     before: Mapping[ObjectKey, Question], repo: RepoSnapshot, decisions: Decisions, binder: bind.Binder
 ) -> dict[ObjectKey, Question]:
-    """What is asked for every template, by key: the question of the build before where nothing changed."""
-    return {
-        key: _question(before.get(key), repo.manifests[key], decisions.bindings.get(key), binder)
-        for key in sorted(repo.manifests)
-    }
+    """What is asked for every template, sorted by key: the question of the build before where nothing changed."""
+    keys = before if before.keys() == repo.manifests.keys() else sorted(repo.manifests)
+    return {key: _question(before.get(key), repo.manifests[key], decisions.bindings.get(key), binder) for key in keys}
 
 
 def answers(

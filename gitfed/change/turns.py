@@ -161,9 +161,7 @@ def _answer(asked: Asked, binder: bind.Binder, room: Room, taken: _Taken, peers:
     )
     if bound.binding.decision is asked.decision:
         # A new decision bears the time of its build, so an answer that was not recorded yet is given anew.
-        room.answered[key] = Answered(
-            asked, binder.candidates, room.capacities, reads, around, history, space, bound
-        )
+        room.answered[key] = Answered(asked, binder.candidates, room.capacities, reads, around, history, space, bound)
     else:
         room.answered.pop(key, None)
     return bound
