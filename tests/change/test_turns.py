@@ -582,6 +582,16 @@ def test_a_change_of_room_asks_again_only_for_what_may_use_that_cluster() -> Non
     assert [again[one] is answers[one] for one in answers] == [names == ("a",) for _, names in answers.values()]
 
 
+def test_what_takes_turns_is_not_answered_again_while_nothing_happens_to_its_room() -> None:
+    objects = [workload("web", 2), workload("api", 2), policy("all", ["web", "api"], spread=spread("cluster 1-1"))]
+    world, memo = World(objects, {"a": "10", "b": "9"}), build.Memo()
+    world = world.after(world.plan(memo))
+    before, later = world.plan(memo), replace(world, now=NOW + timedelta(hours=1))
+    assert of(later.plan(memo), "web") is of(before, "web")
+    fuller = replace(later, rooms={"a": "1", "b": "9"}).plan(memo)
+    assert of(fuller, "web") is not of(before, "web")
+
+
 def test_a_decision_of_unknown_age_is_read_as_it_is() -> None:
     """A binding that somebody else wrote has no time; it stands like any other."""
     world = World([workload("one", 2), policy("p", ["one"], DYNAMIC)], {"a": "9"})
