@@ -50,6 +50,12 @@ def test_a_label_selector_means_what_it_says(text: str, fits: bool) -> None:
         ("=x", "found '=', expected: !, identifier, or 'end of string'"),
         ("a in b", "unable to parse requirement: found 'b' expected: '('"),
         ("a in (b", "unable to parse requirement: found '', expected: ',' or ')'"),
+        ("a in (b,", "unable to parse requirement: found '', expected: ',', or identifier"),
+        (
+            "a>9223372036854775808",
+            'unable to parse requirement: values[0]: Invalid value: "9223372036854775808": '
+            "for 'Gt', 'Lt' operators, the value must be an integer",
+        ),
         ("a=b=c", "found '=', expected: ',' or 'end of string'"),
     ],
 )

@@ -40,11 +40,10 @@ def with_condition(body: Body, condition: Body, now: datetime | str) -> Body:
 
 
 def bind(pod: Body, binding: Body, now: datetime | str) -> Body:
-    """The Pod on its node. Raises `ApiError`: 400 for another name, 500 for another target, 409 where it cannot be."""
+    """The Pod on its node. Raises `ApiError`: 400 for another name, 409 where it cannot be."""
     name = table.name(pod)
     if table.name(binding) not in ("", name):
         raise status.bad_request("name in URL does not match name in Binding object")
-    _check_target(fields.obj(binding, "target"))
     why = _unbindable(pod, binding, name)
     if why:
         raise status.conflict("", "pods/binding", name, why)
@@ -59,7 +58,9 @@ def bind(pod: Body, binding: Body, now: datetime | str) -> Body:
     )
 
 
-def _check_target(target: Body) -> None:
+def check_target(binding: Body) -> None:
+    """Raises `ApiError` 500 for a binding to something that is no node, or to none."""
+    target = fields.obj(binding, "target")
     kind = fields.text(target, "kind")
     errors = [] if kind in ("", "Node") else fields.unsupported("target.kind", kind, "Node", "<empty>")
     errors += [] if target.get("name") else fields.required("target.name")

@@ -21,7 +21,7 @@ Body = dict[str, Any]
 def refuse(applied: Body, wanted_version: str, wanted_kind: str) -> None:
     """Refuses what is wrong before the fields are looked at: another kind than the address serves (an empty
     ``wanted_kind`` accepts any), managedFields. Raises ``ApiError`` 400."""
-    api_version, kind = applied.get("apiVersion") or "", applied.get("kind") or ""
+    api_version, kind = _text(applied.get("apiVersion")), _text(applied.get("kind"))
     if api_version != wanted_version or kind != (wanted_kind or kind):
         raise status.bad_request(f"invalid object type: {_group_version(api_version)}, Kind={kind}")
     metadata = applied.get("metadata")
@@ -29,8 +29,13 @@ def refuse(applied: Body, wanted_version: str, wanted_kind: str) -> None:
         raise status.bad_request("metadata.managedFields must be nil")
 
 
-def _group_version(api_version: Any) -> str:
-    return api_version if "/" in str(api_version) else f"/{api_version}"
+def _text(value: Any) -> str:
+    """What is no text counts as none."""
+    return value if isinstance(value, str) else ""
+
+
+def _group_version(api_version: str) -> str:
+    return api_version if "/" in api_version else f"/{api_version}"
 
 
 class _Configurations:
@@ -70,6 +75,6 @@ def misfit(which: str, applied: Body, complaints: list[str]) -> status.ApiError:
     """500: the ``patch`` or the ``live`` object does not fit its type."""
     metadata = applied.get("metadata")
     metadata = metadata if isinstance(metadata, dict) else {}
-    where = f"{metadata.get('namespace') or ''}/{metadata.get('name') or ''}"
+    where = f"{_text(metadata.get('namespace'))}/{_text(metadata.get('name'))}"
     what = f"{where}; {_group_version(applied['apiVersion'])}, Kind={applied['kind']}"
     return status.untyped(f"failed to create typed {which} object ({what}): {checking.told(complaints)}")

@@ -96,6 +96,7 @@ def _save(call: Call, pod: Body) -> None:
 
 
 def _bind(call: Call, binding: Body) -> Outcome:
+    pod_actions.check_target(binding)
     _save(call, pod_actions.bind(_pod(call), binding, call.world.now()))
     return Outcome(_DONE, None, True)
 

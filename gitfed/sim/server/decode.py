@@ -113,6 +113,7 @@ def _typed(call: Call, kind: Kind, value: Body, data: bytes) -> Body:
         raise status.bad_request(text)
     complaint = mismatch(call, kind, said_kind, said_version)
     if complaint is None:
+        _tell(call, kind, said_version.rpartition("/")[2], read(kind, value)[2])
         expected = kind.api_version
         text = f"the API version in the data ({said_version}) does not match the expected API version ({expected})"
         raise status.bad_request(text)
@@ -165,12 +166,17 @@ def finished(call: Call, kind: Kind, body: Body, repeated: list[str], lead: str 
         raise status.bad_request(text)
     # A YAML reader tells repeated keys first, a JSON reader last.
     complaints = [*repeated, *unknown] if lead else [*unknown, *repeated]
+    _tell(call, kind, kind.version, complaints, lead if repeated else "")
+    return kind.default(body)
+
+
+def _tell(call: Call, kind: Kind, version: str, complaints: list[str], lead: str = "") -> None:
+    """Of fields that are passed over: refuses (400), warns or keeps quiet."""
     if complaints and call.options.validation == "Strict":
-        text = f"strict decoding error: {lead if repeated else ''}{', '.join(complaints)}"
-        raise status.bad_request(f'{kind.kind} in version "{kind.version}" cannot be handled as a {kind.kind}: {text}')
+        text = f"strict decoding error: {lead}{', '.join(complaints)}"
+        raise status.bad_request(f'{kind.kind} in version "{version}" cannot be handled as a {kind.kind}: {text}')
     if complaints and call.options.validation == "Warn":
         call.warnings.extend(complaints)
-    return kind.default(body)
 
 
 def read(kind: Kind, body: Body) -> tuple[Body, list[str], list[str]]:

@@ -89,7 +89,7 @@ def _delete(world: World, kind: Kind, record: Record, wanted: DeleteOptions, war
     elif meta != record.body["metadata"] and not wanted.dry_run:
         record = world.store.put(kind.storage_key, record.key, body)
     if wanted.dry_run:
-        return Deletion(kind.from_storage(record.body), True)
+        return Deletion(kind.from_storage(body if graceful else record.body), True)
     return Deletion(kind.from_storage(world.store.delete(kind.storage_key, record.key).body), True)
 
 

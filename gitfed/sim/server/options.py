@@ -5,12 +5,13 @@ Kubernetes: metav1 ListOptions, CreateOptions, UpdateOptions, PatchOptions, Dele
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from gitfed.sim import go_words, status
+from gitfed.sim import go_words, schema, status
 from gitfed.sim.server import forms, gojson, request, strict
 from gitfed.sim.server.request import Request
 from gitfed.text import yaml
@@ -198,6 +199,11 @@ def _delete_body(req: Request) -> Body:
     if not isinstance(body, dict):
         why = f"json: cannot unmarshal {go_words.json_type(body)} into Go value of type {gojson.TYPE_META}"
         raise status.bad_request(f"couldn't get version/kind; json parse error: {why}")
+    for name in ("apiVersion", "kind"):
+        said = body.get(name)
+        if said is not None and not isinstance(said, str):
+            why = f"json: cannot unmarshal {go_words.json_type(said)} into Go struct field .{name} of type string"
+            raise status.bad_request(f"couldn't get version/kind; json parse error: {why}")
     kind, api_version = body.get("kind") or "DeleteOptions", body.get("apiVersion") or "v1"
     if kind != "DeleteOptions":
         text = f'no kind {status.quote(kind)} is registered for version "{api_version}" in scheme "{_DELETE_SCHEME}"'
@@ -216,23 +222,19 @@ def _from_query(req: Request) -> DeleteOptions:
         body["propagationPolicy"] = query["propagationPolicy"][0]
     if "dryRun" in query:
         body["dryRun"] = query["dryRun"]
+    preconditions = {name: query[name][0] for name in ("uid", "resourceVersion") if query.get(name)}
+    if preconditions:
+        body["preconditions"] = preconditions
     return from_body(body)
 
 
 def from_body(body: Mapping[str, Any]) -> DeleteOptions:
     """Of a DeleteOptions body; 400 for wrong types, 422 for values that make no sense."""
+    wrong = _schema().check(dict(body)).type_errors
+    if wrong:
+        raise status.bad_request(_named_types(wrong[0]))
     orphan, policy = body.get("orphanDependents"), body.get("propagationPolicy")
     grace, dry_run = body.get("gracePeriodSeconds"), body.get("dryRun") or []
-    for name, value, types, go_type in (
-        ("gracePeriodSeconds", grace, int, "int64"),
-        ("propagationPolicy", policy, str, "v1.DeletionPropagation"),
-        ("orphanDependents", orphan, bool, "bool"),
-        ("dryRun", dry_run, list, "[]string"),
-        ("preconditions", body.get("preconditions"), dict, "v1.Preconditions"),
-    ):
-        if value is not None and (not isinstance(value, types) or (types is int and isinstance(value, bool))):
-            where = f"Go struct field DeleteOptions.{name} of type {go_type}"
-            raise status.bad_request(f"json: cannot unmarshal {go_words.json_type(value)} into {where}")
     errors: list[status.FieldError] = []
     if orphan is not None and policy is not None:
         text = "orphanDependents and deletionPropagation cannot be both set"
@@ -243,3 +245,15 @@ def from_body(body: Mapping[str, Any]) -> DeleteOptions:
     _refuse("DeleteOptions", errors)
     wanted = body.get("preconditions") or {}
     return DeleteOptions(bool(dry_run), grace, policy or "", orphan, wanted.get("uid"), wanted.get("resourceVersion"))
+
+
+@functools.cache
+def _schema() -> schema.Schema:
+    return schema.for_kind("meta.k8s.io", "v1", "DeleteOptions")
+
+
+def _named_types(complaint: str) -> str:
+    """Two of the fields have types of their own names, which the message tells."""
+    for field, named in ((".propagationPolicy", "v1.DeletionPropagation"), (".preconditions.uid", "types.UID")):
+        complaint = complaint.replace(f"{field} of type string", f"{field} of type {named}")
+    return complaint

@@ -92,10 +92,10 @@ def _selector_text(selector: Any, scale: Scale) -> str:
 
 
 def replace(call: Call, data: bytes, media_type: str) -> Outcome:
-    record, live = _live(call)
     new = decode.sent(call, data, media_type, KIND)
     new = write.with_namespace(call, new)
     write.check_name(call, new)
+    record, live = _live(call)
     write.check_uid(call, new, record)
     return _store(call, record, live, new, update=True)
 

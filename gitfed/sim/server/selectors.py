@@ -145,10 +145,10 @@ class _Parser:
         else:
             self._next()
         if operator in (">", "<"):
-            if not re.fullmatch(r"[+-]?\d+", value):
+            if not re.fullmatch(r"[+-]?\d+", value) or not -(2**63) <= int(value) < 2**63:
                 complaint = "for 'Gt', 'Lt' operators, the value must be an integer"
                 raise _unreadable(f"values[0]: Invalid value: {status.quote(value)}: {complaint}")
-            return Requirement(key, "gt" if operator == ">" else "lt", (value,))
+            return Requirement(key, "gt" if operator == ">" else "lt", _checked(key, (value,)))
         return Requirement(key, "notin" if operator == "!=" else "in", _checked(key, (value,)))
 
     def _set(self) -> tuple[str, ...]:
@@ -168,7 +168,8 @@ class _Parser:
                     return tuple(sorted(set(values)))
                 continue
             if token == "" or token[0] in _SPECIAL:
-                raise _unreadable(f"found '{token}', expected: ',', ')' or identifier")
+                expected = "',', or identifier" if values else "',', ')' or identifier"
+                raise _unreadable(f"found '{token}', expected: {expected}")
             values.append(token)
             token = self._next()
             if token == ")":
