@@ -243,6 +243,19 @@ def test_a_clone_of_ours_is_put_together_and_loses_nothing(tmp_path: Path, monke
     users.close()
 
 
+def test_short_lives_one_after_the_other_are_put_in_order_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`gitfed apply` in a pipeline makes two commits a run, and no run lives to its fiftieth."""
+    monkeypatch.setattr(tidy, "_MOST_LOOSE", 5)
+    git.Repository.create(tmp_path / "ours.git").close()
+    parent = None
+    for number in range(4):
+        ours = git.Repository.open(tmp_path / "ours.git")
+        ours.ours = True
+        parent = ours.commit_files("state", {"a": str(number).encode()}, "x", parent=parent, when=NOW)
+        ours.close()
+    assert list((tmp_path / "ours.git" / "objects" / "pack").glob("*.pack"))
+
+
 def test_a_users_repository_is_never_put_in_order_by_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tidy, "_EVERY", 1)
     monkeypatch.setattr(tidy, "_MOST_LOOSE", 0)

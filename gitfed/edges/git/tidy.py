@@ -13,9 +13,10 @@ from pathlib import Path
 from gitfed.edges.git.program import Program
 from gitfed.errors import SourceError
 
-_EVERY = 200
-"""Changes between two looks."""
+_EVERY = 50
+"""Changes between two looks. The first change of a process looks too: one `gitfed apply` after the other is no less."""
 _MOST_LOOSE = 2000
+"""Each takes a block of the disk, whatever its size: ten times what it takes in a pack."""
 _MOST_PACKS = 40
 
 
@@ -30,10 +31,10 @@ class Tidying(Program):
 
     def changed(self) -> None:
         """Something was added. A disk without room for this has room for nothing else either: it is tried again."""
-        self._changes += 1
         if self.ours and self._changes % _EVERY == 0:
             with contextlib.suppress(SourceError):
                 self.tidy()
+        self._changes += 1
 
     def tidy(self) -> None:
         """Few packs out of many, if there are many. Nothing is dropped, whether anything refers to it or not.
