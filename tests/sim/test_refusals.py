@@ -32,9 +32,16 @@ class Asker:
         self._session, self._url = session, url
 
     async def __call__(
-        self, method: str, path: str, body: object = None, content_type: str = "application/json"
+        self,
+        method: str,
+        path: str,
+        body: object = None,
+        content_type: str = "application/json",
+        accept: str = "application/json",
     ) -> Answer:
-        headers = {"Authorization": "Bearer admintoken"} | ({"Content-Type": content_type} if body is not None else {})
+        headers = {"Authorization": "Bearer admintoken", "Accept": accept} | (
+            {"Content-Type": content_type} if body is not None else {}
+        )
         data = json.dumps(body) if body is not None else None
         async with self._session.request(method, self._url + path, data=data, headers=headers) as response:
             return Answer(response.status, await response.json(), response.headers.getall("Warning", []))
@@ -141,3 +148,23 @@ async def test_a_binding_to_no_node_is_refused_before_its_pod_is_looked_for(ask:
     path = "/api/v1/namespaces/default/pods/none/binding"
     answer = await ask("POST", path, {"metadata": {"name": "none"}, "target": {}})
     assert (answer.status, answer.message) == (500, "target.name: Required value")
+
+
+@pytest.mark.parametrize(("version", "status"), [("web", 201), ("0", 201), ("1.5", 201), ("12", 500)])
+async def test_only_a_number_counts_as_the_version_of_a_new_object(ask: Asker, version: str, status: int) -> None:
+    new = {"metadata": {"name": "new", "resourceVersion": version}}
+    assert (await ask("POST", MAPS, new)).status == status
+
+
+async def test_what_an_eviction_answers_has_one_form(ask: Asker) -> None:
+    await ask("POST", "/api/v1/namespaces/default/pods", POD)
+    path, eviction = "/api/v1/namespaces/default/pods/p/eviction", {"metadata": {"name": "p"}}
+    partial = "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io"
+    answer = await ask("POST", path + "?dryRun=All", eviction, accept=partial)
+    assert (answer.status, answer.body["kind"]) == (201, "Status")
+    answer = await ask("POST", path, eviction, accept="application/json;as=Table;v=v1;g=meta.k8s.io")
+    assert answer.status == 406
+    assert answer.message == (
+        "only the following media types are accepted: application/json, application/yaml, "
+        "application/vnd.kubernetes.protobuf"
+    )

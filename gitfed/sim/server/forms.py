@@ -129,7 +129,11 @@ def encoded_partial(record: Record, version: str) -> bytes:
 
 
 def shaped(body: Body, kind: Kind, form: Form, now: datetime) -> Body:
-    """One object in any form. 406 for a form that is for lists."""
+    """One object in any form. 406 for a form that is for lists. A Status has no other form than its own."""
+    if body.get("kind") == "Status" and form.shape:
+        if form.shape == "Table":
+            raise status.not_acceptable(MEDIA)
+        return body
     if form.shape == "PartialObjectMetadata":
         return partial(body, form.version)
     if form.shape == "PartialObjectMetadataList":

@@ -73,7 +73,8 @@ def finish_create(call: Call, body: Body) -> Outcome:
     if kind.allocate is not None:
         body = kind.allocate(body, None, ctx)
     counted = admission.validate(call, body, None)
-    if body["metadata"].get("resourceVersion"):
+    version = options.version(body["metadata"].get("resourceVersion") or "")
+    if isinstance(version, int) and version:
         raise status.untyped("resourceVersion should not be set on objects to be created")
     name = body["metadata"]["name"]
     existing = world.record(kind, call.namespace, name)
