@@ -111,8 +111,8 @@ class _Scripts:
 
         return Lua(kube_module.NAME)
 
-    def run(self, call: Call) -> Returned | Failed:
-        return self.lua.run(call)
+    def run(self, calls: Sequence[Call]) -> Sequence[Returned | Failed]:
+        return self.lua.run_all(calls)
 
 
 class _Catalogue:
@@ -128,6 +128,9 @@ class _Catalogue:
 
     def answer(self, operation: Operation, inputs: Inputs) -> Any:
         return self._source.answer(operation, inputs)
+
+    def prepare(self, questions: Sequence[tuple[Operation, Inputs]]) -> None:
+        self._source.prepare(questions)
 
     @cached_property
     def _source(self) -> Scripted:

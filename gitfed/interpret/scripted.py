@@ -7,11 +7,12 @@ inputs if that is.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from gitfed.interpret import empties, shapes
-from gitfed.interpret.registry import Inputs, InterpretError, NoAnswer, Operation, Replicas
+from gitfed.interpret.registry import Inputs, InterpretError, NoAnswer, Operation, Question, Replicas
 from gitfed.model.base import Body
 from gitfed.model.script import Call, Failed, Returned, Run, Script
 
@@ -33,6 +34,7 @@ FUNCTIONS: Mapping[Operation, str] = {
 _OF_TWO = (Operation.RETAIN, Operation.AGGREGATE)
 """Operations that look at more than one object."""
 _KEPT = 4096
+_Key: TypeAlias = tuple[Operation, int, int]
 
 
 class Scripted:
@@ -42,8 +44,10 @@ class Scripted:
         self._name = name
         self._rules = rules
         self._run = run
-        self._known: dict[tuple[Operation, int, int], tuple[Body, Any]] = {}
+        self._known: dict[_Key, tuple[Body, Any]] = {}
         """Answers by the object itself, which is kept in memory by that: bodies are never changed in place."""
+        self._ahead: dict[_Key, tuple[Inputs, list[Returned | Failed]]] = {}
+        """What the scripts said to questions that are still to be asked (`prepare`)."""
 
     @property
     def name(self) -> str:
@@ -55,38 +59,75 @@ class Scripted:
     def answer(self, operation: Operation, inputs: Inputs) -> Any:
         """Raises InterpretError with kind, operation, script and line; NoAnswer when the script had to be killed."""
         body = inputs.object
-        key = (operation, id(body), inputs.replicas)
+        key = _key(operation, inputs)
         known = self._known.get(key)
         if known is not None and known[0] is body:
             return known[1]
-        scripts = self._rules[body["apiVersion"], body["kind"], operation]
+        ahead = self._ahead.pop(key, None) if self._ahead else None
+        if ahead is None or ahead[0] != inputs:
+            outcomes = list(
+                self._run([_call(script, operation, inputs) for script in self._scripts(operation, inputs)])
+            )
+        else:
+            outcomes = ahead[1]
         try:
-            if operation is Operation.DEPENDENCY:
-                answers = [self._ask(script, operation, inputs) for script in scripts]
-                value, lasting = _united(answer for answer, _ in answers), all(lasts for _, lasts in answers)
-            else:
-                value, lasting = self._ask(scripts[0], operation, inputs)
-            if lasting and operation not in _OF_TWO:
-                if len(self._known) >= _KEPT:
-                    self._known.clear()
-                self._known[key] = (body, value)
-            return value
+            value, lasting = self._read(operation, inputs, outcomes)
         except (InterpretError, NoAnswer) as error:
             raise type(error)(f"{body['kind']} {operation}: {error}") from error
+        if lasting and operation not in _OF_TWO:
+            if len(self._known) >= _KEPT:
+                self._known.clear()
+            self._known[key] = (body, value)
+        return value
 
-    def _ask(self, script: Script, operation: Operation, inputs: Inputs) -> tuple[Any, bool]:
+    def prepare(self, questions: Sequence[Question]) -> None:
+        """See `registry.Batching`."""
+        self._ahead.clear()
+        asked, calls = [], []
+        for operation, inputs in questions:
+            known = self._known.get(_key(operation, inputs))
+            if known is None or known[0] is not inputs.object:
+                found = [_call(script, operation, inputs) for script in self._scripts(operation, inputs)]
+                asked.append((operation, inputs, len(found)))
+                calls += found
+        outcomes = iter(self._run(calls) if calls else ())
+        for operation, inputs, count in asked:
+            self._ahead[_key(operation, inputs)] = inputs, list(itertools.islice(outcomes, count))
+
+    def _scripts(self, operation: Operation, inputs: Inputs) -> Sequence[Script]:
+        scripts = self._rules[inputs.object["apiVersion"], inputs.object["kind"], operation]
+        return scripts if operation is Operation.DEPENDENCY else scripts[:1]
+
+    def _read(self, operation: Operation, inputs: Inputs, outcomes: Sequence[Returned | Failed]) -> tuple[Any, bool]:
         """The answer, and whether it is the same at any other time."""
-        arguments, results = _ARGUMENTS[operation](inputs), 2 if operation is Operation.REPLICA else 1
-        edits = operation in (Operation.REVISE, Operation.RETAIN)
-        outcome = self._run(Call(script, FUNCTIONS[operation], arguments, results, inputs.now, edits))
-        if isinstance(outcome, Failed):
-            message = script.located(outcome.message)
-            raise InterpretError(message) if outcome.permanent else NoAnswer(message)
-        try:
-            return _READ[operation](outcome, inputs), outcome.lasting
-        except InterpretError as error:
-            message = f"{FUNCTIONS[operation]} returned what it must not: {error}"
-            raise InterpretError(script.located(script.headed(message, outcome.line))) from error
+        scripts = self._scripts(operation, inputs)
+        answers = [
+            _value(script, operation, inputs, outcome) for script, outcome in zip(scripts, outcomes, strict=True)
+        ]
+        lasting = all(lasts for _, lasts in answers)
+        return _united(one for one, _ in answers) if operation is Operation.DEPENDENCY else answers[0][0], lasting
+
+
+def _key(operation: Operation, inputs: Inputs) -> _Key:
+    return operation, id(inputs.object), inputs.replicas
+
+
+def _call(script: Script, operation: Operation, inputs: Inputs) -> Call:
+    results = 2 if operation is Operation.REPLICA else 1
+    edits = operation in (Operation.REVISE, Operation.RETAIN)
+    return Call(script, FUNCTIONS[operation], _ARGUMENTS[operation](inputs), results, inputs.now, edits)
+
+
+def _value(script: Script, operation: Operation, inputs: Inputs, outcome: Returned | Failed) -> tuple[Any, bool]:
+    """What one script said, and whether it says the same at any other time."""
+    if isinstance(outcome, Failed):
+        message = script.located(outcome.message)
+        raise InterpretError(message) if outcome.permanent else NoAnswer(message)
+    try:
+        return _READ[operation](outcome, inputs), outcome.lasting
+    except InterpretError as error:
+        message = f"{FUNCTIONS[operation]} returned what it must not: {error}"
+        raise InterpretError(script.located(script.headed(message, outcome.line))) from error
 
 
 _ARGUMENTS: Mapping[Operation, Callable[[Inputs], tuple[Any, ...]]] = {

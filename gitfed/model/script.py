@@ -7,7 +7,7 @@ plain function and the runtime without any rule.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeAlias
 
@@ -94,4 +94,5 @@ class Failed:
     """The script's own fault: the same call fails again. Otherwise the script had to be killed: nothing is known."""
 
 
-Run: TypeAlias = Callable[[Call], Returned | Failed]
+Run: TypeAlias = Callable[[Sequence[Call]], Sequence[Returned | Failed]]
+"""Runs many calls, which may cost far less than as many times one; an answer for each."""

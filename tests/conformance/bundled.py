@@ -17,7 +17,7 @@ ROOT = Path(__file__).parents[2] / "interpreters"
 @functools.cache
 def interpreter() -> Interpreter:
     files = {path.relative_to(ROOT).as_posix(): path.read_text() for path in ROOT.rglob("*") if path.is_file()}
-    return Interpreter([bundled.source(files, lua.runtime().run)])
+    return Interpreter([bundled.source(files, lua.runtime().run_all)])
 
 
 def matches(case: Mapping[str, Any]) -> bool:

@@ -36,5 +36,5 @@ def run(case: Mapping[str, Any]) -> list[str]:
     rules = {(body["apiVersion"], body["kind"], operation): scripts}
     expect = case.get("expect", {"error": True, "message": case.get("error")})
     expect = json.loads(json.dumps(expect).replace("{{NOW}}", native.NOW))
-    interpreter = Interpreter([Scripted("script", rules, runtime().run)])
+    interpreter = Interpreter([Scripted("script", rules, runtime().run_all)])
     return native.check({**case["inputs"], "operation": case["operation"], "expect": expect}, interpreter)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import threading
 import time
 from collections.abc import Iterator
@@ -12,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gitfed.edges.lua import Lua, runtime
+from gitfed.edges.lua.request import Outcome, Request
 from gitfed.edges.lua.runtime import Runtime
 from gitfed.edges.lua.worker import Killed, Worker
 from gitfed.interpret import kube_module
@@ -32,7 +35,7 @@ def call(text: str, *arguments: Any, results: int = 1, now: str = "") -> Call:
 
 
 def given_back(value: Any) -> Any:
-    return Runtime({}).call(Script("s", "function F(o) return o end"), "F", value).values[0]
+    return Runtime({}).call(Request(Script("s", "function F(o) return o end"), "F", (value,))).values[0]
 
 
 # -- values -------------------------------------------------------------------------------------------------------
@@ -244,23 +247,120 @@ def test_a_script_that_was_killed_is_tried_again_later() -> None:
     worker = Worker(kube_module.NAME, seconds=0.3, clock=lambda: now)
     try:
         for now in (0, 29, 31, 150, 152):
-            with pytest.raises(Killed, match="was stopped") as told:
-                worker.call(Script("s", HANGS), "F")
-            if "seconds without an end" in str(told.value):
+            (told,) = worker.call([Request(Script("s", HANGS), "F")])
+            assert isinstance(told, Killed)
+            if str(told) == "was stopped after 0.3 seconds without an end":
                 tried.append(now)
+            else:
+                assert str(told) == "was stopped because it did not end, and is not tried again yet"
     finally:
         worker.close()
     assert tried == [0, 31, 152]
+
+
+HANGS_AT = (
+    "function F(o) local s = 'x' for i = 1, 9 do s = s .. s end "
+    "if o.hangs then s:find('.-.-.-.-.-.-b') end return o.n end"
+)
+
+
+def _of_batch(worker: Worker, *bodies: Any, text: str = HANGS_AT) -> list[Any]:
+    """The value of each call, or what is said in its place."""
+    found = worker.call([Request(Script("s", text), "F", (body,)) for body in bodies])
+    return [one.values[0] if isinstance(one, Outcome) else str(one) for one in found]
+
+
+@pytest.fixture
+def worker() -> Iterator[Worker]:
+    opened = Worker(kube_module.NAME, seconds=0.4)
+    yield opened
+    opened.close()
+
+
+STOPPED = "was stopped after 0.4 seconds without an end"
+RESTS = "was stopped because it did not end, and is not tried again yet"
+
+
+def test_of_many_calls_only_the_one_that_hangs_is_lost(worker: Worker) -> None:
+    bodies = [{"n": n, "hangs": n == 70} for n in range(150)]
+    assert _of_batch(worker, *bodies) == [STOPPED if n == 70 else n for n in range(150)]
+    assert _of_batch(worker, *bodies) == [RESTS if n == 70 else n for n in range(150)]
+
+
+def test_a_script_of_which_several_calls_hang_is_left_alone_and_others_are_not(worker: Worker) -> None:
+    bodies = [{"n": n, "hangs": n in (1, 3, 4, 5)} for n in range(8)]
+    assert _of_batch(worker, *bodies) == [0, STOPPED, 2, STOPPED, STOPPED, RESTS, RESTS, RESTS]
+    assert _of_batch(worker, {"n": 9}, text=f"{HANGS_AT} -- another") == [9]
+
+
+def test_what_hung_before_is_tried_last() -> None:
+    now = 0.0
+    worker = Worker(kube_module.NAME, seconds=0.3, clock=lambda: now)
+    try:
+        for n in range(3):
+            _of_batch(worker, {"n": n, "hangs": True})
+        now = 31.0
+        told = _of_batch(worker, *({"n": n, "hangs": True} for n in range(3)), {"n": 3}, {"n": 4})
+    finally:
+        worker.close()
+    assert told == [STOPPED.replace("0.4", "0.3")] * 3 + [3, 4]
+
+
+def test_the_limits_hold_for_each_of_many_calls(lua: Lua) -> None:
+    text = (
+        "function F(o) if o.n == 1 then while true do end end "
+        "local t = {} while o.n == 3 do t[#t + 1] = {} end return o.n end"
+    )
+    assert _of_batch(lua._worker, *({"n": n} for n in range(5)), text=text) == [
+        0, "s:1: needs more than 10,000,000 instructions (an endless loop?)", 2,
+        "s:1: needs more than 48 MiB of memory", 4,
+    ]  # fmt: skip
+
+
+def test_many_large_calls_with_large_answers_hold_nobody_up(worker: Worker) -> None:
+    """More in both directions than the pipes hold."""
+    bodies = [{"n": n, "text": "x" * 200_000} for n in range(60)]
+    found = worker.call([Request(Script("s", "function F(o) return o end"), "F", (body,)) for body in bodies])
+    assert [one.values[0] for one in found if isinstance(one, Outcome)] == bodies
+
+
+def test_a_worker_that_ends_between_calls_is_not_missed_and_one_that_ends_in_a_call_costs_that_call(
+    worker: Worker,
+) -> None:
+    assert _of_batch(worker, {"n": 1}) == [1]
+    process = worker._process
+    assert process is not None
+    threading.Timer(0.1, lambda: os.kill(process.pid, signal.SIGKILL)).start()
+    told = _of_batch(worker, {"n": 2, "hangs": True}, {"n": 3})
+    assert told == ["its process ended without an answer", 3]
+
+
+@pytest.mark.parametrize("value", [2**70, -(2**64), "half \ud800 of a pair", {"a": 2**65, "b": ["\ud800"]}])
+def test_what_json_can_hardly_say_gets_to_the_worker_too(lua: Lua, value: Any) -> None:
+    text = BACKTRACKS.replace("return", "local x =").replace(" + o.n", " return o")
+    assert lua.run(call(text, {"n": 1, "v": value})) == lua.run(
+        call("function F(o) return o end", {"n": 1, "v": value})
+    )
+
+
+def test_many_calls_are_answered_as_each_of_them_alone(lua: Lua) -> None:
+    """Here and in the worker, known and not, good and bad, each asked for once."""
+    texts = (BACKTRACKS, "function F(o) return o.n end", "function F(o) error('no') end")
+    calls = [call(text, {"n": n}) for text in texts for n in (1, 2, 2, None)]
+    first = lua.run(calls[1])
+    together = lua.run_all(calls)
+    assert together[1] is together[2] is first
+    with Lua(kube_module.NAME) as other:
+        assert together == [other.run(one) for one in calls]
 
 
 def test_a_worker_that_ends_is_started_again(lua: Lua) -> None:
     assert lua.run(call(BACKTRACKS, {"n": 5})) == Returned(("number",), (6,))
     process = lua._worker._process
     assert process is not None
-    process.kill()
-    process.wait()
-    assert lua.run(call(BACKTRACKS, {"n": 6})) == Failed("s: its process ended without an answer", permanent=False)
-    assert lua.run(call(f"{BACKTRACKS} -- another", {"n": 6})) == Returned(("number",), (7,))
+    os.kill(process.pid, signal.SIGKILL)
+    os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+    assert lua.run(call(BACKTRACKS, {"n": 6})) == Returned(("number",), (7,))
 
 
 def test_the_worker_sees_nothing_of_our_environment(lua: Lua, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -277,8 +377,10 @@ def test_a_worker_ends_with_its_owner() -> None:
     lua.run(call(BACKTRACKS, {"n": 5}))
     process = lua._worker._process
     assert process is not None
-    del lua
-    assert process.poll() is not None
+    pid = process.pid
+    del lua, process
+    with pytest.raises(ProcessLookupError):
+        os.kill(pid, 0)
 
 
 # -- what is said about scripts -----------------------------------------------------------------------------------

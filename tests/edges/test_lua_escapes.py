@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import pytest
 
-from gitfed.edges.lua.runtime import Runtime, ScriptError
+from gitfed.edges.lua.request import Request, ScriptError
+from gitfed.edges.lua.runtime import Runtime
 from gitfed.interpret import kube_module
 from gitfed.model.script import Script
 
@@ -97,6 +98,6 @@ def runtime(request: pytest.FixtureRequest) -> Runtime:
 def test_a_published_escape_leads_nowhere(runtime: Runtime, name: str) -> None:
     script = Script("s", f"function F(o)\n{ATTEMPTS[name]}\nend")
     with pytest.raises(ScriptError, match=r"^s:"):
-        runtime.call(script, "F", {"a": 1})
+        runtime.call(Request(script, "F", ({"a": 1},)))
     clean = Script("t", "function F(o) return type(tostring) .. ('x'):upper() .. type(io) .. o.a end")
-    assert runtime.call(clean, "F", {"a": 1}).values == ("functionXnil1",)
+    assert runtime.call(Request(clean, "F", ({"a": 1},))).values == ("functionXnil1",)

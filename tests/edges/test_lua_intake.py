@@ -14,7 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gitfed.edges.lua import intake
-from gitfed.edges.lua.runtime import MEMORY, Runtime, ScriptError
+from gitfed.edges.lua.request import Request, ScriptError
+from gitfed.edges.lua.runtime import MEMORY, Runtime
 from gitfed.interpret import kube_module
 from gitfed.model.script import Script
 
@@ -76,7 +77,7 @@ def _answer(runtime: Runtime, script: str, arguments: tuple[Any, ...], edits: bo
         except TypeError:
             texts.append(None)
     try:
-        found = runtime.call(Script("s", script), "F", *arguments, results=2, edits=edits, texts=texts)
+        found = runtime.call(Request(Script("s", script), "F", arguments, tuple(texts), results=2, edits=edits))
     except ScriptError as error:  # of several things that cannot be returned, either may be met first
         return re.sub(r"(s:\d+: ).*cannot be returned", r"\1cannot be returned", str(error))
     changes = json.dumps(found.edits, sort_keys=True)
@@ -101,7 +102,7 @@ def test_no_script_can_tell_that_a_body_is_taken_in_by_parts(
 
 
 def _value(runtime: Runtime, line: str, *arguments: Any) -> Any:
-    return runtime.call(Script("s", f"function F(o, p)\n{line}\nend"), "F", *arguments).values[0]
+    return runtime.call(Request(Script("s", f"function F(o, p)\n{line}\nend"), "F", arguments)).values[0]
 
 
 def test_what_no_script_looks_at_is_not_taken_in() -> None:
@@ -130,7 +131,7 @@ def test_a_script_that_fills_the_memory_gets_the_same_answer_and_the_same_limit(
     for count, needs_all in ((100, False), (250_000, True)):
         body = {"a": {"b": {"c": 7}}}
         script = Script("s", f"function F(o) {fill % count} o.x = 1 return o.a.b.c + #t end")
-        assert runtime.call(script, "F", body).values == (7 + count,)
+        assert runtime.call(Request(script, "F", (body,))).values == (7 + count,)
         assert (not runtime._intake._sources) is needs_all
     with pytest.raises(ScriptError, match="needs more than 48 MiB of memory"):
         _value(runtime, fill % 600_000 + "return o.a.b.c", {"a": {"b": {"c": 7}}})

@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gitfed.edges.lua.runtime import INSTRUCTIONS, MEMORY, Elsewhere, Runtime, ScriptError
+from gitfed.edges.lua.request import Request, ScriptError
+from gitfed.edges.lua.runtime import INSTRUCTIONS, MEMORY, Elsewhere, Runtime
 from gitfed.interpret import kube_module
 from gitfed.model.script import Script
 
@@ -31,7 +32,7 @@ def nothing_was_changed(runtime: Runtime) -> Iterator[None]:
       local kinds = type(require("kube").resourceAdd)
       return table.concat(names, " ") .. ("x"):upper() .. #{1, 2} .. o.n .. math.floor(2.5) .. kinds
     end"""
-    (value,) = runtime.call(Script("after", text), "F", {"n": 1}).values
+    (value,) = runtime.call(Request(Script("after", text), "F", ({"n": 1},))).values
     assert value == (
         "F _G _VERSION assert collectgarbage dofile error getfenv getmetatable ipairs load loadfile loadstring math "
         "module newproxy next os package pairs pcall print rawequal rawget rawset require select setfenv setmetatable "
@@ -42,7 +43,7 @@ def nothing_was_changed(runtime: Runtime) -> Iterator[None]:
 def outcome(runtime: Runtime, text: str) -> str:
     """What `return` gives as text, or the error."""
     try:
-        (value,) = runtime.call(Script("s", f"function F(o)\n{text}\nend"), "F", {"a": {"b": 1}}).values
+        (value,) = runtime.call(Request(Script("s", f"function F(o)\n{text}\nend"), "F", ({"a": {"b": 1}},))).values
     except ScriptError as error:
         return str(error)
     return repr(value)
@@ -111,7 +112,7 @@ def test_require_finds_nothing_of_the_machine(runtime: Runtime, name: str) -> No
 def test_compiled_code_is_not_accepted(runtime: Runtime) -> None:
     for text in ("\x1bLJ\x02\x00", "\x1bLuaQ", "#!x\n\x1bLJ\x02", "\ufeff\x1bLJ\x02"):
         with pytest.raises(ScriptError):
-            runtime.call(Script("s", text), "F")
+            runtime.call(Request(Script("s", text), "F"))
 
 
 @pytest.mark.parametrize("number", ["1LL", "0xffULL", "1i", "2.5i", ".5i", "1ll", "12uLL"])
@@ -168,15 +169,15 @@ def test_errors_that_are_no_texts_are_told_as_such(runtime: Runtime, raised: str
 )
 def test_nothing_is_left_behind_for_the_next_call(runtime: Runtime, text: str) -> None:
     body = {"a": {"b": 1}}
-    assert runtime.call(Script("s", f"function F(o) {text} end"), "F", body).values == (1,)
+    assert runtime.call(Request(Script("s", f"function F(o) {text} end"), "F", (body,))).values == (1,)
     only = "function F(o) return {o.a.b, type(pairs), leaked == nil and o.leaked == nil and math.leaked == nil} end"
-    assert runtime.call(Script("t", only), "F", body).values == ([1, "function", True],)
+    assert runtime.call(Request(Script("t", only), "F", (body,))).values == ([1, "function", True],)
     assert body == {"a": {"b": 1}}
 
 
 def test_top_level_locals_begin_anew_with_every_call(runtime: Runtime) -> None:
     script = Script("s", "local n = 0 function F() n = n + 1 return n end")
-    assert [runtime.call(script, "F").values for _ in range(3)] == [(1,)] * 3
+    assert [runtime.call(Request(script, "F")).values for _ in range(3)] == [(1,)] * 3
 
 
 # -- costing too much ---------------------------------------------------------------------------------------------
@@ -211,7 +212,7 @@ def test_endless_work_is_an_error_of_the_script(text: str) -> None:
 
 def test_an_endless_loop_at_the_top_level_is_ended_too(runtime: Runtime) -> None:
     with pytest.raises(ScriptError, match=r"^s:1: .*an endless loop"):
-        runtime.call(Script("s", "while true do end"), "F")
+        runtime.call(Request(Script("s", "while true do end"), "F"))
 
 
 MEMORY_EATERS = {
@@ -251,7 +252,7 @@ def test_recursion_without_end_is_an_error_of_the_script(runtime: Runtime) -> No
 def test_patterns_that_could_backtrack_for_hours_are_not_tried_here(runtime: Runtime, text: str) -> None:
     long = "('" + "a(" * 600 + "')"
     with pytest.raises(Elsewhere):
-        runtime.call(Script("s", f"function F() {text.replace('%s', long, 1).replace('%%', '%')} end"), "F")
+        runtime.call(Request(Script("s", f"function F() {text.replace('%s', long, 1).replace('%%', '%')} end"), "F"))
 
 
 def test_a_pattern_that_is_done_soon_is_tried_here(runtime: Runtime) -> None:
@@ -299,7 +300,7 @@ def test_no_pattern_hides_what_it_repeats(pattern: str) -> None:
     text = f"function F(s) return string.find(s, {json.dumps('^' + pattern)}) end"
     if repetitions("^" + pattern) >= 3:
         with pytest.raises(Elsewhere):
-            Runtime(kube_module.FUNCTIONS).call(Script("s", text), "F", "x" * 1500)
+            Runtime(kube_module.FUNCTIONS).call(Request(Script("s", text), "F", ("x" * 1500,)))
 
 
 @pytest.mark.parametrize(
@@ -307,13 +308,15 @@ def test_no_pattern_hides_what_it_repeats(pattern: str) -> None:
 )
 def test_no_look_alike_hides_repetitions(runtime: Runtime, hidden: str) -> None:
     with pytest.raises(Elsewhere):
-        runtime.call(Script("s", f"function F(s) return s:find('^{hidden.format('a-b-c-')}') end"), "F", "x" * 1500)
+        runtime.call(
+            Request(Script("s", f"function F(s) return s:find('^{hidden.format('a-b-c-')}') end"), "F", ("x" * 1500,))
+        )
 
 
 def test_many_small_pieces_of_work_count_together(runtime: Runtime) -> None:
     text = "function F() for i = 1, 1e6 do ('abcdefghijklmnopqrstuvwxyz'):find('.-.-z!') end end"
     with pytest.raises(Elsewhere):
-        runtime.call(Script("s", text), "F")
+        runtime.call(Request(Script("s", text), "F"))
 
 
 @pytest.mark.parametrize("name", ["upper", "lower", "reverse", "byte", "sub", "find", "match", "format", "len"])
@@ -357,7 +360,7 @@ def test_random_numbers_and_addresses_are_the_same_in_every_run(runtime: Runtime
 
 def test_what_an_answer_depends_on_is_told(runtime: Runtime) -> None:
     def told(text: str) -> tuple[bool, bool, bool]:
-        result = runtime.call(Script("s", f"function F(o) {text} end"), "F", {"b": 1, "a": 2})
+        result = runtime.call(Request(Script("s", f"function F(o) {text} end"), "F", ({"b": 1, "a": 2},)))
         return result.told_time, result.took_order, result.took_chance
 
     assert told("return os.time()") == told("return os.date()") == (True, False, False)
@@ -380,5 +383,5 @@ def test_what_an_answer_depends_on_is_told(runtime: Runtime) -> None:
     ],
 )
 def test_time_is_what_we_say_and_always_utc(runtime: Runtime, text: str, wanted: str) -> None:
-    found = runtime.call(Script("s", f"function F() return {text} end"), "F", now=1_900_000_000)
+    found = runtime.call(Request(Script("s", f"function F() return {text} end"), "F", now=1_900_000_000))
     assert repr(found.values[0]) == wanted

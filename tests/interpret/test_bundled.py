@@ -26,7 +26,7 @@ CASES = tuple(bundled.cases(FILES))
 @pytest.fixture(scope="module")
 def interpreter() -> Iterator[Interpreter]:
     with Lua("gitfed.interpret.kube_module:FUNCTIONS") as lua:
-        yield Interpreter([bundled.source(FILES, lua.run)])
+        yield Interpreter([bundled.source(FILES, lua.run_all)])
 
 
 @pytest.mark.parametrize("case", CASES, ids=[f"{case.path}: {case.operation}, {case.name}" for case in CASES])

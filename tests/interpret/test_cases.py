@@ -101,7 +101,7 @@ def test_a_kind_that_no_rule_knows_does_not_pass() -> None:
 def test_the_cases_of_the_catalogue_pass_by_the_same_comparison() -> None:
     files = catalogue.read(with_cases=True)
     with Lua("gitfed.interpret.kube_module:FUNCTIONS") as lua:
-        interpreter = Interpreter([bundled.source(files, lua.run)])
+        interpreter = Interpreter([bundled.source(files, lua.run_all)])
         found = {
             f"{case.path}: {case.name}": differences
             for case in map(cases.of_bundle, bundled.cases(files))

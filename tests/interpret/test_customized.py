@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import pytest
 
 from gitfed.interpret import customized
-from gitfed.interpret.registry import Answer, Interpreter, Operation, Replicas, Unknown
+from gitfed.interpret.native import Native
+from gitfed.interpret.registry import Answer, Inputs, Interpreter, Operation, Replicas, Unknown
 from gitfed.interpret.scripted import FUNCTIONS, Scripted
 from gitfed.model.base import Origin
 from gitfed.model.declared.interpreter import ResourceInterpreterCustomization
@@ -31,10 +32,11 @@ def customization(name: str, **scripts: str) -> ResourceInterpreterCustomization
     )
 
 
-def always(*values: Any) -> Callable[[Call], Returned]:
+def always(*values: Any) -> Callable[[Sequence[Call]], list[Returned]]:
     """A script that returns these values whatever it is asked."""
     kinds = {type(None): "nil", bool: "boolean", int: "number", float: "number", str: "string"}
-    return lambda call: Returned(tuple(kinds.get(type(one), "table") for one in values), values)
+    answer = Returned(tuple(kinds.get(type(one), "table") for one in values), values)
+    return lambda calls: [answer for _ in calls]
 
 
 def answering(operation: Operation, *values: Any) -> Interpreter:
@@ -100,9 +102,9 @@ def test_a_script_that_does_not_compile_is_a_problem_with_kind_operation_and_lin
 def test_every_operation_calls_its_function_with_its_arguments() -> None:
     calls: list[Call] = []
 
-    def run(call: Call) -> Failed:
-        calls.append(call)
-        return Failed("no")
+    def run(asked: Sequence[Call]) -> list[Failed]:
+        calls.extend(asked)
+        return [Failed("no") for _ in asked]
 
     rules = {("example.com/v1", "Widget", operation): (Script("s", "…"),) for operation in Operation}
     interpreter = Interpreter([Scripted("script", rules, run)])
@@ -136,13 +138,13 @@ def test_every_operation_calls_its_function_with_its_arguments() -> None:
 
 def test_a_fault_names_kind_operation_and_script() -> None:
     rules = {("example.com/v1", "Widget", Operation.HEALTH): (Script("widgets", "…"),)}
-    interpreter = Interpreter([Scripted("script", rules, lambda call: Failed("widgets:2: attempt to index nil"))])
+    interpreter = Interpreter([Scripted("script", rules, lambda calls: [Failed("widgets:2: attempt to index nil")])])
     assert interpreter.health(WIDGET) == Unknown("Widget InterpretHealth: widgets:2: attempt to index nil", "script")
 
 
 def test_a_script_that_was_killed_leaves_the_answer_open() -> None:
     rules = {("example.com/v1", "Widget", Operation.HEALTH): (Script("widgets", "…"),)}
-    interpreter = Interpreter([Scripted("script", rules, lambda call: Failed("stopped", permanent=False))])
+    interpreter = Interpreter([Scripted("script", rules, lambda calls: [Failed("stopped", permanent=False)])])
     assert interpreter.health(WIDGET) == Unknown("Widget InterpretHealth: stopped", "script", permanent=False)
 
 
@@ -212,10 +214,58 @@ def test_aggregation_changes_the_status_and_nothing_else() -> None:
 def test_dependencies_are_united_sorted_and_unique() -> None:
     names = iter((["b", "c"], ["a", "b"]))
 
-    def run(call: Call) -> Returned:
-        return Returned(("table",), ([{"apiVersion": "v1", "kind": "Secret", "name": name} for name in next(names)],))
+    def run(calls: Sequence[Call]) -> list[Returned]:
+        return [
+            Returned(("table",), ([{"apiVersion": "v1", "kind": "Secret", "name": name} for name in next(names)],))
+            for _ in calls
+        ]
 
     rules = {("example.com/v1", "Widget", Operation.DEPENDENCY): (Script("1", ""), Script("2", ""))}
     answer = Interpreter([Scripted("script", rules, run)]).dependencies(WIDGET)
     assert isinstance(answer, Answer)
     assert [one["name"] for one in answer.value] == ["a", "b", "c"]
+
+
+# -- many at once -------------------------------------------------------------------------------------------------
+
+
+def test_what_is_going_to_be_asked_is_asked_at_once() -> None:
+    """And what a question means, or why it has no answer, is told to who asks it."""
+    batches: list[list[Any]] = []
+
+    def run(calls: Sequence[Call]) -> list[Returned | Failed]:
+        names = [call.arguments[0]["metadata"]["name"] for call in calls]
+        batches.append(names)
+        return [Failed("b:1: no") if name == "b" else Returned(("number", "nil"), (5, None)) for name in names]
+
+    bodies = [{**WIDGET, "metadata": {"name": name}} for name in "abcd"]
+    rules = {("example.com/v1", "Widget", Operation.REPLICA): (Script("s", "…"),)}
+    interpreter = Interpreter([Scripted("script", rules, run), Native()])
+    assert interpreter.replicas(bodies[2]) == Answer(Replicas(5, None), "script")
+    interpreter.prepare([*((Operation.REPLICA, Inputs(body)) for body in bodies), (Operation.HEALTH, Inputs(WIDGET))])
+    assert batches == [["c"], ["a", "b", "d"]]
+    failed = Unknown("Widget InterpretReplica: b:1: no", "script")
+    good = Answer(Replicas(5, None), "script")
+    assert [interpreter.replicas(body) for body in bodies] == [good, failed, good, good]
+    assert batches == [["c"], ["a", "b", "d"]]
+    assert interpreter.replicas(bodies[1]) == failed
+    assert batches[2:] == [["b"]]
+    interpreter.prepare([])
+    assert batches[3:] == []
+
+
+def test_an_answer_that_was_found_ahead_is_for_that_question_only() -> None:
+    rules = {("example.com/v1", "Widget", Operation.REVISE): (Script("s", "…"),)}
+    asked: list[Any] = []
+
+    def run(calls: Sequence[Call]) -> list[Returned]:
+        asked.extend(call.arguments[1] for call in calls)
+        return [Returned(("table",), ({**WIDGET, "n": call.arguments[1]},)) for call in calls]
+
+    interpreter = Interpreter([Scripted("script", rules, run)])
+    interpreter.prepare([(Operation.REVISE, Inputs(WIDGET, replicas=n)) for n in (1, 2)])
+    for n in (2, 3, 1):
+        found = interpreter.revise_replica(WIDGET, n)
+        assert isinstance(found, Answer)
+        assert found.value["n"] == n
+    assert asked == [1, 2, 3]

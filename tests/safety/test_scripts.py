@@ -201,7 +201,7 @@ def test_a_pattern_that_backtracks_for_hours_is_unknown_and_asked_again() -> Non
     text = 'local s = "" for i = 1, 11 do s = s .. "aaaaaaaaaa" end return #(s:match(".-.-.-.-.-.-.-.-.-b") or "")'
     repo = repository(LOOP.format(text))
     with Lua("gitfed.interpret.kube_module:FUNCTIONS", seconds=0.5) as lua:
-        interpreter = Interpreter((customized.source(repo.interpreters, lua.run), Native()))
+        interpreter = Interpreter((customized.source(repo.interpreters, lua.run_all), Native()))
         plan = planned(repo, interpreter)
         answer = interpreter.replicas(repo.manifests[ObjectKey("e.com", "Widget", "shop", "x")].body)
     (problem,) = plan.problems

@@ -1,7 +1,7 @@
 """Runs the Lua scripts of resource interpreters, so that none of them can harm anybody.
 
     Lua ──► Runtime            in this process: limits on instructions and memory      (`runtime`, `sandbox.lua`)
-        └─► Worker ──► Runtime in a process that is killed when it hangs               (`worker`)
+        └─► Worker ──► Runtime in a process that is killed when it hangs               (`worker`, `pipe`, `child`)
 
 A script that is wrong gives `Failed(permanent=True)`: it raises, returns what JSON cannot hold, or needs more
 instructions or memory than a script may; the same everywhere. One that had to be killed gives `permanent=False`,
@@ -12,6 +12,7 @@ Answers are remembered, by identity of the arguments and by their content. What 
 """
 
 from gitfed.edges.lua.lua import Lua
-from gitfed.edges.lua.runtime import Runtime, ScriptError
+from gitfed.edges.lua.request import ScriptError
+from gitfed.edges.lua.runtime import Runtime
 
 __all__ = ["Lua", "Runtime", "ScriptError"]

@@ -10,13 +10,11 @@ import math
 import resource
 import signal
 import sys
-from typing import Any, BinaryIO
 
-import orjson
-
-from gitfed.edges.lua.runtime import Runtime, ScriptError
+from gitfed.edges.lua import pipe
+from gitfed.edges.lua.request import Outcome, Request, ScriptError
+from gitfed.edges.lua.runtime import Runtime
 from gitfed.edges.lua.worker import functions_of
-from gitfed.model.script import Script
 
 _ADDRESS_SPACE = 2 << 30
 
@@ -31,48 +29,25 @@ def main(functions: str, seconds: float) -> None:
     ):
         resource.setrlimit(limit, (value, value))
     signal.signal(signal.SIGALRM, signal.SIG_DFL)
-    _send(sys.stdout.buffer, {})
+    _send(pipe.message(b""))
     while head := sys.stdin.buffer.read(4):
-        request = orjson.loads(sys.stdin.buffer.read(int.from_bytes(head)))
-        signal.alarm(math.ceil(seconds) + 1)
-        _send(sys.stdout.buffer, _answer(runtime, *request))
-        signal.alarm(0)
+        for request in pipe.read_calls(sys.stdin.buffer.read(int.from_bytes(head))):
+            signal.alarm(math.ceil(seconds) + 1)
+            _send(pipe.answer(_answer(runtime, request)))
+            signal.alarm(0)
 
 
-def _answer(
-    runtime: Runtime,
-    name: str,
-    text: str,
-    function: str,
-    arguments: list[Any],
-    results: int,
-    now: int,
-    backwards: bool,
-    seed: int,
-    edits: bool,
-) -> dict[str, Any]:
+def _answer(runtime: Runtime, request: Request) -> Outcome | ScriptError:
     try:
-        outcome = runtime.call(
-            Script(name, text),
-            function,
-            *arguments,
-            results=results,
-            now=now,
-            backwards=backwards,
-            seed=seed,
-            edits=edits,
-            texts=[orjson.dumps(one) if isinstance(one, dict) else None for one in arguments],
-        )
+        return runtime.call(request)
     except ScriptError as error:
-        return {"fault": str(error)}
-    flags = (outcome.told_time, outcome.took_order, outcome.took_chance, outcome.line)
-    return {"kinds": outcome.kinds, "values": outcome.values, "flags": flags, "edits": outcome.edits}
+        return error
 
 
-def _send(pipe: BinaryIO, value: Any) -> None:
-    text = orjson.dumps(value)
-    pipe.write(len(text).to_bytes(4) + text)
-    pipe.flush()
+def _send(message: bytes) -> None:
+    """At once: what was answered must be known before the next call hangs."""
+    sys.stdout.buffer.write(message)
+    sys.stdout.buffer.flush()
 
 
 if __name__ == "__main__":

@@ -20,6 +20,8 @@ from typing import Any, Final
 import orjson
 from lupa import luajit21
 
+from gitfed.edges.lua.request import ScriptError
+
 _DEEPEST: Final = 200
 _KEPT: Final = 8
 _USED: Final = 2
@@ -32,10 +34,6 @@ _PER_BYTE: Final = 64
 RESERVE: Final = _LONGEST * _PER_BYTE
 
 OUT_OF_MEMORY: Final = "not enough memory"
-
-
-class ScriptError(Exception):
-    """The script is wrong, or its inputs cannot be given to it: the same call fails again."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,20 +1,20 @@
-"""What others call: one script call after another, each where it is safe, none twice."""
+"""What others call: script calls, each where it is safe, those in the worker all at once, none twice."""
 
 from __future__ import annotations
 
 import hashlib
-import json
+import itertools
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from types import TracebackType
 from typing import Any, Final, TypeAlias
 
-import orjson
-
-from gitfed.edges.lua.runtime import Elsewhere, Outcome, Runtime, ScriptError
+from gitfed.edges.lua.request import Outcome, Request, ScriptError, text
+from gitfed.edges.lua.runtime import Elsewhere, Runtime
 from gitfed.edges.lua.worker import Killed, Worker, functions_of
 from gitfed.model.script import Call, Failed, Returned, Script
 
@@ -69,80 +69,115 @@ class Lua:
 
     def run(self, call: Call) -> Returned | Failed:
         """Never raises for anything that a script does."""
-        texts = [_text(one) if isinstance(one, dict | list) else None for one in call.arguments]
-        content = (call.script, call.function, call.results, *_digests(call.arguments, texts))
-        answer = self._by_content.get(content)
-        if answer is None:
-            answer, lasting = self._ask(call, texts)
-            if not lasting:
-                return answer
-            with self._lock:
-                _keep(self._by_content, content, answer, _KEPT)
-        return answer
+        return self.run_all((call,))[0]
 
-    def _ask(self, call: Call, texts: list[bytes | None]) -> tuple[Returned | Failed, bool]:
-        """The answer, and whether it will be the same at any other time."""
+    def run_all(self, calls: Sequence[Call]) -> list[Returned | Failed]:
+        """As `run`; what has to go to the worker goes there together."""
+        found: list[Returned | Failed | None] = [None] * len(calls)
+        elsewhere: list[int] = []
+        for at, call in enumerate(calls):
+            if (call.script, call.function) in self._elsewhere:
+                elsewhere.append(at)  # what tells it from others is found out while the worker has something to do
+                continue
+            key, texts = _content(call)
+            found[at] = self._by_content.get(key)
+            if found[at] is None:
+                request = self._request(call, texts)
+                outcome = self._here(request)
+                if outcome is None:
+                    elsewhere.append(at)
+                else:
+                    found[at] = self._answer(call, request, outcome, key)
+        if elsewhere:
+            for at, answer in zip(elsewhere, self._elsewhere_all([calls[at] for at in elsewhere]), strict=True):
+                found[at] = answer
+        return [one for one in found if one is not None]
+
+    def _elsewhere_all(self, calls: Sequence[Call]) -> list[Returned | Failed]:
+        """The answers of calls that belong into the worker."""
+        keys: list[_Key] = []
+        found: dict[_Key, Returned | Failed] = {}
+        sent: dict[_Key, tuple[Call, Request]] = {}
+
+        def requests() -> Iterator[Request]:
+            for call in calls:
+                key, texts = _content(call)
+                keys.append(key)
+                known = self._by_content.get(key)
+                if known is not None:
+                    found[key] = known
+                elif key not in sent:
+                    sent[key] = call, self._request(call, texts)
+                    yield sent[key][1]
+
+        coming = requests()
+        if (first := next(coming, None)) is not None:
+            outcomes = self._worker.call(itertools.chain((first,), coming))
+            for (key, (call, request)), outcome in zip(sent.items(), outcomes, strict=True):
+                found[key] = self._answer(call, request, outcome, key)
+        return [found[key] for key in keys]
+
+    def _request(self, call: Call, texts: tuple[bytes | None, ...]) -> Request:
         now = _seconds(call.now) if call.now else int(self._clock())
-        try:
-            outcome = self._execute(call, now, texts=[one if one is None or _is_exact(one) else None for one in texts])
-        except ScriptError as error:
-            return Failed(str(error)), True
-        except Killed as error:
-            return Failed(f"{call.script.name}: {error}", permanent=False), False
-        self._examine(call, now, outcome)
-        lasting = not outcome.told_time
-        return Returned(outcome.kinds, outcome.values, outcome.edits, outcome.line, lasting), lasting
+        return Request(call.script, call.function, call.arguments, texts, call.results, now, edits=call.edits)
 
-    def _execute(self, call: Call, now: int, **otherwise: Any) -> Outcome:
-        """In this process if that is safe. A function that once was not safe is sent to the worker straight away.
+    def _here(self, request: Request) -> Outcome | ScriptError | None:
+        """What comes of it in this process; None where that is not safe. What once was not never is.
 
         The worker has a lock of its own: while it waits for a script that hangs, others go on.
         """
-        which = (call.script, call.function)
-        arguments = (call.script, call.function, *call.arguments)
+        which = (request.script, request.function)
         if which not in self._elsewhere:
             try:
                 with self._lock:
-                    return self._runtime.call(*arguments, results=call.results, now=now, edits=call.edits, **otherwise)
+                    return self._runtime.call(request)
+            except ScriptError as error:
+                return error
             except Elsewhere:
                 self._elsewhere.add(which)
-        return self._worker.call(*arguments, results=call.results, now=now, edits=call.edits, **otherwise)
+        return None
 
-    def _examine(self, call: Call, now: int, outcome: Outcome) -> None:
+    def _answer(
+        self, call: Call, request: Request, outcome: Outcome | ScriptError | Killed, key: _Key
+    ) -> Returned | Failed:
+        """What is told of it; remembered if it will be the same at any other time."""
+        if isinstance(outcome, Killed):
+            return Failed(f"{call.script.name}: {outcome}", permanent=False)
+        if isinstance(outcome, ScriptError):
+            answer: Returned | Failed = Failed(str(outcome))
+        else:
+            self._examine(request, outcome)
+            lasting = not outcome.told_time
+            answer = Returned(outcome.kinds, outcome.values, outcome.edits, outcome.line, lasting)
+            if not lasting:
+                return answer
+        with self._lock:
+            _keep(self._by_content, key, answer, _KEPT)
+        return answer
+
+    def _examine(self, request: Request, outcome: Outcome) -> None:
         """Asks a function once more with another order of keys and other random numbers, to see if that matters."""
-        which = (call.script, call.function)
+        which = (request.script, request.function)
         if which in self._examined or not (outcome.took_order or outcome.took_chance):
             return
         self._examined.add(which)
-        for what, otherwise in (("random numbers", {"seed": 77}), ("the order of pairs()", {"backwards": True})):
-            try:
-                same = self._execute(call, now, **otherwise) == outcome
-            except (ScriptError, Killed):
-                same = False
-            if not same:
-                self._notes[which] = f"{call.script.name}: what {call.function} returns depends on {what}"
+        others = {"random numbers": replace(request, seed=77), "the order of pairs()": replace(request, backwards=True)}
+        for what, other in others.items():
+            if (self._here(other) or self._worker.call([other])[0]) != outcome:
+                self._notes[which] = f"{request.script.name}: what {request.function} returns depends on {what}"
                 return
 
 
-def _digests(arguments: tuple[Any, ...], texts: list[bytes | None]) -> Iterator[Any]:
-    for one, text in zip(arguments, texts, strict=True):
-        yield (type(one), one) if text is None else hashlib.blake2b(text, digest_size=16).digest()
+def _content(call: Call) -> tuple[_Key, tuple[bytes | None, ...]]:
+    """What tells a call from others, and its arguments as JSON where they are large enough for a digest."""
+    texts = tuple([text(one) if isinstance(one, dict | list) else None for one in call.arguments])
+    key = (call.script, call.function, call.results, call.edits, *_digests(call.arguments, texts))
+    return key, texts
 
 
-def _text(value: Any) -> bytes:
-    """Members in order of name or not: an answer does not depend on it, and the same body mostly has the same."""
-    try:
-        return orjson.dumps(value)
-    except TypeError:  # integers beyond 64 bits, halves of surrogate pairs
-        return _INEXACT + json.dumps(value).encode()
-
-
-_INEXACT = b" "
-"""Stands before a text that says of which value it is, but does not give it back."""
-
-
-def _is_exact(text: bytes) -> bool:
-    return not text.startswith(_INEXACT)
+def _digests(arguments: tuple[Any, ...], texts: tuple[bytes | None, ...]) -> Iterator[Any]:
+    for one, known in zip(arguments, texts, strict=True):
+        yield (type(one), one) if known is None else hashlib.blake2b(known, digest_size=16).digest()
 
 
 def _keep(memory: OrderedDict[_Key, Any], key: _Key, value: Any, most: int) -> None:

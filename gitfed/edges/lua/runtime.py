@@ -12,9 +12,8 @@ and an amount of work that cannot be interrupted, which is no error: such a call
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import lru_cache, partial
+from collections.abc import Callable, Mapping
+from functools import lru_cache
 from importlib import resources
 from typing import Any, Final
 
@@ -22,7 +21,7 @@ import orjson
 from lupa import luajit21
 
 from gitfed.edges.lua.intake import OUT_OF_MEMORY, RESERVE, Intake, latin, utf8
-from gitfed.edges.lua.intake import ScriptError as ScriptError
+from gitfed.edges.lua.request import Outcome, Request, ScriptError, exact
 from gitfed.model.script import NAME_SHOWN, Script
 
 Function = Callable[..., Any]
@@ -44,24 +43,6 @@ _LONGEST_MESSAGE: Final = 10_000
 
 class Elsewhere(Exception):
     """The call could hang where nothing interrupts it: run it where it can be killed."""
-
-
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    kinds: tuple[str, ...]
-    """Lua's type of each value."""
-    values: tuple[Any, ...]
-    """JSON values; an empty table is `[]`."""
-    told_time: bool
-    """The script asked for the time, so the answer holds only for that time."""
-    took_order: bool
-    """The script walked over the keys of a map."""
-    took_chance: bool
-    """The script asked for a random number."""
-    line: int = field(default=0, compare=False)
-    """Where the function that was called begins in the script."""
-    edits: tuple[Any, ...] | None = None
-    """In place of the one value: what was changed of the first argument (`model.script.Returned`)."""
 
 
 class Runtime:
@@ -107,59 +88,35 @@ class Runtime:
             return str(error)
         return ""
 
-    def call(
-        self,
-        script: Script,
-        function: str,
-        *arguments: Any,
-        results: int = 1,
-        now: int = 0,
-        backwards: bool = False,
-        seed: int = 1,
-        edits: bool = False,
-        texts: Sequence[bytes | None] = (),
-    ) -> Outcome:
-        """Runs the whole script in a fresh environment, then its global function with up to two arguments.
-
-        `now` is the script's clock in seconds since 1970; `backwards` and `seed` choose another order of keys and other
-        random numbers, to find out whether an answer depends on them. `edits`: tell what was changed of the first
-        argument, if that is possible (`Outcome.edits`). `texts`: the arguments as JSON, where that is known. Raises
-        ScriptError, Elsewhere.
-        """
-        call = partial(self._once, script, function, arguments, (results, now, backwards, seed), edits, texts)
+    def call(self, request: Request) -> Outcome:
+        """Raises ScriptError, Elsewhere."""
         try:
-            return call()
+            return self._once(request)
         except _OutOfMemory:
             self._start()  # what others left behind may have filled the state
         self._intake.by_parts = False  # how much fits is the same however little is looked at
         try:
-            return call()
+            return self._once(request)
         except _OutOfMemory as error:
             self._start()
             message = f"needs more than {MEMORY >> 20} MiB of memory"
-            raise ScriptError(script.headed(message, error.line)) from None
+            raise ScriptError(request.script.headed(message, error.line)) from None
         finally:
             self._intake.by_parts = True
 
-    def _once(
-        self,
-        script: Script,
-        function: str,
-        arguments: tuple[Any, ...],
-        settings: tuple[int, int, bool, int],
-        edits: bool,
-        texts: Sequence[bytes | None],
-    ) -> Outcome:
+    def _once(self, request: Request) -> Outcome:
         if self._lua.get_memory_used() > MEMORY // 2:
             self._intake.forget()
+        script = request.script
         try:
             chunk, reads = self._compiled(script)
-            texts = (*texts, None, None)[:2]
-            first, second = (*map(self._intake.take, arguments, texts), None, None)[:2]
+            texts = [*map(exact, request.texts), None, None][:2]
+            first, second = (*map(self._intake.take, request.arguments, texts), None, None)[:2]
             # Positions in a list without its nulls are not those of the list.
-            exact = edits and texts[0] is not None and b"null" not in texts[0]
-            mode = "edits" if exact else "reads" if reads else ""
-            answer = self._call(chunk, function, *settings, mode, first, second)
+            edits = request.edits and texts[0] is not None and b"null" not in texts[0]
+            mode = "edits" if edits else "reads" if reads else ""
+            settings = (request.results, request.now, request.backwards, request.seed)
+            answer = self._call(chunk, request.function, *settings, mode, first, second)
         except luajit21.LuaMemoryError:
             raise _OutOfMemory(self._line()) from None
         except luajit21.LuaError as error:

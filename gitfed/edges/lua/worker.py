@@ -2,17 +2,21 @@
 
 A pattern that backtracks for hours is one instruction: no hook sees it, no memory grows. The only thing that ends it is
 the end of its process. The process is started with the first call that needs it and again after it was killed; between
-them it lives on, so that a call costs two messages through a pipe.
+them it lives on. Calls are sent many at a time, the next while the last are worked on, so that what one costs is the
+work and not the switching between two processes; how they look on the way is in `pipe`.
 
-A script that was killed is left alone for a while, or every object of its kind would cost another wait.
+Answers come in the order of the calls. So when none comes for too long, it is known which call the process hangs at:
+that one is lost, and the others are asked again of a new process. A call that was killed is left alone for a while, and
+so is a script of which several were, or every object of its kind would cost another wait.
 
-This is the side of the daemon; the other is `child`. A message is four bytes of length, then JSON.
+This is the side of the daemon; the other is `child`.
 """
 
 from __future__ import annotations
 
 import contextlib
 import importlib
+import itertools
 import os
 import select
 import subprocess
@@ -20,19 +24,31 @@ import sys
 import threading
 import time
 import weakref
-from collections.abc import Callable, Mapping, Sequence
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Final, cast
+from typing import Any, Final, TypeAlias, cast
 
-import orjson
-
-from gitfed.edges.lua.runtime import Function, Outcome, ScriptError
+from gitfed.edges.lua import pipe
+from gitfed.edges.lua.request import Outcome, Request, ScriptError
+from gitfed.edges.lua.runtime import Function
 from gitfed.model.script import Script
 
 _START: Final = 60.0
 """Seconds for the process to say that it is there; a busy machine is slow at it."""
 _REST: Final = (30.0, 120.0, 600.0)
-"""Seconds a script is left alone after it was killed, the first, the second, every other time."""
+"""Seconds a call is left alone after it was killed, the first, the second, every other time."""
+_HUNG: Final = 3
+"""Calls of one script left alone at a time, from which on all of it is."""
+_TOGETHER: Final = 32
+"""Calls in one message."""
+_LARGE: Final = 1 << 16
+"""Bytes of arguments from which on a message is full with fewer."""
+_AHEAD: Final = 1 << 18
+"""Bytes that wait to be sent before more are made ready."""
+
+_LONGEST: Final = 1 << 28
+"""Bytes of an answer: several times what the memory of a script can hold."""
 
 
 class Killed(Exception):
@@ -45,105 +61,211 @@ class _Resting:
     times: int
 
 
+Said: TypeAlias = Outcome | ScriptError | Killed
+_Numbered: TypeAlias = tuple[int, Request]
+
+
+class _Batch:
+    """Calls on their way: some still to be sent, some sent, some settled."""
+
+    def __init__(self, requests: Iterable[Request]) -> None:
+        self.coming: Iterator[_Numbered] = enumerate(requests)
+        self.late: list[_Numbered] | None = []
+        """Calls that were killed before, which come last; None: it is their turn."""
+        self.sent: deque[_Numbered] = deque()
+        self.said: dict[int, Said] = {}
+
+    def put_back(self, *some: _Numbered) -> None:
+        self.coming = itertools.chain(some, self.coming)
+
+    def settle(self, said: Said) -> Request:
+        """Of the call that was sent first, which is returned."""
+        at, request = self.sent.popleft()
+        self.said[at] = said
+        return request
+
+
 class Worker:
-    """For any number of threads; one call at a time."""
+    """For any number of threads; one call of `call` at a time."""
 
     def __init__(self, functions: str, *, seconds: float, clock: Callable[[], float] = time.monotonic) -> None:
         self._functions = functions
         self._seconds = seconds
         self._clock = clock
         self._lock = threading.Lock()
-        self._process: subprocess.Popen[bytes] | None = None
-        self._finalizer: Callable[[], object] | None = None
-        self._answers = select.poll()
-        self._resting: dict[Script, _Resting] = {}
+        self._process: _Process | None = None
+        self._resting: dict[Script, dict[tuple[Any, ...], _Resting]] = {}
+        """Calls that were killed, by script."""
 
     def close(self) -> None:
         with self._lock:
             self._end()
 
-    def call(
-        self,
-        script: Script,
-        function: str,
-        *arguments: Any,
-        results: int = 1,
-        now: int = 0,
-        backwards: bool = False,
-        seed: int = 1,
-        edits: bool = False,
-        texts: Sequence[bytes | None] = (),
-    ) -> Outcome:
-        """As `Runtime.call`. Raises ScriptError, Killed."""
+    def call(self, requests: Iterable[Request]) -> list[Said]:
+        """What came of each. `requests` may be made while the first are worked on."""
+        batch = _Batch(requests)
         with self._lock:
-            resting = self._resting.get(script)
-            if resting is not None and self._clock() < resting.until:
-                raise Killed("was stopped because it did not end, and is not tried again yet")
-            known = [*texts, *([None] * len(arguments))]
-            given = [
-                one if text is None else orjson.Fragment(text) for one, text in zip(arguments, known, strict=False)
-            ]
-            request = _message([script.name, script.text, function, given, results, now, backwards, seed, edits])
-            try:
-                answer = self._exchange(request)
-            except (OSError, EOFError) as error:
-                self._end()
-                times = resting.times + 1 if resting else 0
-                self._resting[script] = _Resting(self._clock() + _REST[min(times, len(_REST) - 1)], times)
-                if isinstance(error, TimeoutError):
-                    raise Killed(f"was stopped after {self._seconds:g} seconds without an end") from None
-                raise Killed("its process ended without an answer") from None
-            self._resting.pop(script, None)
-        if "fault" in answer:
-            raise ScriptError(answer["fault"])
-        told, order, chance, line = answer["flags"]
-        changed = None if answer["edits"] is None else tuple(answer["edits"])
-        return Outcome(tuple(answer["kinds"]), tuple(answer["values"]), told, order, chance, line, changed)
+            while (first := next(self._due(batch), None)) is not None:
+                batch.put_back(first)
+                try:
+                    for outcome in self._running().converse(self._send(batch)):
+                        self._forgive(batch.settle(outcome))
+                except (OSError, EOFError) as error:
+                    self._end()
+                    if not batch.sent:
+                        batch.sent.append(next(batch.coming))
+                    batch.settle(self._stopped(batch.sent[0][1], error))
+                batch.put_back(*batch.sent)
+                batch.sent.clear()
+        return [batch.said[at] for at in range(len(batch.said))]
 
-    def _exchange(self, request: bytes) -> dict[str, Any]:
-        process = self._process or self._begin()
-        assert process.stdin is not None
-        process.stdin.write(request)
-        process.stdin.flush()
-        return self._receive(process, self._seconds)
+    def _send(self, batch: _Batch) -> Iterator[Request]:
+        for one in self._due(batch):
+            batch.sent.append(one)
+            yield one[1]
 
-    def _begin(self) -> subprocess.Popen[bytes]:
-        """Nothing of our environment goes along: there may be credentials in it."""
-        process = self._process = subprocess.Popen(
-            [sys.executable, "-m", "gitfed.edges.lua.child", self._functions, f"{self._seconds:g}"],
+    def _due(self, batch: _Batch) -> Iterator[_Numbered]:
+        """What is to be asked now, in order."""
+        while True:
+            for at, request in batch.coming:
+                if self._rests(request):
+                    batch.said[at] = Killed("was stopped because it did not end, and is not tried again yet")
+                elif batch.late is not None and self._times(request):
+                    batch.late.append((at, request))
+                else:
+                    yield at, request
+            if not batch.late:
+                return
+            batch.coming, batch.late = iter(batch.late), None
+
+    def _forgive(self, request: Request) -> None:
+        if request.script in self._resting:
+            self._resting[request.script].pop(_content(request), None)
+
+    def _stopped(self, request: Request, error: Exception) -> Killed:
+        times = self._times(request)
+        until = self._clock() + _REST[min(times, len(_REST) - 1)]
+        self._resting.setdefault(request.script, {})[_content(request)] = _Resting(until, times + 1)
+        if isinstance(error, TimeoutError):
+            return Killed(f"was stopped after {self._seconds:g} seconds without an end")
+        return Killed("its process ended without an answer")
+
+    def _times(self, request: Request) -> int:
+        """How often it was killed."""
+        known = self._resting.get(request.script)
+        resting = known.get(_content(request)) if known else None
+        return resting.times if resting else 0
+
+    def _rests(self, request: Request) -> bool:
+        known = self._resting.get(request.script)
+        if not known:
+            return False
+        now = self._clock()
+        resting = [content for content, one in known.items() if now < one.until]
+        return len(resting) >= _HUNG or _content(request) in resting
+
+    def _running(self) -> _Process:
+        if self._process is not None and self._process.ended():
+            self._end()
+        if self._process is None:
+            self._process = _Process(self._functions, self._seconds)
+        return self._process
+
+    def _end(self) -> None:
+        if self._process is not None:
+            self._process.end()
+        self._process = None
+
+
+class _Process:
+    """A worker process and both of its pipes. Ends with this object at the latest."""
+
+    def __init__(self, functions: str, seconds: float) -> None:
+        """Nothing of our environment goes along: there may be credentials in it. Raises OSError, EOFError."""
+        self._seconds = seconds
+        self._popen = subprocess.Popen(
+            [sys.executable, "-m", "gitfed.edges.lua.child", functions, f"{seconds:g}"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             env={"PYTHONPATH": os.pathsep.join(path for path in sys.path if path), "LC_ALL": "C.UTF-8", "TZ": "UTC"},
             cwd="/",
             start_new_session=True,  # a Ctrl-C at the terminal is for us
+            bufsize=0,
         )
-        self._finalizer = weakref.finalize(self, _kill, process)
-        assert process.stdout is not None
-        self._answers = select.poll()
-        self._answers.register(process.stdout, select.POLLIN)
-        self._receive(process, _START)
-        return process
+        self.pid = self._popen.pid
+        self.end = weakref.finalize(self, _kill, self._popen)
+        assert self._popen.stdin is not None
+        assert self._popen.stdout is not None
+        self._in, self._out = self._popen.stdin.fileno(), self._popen.stdout.fileno()
+        os.set_blocking(self._in, False)
+        self._events = select.poll()
+        self._events.register(self._out, select.POLLIN)
+        self._received = bytearray()
+        next(self._messages(_START))
 
-    def _end(self) -> None:
-        if self._finalizer is not None:
-            self._finalizer()
-        self._process = self._finalizer = None
+    def ended(self) -> bool:
+        return self._popen.poll() is not None
 
-    def _receive(self, process: subprocess.Popen[bytes], seconds: float) -> dict[str, Any]:
-        """The next message. Raises TimeoutError, EOFError."""
-        assert process.stdout is not None
-        end, wanted, received = time.monotonic() + seconds, 4, bytearray()
-        while len(received) < wanted:
-            if not self._answers.poll(max(0.0, end - time.monotonic()) * 1000):
+    def converse(self, requests: Iterator[Request]) -> Iterator[Outcome | ScriptError]:
+        """The answers, in order. Raises OSError or EOFError when the next does not come; TimeoutError is one."""
+        asked = answered = 0
+        to_send = bytearray()
+        while True:
+            while len(to_send) < _AHEAD and (together := _message(requests)):
+                asked += len(together)
+                to_send += pipe.calls(together)
+            if answered == asked:
+                return
+            for message in self._messages(self._seconds, to_send):
+                answered += 1
+                try:
+                    outcome = pipe.read_answer(message)
+                except (ValueError, TypeError) as error:
+                    raise EOFError("this is no answer") from error
+                yield outcome
+
+    def _messages(self, seconds: float, to_send: bytearray | None = None) -> Iterator[memoryview]:
+        """At least one that comes within so many seconds, and those that are there with it; sends meanwhile.
+
+        A process that takes what is sent does not hang.
+        """
+        end = time.monotonic() + seconds
+        while len(self._received) < 4 or len(self._received) < 4 + int.from_bytes(self._received[:4]):
+            self._events.register(self._in, select.POLLOUT if to_send else 0)
+            events = dict(self._events.poll(max(0.0, end - time.monotonic()) * 1000))
+            if not events:
                 raise TimeoutError
-            part = os.read(process.stdout.fileno(), 1 << 20)
-            if not part:
-                raise EOFError
-            received += part
-            if wanted == 4 and len(received) >= 4:
-                wanted = 4 + int.from_bytes(received[:4])
-        return cast("dict[str, Any]", orjson.loads(received[4:]))
+            if self._in in events and to_send:
+                try:
+                    del to_send[: os.write(self._in, to_send)]
+                    end = time.monotonic() + seconds
+                except BrokenPipeError:
+                    to_send.clear()  # what it answered before it ended is still to be read
+            if self._out in events:
+                part = os.read(self._out, 1 << 20)
+                if not part:
+                    raise EOFError
+                self._received += part
+            if int.from_bytes(self._received[:4]) > _LONGEST:
+                raise EOFError("this is no answer")
+        received, self._received = bytes(self._received), bytearray()
+        at = 0
+        while len(received) >= at + 4 and len(received) >= (after := at + 4 + int.from_bytes(received[at : at + 4])):
+            yield memoryview(received)[at + 4 : after]
+            at = after
+        self._received += received[at:]
+
+
+def _message(requests: Iterator[Request]) -> list[Request]:
+    """The next calls that go together."""
+    together, size = [], 0
+    for request in itertools.islice(requests, _TOGETHER):
+        together.append(request)
+        size += sum(map(len, pipe.sent(request)))
+        if size >= _LARGE:
+            break
+    return together
 
 
 def functions_of(name: str) -> Mapping[str, Function]:
@@ -152,15 +274,14 @@ def functions_of(name: str) -> Mapping[str, Function]:
     return cast("Mapping[str, Function]", getattr(importlib.import_module(module), attribute))
 
 
-def _message(value: Any) -> bytes:
-    text = orjson.dumps(value)
-    return len(text).to_bytes(4) + text
+def _content(request: Request) -> tuple[Any, ...]:
+    return (request.function, *pipe.sent(request))
 
 
 def _kill(process: subprocess.Popen[bytes]) -> None:
     process.kill()
     process.wait()
-    for pipe in (process.stdin, process.stdout):
-        if pipe is not None:
+    for end in (process.stdin, process.stdout):
+        if end is not None:
             with contextlib.suppress(BrokenPipeError):  # what was still to be written has no reader any more
-                pipe.close()
+                end.close()
