@@ -20,6 +20,7 @@ from datetime import datetime
 from operator import attrgetter
 
 from gitfed.change import (
+    ahead,
     bind,
     compare,
     dependencies,
@@ -66,9 +67,11 @@ def build(
     """
     memo = Memo() if memo is None else memo
     world = replace(prepare(memo, repo, fleet, decisions, interpreter, now), lazily=lazily)
-    memo.questions = place.questions(memo.questions, repo, world.decisions, world.binder)
+    memo.questions, asked = place.questions(memo.questions, repo, world.decisions, world.binder)
     bounds, problems, quotas = place.answers(memo.questions, repo, world.binder, memo.room, fleet.facts.taken_at)
     bounds = dependencies.attach(bounds, repo, interpreter, world.decisions, fleet.live, memo.references)
+    if not lazily:
+        ahead.rendering(((repo.manifests[key], bounds[key].binding) for key in asked), interpreter)
     items: list[Item] = []
     changing: dict[ObjectKey, frozenset[ClusterName]] = {}
     needed = [key for key, bound in bounds.items() if _is_needed(bound.binding)]

@@ -15,6 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import TypeAlias
 
+from gitfed.change import ahead
 from gitfed.change.bind import Bound
 from gitfed.interpret.registry import Answer, Interpreter, Result
 from gitfed.model.base import Body, ClusterName, ObjectKey, Problem, Severity, group_of
@@ -47,6 +48,9 @@ def attach(
         del memory[gone]
     needs: _Needs = {}
     answered = dict(bounds)
+    ahead.attaching(
+        (repo.manifests[key] for key in owners if not _is_known(repo.manifests[key], interpreter, memory)), interpreter
+    )
     for key, bound in owners.items():
         found = _references(repo.manifests[key], interpreter, memory)
         where = tuple(share.cluster for share in bound.binding.shares)
@@ -71,10 +75,14 @@ def attach(
 
 
 def _references(manifest: Manifest, interpreter: Interpreter, memory: Memory) -> Result[tuple[Body, ...]]:
+    if not _is_known(manifest, interpreter, memory):
+        memory[manifest.key] = (manifest, interpreter, interpreter.dependencies(manifest.body))
+    return memory[manifest.key][2]
+
+
+def _is_known(manifest: Manifest, interpreter: Interpreter, memory: Memory) -> bool:
     known = memory.get(manifest.key)
-    if known is None or known[0] is not manifest or known[1] is not interpreter:
-        known = memory[manifest.key] = (manifest, interpreter, interpreter.dependencies(manifest.body))
-    return known[2]
+    return known is not None and known[0] is manifest and known[1] is interpreter
 
 
 def _keys(references: Iterable[Body], owner: ObjectKey, repo: RepoSnapshot) -> set[ObjectKey]:

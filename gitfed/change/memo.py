@@ -88,7 +88,7 @@ class Memo:
     defined: tuple[object, tuple[Candidate, ...]] | None = None
     """What definitions were asked about, and the clusters with their kinds."""
     collected: status.Memory = field(default_factory=dict)
-    """What scripts said of copies that a failover looks at."""
+    """What scripts said of copies that the failover of the last build looked at."""
     states: preserve.States = field(default_factory=lambda: preserve.States(_label_value))
     recomputed: int = 0
     """Templates whose binding, rendering or changes the last build had to compute: what a test asserts on."""
@@ -136,9 +136,10 @@ def prepare(
         memo.index, memo.policies = match.Index(repo.propagation), repo.propagation
         memo.schedules.clear()
     found, capacities = place.candidates(repo, fleet)
+    earlier, memo.collected = memo.collected, {}
     step = failover.step(
         repo, fleet, decisions, {one.name: one for one in found}, memo.states,
-        lambda copy: status.collected(copy, interpreter, memo.collected)[:2], now,
+        lambda copy: status.collected(copy, interpreter, memo.collected, earlier)[:2], now,
     )  # fmt: skip
     found, decisions = place.tainted(found, step.records), step.decisions
     standing = bind.Standing(

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
-from gitfed.change import bind, turns
+from gitfed.change import ahead, bind, turns
 from gitfed.model.base import Body, ClusterName, Digest, ObjectKey, Origin, Problem, Severity, key_of
 from gitfed.model.decisions import ClusterRecord, Decision, Decisions
 from gitfed.model.fleet import ClusterFacts, FleetSnapshot
@@ -118,10 +118,20 @@ def with_definitions(
 
 def questions(
     before: Mapping[ObjectKey, Question], repo: RepoSnapshot, decisions: Decisions, binder: bind.Binder
-) -> dict[ObjectKey, Question]:
-    """What is asked for every template, sorted by key: the question of the build before where nothing changed."""
+) -> tuple[dict[ObjectKey, Question], list[ObjectKey]]:
+    """What is asked for every template, sorted by key: the question of the build before where nothing changed.
+
+    And the keys of those where it is another.
+    """
     keys = before if before.keys() == repo.manifests.keys() else sorted(repo.manifests)
-    return {key: _question(before.get(key), repo.manifests[key], decisions.bindings.get(key), binder) for key in keys}
+    decided = decisions.bindings
+    found = {key: _known(before.get(key), repo.manifests[key], decided.get(key), binder) for key in keys}
+    new = [key for key, question in found.items() if question is None]
+    ahead.placing((repo.manifests[key] for key in new), binder)
+    for key in new:
+        manifest, decision = repo.manifests[key], decided.get(key)
+        found[key] = _question(bind.ask(manifest, decision, binder), manifest, decision, binder)
+    return cast("dict[ObjectKey, Question]", found), new
 
 
 def answers(
@@ -168,26 +178,33 @@ def assigned_quotas(
             yield manifest, bind.implied(manifest, tuple(sorted(bodies)), bind.ASSIGNED), bodies
 
 
-def _question(known: Question | None, manifest: Manifest, decision: Decision | None, binder: bind.Binder) -> Question:
-    rebalancers = binder.rebalancers.get(manifest.key, ())
-    before = binder.before.get(manifest.key)
-    asked: bind.Asked | bind.Bound | None = None
+def _known(
+    known: Question | None, manifest: Manifest, decision: Decision | None, binder: bind.Binder
+) -> Question | None:
+    """The question of the build before, or the same of clusters that are otherwise now; None where it is another."""
     if (
-        known is not None
-        and known.manifest is manifest
-        and known.policies is binder.policies
-        and known.decision is decision
-        and known.before is before
-        and known.rebalancers == rebalancers
-        and known.standing is binder.standing
-        and not (isinstance(known.asked, bind.Bound) and known.asked.ask_again)
+        known is None
+        or known.manifest is not manifest
+        or known.policies is not binder.policies
+        or known.decision is not decision
+        or known.before is not binder.before.get(manifest.key)
+        or known.rebalancers != binder.rebalancers.get(manifest.key, ())
+        or known.standing is not binder.standing
+        or (isinstance(known.asked, bind.Bound) and known.asked.ask_again)
     ):
-        if known.candidates is binder.candidates:
-            return known
-        if known.names is binder.names:
-            asked = known.asked  # what is asked depends on which clusters there are, only the answer on how they are
-    if asked is None:
-        asked = bind.ask(manifest, decision, binder)
+        return None
+    if known.candidates is binder.candidates:
+        return known
+    if known.names is not binder.names:
+        return None
+    # What is asked depends on which clusters there are, only the answer on how they are.
+    return _question(known.asked, manifest, decision, binder)
+
+
+def _question(
+    asked: bind.Asked | bind.Bound, manifest: Manifest, decision: Decision | None, binder: bind.Binder
+) -> Question:
+    before, rebalancers = binder.before.get(manifest.key), binder.rebalancers.get(manifest.key, ())
     return Question(manifest, binder.policies, binder.candidates, decision, before, asked, rebalancers, binder.standing,
                     binder.names, waits=isinstance(asked, bind.Asked) and asked.waits)  # fmt: skip
 

@@ -9,8 +9,9 @@ Nothing here is a decision: it is read by people, by the state branch and by the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from typing import TypeAlias
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, TypeAlias
 
 from gitfed.interpret import collect
 from gitfed.interpret.registry import Interpreter, Operation, Unknown
@@ -22,8 +23,10 @@ from gitfed.model.status import BindingStatus, CopyStatus, FullyApplied
 
 _OUTSTANDING = (Action.CREATE, Action.UPDATE, Action.SKIP)
 _DONE = FullyApplied(True, "FullyAppliedSuccess", "every copy is applied")
-Memory: TypeAlias = dict[tuple[ClusterName, ObjectKey], tuple[object, collect.Collected]]
+Memory: TypeAlias = dict[ObjectKey, dict[ClusterName, tuple[object, collect.Collected]]]
 """What scripts said of a copy, and of which version of it."""
+Asked: TypeAlias = tuple[Binding, Body | None, Mapping[ClusterName, LiveObject], Mapping[ClusterName, str]]
+"""The first arguments of `of`."""
 _NOWHERE = FullyApplied(False, "FullyAppliedFailed", "it is placed nowhere")
 
 
@@ -43,6 +46,9 @@ def of(
     each with the reason; `template`: its manifest, None for an object that no file declares; `now`: RFC 3339.
     """
     memory = {} if memory is None else memory
+    remembered = memory.get(binding.key, {})
+    for gone in remembered.keys() - copies.keys():
+        del remembered[gone]
 
     def ask(live: LiveObject) -> collect.Collected:
         return collected(live, interpreter, memory)
@@ -60,6 +66,26 @@ def of(
     return BindingStatus(binding.key, items, condition, status=answer.value.get("status"))
 
 
+def of_all(
+    asked: Sequence[Asked],
+    clusters: Mapping[ClusterName, ClusterLive],
+    interpreter: Interpreter,
+    now: str,
+    memory: Memory,
+) -> list[BindingStatus]:
+    """The status of many bindings: what scripts have to be asked about, they are asked at once."""
+    unknown = [
+        live
+        for binding, _, copies, outstanding in asked
+        for live in copies.values()
+        if live.uid and live.cluster not in outstanding and _known(live, interpreter, memory) is None
+    ]
+    found = collect.collect_all(interpreter, [live.body for live in unknown if live.body is not None])
+    for live, one in zip(unknown, found, strict=True):
+        _remember(live, interpreter, memory, one)
+    return [of(*one, clusters, interpreter, now, memory) for one in asked]
+
+
 def of_plan(
     plan: Plan,
     repo: RepoSnapshot,
@@ -70,14 +96,11 @@ def of_plan(
 ) -> dict[ObjectKey, BindingStatus]:
     """The status of every binding of an observed plan."""
     left = outstanding(plan.changes or ())
-    found = {}
-    for key, binding in plan.bindings.items():
-        manifest = repo.manifests.get(key)
-        found[key] = of(
-            binding, manifest.body if manifest else None, objects.get(key, {}), left.get(key, {}), clusters,
-            interpreter, now,
-        )  # fmt: skip
-    return found
+    asked = [
+        (binding, repo.manifests[key].body if key in repo.manifests else None, objects.get(key, {}), left.get(key, {}))
+        for key, binding in plan.bindings.items()
+    ]
+    return dict(zip(plan.bindings, of_all(asked, clusters, interpreter, now, {}), strict=True))
 
 
 def outstanding(changes: Iterable[Change]) -> dict[ObjectKey, dict[ClusterName, str]]:
@@ -120,18 +143,39 @@ def _copy(
     return CopyStatus(name, True, "", health, found.message or live.health_message, status)
 
 
-def collected(live: LiveObject, interpreter: Interpreter, memory: Memory) -> collect.Collected:
-    """Health and status of a copy, asked of its kind's script if that has to be asked, once for each version."""
+def collected(
+    live: LiveObject, interpreter: Interpreter, memory: Memory, earlier: Mapping[ObjectKey, Any] = MappingProxyType({})
+) -> collect.Collected:
+    """Health and status of a copy, asked of its kind's script if that has to be asked, once for each version.
+
+    What is known by `earlier` is taken over: who gives a new memory every time remembers only what was asked last.
+    """
+    found = _known(live, interpreter, memory) or _known(live, interpreter, earlier)
+    if found is None:
+        assert live.body is not None
+        found = collect.collect(interpreter, live.body)
+    _remember(live, interpreter, memory, found)
+    return found
+
+
+def _known(live: LiveObject, interpreter: Interpreter, memory: Mapping[ObjectKey, Any]) -> collect.Collected | None:
+    """None where a script has to be asked."""
     if live.healthy is not None or live.body is None:
         return collect.Collected(live.healthy, live.status)
-    place = (live.cluster, live.key)
-    known = memory.get(place)
-    seen = (live.uid, live.resource_version, interpreter)
-    if known is not None and known[0] == seen and _is_complete(known[1], live.body):
-        return known[1]
-    found = collect.collect(interpreter, live.body)
-    memory[place] = (seen, found)
-    return found
+    known = memory.get(live.key, {}).get(live.cluster)
+    if known is not None and known[0] == _seen(live, interpreter) and _is_complete(known[1], live.body):
+        found: collect.Collected = known[1]
+        return found
+    return None
+
+
+def _remember(live: LiveObject, interpreter: Interpreter, memory: Memory, found: collect.Collected) -> None:
+    if live.healthy is None and live.body is not None:
+        memory.setdefault(live.key, {})[live.cluster] = (_seen(live, interpreter), found)
+
+
+def _seen(live: LiveObject, interpreter: Interpreter) -> tuple[object, ...]:
+    return live.uid, live.resource_version, interpreter
 
 
 def _is_complete(found: collect.Collected, body: Body) -> bool:

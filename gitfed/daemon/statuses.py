@@ -68,7 +68,7 @@ class Statuses:
         touched = self._fleet.take_touched()
         if self._plan is None or plan.bindings.keys() != self._plan.bindings.keys():
             self._known = {key: one for key, one in self._known.items() if key in plan.bindings}
-            self._collected = {place: one for place, one in self._collected.items() if place[1] in plan.bindings}
+            self._collected = {key: one for key, one in self._collected.items() if key in plan.bindings}
         before, self._plan = self._plan, plan
         changes = plan.changes or ()
         previous = before.bindings if before is not None else {}
@@ -80,7 +80,7 @@ class Statuses:
         left = status.outstanding(change for change in changes if change.key in keys)
         clusters = self._fleet.known()
         failed: set[ObjectKey] = set()
-        asked = []
+        asked: list[status.Asked] = []
         for key in keys:
             reasons = dict(left.get(key, {}))
             for name in reasons:
@@ -91,12 +91,10 @@ class Statuses:
             asked.append((plan.bindings[key], manifest.body if manifest else None, self._fleet.copies(key), reasons))
         now = time_text(self._now())
         # Scripts may be asked: not in the loop.
-        found = await asyncio.to_thread(
-            lambda: [status.of(*one, clusters, interpreter, now, self._collected) for one in asked]
-        )
+        found = await asyncio.to_thread(lambda: status.of_all(asked, clusters, interpreter, now, self._collected))
         for binding, _, copies, _ in asked:
-            for cluster in copies:
-                if (said := self._collected.get((cluster, binding.key))) is not None:
+            for cluster, said in self._collected.get(binding.key, {}).items():
+                if cluster in copies:
                     self._fleet.judge(cluster, binding.key, said[1])
         self._unfinished = {one.key for one in found if _asks_again(one)}
         self._time(found, repo.settings.spec.sync.health_timeout)

@@ -8,11 +8,12 @@ the number is filled in here.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from gitfed.interpret import bundled, conditions, native
 from gitfed.interpret.native.reflect import GENERATION
-from gitfed.interpret.registry import DEFAULT, Answer, Interpreter, Operation, Unknown
+from gitfed.interpret.registry import DEFAULT, Answer, Inputs, Interpreter, Operation, Unknown
 from gitfed.model.base import Body
 from gitfed.model.fleet import Health
 
@@ -48,14 +49,31 @@ def judged(found: Collected) -> tuple[Health, str]:
 
 def collect(interpreter: Interpreter, observed: Body) -> Collected:
     """Health and status of a copy by the rules of its kind. Never fails."""
+    return _collect(interpreter, observed, _stamped(observed) if _asks_status(interpreter, observed) else None)
+
+
+def collect_all(interpreter: Interpreter, observed: Sequence[Body]) -> list[Collected]:
+    """The same of many copies."""
+    stamped = [_stamped(one) if _asks_status(interpreter, one) else None for one in observed]
+    questions = [(Operation.HEALTH, Inputs(one)) for one in observed]
+    questions += [(Operation.STATUS, Inputs(one)) for one in stamped if one is not None]
+    interpreter.prepare(questions)
+    return [_collect(interpreter, *one) for one in zip(observed, stamped, strict=True)]
+
+
+def _asks_status(interpreter: Interpreter, observed: Body) -> bool:
+    return observed.get("status") is not None or interpreter.handles(observed, Operation.STATUS)
+
+
+def _collect(interpreter: Interpreter, observed: Body, stamped: Body | None) -> Collected:
     health = interpreter.health(observed)
     healthy = health.value if isinstance(health, Answer) else None
     message = health.reason if isinstance(health, Unknown) else ""
     if healthy is False and has_health_script(observed, interpreter):
         message = f"not healthy, says the {_CALLED.get(health.source, health.source)}"
-    if observed.get("status") is None and not interpreter.handles(observed, Operation.STATUS):
+    if stamped is None:
         return Collected(healthy, None, message)
-    status = interpreter.status(_stamped(observed))
+    status = interpreter.status(stamped)
     return Collected(healthy, status.value if isinstance(status, Answer) else None, message)
 
 

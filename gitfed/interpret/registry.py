@@ -158,6 +158,10 @@ class Interpreter:
         """`{apiVersion, kind, namespace?, name? | labelSelector?}`, sorted. Default: none."""
         return self._ask(Operation.DEPENDENCY, Inputs(body), tuple)
 
+    def gains(self, body: Body, operation: Operation) -> bool:
+        """Whether there is anything in preparing this question."""
+        return id(self._source(body, operation)) in self._batching
+
     def prepare(self, questions: Iterable[Question]) -> None:
         """Who is going to ask all these may say so before: some sources answer many at once far sooner.
 
@@ -165,9 +169,9 @@ class Interpreter:
         """
         found: dict[int, list[Question]] = {}
         for question in questions:
-            source = self._source(question[1].object, question[0])
-            if id(source) in self._batching:
-                found.setdefault(id(source), []).append(question)
+            operation, inputs = question
+            if self.gains(inputs.object, operation):
+                found.setdefault(id(self._source(inputs.object, operation)), []).append(question)
         for which, asked in found.items():
             self._batching[which].prepare(asked)
 

@@ -10,11 +10,11 @@ Nothing volatile is stamped: no commit, no time. An unchanged object stays byte-
 from __future__ import annotations
 
 import base64
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from gitfed.interpret import defaults
-from gitfed.interpret.registry import Interpreter, Unknown
+from gitfed.interpret.registry import Inputs, Interpreter, Unknown
 from gitfed.model.base import BindingId, Body, ClusterName, Digest, Problem, Severity
 from gitfed.model.decisions import Labels
 from gitfed.model.plan import Binding, Edit, RenderedManifest
@@ -59,9 +59,7 @@ def render(
         body: Body = manifest.body
         edits: tuple[Edit, ...] = ()
         if replicas is not None and binding.replicas is not None:
-            # What the author left to the API server stays left to it, unless this cluster gets another number.
-            asked = defaults.filled_in(manifest.body) if replicas != 1 else manifest.body
-            answer = interpreter.revise_replica(asked, replicas)
+            answer = interpreter.revise_replica(_revised(manifest, replicas), replicas)
             if isinstance(answer, Unknown):
                 reason = f"replicas could not be set: {answer.reason}"
                 failed.update(dict.fromkeys(clusters, reason))
@@ -96,6 +94,18 @@ def render(
                 edits=(*edits, *result.edits),
             )
     return Rendered(tuple(sorted(found.values(), key=lambda item: item.clusters)), failed, tuple(problems), ask_again)
+
+
+def revisions(manifest: Manifest, binding: Binding) -> Iterator[Inputs]:
+    """What `render` asks an interpreter to revise."""
+    if binding.replicas is not None:
+        for replicas in {share.replicas for share in binding.shares if share.replicas is not None}:
+            yield Inputs(_revised(manifest, replicas), replicas=replicas)
+
+
+def _revised(manifest: Manifest, replicas: int) -> Body:
+    """What the author left to the API server stays left to it, unless a cluster gets another number."""
+    return defaults.filled_in(manifest.body) if replicas != 1 else manifest.body
 
 
 def each(manifest: Manifest, binding: Binding, bodies: Mapping[ClusterName, Body], *, federation: str) -> Rendered:
