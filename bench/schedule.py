@@ -17,6 +17,7 @@ from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 from gitfed.change import bind, turns
+from gitfed.change.binder import Asked, Binder, Bound
 from gitfed.change.schedules import Schedules
 from gitfed.interpret import native
 from gitfed.interpret.registry import Interpreter
@@ -57,7 +58,7 @@ MIX = ("dynamic", "aggregated", "duplicated", "static", "dynamic",
 
 
 class Fleet(NamedTuple):
-    binder: bind.Binder
+    binder: Binder
     capacities: dict[ClusterName, Capacity | None]
 
 
@@ -84,7 +85,7 @@ def fleet() -> Fleet:
     ]
     settings = Federation.read({"apiVersion": "gitfed.io/v1alpha1", "kind": "Federation", "metadata": {"name": "b"}})
     interpreter = Interpreter((native.Native(),))
-    binder = bind.Binder(match.Index(policies), tuple(candidates), interpreter, Schedules(), settings, NOW)
+    binder = Binder(match.Index(policies), tuple(candidates), interpreter, Schedules(), settings, NOW)
     return Fleet(binder, capacities)
 
 
@@ -151,13 +152,13 @@ def manifests(count: int, shapes: int) -> list[Manifest]:
 
 def placed(
     some: list[Manifest], decisions: Mapping[ObjectKey, Decision], here: Fleet, room: turns.Room
-) -> dict[ObjectKey, bind.Bound]:
+) -> dict[ObjectKey, Bound]:
     """What a build does to place templates."""
     room.use(here.capacities, here.binder.schedules)
     entries, bounds = [], {}
     for manifest in some:
         asked = bind.ask(manifest, decisions.get(manifest.key), here.binder)
-        assert isinstance(asked, bind.Asked)
+        assert isinstance(asked, Asked)
         bound = None if asked.waits else bind.answer(asked, here.binder)
         if bound is not None:
             bounds[manifest.key] = bound
@@ -177,7 +178,7 @@ def timed(work: Callable[[], Any]) -> tuple[Any, float]:
     return result, took
 
 
-def cold(count: int, shapes: int) -> tuple[dict[ObjectKey, bind.Bound], float]:
+def cold(count: int, shapes: int) -> tuple[dict[ObjectKey, Bound], float]:
     some, here = manifests(count, shapes), fleet()
     return timed(lambda: placed(some, {}, here, turns.Room()))
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from gitfed.change import bind
+from gitfed.change.binder import Binder
 from gitfed.interpret import defaults
 from gitfed.interpret.registry import Inputs, Interpreter, Operation
 from gitfed.model.plan import Binding
@@ -15,7 +15,7 @@ from gitfed.model.repo import Manifest
 from gitfed.render import manifest as render_manifest
 
 
-def placing(manifests: Iterable[Manifest], binder: bind.Binder) -> None:
+def placing(manifests: Iterable[Manifest], binder: Binder) -> None:
     """Of templates that are placed anew: how many replicas there are and what one needs (`bind.ask`)."""
     interpreter = binder.interpreter
     parts = binder.settings.gate("MultiplePodTemplatesScheduling")

@@ -16,7 +16,7 @@ from dataclasses import replace
 from typing import TypeAlias
 
 from gitfed.change import ahead
-from gitfed.change.bind import Bound
+from gitfed.change.binder import Bound
 from gitfed.interpret.registry import Answer, Interpreter, Result
 from gitfed.model.base import Body, ClusterName, ObjectKey, Problem, Severity, group_of
 from gitfed.model.decisions import Decision, Decisions, Requirement, Share

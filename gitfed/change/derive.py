@@ -11,7 +11,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from types import MappingProxyType
 
-from gitfed.change import bind, compare, dependencies, order, waves
+from gitfed.change import compare, dependencies, order, waves
+from gitfed.change.binder import Bound
 from gitfed.change.memo import Item, Memo, World
 from gitfed.change.retain import RetainError
 from gitfed.model.base import Body, ClusterName, ObjectKey, Problem, Severity
@@ -27,7 +28,7 @@ def item(
     memo: Memo,
     world: World,
     manifest: Manifest,
-    bound: bind.Bound,
+    bound: Bound,
     bodies: Mapping[ClusterName, Body] | None = None,
     *,
     changing: Mapping[ObjectKey, frozenset[ClusterName]] = MappingProxyType({}),

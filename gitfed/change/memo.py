@@ -12,7 +12,8 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
-from gitfed.change import bind, dependencies, order, place, status, turns
+from gitfed.change import dependencies, order, place, status, turns
+from gitfed.change.binder import Binder, Bound, Standing
 from gitfed.change.schedules import Schedules
 from gitfed.interpret.registry import Interpreter
 from gitfed.model.base import Body, ClusterName, ObjectKey, Problem
@@ -33,7 +34,7 @@ class Item:
 
     manifest: Manifest
     candidates: object
-    bound: bind.Bound
+    bound: Bound
     places: object = None
     bodies: Mapping[ClusterName, Body] | None = None
     """Of an object that is another one in each cluster; None for all that come from a template."""
@@ -77,7 +78,7 @@ class Memo:
     policies: object = None
     override_index: override.Overrides | None = None
     overrides: object = None
-    standing: bind.Standing = field(default_factory=bind.Standing)
+    standing: Standing = field(default_factory=Standing)
     schedules: Schedules = field(default_factory=Schedules)
     settings: object = None
     interpreter: object = None
@@ -110,7 +111,7 @@ class World:
     overrides: override.Overrides
     live_clusters: Mapping[ClusterName, ClusterLive]
     same_commit: bool
-    binder: bind.Binder
+    binder: Binder
     lazily: bool = False
 
     def settled(self, key: ObjectKey) -> frozenset[ClusterName] | None:
@@ -142,7 +143,7 @@ def prepare(
         lambda copy: status.collected(copy, interpreter, memo.collected, earlier)[:2], now,
     )  # fmt: skip
     found, decisions = place.tainted(found, step.records), step.decisions
-    standing = bind.Standing(
+    standing = Standing(
         frozenset((one.kind, one.metadata.namespace, one.metadata.name) for one in repo.overrides),
         decisions.suspensions,
     )
@@ -176,7 +177,7 @@ def prepare(
         overrides=memo.override_index,
         live_clusters=memo.live_clusters,
         same_commit=bool(repo.commit) and decisions.applied_commit == repo.commit,
-        binder=bind.Binder(memo.index, memo.candidates, interpreter, memo.schedules, repo.settings, now,
+        binder=Binder(memo.index, memo.candidates, interpreter, memo.schedules, repo.settings, now,
                            rebalance.wanted(repo.rebalancers), step.before, memo.standing, memo.names),
     )  # fmt: skip
 
@@ -201,7 +202,7 @@ def _with_definitions(
     assert memo.index is not None
     asked = (found, memo.index, memo.standing, *((one, decisions.bindings.get(one.key)) for one in defining))
     if memo.defined is None or memo.defined[0] != asked:
-        binder = bind.Binder(memo.index, found, interpreter, Schedules(), repo.settings, now, standing=memo.standing)
+        binder = Binder(memo.index, found, interpreter, Schedules(), repo.settings, now, standing=memo.standing)
         memo.defined = (asked, place.with_definitions(found, defining, decisions, binder))
     return memo.defined[1]
 

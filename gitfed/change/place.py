@@ -12,6 +12,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, cast
 
 from gitfed.change import ahead, bind, turns
+from gitfed.change.binder import Asked, Binder, Bound
 from gitfed.model.base import Body, ClusterName, Digest, ObjectKey, Origin, Problem, Severity, key_of
 from gitfed.model.decisions import ClusterRecord, Decision, Decisions
 from gitfed.model.fleet import ClusterFacts, FleetSnapshot
@@ -36,11 +37,11 @@ class Question:
     candidates: object
     decision: Decision | None
     before: Decision | None
-    asked: bind.Asked | bind.Bound
+    asked: Asked | Bound
     rebalancers: tuple[str, ...] = ()
     standing: object = None
     names: object = None
-    bound: bind.Bound | None = None
+    bound: Bound | None = None
     """The answer, where it does not depend on other templates."""
     waits: bool = False
     """Whether the answer depends on what is decided for other templates."""
@@ -87,7 +88,7 @@ def definitions(repo: RepoSnapshot) -> tuple[Manifest, ...]:
 
 
 def with_definitions(
-    found: tuple[Candidate, ...], defining: tuple[Manifest, ...], decisions: Decisions, binder: bind.Binder
+    found: tuple[Candidate, ...], defining: tuple[Manifest, ...], decisions: Decisions, binder: Binder
 ) -> tuple[Candidate, ...]:
     """The clusters with the kinds that this commit brings there: a definition enables its kind where it is placed.
 
@@ -96,9 +97,9 @@ def with_definitions(
     kinds: dict[ClusterName, set[tuple[str, str]]] = {}
     for manifest in defining:
         asked = bind.ask(manifest, decisions.bindings.get(manifest.key), binder)
-        if isinstance(asked, bind.Asked) and asked.waits:
+        if isinstance(asked, Asked) and asked.waits:
             continue  # it depends on other templates: the next probe tells
-        binding = (asked if isinstance(asked, bind.Bound) else bind.answer(asked, binder)).binding
+        binding = (asked if isinstance(asked, Bound) else bind.answer(asked, binder)).binding
         spec = manifest.body.get("spec") or {}
         kind = str((spec.get("names") or {}).get("kind") or "")
         served = {
@@ -117,7 +118,7 @@ def with_definitions(
 
 
 def questions(
-    before: Mapping[ObjectKey, Question], repo: RepoSnapshot, decisions: Decisions, binder: bind.Binder
+    before: Mapping[ObjectKey, Question], repo: RepoSnapshot, decisions: Decisions, binder: Binder
 ) -> tuple[dict[ObjectKey, Question], list[ObjectKey]]:
     """What is asked for every template, sorted by key: the question of the build before where nothing changed.
 
@@ -137,17 +138,17 @@ def questions(
 def answers(
     asked: Mapping[ObjectKey, Question],
     repo: RepoSnapshot,
-    binder: bind.Binder,
+    binder: Binder,
     room: turns.Room,
     facts_taken: datetime | None,
-) -> tuple[dict[ObjectKey, bind.Bound], list[Problem], quota.Ledger]:
+) -> tuple[dict[ObjectKey, Bound], list[Problem], quota.Ledger]:
     """Where every template goes, by key: first what is placed by itself, then what takes turns. And what quotas say."""
     quotas = quota.Ledger.of(repo.quotas if repo.settings.gate("FederatedQuotaEnforcement") else ())
     for question in asked.values():
         _by_itself(question, quotas, binder)
     by_priority = repo.settings.gate("PriorityBasedScheduling")
     in_turn = turns.place(
-        [turns.Entry(one.asked, one.bound) for one in asked.values() if isinstance(one.asked, bind.Asked)],
+        [turns.Entry(one.asked, one.bound) for one in asked.values() if isinstance(one.asked, Asked)],
         binder,
         room,
         quotas,
@@ -161,7 +162,7 @@ def answers(
 
 def assigned_quotas(
     before: dict[ObjectKey, Manifest], repo: RepoSnapshot, clusters: Iterable[ClusterName]
-) -> Iterator[tuple[Manifest, bind.Bound, Mapping[ClusterName, Body]]]:
+) -> Iterator[tuple[Manifest, Bound, Mapping[ClusterName, Body]]]:
     """The ResourceQuotas that federated quotas assign to single clusters; a template of that name comes first.
 
     `before` keeps them from build to build, so that what did not change is the same object.
@@ -178,9 +179,7 @@ def assigned_quotas(
             yield manifest, bind.implied(manifest, tuple(sorted(bodies)), bind.ASSIGNED), bodies
 
 
-def _known(
-    known: Question | None, manifest: Manifest, decision: Decision | None, binder: bind.Binder
-) -> Question | None:
+def _known(known: Question | None, manifest: Manifest, decision: Decision | None, binder: Binder) -> Question | None:
     """The question of the build before, or the same of clusters that are otherwise now; None where it is another."""
     if (
         known is None
@@ -190,7 +189,7 @@ def _known(
         or known.before is not binder.before.get(manifest.key)
         or known.rebalancers != binder.rebalancers.get(manifest.key, ())
         or known.standing is not binder.standing
-        or (isinstance(known.asked, bind.Bound) and known.asked.ask_again)
+        or (isinstance(known.asked, Bound) and known.asked.ask_again)
     ):
         return None
     if known.candidates is binder.candidates:
@@ -201,18 +200,16 @@ def _known(
     return _question(known.asked, manifest, decision, binder)
 
 
-def _question(
-    asked: bind.Asked | bind.Bound, manifest: Manifest, decision: Decision | None, binder: bind.Binder
-) -> Question:
+def _question(asked: Asked | Bound, manifest: Manifest, decision: Decision | None, binder: Binder) -> Question:
     before, rebalancers = binder.before.get(manifest.key), binder.rebalancers.get(manifest.key, ())
     return Question(manifest, binder.policies, binder.candidates, decision, before, asked, rebalancers, binder.standing,
-                    binder.names, waits=isinstance(asked, bind.Asked) and asked.waits)  # fmt: skip
+                    binder.names, waits=isinstance(asked, Asked) and asked.waits)  # fmt: skip
 
 
-def _by_itself(question: Question, quotas: quota.Ledger, binder: bind.Binder) -> None:
+def _by_itself(question: Question, quotas: quota.Ledger, binder: Binder) -> None:
     """Settle what does not depend on others; whether a quota counts may change from commit to commit."""
     asked = question.asked
-    if isinstance(asked, bind.Bound):
+    if isinstance(asked, Bound):
         question.bound = asked
     elif question.waits or (
         asked.request.is_workload and not asked.stands and quotas.covers(question.manifest.key.namespace)

@@ -9,14 +9,19 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
+from gitfed.change.directive import Directive
 from gitfed.model.base import Body, ClusterName
 from gitfed.model.decisions import Rejection, Share
 from gitfed.model.declared.policy import Placement
 from gitfed.placement import schedule
 from gitfed.placement.allowance import Space
 from gitfed.placement.cluster import Candidate
+from gitfed.placement.fits import Fits
+
+if TYPE_CHECKING:
+    from gitfed.model.declared.policy import Propagation
 
 
 class Question(NamedTuple):
@@ -36,8 +41,8 @@ class Question(NamedTuple):
     """Digest of what one replica, or one set of components, needs, where room decides; else "": it does not matter."""
     space: Space
     """Namespace and priority class, where ResourceQuotas inside clusters ask for them; else none."""
-    history: tuple[int, ...]
-    """What earlier decisions of the build took of the room there is a choice of; () where room does not decide."""
+    history: bytes
+    """What earlier decisions of the build took of the room there is a choice of; empty where room does not decide."""
     beside: frozenset[str] | None
     away_from: frozenset[str]
 
@@ -53,9 +58,10 @@ class Schedules:
     """Why decisions that stand are not anywhere else."""
     unreadable: dict[str, str | None] = field(default_factory=dict)
     """By the digest of what a replica needs: why that cannot be read."""
-    fits: schedule.Fits = field(default_factory=schedule.Fits)
+    fits: Fits = field(default_factory=Fits)
     _placements: dict[int, tuple[Body, Placement | None]] = field(default_factory=dict)
-    _bodies: dict[int, tuple[Placement, Body]] = field(default_factory=dict)
+    _directives: dict[int, Directive] = field(default_factory=dict)
+    """By the identity of the policy, which is kept alive here."""
     shared: dict[tuple[Share, ...], tuple[Share, ...]] = field(default_factory=dict)
     names: frozenset[str] = frozenset()
 
@@ -64,8 +70,8 @@ class Schedules:
         self.by_room.clear()
         self.standing.clear()
         self.unreadable.clear()
-        self.fits = schedule.Fits()
-        self._bodies.clear()
+        self.fits = Fits()
+        self._directives.clear()
         self._placements.clear()
         self.shared.clear()
         self.names = frozenset()
@@ -93,13 +99,11 @@ class Schedules:
             known = self._placements[id(body)] = (body, _read_placement(body))
         return known[1]
 
-    def body(self, placement: Placement) -> Body:
-        """A placement as it is recorded."""
-        known = self._bodies.get(id(placement))
-        if known is None or known[0] is not placement:
-            text = placement.model_dump(mode="json", by_alias=True, exclude_none=True)
-            known = self._bodies[id(placement)] = (placement, text)
-        return known[1]
+    def directive(self, policy: Propagation) -> Directive:
+        known = self._directives.get(id(policy))
+        if known is None:
+            known = self._directives[id(policy)] = Directive.of(policy)
+        return known
 
 
 def _read_placement(body: Body) -> Placement | None:

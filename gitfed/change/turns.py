@@ -6,10 +6,10 @@ workload affinity, which asks where the others are; and a federated quota, which
 the higher priority first, then by key, so that equal inputs give equal plans. What a turn newly places is gone for the
 turns after it; what runs already is in the facts.
 
-What was taken before of the clusters that a question is about is part of the question (`History`), so an answer is kept
-as long as nothing changes there: neither what was decided before it, nor the facts of one of these clusters. And where
-the very same is asked as in the build before (`Answered`), not even the question is made again: thousands of workloads
-whose place depends on room must not cost a cycle anything while nothing happens.
+What was taken before of the clusters that a question is about is part of the question (`Rooms.trace`), so an answer is
+kept as long as nothing changes there: neither what was decided before it, nor the facts of one of these clusters. And
+where the very same is asked as in the build before (`Answered`), not even the question is made again: thousands of
+workloads whose place depends on room must not cost a cycle anything while nothing happens.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple
 
-from gitfed.change import bind
-from gitfed.change.bind import Asked, Bound
+from gitfed.change import bind, settle
+from gitfed.change.binder import Asked, Binder, Bound
 from gitfed.change.schedules import Schedules
 from gitfed.model.base import Body, ClusterName, ObjectKey
 from gitfed.model.decisions import Share
@@ -31,12 +31,10 @@ from gitfed.text import canonical
 
 if TYPE_CHECKING:
     from gitfed.placement.rooms import Read, Rooms
+    from gitfed.placement.table import Placed
 
-History: TypeAlias = tuple[int, ...]
-"""What was taken before, cluster by cluster; () for nothing."""
 IN_FLIGHT = timedelta(minutes=1)
 """Pods of a decision that is so much older than the facts may still be missing in them."""
-_MOST_HISTORIES = 1_000_000
 _SPARE_ANSWERS = 10_000
 
 
@@ -48,7 +46,7 @@ class Answered(NamedTuple):
     capacities: object
     reads: tuple[ClusterName, ...]
     around: tuple[frozenset[ClusterName] | None, frozenset[ClusterName]]
-    history: History
+    trace: bytes
     space: Space
     bound: Bound
 
@@ -61,8 +59,6 @@ class Room:
     _pristine: Rooms | None = None
     allowances: Allowances = field(default_factory=lambda: Allowances({}))
     """What ResourceQuotas inside the clusters allow, before anything of this build is placed."""
-    histories: dict[tuple[int, int, int], int] = field(default_factory=dict)
-    """(history of a cluster, what is taken, how many of it) → the history after that."""
     _parts: dict[tuple[str, Space], int] = field(default_factory=dict)
     """(digest of requirements, whose quotas count) → its number."""
     _read: dict[ClusterName, Read] = field(default_factory=dict)
@@ -86,8 +82,7 @@ class Room:
         """Forget answers to questions of long ago: what was taken before them will not be taken so again."""
         if len(self.answered) > 2 * asked + _SPARE_ANSWERS:
             self.answered.clear()
-        if len(self.histories) > _MOST_HISTORIES or len(schedules.by_room) > 2 * asked + _SPARE_ANSWERS:
-            self.histories.clear()
+        if len(schedules.by_room) > 2 * asked + _SPARE_ANSWERS:
             self._parts.clear()
             schedules.by_room.clear()
 
@@ -107,7 +102,7 @@ class Entry(NamedTuple):
 
 def place(
     entries: Iterable[Entry],
-    binder: bind.Binder,
+    binder: Binder,
     room: Room,
     quotas: quota.Ledger,
     priority: Callable[[Asked], int],
@@ -123,10 +118,12 @@ def place(
     if not waiting:
         return {}
     peers = _Peers(entries)
-    taken = _Taken(room)
-    for entry in entries:
-        if facts_taken is not None and _is_in_flight(entry, facts_taken):
-            taken.claim(entry.asked, (), entry.asked.request.previous)
+    # Who only waits for company or for a quota asks for no room, and nobody has to know what is taken of it.
+    taken = _Taken(room) if any(entry.asked.request.needs_room for entry in waiting) else None
+    if taken is not None and facts_taken is not None:
+        for entry in entries:
+            if _is_in_flight(entry, facts_taken):
+                taken.claim(entry.asked, (), entry.asked.request.previous)
     turns = [*waiting, *(entry for entry in entries if entry.bound is not None and _takes_room(entry))]
     turns.sort(key=lambda entry: (-priority(entry.asked), entry.asked.manifest.key))
     placed: dict[ObjectKey, Bound] = {}
@@ -136,44 +133,45 @@ def place(
             bound = _within_quota(asked, bound, binder, quotas)
             placed[asked.manifest.key] = bound
             peers.moved(asked, bound.binding.shares)
-        if asked.request.is_workload:
+        if taken is not None and asked.request.is_workload:
             taken.claim(asked, asked.request.previous, bound.binding.shares)
     room.tidy(binder.schedules, len(waiting))
     return placed
 
 
-def _answer(asked: Asked, binder: bind.Binder, room: Room, taken: _Taken, peers: _Peers) -> Bound:
-    key, around, space = asked.manifest.key, peers.around(asked), taken.space_of(asked)
+def _answer(asked: Asked, binder: Binder, room: Room, taken: _Taken | None, peers: _Peers) -> Bound:
+    key, around = asked.manifest.key, peers.around(asked)
     known = room.answered.get(key)
-    if known is not None and (
+    if known is not None and not (
         known.asked is asked and known.candidates is binder.candidates and known.capacities is room.capacities
     ):
-        reads = known.reads
-        history = taken.history(reads)
-        if known.history == history and known.around == around and known.space == space:
-            return known.bound
-    else:
-        reads = binder.schedules.reads(asked.request, binder.candidates)
-        history = taken.history(reads)
-    beside, away_from = around
+        known = None
+    reads: tuple[ClusterName, ...] = ()
+    trace, space = b"", allowance.ANYWHERE
+    if taken is not None and asked.request.needs_room:
+        reads = binder.schedules.reads(asked.request, binder.candidates) if known is None else known.reads
+        trace, space = taken.trace(reads), taken.space_of(asked)
+    if known is not None and known.trace == trace and known.around == around and known.space == space:
+        return known.bound
     bound = bind.answer(
-        asked, binder, lambda: taken.room_for(asked), history, reads, beside=beside, away_from=away_from, space=space
-    )
+        asked, binder, lambda: taken.room_for(asked) if taken is not None else {}, trace, reads,
+        beside=around[0], away_from=around[1], space=space,
+    )  # fmt: skip
     if bound.binding.decision is asked.decision:
         # A new decision bears the time of its build, so an answer that was not recorded yet is given anew.
-        room.answered[key] = Answered(asked, binder.candidates, room.capacities, reads, around, history, space, bound)
+        room.answered[key] = Answered(asked, binder.candidates, room.capacities, reads, around, trace, space, bound)
     else:
         room.answered.pop(key, None)
     return bound
 
 
-def _within_quota(asked: Asked, bound: Bound, binder: bind.Binder, quotas: quota.Ledger) -> Bound:
+def _within_quota(asked: Asked, bound: Bound, binder: Binder, quotas: quota.Ledger) -> Bound:
     namespace = asked.manifest.key.namespace
     if not quotas.covers(namespace):
         return bound
     before, after = _usage(asked, asked.request.previous), _usage(asked, bound.binding.shares)
     message = quotas.admit(namespace, before, after)
-    return bound if message is None else bind.refused(asked, bound, binder, message)
+    return bound if message is None else settle.refused(asked, bound, binder, message)
 
 
 def _usage(asked: Asked, shares: Sequence[Share]) -> quota.Usage:
@@ -236,16 +234,15 @@ class _Peers:
 
 
 class _Taken:
-    """What the turns so far took of the room. Arrays change only when somebody asks anew."""
+    """What the turns so far took of the room."""
 
     def __init__(self, room: Room) -> None:
         self._room = room
-        self._histories: dict[ClusterName, int] = {}
-        self._told: dict[int, tuple[tuple[ClusterName, ...], History]] = {}
-        """What `history` said of clusters, by the identity of the tuple that names them, until more is taken."""
-        self._rooms: Rooms | None = None
-        self._pending: list[tuple[Body | None, Mapping[ClusterName, int], str]] = []
+        self._rooms = room.pristine().copy()
         self._allowances = room.allowances.copy()
+        self._whole: dict[int, tuple[Sequence[Share], Placed]] = {}
+        """What answers that many workloads share place, where nothing was before: by identity."""
+        self.trace = self._rooms.trace
 
     def space_of(self, asked: Asked) -> Space:
         """Most namespaces have no quota anywhere: then all of them are alike."""
@@ -255,53 +252,30 @@ class _Taken:
         """What is newly placed; replicas that were there before are in the facts."""
         if before == after:
             return
-        parts: list[tuple[str, Body | None, Mapping[ClusterName, int]]] = []
-        had = {share.cluster: share.replicas or 0 for share in before}
-        if asked.request.components:
-            new = [share.cluster for share in after if share.cluster not in had]
-            for component in asked.request.components:
-                count = int(component.get("replicas") or 0)
-                if count <= 0:
-                    continue
-                needs = component.get("replicaRequirements") or None
-                parts.append((canonical.digest(needs), needs, dict.fromkeys(new, count)))
-        else:
-            more = {share.cluster: (share.replicas or 0) - had.get(share.cluster, 0) for share in after}
-            new_here = {name: count for name, count in more.items() if count > 0}
-            parts.append((asked.shape, _requirements(asked.request), new_here))
-        space = self.space_of(asked)
-        for shape, needs, counts in parts:
-            if not counts:
-                continue
-            self._pending.append((needs, counts, shape))
-            if space is not allowance.ANYWHERE:
-                self._allowances.take(space, allowance.of_replica(needs), counts)
-            self._told.clear()
-            number, known, here = self._room.part(shape, space), self._room.histories, self._histories
-            for name, count in counts.items():  # for thousands of workloads in a hundred clusters: no calls here
-                here[name] = known.setdefault((here.get(name, 0), number, count), len(known) + 1)
+        if not asked.request.components:
+            self._take(asked, asked.shape, _requirements(asked.request), self._placed(before, after))
+            return
+        had = {share.cluster for share in before}
+        new = [share.cluster for share in after if share.cluster not in had]
+        for component in asked.request.components:
+            needs, count = component.get("replicaRequirements") or None, int(component.get("replicas") or 0)
+            self._take(asked, canonical.digest(needs), needs, self._rooms.placed([Share(name, count) for name in new]))
 
-    def history(self, names: tuple[ClusterName, ...]) -> History:
-        """What was taken of these clusters. Equal histories mean equal room while the facts are the same."""
-        if not self._histories:
-            return ()
-        known = self._told.get(id(names))
+    def _placed(self, before: Sequence[Share], after: Sequence[Share]) -> Placed:
+        if before:
+            return self._rooms.placed(after, before)
+        known = self._whole.get(id(after))
         if known is None:
-            found = tuple(map(self._histories.get, names))
-            told = tuple(number or 0 for number in found) if any(found) else ()
-            known = self._told[id(names)] = names, told  # the names are kept, so that their identity stays theirs
+            known = self._whole[id(after)] = after, self._rooms.placed(after)
         return known[1]
 
+    def _take(self, asked: Asked, shape: str, needs: Body | None, placed: Placed) -> None:
+        space = self.space_of(asked)
+        self._rooms.take(needs, placed, shape, self._room.part(shape, space))
+        if space is not allowance.ANYWHERE:
+            self._allowances.take(space, allowance.of_replica(needs), self._rooms.by_name(placed))
+
     def room_for(self, asked: Asked) -> schedule.Room:
-        if self._rooms is None:
-            self._rooms = self._room.pristine()
-            if self._pending:
-                self._rooms = self._rooms.copy()
-        elif self._pending and self._rooms is self._room.pristine():
-            self._rooms = self._rooms.copy()
-        for requirements, counts, shape in self._pending:
-            self._rooms.take(requirements, counts, shape)
-        self._pending.clear()
         request = asked.request
         if request.counts_sets:
             found = self._rooms.sets(request.components)

@@ -6,23 +6,24 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from types import MappingProxyType
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from gitfed.model.base import Body, ClusterName, Commit, ObjectKey, Problem
 from gitfed.model.fleet import Reach
 from gitfed.model.orders import Removal, Suspension
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Share:
-    """A cluster and its part of the work. `replicas` None: the kind has no replicas."""
+class Share(NamedTuple):
+    """A cluster and its part of the work. `replicas` None: the kind has no replicas.
+
+    A plain tuple, like `Rejection`: there are a hundred for every workload, and they are compared and hashed often.
+    """
 
     cluster: ClusterName
     replicas: int | None = None
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Rejection:
+class Rejection(NamedTuple):
     cluster: ClusterName
     reason: str
 
@@ -124,8 +125,7 @@ class Outage:
     """Timers of clusters that are still not ready begin anew then."""
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class PolicyRef:
+class PolicyRef(NamedTuple):
     kind: str
     namespace: str
     name: str

@@ -114,10 +114,10 @@ def total(parts: Iterable[Body]) -> dict[str, int]:
 def space_of(body: Body, namespace: str) -> Space:
     """The priority class is that of the pod template (Kubernetes: `spec.template.spec`, or the pod's own spec)."""
     spec = body.get("spec")
-    spec = spec if isinstance(spec, Mapping) else {}
+    spec = spec if isinstance(spec, dict) else {}
     template = spec.get("template")
-    inner = template.get("spec") if isinstance(template, Mapping) else None
-    found = (inner if isinstance(inner, Mapping) else spec).get("priorityClassName")
+    inner = template.get("spec") if isinstance(template, dict) else None
+    found = (inner if isinstance(inner, dict) else spec).get("priorityClassName")
     return Space(namespace, found if isinstance(found, str) else "")
 
 

@@ -10,36 +10,29 @@ Quotients are IEEE doubles, as in the original: exact arithmetic would break oth
 from __future__ import annotations
 
 import heapq
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
 
 _OFFSET_BASIS = 0x811C9DC5
 _PRIME = 0x01000193
+_EXACT = 2**53
+"""Whole numbers up to here are doubles: their order is that of their quotients."""
 
 
 def by_weight(replicas: int, weights: Mapping[str, int | float], uid: str = "") -> dict[str, int]:
     """Seats of every name, zeros included. All replicas are given away if any weight is above zero, else none."""
-    names = sorted(weights, reverse=names_descend(uid))
-    candidates = [name for name in names if weights[name] > 0]
-    seats = dict.fromkeys(weights, 0)
-    if not candidates or replicas <= 0:
-        return seats
-
-    left = replicas
-    if (room := 2 * replicas - len(candidates)) > 0:
-        total = sum(weights[name] for name in candidates)
-        for name in candidates:
-            certain = _certain(room, weights[name], total)
-            seats[name] = certain
-            left -= certain
-    heap = [(-(weights[name] / (2 * seats[name] + 1)), seats[name], rank, name) for rank, name in enumerate(candidates)]
-    heapq.heapify(heap)
-    for _ in range(left):
-        _, _, rank, name = heap[0]
-        seats[name] += 1
-        heapq.heapreplace(heap, (-(weights[name] / (2 * seats[name] + 1)), seats[name], rank, name))
-    return seats
+    names = sorted(weights)
+    return dict.fromkeys(weights, 0) | given(replicas, names, [weights[name] for name in names], uid)
 
 
+def given(replicas: int, names: Sequence[str], weights: Sequence[int | float], uid: str = "") -> dict[str, int]:
+    """The same for names in ascending order and the weight of each; only who has seats."""
+    if names_descend(uid):
+        names, weights = names[::-1], weights[::-1]
+    return {names[at]: count for at, count in _seats(replicas, weights).items()}
+
+
+@lru_cache(maxsize=1 << 12)
 def names_descend(uid: str) -> bool:
     """Whether ties between equal seats go to the later name."""
     return bool(uid) and fnv1a(uid.encode()) % 2 == 1
@@ -53,10 +46,52 @@ def fnv1a(data: bytes) -> int:
     return value
 
 
-def _certain(room: int, weight: int | float, total: int | float) -> int:
-    """Seats that this weight gets whatever the ties: lets a million replicas be divided without a million steps.
+def _seats(replicas: int, weights: Sequence[int | float]) -> dict[int, int]:
+    """Seats by position, of those that have any; among equals the earlier position comes first."""
+    order = sorted(range(len(weights)), key=weights.__getitem__, reverse=True)
+    while order and weights[order[-1]] <= 0:
+        order.pop()
+    if not order or replicas <= 0:
+        return {}
+    if weights[order[0]] > _EXACT:
+        order.sort()
+        order.sort(key=lambda at: float(weights[at]), reverse=True)
+    if 2 * replicas > len(order):
+        seats = _certain(replicas, weights, order)
+        if seats:
+            return _one_by_one(replicas - sum(seats.values()), weights, seats, order)
+    if replicas <= len(order) and weights[order[0]] / 3 <= weights[order[replicas - 1]]:
+        return dict.fromkeys(order[:replicas], 1)  # nobody gets a second one before so many have their first
+    return _one_by_one(replicas, weights, {}, order)
+
+
+def _one_by_one(
+    left: int, weights: Sequence[int | float], seats: dict[int, int], order: Sequence[int]
+) -> dict[int, int]:
+    """`order`: best first. Who has no seat yet waits in that order, who has one in a heap: a few of them, mostly."""
+    waiting = [at for at in order if at not in seats] if seats else order
+    heap = [(-(weights[at] / (2 * count + 1)), count, at) for at, count in seats.items()]
+    heapq.heapify(heap)
+    next_one = 0
+    for _ in range(left):
+        if next_one < len(waiting) and (not heap or weights[waiting[next_one]] / 1 >= -heap[0][0]):
+            at, count = waiting[next_one], 1
+            next_one += 1
+            heapq.heappush(heap, (-(weights[at] / 3), 1, at))
+        else:
+            _, count, at = heap[0]
+            count += 1
+            heapq.heapreplace(heap, (-(weights[at] / (2 * count + 1)), count, at))
+        seats[at] = count
+    return seats
+
+
+def _certain(replicas: int, weights: Sequence[int | float], order: Sequence[int]) -> dict[int, int]:
+    """Seats that weights get whatever the ties: lets a million replicas be divided without a million steps.
 
     All quotients of at least t = total / (2r - n) make at most (total / t + n) / 2 = r seats, so all of them are
-    served; one seat is held back against rounding. `room` is 2r - n.
+    served; one seat is held back against rounding.
     """
-    return max(0, int((weight * room / total + 1) / 2) - 1)
+    room, total = 2 * replicas - len(order), sum(weights[at] for at in order)
+    found = {at: int((weights[at] * room / total + 1) / 2) - 1 for at in order}
+    return {at: count for at, count in found.items() if count > 0}

@@ -7,7 +7,7 @@ With overflow affinities the tiers are filled one after the other.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import groupby
 
 from gitfed.placement import divide
@@ -51,28 +51,46 @@ def by_room(options: Sequence[Option], replicas: int, *, aggregated: bool, fresh
         amount, step = replicas - placed, "failed to scale up"
     else:
         return present
-    if (total := sum(weights.values())) < amount:
-        message = f"{step}: Clusters available replicas {total} are not enough to schedule."
-        raise Unplaceable("Unschedulable", message)
+    names, rooms = list(weights), list(weights.values())
+    _suffices(sum(rooms), amount, step)
     if aggregated:
-        order = sorted(weights, key=weights.__getitem__, reverse=True)  # keeps the order of equals
-        if base:
-            order.sort(key=lambda name: name not in base)
-        weights = {name: weights[name] for name in _shortest(order, weights, amount)}
+        names, rooms = _fewest(names, rooms, amount, base)
     result = dict(base)
-    for name, seats in divide.by_weight(amount, weights, uid).items():
+    for name, seats in divide.by_weight(amount, dict(zip(names, rooms, strict=True)), uid).items():
         if seats:
             result[name] = seats + base.get(name, 0)
     return result
 
 
-def _shortest(order: Sequence[str], weights: dict[str, int], amount: int) -> list[str]:
-    """The first clusters that can hold the amount together."""
-    chosen: list[str] = []
-    held = 0
-    for name in order:
-        if held >= amount:
-            break
-        chosen.append(name)
-        held += weights[name]
-    return chosen
+def at_first(names: Sequence[str], free: Sequence[int], replicas: int, *, aggregated: bool, uid: str) -> dict[str, int]:
+    """`by_room` for a workload that runs nowhere yet: the clusters by name, and the room of each."""
+    _suffices(sum(free), replicas, "failed to scale up")
+    if not aggregated:
+        return divide.given(replicas, names, free, uid)
+    most = max(free, default=0)
+    if most >= replicas:
+        return {names[free.index(most)]: replicas} if replicas > 0 else {}
+    names, free = _fewest(names, free, replicas, {})
+    return {name: seats for name, seats in divide.by_weight(replicas, dict(zip(names, free, strict=True)), uid).items()
+            if seats}  # fmt: skip
+
+
+def _suffices(room: int, amount: int, step: str) -> None:
+    if room < amount:
+        message = f"{step}: Clusters available replicas {room} are not enough to schedule."
+        raise Unplaceable("Unschedulable", message)
+
+
+def _fewest(
+    names: Sequence[str], rooms: Sequence[int], amount: int, base: Mapping[str, int]
+) -> tuple[list[str], list[int]]:
+    """The first clusters that can hold the amount together: those in `base`, then the roomiest; equals in order."""
+    order = sorted(range(len(names)), key=rooms.__getitem__, reverse=True)  # keeps the order of equals
+    if base:
+        order.sort(key=lambda at: names[at] not in base)
+    held = count = 0
+    while count < len(order) and held < amount:
+        held += rooms[order[count]]
+        count += 1
+    chosen = order[:count]
+    return [names[at] for at in chosen], [rooms[at] for at in chosen]

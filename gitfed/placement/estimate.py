@@ -178,7 +178,9 @@ class Row(NamedTuple):
 
 
 def _spare(node: NodeFacts, name: str) -> int:
-    nano = quantity.parse(node.allocatable[name]).nano - quantity.parse(node.requested.get(name, 0)).nano
+    nano = quantity.parse(node.allocatable[name]).nano
+    if used := node.requested.get(name):
+        nano -= quantity.parse(used).nano
     return Quantity(nano).milli if name == "cpu" else nano // quantity.NANO
 
 

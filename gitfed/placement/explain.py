@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from gitfed.model.base import ClusterName
 from gitfed.model.decisions import Decision
-from gitfed.placement import advise, affinity, estimate, filters, schedule, strategy, weights
+from gitfed.placement import advise, affinity, estimate, filters, fits, schedule, strategy, weights
 from gitfed.placement.allowance import ANYWHERE, Space
 from gitfed.placement.cluster import Candidate
 from gitfed.placement.estimate import Estimate
@@ -86,7 +86,7 @@ def story(
     request = replace(_request(binding, placement, decision), space=space)
     terms = affinity.terms(placement)
     term = next((item for item in terms if item.name == binding.affinity_name), terms[0])
-    demand = schedule.demand(request, term)
+    demand = fits.demand(request, term)
     ordered = sorted(candidates, key=lambda candidate: candidate.name)
     rejections = {candidate.name: _rejections(demand, candidate) for candidate in ordered}
     for told in binding.rejections:

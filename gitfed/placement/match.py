@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from gitfed.model.decisions import PolicyRef
 from gitfed.text import selector
@@ -37,30 +37,25 @@ class _Entry(NamedTuple):
     labels: selector.Predicate | None
 
 
-class _Place(NamedTuple):
-    """What a selector names. "" where it names everything."""
-
-    api_version: str
-    kind: str
-    namespace: str
-    name: str
+_Table: TypeAlias = dict[tuple[str, str], dict[tuple[str, str], list[_Entry]]]
+"""By apiVersion and kind, then by namespace and name, "" where a selector names everything."""
 
 
 class Index:
     """All policies of one commit, ready for `best`."""
 
     def __init__(self, policies: Iterable[Propagation]) -> None:
-        self._namespaced: dict[_Place, list[_Entry]] = {}
-        self._cluster: dict[_Place, list[_Entry]] = {}
+        self._namespaced: _Table = {}
+        self._cluster: _Table = {}
         for policy in policies:
             own = policy.metadata.namespace if policy.kind == "PropagationPolicy" else ""
             table = self._namespaced if own else self._cluster
             for wanted in policy.spec.resource_selectors:
                 if own and wanted.namespace not in (None, "", own):
                     continue  # admission refuses it; a policy never reaches out of its namespace
-                place = _Place(wanted.api_version, wanted.kind, own or wanted.namespace or "", wanted.name or "")
+                places = table.setdefault((wanted.api_version, wanted.kind), {})
                 entry = _Entry(policy, *precision(wanted.name, wanted.label_selector))
-                table.setdefault(place, []).append(entry)
+                places.setdefault((own or wanted.namespace or "", wanted.name or ""), []).append(entry)
 
     def best(self, manifest: Manifest) -> Match:
         """A policy of the template's namespace beats any cluster-wide one, whatever the priorities (§2.4)."""
@@ -69,20 +64,27 @@ class Index:
             return Match(None)
         return Match(ranked[0], tuple(ref(policy) for policy in ranked[1:]))
 
-    def _ranked(self, table: dict[_Place, list[_Entry]], manifest: Manifest) -> list[Propagation]:
-        namespace, name = manifest.key.namespace, manifest.key.name
+    def _ranked(self, table: _Table, manifest: Manifest) -> list[Propagation]:
+        _, kind, namespace, name = manifest.key
+        places = table.get((manifest.api_version, kind))
+        if places is None:
+            return []
+        entries = [
+            entry
+            for place in {(namespace, name), (namespace, ""), ("", name), ("", "")}
+            for entry in places.get(place, ())
+        ]
         labels: selector.Labels = (manifest.body.get("metadata") or {}).get("labels") or {}
         scores: dict[tuple[str, str], tuple[int, Propagation]] = {}
-        for place_namespace in {namespace, ""}:
-            for place_name in (name, ""):
-                place = _Place(manifest.api_version, manifest.key.kind, place_namespace, place_name)
-                for entry in table.get(place, ()):
-                    if entry.labels is not None and not entry.labels(labels):
-                        continue
-                    identity = (entry.policy.metadata.namespace or "", entry.policy.metadata.name)
-                    known = scores.get(identity)
-                    if known is None or known[0] < entry.implicit:
-                        scores[identity] = (entry.implicit, entry.policy)
+        for entry in entries:
+            if entry.labels is not None and not entry.labels(labels):
+                continue
+            identity = (entry.policy.metadata.namespace or "", entry.policy.metadata.name)
+            known = scores.get(identity)
+            if known is None or known[0] < entry.implicit:
+                scores[identity] = (entry.implicit, entry.policy)
+        if len(scores) < 2:
+            return [policy for _, policy in scores.values()]
         order = sorted(scores.values(), key=lambda item: (-_priority(item[1]), -item[0], item[1].metadata.name))
         return [policy for _, policy in order]
 

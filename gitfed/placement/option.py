@@ -39,4 +39,9 @@ class Option(NamedTuple):
 
 def in_order(options: Iterable[Option]) -> list[Option]:
     """The reference's order of clusters: tier, score, room, name (Karmada: scheduling §3)."""
-    return sorted(options, key=lambda option: (option.tier, -option.score, -option.available, option.name))
+    return sorted(options, key=_order)
+
+
+def _order(option: Option) -> tuple[int, int, int, str]:
+    candidate, tier, score, free, assigned = option
+    return tier, -score, -free - assigned, candidate.name

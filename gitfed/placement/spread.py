@@ -10,9 +10,10 @@ a group of regions that cannot hold the replicas is passed over for the next bes
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from functools import lru_cache
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from gitfed.placement.option import Option, Unplaceable, in_order
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 _UNLIMITED = 2**31
 _MOST_STEPS = 300_000
 """Of the search for groups of regions: ten of twenty regions are within it. Beyond, a plan would not come to an end."""
+_FEW_STEPS = 2_000
 
 
 class Limits(NamedTuple):
@@ -78,8 +80,12 @@ def _by_cluster(ordered: Sequence[Option], wanted: Demand) -> list[Option]:
 
 class _Region(NamedTuple):
     name: str
-    options: tuple[Option, ...]
+    options: Sequence[Option]
     score: int
+
+
+_Path: TypeAlias = tuple[int, ...]
+"""A group of regions, the best first: their places among all regions, which are numbered from the best on."""
 
 
 def _by_region(ordered: Sequence[Option], wanted: Demand, limits: Limits) -> list[Option]:
@@ -89,25 +95,28 @@ def _by_region(ordered: Sequence[Option], wanted: Demand, limits: Limits) -> lis
             members.setdefault(option.candidate.region, []).append(option)
     if len(members) < limits.least:
         raise _failure("the number of feasible region is less than spreadConstraint.MinGroups")
-    regions = [_Region(name, tuple(group), _score(group, wanted, limits)) for name, group in members.items()]
-    regions.sort(key=lambda region: (len(region.options), -region.score, region.name))
-    paths = [sorted(path, key=lambda region: (-region.score, region.name)) for path in _paths(regions, wanted, limits)]
+    regions = [_Region(name, group, _score(group, wanted, limits)) for name, group in members.items()]
+    regions.sort(key=lambda region: (-region.score, region.name))
+    paths = _paths(regions, wanted, limits)
     if not paths:
         raise _failure("the number of clusters is less than the cluster spreadConstraint.MinGroups")
-    ranked = sorted(
-        paths,
-        key=lambda path: (-sum(region.score for region in path), -sum(len(region.options) for region in path)),
-    )
-    best = _members(_best(ranked), wanted)
+    scores, sizes = [region.score for region in regions], [len(region.options) for region in regions]
+
+    def rank(path: _Path) -> tuple[int, int]:
+        """The highest total score, then the most clusters; then the first found."""
+        return -sum([scores[at] for at in path]), -sum([sizes[at] for at in path])
+
+    best = _members(_shortest(min(paths, key=rank), paths), regions, wanted)
     if not wanted.by_room or _holds(best, wanted):
         return best
-    return next((chosen for path in ranked if _holds(chosen := _members(path, wanted), wanted)), best)
+    ranked = (_members(path, regions, wanted) for path in sorted(paths, key=rank))
+    return next((chosen for chosen in ranked if _holds(chosen, wanted)), best)
 
 
-def _members(path: Sequence[_Region], wanted: Demand) -> list[Option]:
+def _members(path: _Path, regions: Sequence[_Region], wanted: Demand) -> list[Option]:
     """The best cluster of each region, then the best of the others as far as the limit allows."""
-    heads = [region.options[0] for region in path]
-    others = in_order(option for region in path for option in region.options[1:])
+    heads = [regions[at].options[0] for at in path]
+    others = in_order([option for at in path for option in regions[at].options[1:]])
     count = min(len(heads) + len(others), wanted.cluster.most)
     return heads + others[: max(0, count - len(heads))]
 
@@ -124,8 +133,8 @@ def _score(group: Sequence[Option], wanted: Demand, limits: Limits) -> int:
     target = -(-wanted.replicas // max(1, limits.least))
     least = max(wanted.cluster.least, limits.least)
     held = scores = used = 0
-    for option in group:
-        held, scores, used = held + option.available, scores + option.score, used + 1
+    for _, _, score, free, assigned in group:
+        held, scores, used = held + free + assigned, scores + score, used + 1
         if used >= least and held >= target:
             break
     if held < target:
@@ -133,33 +142,50 @@ def _score(group: Sequence[Option], wanted: Demand, limits: Limits) -> int:
     return 1000 * target + scores // used
 
 
-def _paths(regions: Sequence[_Region], wanted: Demand, limits: Limits) -> Iterator[list[_Region]]:
-    """Groups of regions with enough clusters, depth first. A group that has enough is not enlarged."""
+def _paths(regions: Sequence[_Region], wanted: Demand, limits: Limits) -> list[_Path]:
+    """Groups of regions with enough clusters, depth first, from small regions to large ones. A group that has enough
+    is not enlarged."""
+    turn = sorted(range(len(regions)), key=lambda at: len(regions[at].options))
+    sizes = tuple([len(regions[at].options) for at in turn])
+    found = _few_groups(sizes, wanted.cluster.least, limits)
+    if found is None:
+        found = _groups(sizes, wanted.cluster.least, limits, _MOST_STEPS)
+    if found is None:
+        raise _failure(f"{len(regions)} regions give too many groups to compare: set a smaller minGroups")
+    return [tuple(sorted([turn[index] for index in path])) for path in found]
+
+
+@lru_cache(maxsize=64)
+def _few_groups(sizes: tuple[int, ...], least: int, limits: Limits) -> Sequence[_Path] | None:
+    """The same for all workloads of a policy, and kept if it is not much."""
+    return _groups(sizes, least, limits, _FEW_STEPS)
+
+
+def _groups(sizes: tuple[int, ...], least: int, limits: Limits, most: int) -> Sequence[_Path] | None:
+    """Groups of regions of these sizes, in the order given; None: more steps than `most`."""
+    found: list[_Path] = []
     steps = 0
 
-    def walk(start: int, path: list[_Region], count: int) -> Iterator[list[_Region]]:
+    def walk(start: int, path: _Path, count: int) -> None:
         nonlocal steps
         steps += 1
-        if steps > _MOST_STEPS:
-            raise _failure(f"{len(regions)} regions give too many groups to compare: set a smaller minGroups")
-        if len(path) >= limits.least and path and count >= wanted.cluster.least:
-            yield list(path)
+        if len(path) >= limits.least and path and count >= least:
+            found.append(path)
             return
         if len(path) == limits.most:
             return
-        for index in range(start, len(regions)):
-            yield from walk(index + 1, [*path, regions[index]], count + len(regions[index].options))
+        for index in range(start, len(sizes)):
+            if steps > most:
+                return
+            walk(index + 1, (*path, index), count + sizes[index])
 
-    return walk(0, [], 0)
+    walk(0, (), 0)
+    return found if steps <= most else None
 
 
-def _best(ranked: Sequence[list[_Region]]) -> list[_Region]:
-    """The highest total score, then the most clusters, then the first found; a shorter beginning of it is as good."""
-    best = ranked[0]
-    for path in ranked[1:]:
-        if len(path) < len(best) and best[: len(path)] == path:
-            best = path
-    return best
+def _shortest(best: _Path, paths: Sequence[_Path]) -> _Path:
+    """The best group, or a shorter beginning of it, which is as good."""
+    return min((path for path in paths if best[: len(path)] == path), key=len)
 
 
 def _failure(message: str) -> Unplaceable:

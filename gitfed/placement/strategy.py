@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,20 @@ class Strategy(Enum):
     STATIC = "static weights"
     DYNAMIC = "dynamic weights"
     AGGREGATED = "Aggregated"
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """What a placement amounts to, read once: it is asked of each of thousands of workloads."""
+
+    strategy: Strategy
+    spreads: bool
+    by_room: bool
+    places_sets: bool
+
+    @classmethod
+    def of(cls, placement: Placement) -> Form:
+        return cls(of(placement), spreads(placement), by_room(placement), places_sets(placement))
 
 
 def of(placement: Placement) -> Strategy:

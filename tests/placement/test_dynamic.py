@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -101,6 +103,23 @@ def test_too_little_room_is_said(before: tuple[int, ...], mode: dict[str, bool],
 
 
 rooms = st.lists(st.tuples(st.integers(0, 30), st.integers(0, 10)), min_size=1, max_size=4)
+
+
+@given(st.lists(st.integers(0, 30), min_size=1, max_size=4), st.integers(0, 60), st.booleans(), st.sampled_from("ab"))
+def test_a_workload_that_runs_nowhere_needs_no_more_than_the_room_of_each(
+    free: list[int], replicas: int, aggregated: bool, uid: str
+) -> None:
+    def outcome(divide: Callable[[], Mapping[str, int]]) -> object:
+        try:
+            return dict(divide())
+        except Unplaceable as error:
+            return error.message
+
+    by_name = [Option(Candidate(name), 0, 0, room, 0) for name, room in zip(NAMES, free, strict=False)]
+    names = tuple(option.name for option in by_name)
+    assert outcome(lambda: dynamic.at_first(names, free, replicas, aggregated=aggregated, uid=uid)) == outcome(
+        lambda: dynamic.by_room(by_name, replicas, aggregated=aggregated, fresh=False, uid=uid)
+    )
 
 
 @given(rooms, st.integers(0, 60), st.booleans(), st.booleans())

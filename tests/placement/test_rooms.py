@@ -7,9 +7,11 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gitfed.model.decisions import Share
 from gitfed.model.fleet import NodeFacts
 from gitfed.placement import estimate
-from gitfed.placement.estimate import Capacity
+from gitfed.placement.estimate import Capacity, Row
+from gitfed.placement.nodes import filter_of
 from gitfed.placement.rooms import Rooms
 
 GRADES = {0: {"cpu": "0", "memory": "0"}, 1: {"cpu": "1", "memory": "4Gi"}, 3: {"cpu": "4", "memory": "32Gi"}}
@@ -71,6 +73,10 @@ fleets = st.lists(capacities, min_size=1, max_size=4).map(
 )
 
 
+def take(rooms: Rooms, needs: Any, placed: dict[str, int]) -> None:
+    rooms.take(needs, rooms.placed([Share(name, count) for name, count in placed.items()]))
+
+
 @given(fleets, requirements)
 def test_the_room_of_a_fleet_is_that_of_each_cluster(fleet: dict[str, Capacity | None], needs: Any) -> None:
     assert Rooms(fleet).of(needs) == {name: estimate.room(capacity, needs) for name, capacity in fleet.items()}
@@ -82,7 +88,7 @@ def test_what_was_taken_is_not_there_again(fleet: dict[str, Capacity | None], ne
     before = dict(rooms.of(needs))
     placed = {name: min(count, room) for name, room in before.items() if room}
     untouched = rooms.copy()
-    rooms.take(needs, placed)
+    take(rooms, needs, placed)
     after = rooms.of(needs)
     assert after == {name: None if room is None else room - placed.get(name, 0) for name, room in before.items()}
     assert untouched.of(needs) == before
@@ -96,9 +102,9 @@ def test_taking_in_one_cluster_is_the_same_as_taking_in_all_at_once(
     wide = {**fleet, **{f"other{index}": None for index in range(9)}}
     together, single = Rooms(wide), Rooms(wide)
     for asked, count in line:
-        together.take(asked, dict.fromkeys(wide, count))
+        take(together, asked, dict.fromkeys(wide, count))
         for name in wide:
-            single.take(asked, {name: count})
+            take(single, asked, {name: count})
     assert together.of(needs) == single.of(needs)
     assert together.sets([{"replicas": 1, "replicaRequirements": needs}]) == single.sets(
         [{"replicas": 1, "replicaRequirements": needs}]
@@ -107,7 +113,7 @@ def test_taking_in_one_cluster_is_the_same_as_taking_in_all_at_once(
 
 def room_after(capacity: Capacity, assumed: dict[str, Any], count: int, needs: dict[str, Any]) -> int | None:
     rooms = Rooms({"a": capacity})
-    rooms.take(assumed, {"a": count})
+    take(rooms, assumed, {"a": count})
     return rooms.of(needs)["a"]
 
 
@@ -139,6 +145,86 @@ def test_amounts_beyond_all_measure_do_no_harm() -> None:
     vast = Capacity({"allocatable": {"cpu": "9E", "memory": "8Ei", "pods": "9E"}}, {})
     rooms = Rooms({"a": vast})
     assert rooms.of(asks(cpu="1n"))["a"] == estimate.MOST
-    rooms.take(asks(memory="8Ei"), {"a": 2**31})
+    take(rooms, asks(memory="8Ei"), {"a": 2**31})
     assert rooms.of(asks(memory="8Ei"))["a"] == 0
     assert Rooms({"a": vast}).of(asks(memory="1e30"))["a"] == 0
+
+
+class ByTheBook:
+    """One node after the other, with a pencil: what `Rooms` finds with arrays."""
+
+    def __init__(self, fleet: dict[str, Capacity]) -> None:
+        self._rows = {name: [Row.of(node) for node in capacity.nodes] for name, capacity in fleet.items()}
+
+    def take(self, needs: Any, placed: dict[str, int]) -> None:
+        one, takes = estimate.wanted(needs), filter_of(needs)
+        for name, count in placed.items():
+            for at, row in enumerate(self._rows[name]):
+                used = min(count, row.holds(one)) if row.node is not None and takes(row.node) else 0
+                free = {resource: amount - used * one.get(resource, 0) for resource, amount in row.free.items()}
+                self._rows[name][at] = row._replace(slots=row.slots - used, free=free)
+                count -= used
+
+    def of(self, needs: Any) -> dict[str, int]:
+        one, takes = estimate.wanted(needs), filter_of(needs)
+        return {
+            name: sum(row.holds(one) for row in rows if row.node is not None and takes(row.node))
+            for name, rows in self._rows.items()
+        }
+
+
+SHAPES = (asks(cpu="1"), asks(cpu="1500m", memory="3Gi"), asks(memory="1Gi"), asks(gpu="1"), None,
+          {"resourceRequest": {"cpu": "1"}, "nodeClaim": {"nodeSelector": {"disk": "ssd"}}})  # fmt: skip
+WIDE = {
+    f"c{cluster}": Capacity(
+        None,
+        {},
+        tuple(
+            NodeFacts(
+                f"n{number}",
+                {"cpu": str((number * 7 + cluster) % 5), "memory": f"{number % 9}Gi", "pods": str(number % 4)},
+                {},
+                {"disk": "ssd" if number % 3 else "hdd"},
+            )
+            for number in range(60 * cluster)
+        ),
+    )
+    for cluster in range(1, 6)
+}
+"""More nodes than are counted anew for every question, many of them full."""
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from(SHAPES), st.dictionaries(st.sampled_from(sorted(WIDE)), st.integers(1, 25)), st.booleans()
+        ),
+        max_size=12,
+    )
+)
+def test_many_nodes_are_filled_as_one_would_with_a_pencil(line: list[tuple[Any, dict[str, int], bool]]) -> None:
+    rooms, book = Rooms(WIDE), ByTheBook(WIDE)
+    for needs, placed, is_asked in line:
+        take(rooms, needs, placed)
+        book.take(needs, placed)
+        if is_asked:
+            assert rooms.of(needs) == book.of(needs)
+    assert [rooms.of(needs) for needs in SHAPES] == [book.of(needs) for needs in SHAPES]
+
+
+def test_a_trace_is_that_of_what_was_taken_of_the_clusters_in_question() -> None:
+    def trace(*line: tuple[int, dict[str, int]]) -> list[bytes]:
+        rooms = Rooms(WIDE)
+        for part, placed in line:
+            rooms.take(None, rooms.placed([Share(name, count) for name, count in placed.items()]), "", part)
+        return [rooms.trace(("c1",)), rooms.trace(("c1", "c2")), rooms.trace(tuple(WIDE))]
+
+    nothing, first = trace(), trace((1, {"c2": 3}))
+    assert nothing == [b"", b"", b""]
+    assert first[0] == b"", "nothing was taken there"
+    assert len(set(first)) == 3
+    assert trace((1, {"c2": 3})) == first
+    for other in (trace((2, {"c2": 3})), trace((1, {"c2": 4})), trace((1, {"c2": 3}), (1, {"c2": 3}))):
+        assert other[1] != first[1]
+        assert other[2] != first[2]
+    assert trace((1, {"c1": 1}), (2, {"c1": 1})) != trace((2, {"c1": 1}), (1, {"c1": 1})), "the order matters"
