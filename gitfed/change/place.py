@@ -135,6 +135,11 @@ def questions(
     return cast("dict[ObjectKey, Question]", found), new
 
 
+def waits(asked: Mapping[ObjectKey, Question]) -> bool:
+    """Whether any answer depends on what is decided for other templates."""
+    return any(isinstance(one.asked, bind.Asked) and one.asked.waits for one in asked.values())
+
+
 def answers(
     asked: Mapping[ObjectKey, Question],
     repo: RepoSnapshot,

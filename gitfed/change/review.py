@@ -10,14 +10,13 @@ Beside the objects stand their `causes`. Secrets are masked here, where the diff
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from gitfed.change import build, causes, compare, gate, order, redact
+from gitfed.change import build, causes, compare, extent, gate, order, redact
 from gitfed.interpret.registry import Interpreter
 from gitfed.model.base import Body, ClusterName, ObjectKey, Problem
 from gitfed.model.decisions import Decisions
-from gitfed.model.declared.policy import Override
 from gitfed.model.fleet import ClusterLive, Health, LiveObject, LiveState
 from gitfed.model.plan import Action, Change, Gate, Plan, RenderedManifest, Totals
 from gitfed.model.repo import Manifest, RepoSnapshot
@@ -78,7 +77,7 @@ def review(
     hidden = redact.Hidden(_secrets(base_repo, head_repo, base, head))
     base, head = (replace(plan, problems=_without(hidden, plan.problems)) for plan in (base, head))
     limited = with_limits_of(base_repo, head_repo)
-    touched = sorted(_touched(base_repo, head_repo, base, head))
+    touched = sorted(extent.differing(base_repo, head_repo, base, head))
     changes = list(_changes(limited, base, head, decisions, interpreter, touched))
     gates, changes = gate.hold(
         changes, head.bindings, repo=limited, decisions=replace(decisions, known=True, descends=True),
@@ -96,47 +95,6 @@ def review(
         totals=build.totals(changes, of_clusters=len(head.clusters)),
         touched=tuple(touched),
         hidden=hidden,
-    )
-
-
-def _touched(base_repo: RepoSnapshot, head_repo: RepoSnapshot, base: Plan, head: Plan) -> Set[ObjectKey]:
-    """What is rendered follows from the template, its binding, the overrides that select it, the clusters, the
-    interpreter and the name of the federation."""
-    one, other = base_repo, head_repo
-    everything = base.bindings.keys() | head.bindings.keys()
-    if (
-        one.settings.metadata.name != other.settings.metadata.name
-        or one.clusters != other.clusters
-        or (one.interpreters, one.webhooks) != (other.interpreters, other.webhooks)
-        or base.clusters != head.clusters
-    ):
-        return everything
-    found = {
-        key
-        for key in everything
-        if one.manifests.get(key) is not other.manifests.get(key)
-        or (base.bindings.get(key) is not head.bindings.get(key) and base.bindings.get(key) != head.bindings.get(key))
-        or (key not in one.manifests and key not in other.manifests)
-    }
-    if one.overrides != other.overrides:
-        differing = [policy for policy in (*one.overrides, *other.overrides)
-                     if (policy in one.overrides) is not (policy in other.overrides)]  # fmt: skip
-        versions = {key: binding.api_version for plan in (base, head) for key, binding in plan.bindings.items()}
-        found |= {key for key, version in versions.items() if any(_may_select(one, key, version) for one in differing)}
-    return found
-
-
-def _may_select(policy: Override, key: ObjectKey, api_version: str) -> bool:
-    """As far as kind, namespace and name tell: labels may come from another override."""
-    own = "" if policy.is_cluster_wide else policy.metadata.namespace
-    if own and key.namespace != own:
-        return False
-    wanted = policy.spec.resource_selectors
-    return not wanted or any(
-        (one.api_version, one.kind) == (api_version, key.kind)
-        and one.namespace in (None, "", key.namespace)
-        and one.name in (None, "", key.name)
-        for one in wanted
     )
 
 

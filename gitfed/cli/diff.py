@@ -18,6 +18,7 @@ from gitfed.cli import (
     structured,
     words,
 )
+from gitfed.daemon import inputs as daemon_inputs
 from gitfed.daemon import preview
 from gitfed.errors import UsageError
 from gitfed.model.plan import Action
@@ -52,7 +53,7 @@ def command(revisions: str, inputs: options.Inputs, credentials: options.Credent
     shown = compared(revisions, inputs)
     programs = output.format in ("json", "yaml")
     found = list(compare.manifests(shown.review, show_secrets=output.show_secrets, exactly=programs))
-    wrong = load.tell(shown.preview.head.problems)
+    wrong = load.tell(diff_show.problems(shown))
     different = not shown.review.empty
     if not different:
         base, head = shown.titles
@@ -68,16 +69,19 @@ def compared(revisions: str, given: options.Inputs) -> diff_show.Shown:
     if head_name:
         given = replace(given, rev=head_name)
     session = load.Session(given)
-    opened, repo = session.opened, session.repo
-    head_commit = repo.commit or opened.head
-    if not head_commit:
+    opened = session.opened
+    if opened.head is None and not given.rev:
         raise UsageError("nothing is committed yet: there is nothing to compare with", hint="gitfed plan --worktree")
+    head_commit = daemon_inputs.resolve(opened, "" if given.worktree else given.rev)
     base_commit = preview.base_of(opened, base_name, head_commit, common=common)
     if not base_name and not given.worktree and base_commit == head_commit:
         load.note("HEAD is on the default branch: name a base, such as HEAD~1..HEAD")
     inputs = preview.Given(given.fleet, given.decisions, session.now)
-    found = preview.of(opened, session.at(base_commit), repo, inputs)
-    return diff_show.Shown(found, (words.commit(base_commit), words.commit(repo.commit)))
+    if given.worktree:
+        found = preview.of(opened, session.at(base_commit), session.repo, inputs)
+    else:
+        found = preview.between(opened, base_commit, head_commit, inputs)
+    return diff_show.Shown(found, (words.commit(base_commit), words.commit(found.head_repo.commit)))
 
 
 # -- against the clusters ---------------------------------------------------------------------------------------

@@ -18,7 +18,7 @@ from gitfed.change.causes import Declaration
 from gitfed.change.review import Flow, Review
 from gitfed.cli import bodies, compare, external, matrix, names, options, plain, plan_json, plan_text, structured, words
 from gitfed.daemon.preview import Preview
-from gitfed.model.base import Problem
+from gitfed.model.base import Problem, Severity
 from gitfed.model.plan import Change, FieldChange
 
 SCHEMA = "gitfed.io/diff/v1"
@@ -205,6 +205,12 @@ def _files(found: list[compare.Difference]) -> list[tuple[str, str, str]]:
     return files
 
 
+def problems(shown: Shown) -> list[Problem]:
+    """Every error, and what else is new: a warning that the base has too is not this change's."""
+    new = new_problems(shown)
+    return [one for one in shown.review.head.problems if one.severity is Severity.ERROR or one in new]
+
+
 def new_problems(shown: Shown) -> list[Problem]:
     """What the head says and the base did not."""
     known = {(one.origin.path, one.message) for one in shown.review.base.problems}
@@ -231,7 +237,7 @@ def document(shown: Shown, found: list[compare.Difference]) -> dict[str, Any]:
         ],
         "gates": [plan_json.gate(one) for one in review.gates],
         "totals": plan_json.totals(review.totals),
-        "problems": [plan_json.problem(problem) for problem in review.head.problems],
+        "problems": [plan_json.problem(problem) for problem in problems(shown)],
     }
 
 

@@ -18,7 +18,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -39,6 +39,7 @@ from gitfed.model.repo import HeldFile, RepoSnapshot
 from gitfed.source import bindings, facts
 from gitfed.source import repo as source
 from gitfed.source.memory import Memory
+from gitfed.source.tree import FileTree
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,16 +162,27 @@ def read(
         if opened.submodules:
             git.bring(opened.repository, history, opened.name, opened.submodules)
         tree = opened.repository.tree(history)
+    return Read(read_tree(opened, tree, history, held=held, committed=not worktree), notes, tree)
+
+
+def read_tree(
+    opened: Opened,
+    tree: FileTree,
+    history: Commit | None,
+    *,
+    held: Mapping[str, HeldFile] | None = None,
+    committed: bool = True,
+) -> RepoSnapshot:
+    """The snapshot of these files; `history` is where older versions of those with errors are looked for."""
     builds = kustomized.Builds(opened.repository)
-    snapshot = source.read(
+    return source.read(
         tree,
         memory=opened.memory,
         held=held,
-        last_good=reader.last_good(opened.repository, opened.memory, history, committed=not worktree, builds=builds),
+        last_good=reader.last_good(opened.repository, opened.memory, history, committed=committed, builds=builds),
         read_held=builds.read_held,
         build=builds.build,
     )
-    return Read(snapshot, notes, tree)
 
 
 def default_base(opened: Opened, head: Commit) -> Commit:
@@ -193,8 +205,10 @@ def _ref(branch: str) -> str:
 # -- decisions --------------------------------------------------------------------------------------------------
 
 
-def decisions(opened: Opened, repo: RepoSnapshot, path: Path | None = None) -> Decisions:
-    """Past decisions: of the file if given, else of the state branch, else none.
+def decisions(
+    opened: Opened, repo: RepoSnapshot, path: Path | None = None, only: Collection[ObjectKey] | None = None
+) -> Decisions:
+    """Past decisions: of the file if given, else of the state branch, else none. `only`: those for these templates.
 
     What webhooks answered always comes from the state branch: no file can hold it. Raises InputError for the file,
     StateTooNew for a state branch of a newer gitfed.
@@ -204,7 +218,7 @@ def decisions(opened: Opened, repo: RepoSnapshot, path: Path | None = None) -> D
     branch = repo.settings.spec.state.branch
     cache = files.DiskCache(files.cache_directory() / "state")
     state = state_edge.StateBranch(opened.repository, bindings, branch=branch, cache=cache)
-    known = state.read(fallback=f"refs/remotes/origin/{branch}").decisions
+    known = state.read(fallback=f"refs/remotes/origin/{branch}", only=only).decisions
     if known.applied_commit is None or not repo.commit:
         return known
     descends = opened.repository.is_ancestor(known.applied_commit, repo.commit)

@@ -10,25 +10,25 @@ note: no state branch, no facts or old ones, a Federation that is new.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from gitfed.change import build
+from gitfed.change import build, extent, place
 from gitfed.change import review as reviewing
-from gitfed.daemon import inputs
+from gitfed.daemon import glance, inputs
 from gitfed.errors import RevisionNotFound
 from gitfed.interpret.registry import Interpreter
-from gitfed.model.base import Commit
+from gitfed.model.base import Commit, ObjectKey
 from gitfed.model.decisions import Decisions
 from gitfed.model.declared import federation
 from gitfed.model.fleet import FactsRef, FleetSnapshot
 from gitfed.model.plan import Plan
 from gitfed.model.repo import RepoSnapshot
 
-_LARGE = 500
-"""Templates from which on it pays to render only what is looked at."""
+LARGE = 500
+"""Templates from which on it pays to look only at what a change can reach."""
 OLD_FACTS = timedelta(days=1)
 """Facts are written when they change by more than a little, so an hour says nothing; a day is worth a word."""
 
@@ -59,30 +59,75 @@ class Given:
     now: datetime | None = None
 
 
+def between(opened: inputs.Opened, base: Commit, head: Commit, given: Given) -> Preview:
+    """The preview of two commits; of a large repository only what the change reaches is looked at, if that can be told.
+
+    Raises as `of`, and SourceError.
+    """
+    remembered = glance.recall(opened)
+    few = glance.at_change(opened, remembered, base, head) if remembered is not None else None
+    if few is not None:
+        found = _of(opened, few.base, few.head, given, few.templates)
+        if found is not None:
+            return found
+    base_repo, head_repo = inputs.read(opened, base).repo, inputs.read(opened, head).repo
+    if len(base_repo.manifests) >= LARGE:
+        glance.remember(opened, base_repo)
+    return of(opened, base_repo, head_repo, given)
+
+
 def of(opened: inputs.Opened, base_repo: RepoSnapshot, head_repo: RepoSnapshot, given: Given) -> Preview:
     """Raises InputError for files that cannot be used, StateTooNew."""
+    found = _of(opened, base_repo, head_repo, given, None)
+    assert found is not None
+    return found
+
+
+def _of(
+    opened: inputs.Opened,
+    base_repo: RepoSnapshot,
+    head_repo: RepoSnapshot,
+    given: Given,
+    few: Collection[ObjectKey] | None,
+) -> Preview | None:
+    """`few`: the snapshots hold no other templates. None: then these are not enough."""
     now = given.now or datetime.now(UTC)
     first = federation.is_missing(base_repo.settings)
     # Before its first Federation a repository has no limits to keep to: then the head's own are all there is.
     limited = head_repo if first else reviewing.with_limits_of(base_repo, head_repo)
     source = limited if first else base_repo
-    recorded = inputs.decisions(opened, source, given.decisions)
+    recorded = inputs.decisions(opened, source, given.decisions, few)
     past = replace(recorded, known=True)
-    fleets = [_fleet(opened, repo, source, given) for repo in (base_repo, limited)]
+    fleets = [_fleet(opened, base_repo, source, given)]
+    fleets += fleets if base_repo.clusters == limited.clusters else [_fleet(opened, limited, source, given)]
     knows = inputs.interpreter_of(base_repo, past)
     same = (head_repo.interpreters, head_repo.webhooks) == (base_repo.interpreters, base_repo.webhooks)
     understands = knows if same else inputs.interpreter_of(head_repo, past)
-    base, head, between = _plans(base_repo, limited, fleets, past, (knows, understands), now)
+    lazily = few is not None or len(head_repo.manifests) >= LARGE
+    plans = _plans(base_repo, limited, fleets, past, (knows, understands), now, lazily=lazily)
+    base, head, between = plans.base, plans.head, plans.between
     found = reviewing.review(limited if first else base_repo, head_repo, base, head, between, understands)
     if first:
         found = replace(
             found, declared=reviewing.review(base_repo, head_repo, base, head, between, understands).declared
         )
+    if few is not None and not extent.is_whole(found, base_repo, head_repo, past, waited=plans.waited):
+        return None
     state = source.settings.spec.state.branch
     notes = [*_state_notes(recorded, state, given), *facts_notes(head.facts, now)]
     if first:
         notes.append("BASE has no Federation: limits are those of HEAD.")
     return Preview(base_repo, head_repo, found, (*_without_observation(head.notes), *notes))
+
+
+@dataclass(frozen=True, slots=True)
+class _Plans:
+    base: Plan
+    head: Plan
+    between: Decisions
+    """What is decided when the base was carried out."""
+    waited: bool
+    """Whether a template took its turn among others."""
 
 
 def _plans(
@@ -92,18 +137,20 @@ def _plans(
     past: Decisions,
     interpreters: tuple[Interpreter, Interpreter],
     now: datetime,
-) -> tuple[Plan, Plan, Decisions]:
-    """Both plans, and the decisions between them. Of a large repository a manifest is rendered when it is looked at."""
+    *,
+    lazily: bool,
+) -> _Plans:
+    """Both plans, and the decisions between them. `lazily`: a manifest is rendered when it is looked at."""
     memo = build.Memo()
-    lazily = len(head_repo.manifests) >= _LARGE
     base = build.build(
         base_repo, fleets[0], past, interpreters[0], now, base=past.applied_commit, memo=memo, lazily=lazily
     )
+    waited = place.waits(memo.questions)
     between = inputs.after(base, past)
     head = build.build(
         head_repo, fleets[1], between, interpreters[1], now, base=base_repo.commit, memo=memo, lazily=lazily
     )
-    return base, head, between
+    return _Plans(base, head, between, waited or place.waits(memo.questions))
 
 
 def _fleet(opened: inputs.Opened, repo: RepoSnapshot, source: RepoSnapshot, given: Given) -> FleetSnapshot:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import hashlib
 import uuid
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, Protocol
@@ -29,6 +29,9 @@ from gitfed.text.build import YamlError
 
 DEFAULT_BRANCH = "gitfed/state"
 _STATE = "state.yaml"
+_BESIDE = ("clusters/", "held/", state_answers.DIRECTORY)
+_FEW = 100
+"""So many documents are parsed in less time than the memory of all takes to be taken up."""
 _README = """\
 # What this branch is
 
@@ -93,18 +96,23 @@ class StateBranch:
     def head(self) -> Commit | None:
         return self.repository.branch_commit(self.ref)
 
-    def read(self, *, fallback: str = "") -> State:
-        """The newest state; `fallback` names another ref to read when the branch does not exist here.
+    def read(self, *, fallback: str = "", only: Collection[ObjectKey] | None = None) -> State:
+        """The newest state; `fallback` names another ref to read when the branch does not exist here. `only`: nothing
+        but these bindings is of interest.
 
         Raises StateTooNew for a schemaVersion of a newer gitfed.
         """
         commit = self.head() or (self.repository.branch_commit(fallback) if fallback else None)
-        return State(None, Decisions(known=False)) if commit is None else self.at(commit)
+        return State(None, Decisions(known=False)) if commit is None else self.at(commit, only)
 
-    def at(self, commit: Commit) -> State:
+    def at(self, commit: Commit, only: Collection[ObjectKey] | None = None) -> State:
         """The state as of one commit of the branch. Raises StateTooNew."""
-        entries = self.repository.entries(commit)
-        self._memory.take_up()
+        if only is None:
+            entries = self.repository.entries(commit)
+        else:
+            entries = self.repository.some(commit, (_STATE, *map(self._form.path_of, only)), _BESIDE)
+        if only is None or len(only) > _FEW:
+            self._memory.take_up()
         file = state_file.read(self._load(entries[_STATE].blob_id) if _STATE in entries else {})
         bindings: dict[ObjectKey, Decision] = {}
         documents: dict[str, ObjectKey] = {}
@@ -147,7 +155,8 @@ class StateBranch:
                 statuses[decision.key] = status
             documents[path] = decision.key
         self._parsed = parsed
-        self._memory.keep({entry.blob_id for path, entry in entries.items() if path.startswith("bindings/")})
+        if only is None:
+            self._memory.keep({entry.blob_id for path, entry in entries.items() if path.startswith("bindings/")})
         decisions = Decisions(
             bindings=bindings,
             applied_commit=file.applied,

@@ -20,7 +20,7 @@ TOKEN = "tok-4711-moonlight"
 @pytest.fixture(autouse=True, params=["rendered at once", "rendered when looked at"])
 def rendering(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Large repositories are rendered where something can differ: it must make no difference to a reader."""
-    monkeypatch.setattr(preview, "_LARGE", 0 if request.param == "rendered when looked at" else 10**9)
+    monkeypatch.setattr(preview, "LARGE", 0 if request.param == "rendered when looked at" else 10**9)
 
 
 def document(*arguments: str) -> dict:

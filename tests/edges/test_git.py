@@ -62,6 +62,29 @@ def test_listing_after_a_change_equals_listing_from_scratch(work: Path) -> None:
     assert dict(warm.entries(warm.resolve(second))) == dict(cold.entries(cold.resolve(second)))
 
 
+def test_what_differs_between_two_commits_is_found_without_listing_them(work: Path) -> None:
+    first = commit(work, {"a/b/one.yaml": "1", "a/two.yaml": "2", "three.yaml": "3", "four": "file"})
+    second = commit(work, {"a/b/one.yaml": "changed", "a/two.yaml": None, "new/five.yaml": "5"})
+    (work / "four").unlink()
+    third = commit(work, {"four/inside.yaml": "now a folder"})
+    repository = git.Repository.open(work)
+    listed = repository.entries(repository.resolve(second))
+    found = repository.differences(repository.resolve(first), repository.resolve(second))
+    paths = {"a/b/one.yaml": True, "a/two.yaml": False, "new/five.yaml": True}
+    assert found == {path: listed[path] if there else None for path, there in paths.items()}
+    folder = repository.differences(repository.resolve(second), repository.resolve(third))
+    assert folder is not None
+    assert {path: entry is not None for path, entry in folder.items()} == {"four": False, "four/inside.yaml": True}
+
+
+def test_some_files_of_a_commit_are_found_without_the_others(work: Path) -> None:
+    head = commit(work, {"a/b/one.yaml": "1", "a/b/two.yaml": "2", "a/c.yaml": "3", "d/e/f.yaml": "4", "top.yaml": "5"})
+    repository = git.Repository.open(work)
+    listed = repository.entries(repository.resolve(head))
+    found = repository.some(repository.resolve(head), ("a/b/one.yaml", "top.yaml", "missing/x.yaml", "a/b"), ("d/",))
+    assert found == {path: listed[path] for path in ("a/b/one.yaml", "top.yaml", "d/e/f.yaml")}
+
+
 def test_a_symlink_is_listed_as_one(work: Path) -> None:
     (work / "link.yaml").symlink_to("/etc/passwd")
     head = commit(work, {"a.yaml": "a: 1\n"})

@@ -18,7 +18,7 @@ Everything here blocks; the daemon calls it from a thread. One `Repository` may 
 from gitfed.edges.git.access import Access
 from gitfed.edges.git.history import CommitInfo
 from gitfed.edges.git.location import check_url, find_root, forget_hook_environment, is_url, shown
-from gitfed.edges.git.objects import CommitTree, TreeEntry
+from gitfed.edges.git.objects import CommitTree, PartOfTree, TreeEntry
 from gitfed.edges.git.repository import Repository
 from gitfed.edges.git.submodules import bring
 from gitfed.edges.git.worktree import WorkTree
@@ -27,6 +27,7 @@ __all__ = [
     "Access",
     "CommitInfo",
     "CommitTree",
+    "PartOfTree",
     "Repository",
     "TreeEntry",
     "WorkTree",

@@ -1,0 +1,102 @@
+"""Where the templates of one commit stand: enough to read another commit, a few changes on, without reading it all.
+
+Most files of a large repository hold templates and nothing else, and what such a file says matters to its own objects
+only. An overview lists these files with the keys of their templates; every other file (policies, settings, clusters,
+whatever has to do with objects of other files) is to be read in any case. Which of the listed ones are needed as well
+is not decided here (`change.extent`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from gitfed.model.base import Commit, ObjectKey
+from gitfed.model.declared import federation
+from gitfed.model.repo import Manifest, RepoSnapshot
+from gitfed.source import kustomize
+from gitfed.source.tree import SUBMODULE, SYMLINK, Entry
+from gitfed.text import canonical
+
+FORMAT = 1
+_FAR = frozenset(
+    {
+        ("", "Namespace"), ("", "Secret"), ("scheduling.k8s.io", "PriorityClass"),
+        ("apiextensions.k8s.io", "CustomResourceDefinition"),
+    }
+)  # fmt: skip
+"""Kinds whose objects matter to objects of other files; and a Secret's values are masked wherever they are."""
+_ORDERED = ("gitfed.io/wave", "gitfed.io/depends-on")
+"""Annotations that put an object into an order with others: circles go through several files."""
+
+
+class Place(NamedTuple):
+    """A file as Git lists it: `source.tree.Entry`."""
+
+    path: str
+    blob_id: str
+    size: int
+    mode: int
+
+
+@dataclass(frozen=True, slots=True)
+class Overview:
+    commit: Commit
+    places: Mapping[str, Place]
+    """Every file, by path."""
+    templates: Mapping[str, tuple[tuple[ObjectKey, str], ...]]
+    """Path of a file that holds templates and nothing else → (key, apiVersion) of each."""
+
+    def dump(self) -> bytes:
+        files = [[*place, [[*key, version] for key, version in self.templates.get(path, ())]]
+                 for path, place in self.places.items()]  # fmt: skip
+        return canonical.dumps({"format": FORMAT, "commit": self.commit, "files": files})
+
+
+def load(content: bytes) -> Overview | None:
+    """What `dump` wrote; None for anything else."""
+    try:
+        value = canonical.loads(content)
+        if value["format"] != FORMAT:
+            return None
+        places, templates = {}, {}
+        for path, blob, size, mode, found in value["files"]:
+            places[path] = Place(path, blob, size, mode)
+            if found:
+                templates[path] = tuple((ObjectKey(*one[:4]), one[4]) for one in found)
+        return Overview(Commit(value["commit"]), places, templates)
+    except (ValueError, KeyError, TypeError, IndexError):
+        return None
+
+
+def of(repo: RepoSnapshot, entries: Iterable[Entry]) -> Overview | None:
+    """None of a commit that only a whole reading does justice to: links, Kustomize, errors, files that are held."""
+    if not repo.commit or not repo.complete or repo.held or federation.is_missing(repo.settings):
+        return None
+    places = {entry.path: Place(entry.path, entry.blob_id, entry.size, entry.mode) for entry in entries}
+    if any(place.mode in (SYMLINK, SUBMODULE) or kustomize.is_kustomization(path) for path, place in places.items()):
+        return None
+    found: dict[str, list[tuple[ObjectKey, str]]] = {}
+    for key, manifest in repo.manifests.items():
+        found.setdefault(manifest.origin.path, []).append((key, manifest.api_version))
+    for path in {*_far(repo), *(problem.origin.path for problem in repo.problems)}:
+        found.pop(path, None)
+    return Overview(repo.commit, places, {path: tuple(found[path]) for path in places if path in found})
+
+
+def _far(repo: RepoSnapshot) -> set[str]:
+    """Files that say something about other files' objects, and those whose kind has a script: what that complains of
+    shows only when it runs."""
+    scripted = {(one.spec.target.api_version, one.spec.target.kind) for one in repo.interpreters}
+    paths = {
+        manifest.origin.path
+        for key, manifest in repo.manifests.items()
+        if (key.group, key.kind) in _FAR or (manifest.api_version, key.kind) in scripted or _is_ordered(manifest)
+    }
+    return paths | {origin.path for origin in repo.origins.values()} | {repo.settings.origin.path}
+
+
+def _is_ordered(manifest: Manifest) -> bool:
+    annotations = manifest.body["metadata"].get("annotations") or ()
+    return any(name in annotations for name in _ORDERED)
