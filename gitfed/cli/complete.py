@@ -50,6 +50,12 @@ def workloads(ctx: click.Context, param: click.Parameter, incomplete: str) -> li
     return _names(ctx, incomplete, lambda repo: [spelling for key in repo.manifests for spelling in names.offered(key)])
 
 
+def interpreted(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
+    """Objects, and customizations by their names."""
+    rules = _names(ctx, incomplete, lambda repo: [one.metadata.name for one in repo.interpreters])
+    return [*workloads(ctx, param, incomplete), *rules]
+
+
 def orders(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
     """What can be suspended and resumed."""
     from gitfed.cli import names

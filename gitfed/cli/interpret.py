@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import functools
 from pathlib import Path
 from typing import Any
@@ -16,18 +17,20 @@ from gitfed.interpret import cases, judge
 from gitfed.interpret.cases import CaseError
 from gitfed.interpret.registry import Interpreter, Operation, Unknown
 from gitfed.model.base import ObjectKey
+from gitfed.model.declared.interpreter import ResourceInterpreterCustomization
 
+_CUSTOMIZATION = ("", "ric", "resourceinterpretercustomization", "resourceinterpretercustomizations")
 RULES_SHOWN = (
     Operation.RETAIN, Operation.REPLICA, Operation.COMPONENT, Operation.REVISE, Operation.STATUS, Operation.AGGREGATE,
     Operation.HEALTH, Operation.DEPENDENCY,
 )  # fmt: skip
 """In karmadactl's order."""
-_FILE = click.Path(dir_okay=False, allow_dash=True)
+_FILE = click.Path(allow_dash=True)
 _option = functools.partial(options.option, shared=False)
 
 
 @click.command("interpret")
-@click.argument("what", metavar="[KIND/[NS/]NAME]", default="", shell_complete=complete.workloads)
+@click.argument("what", metavar="[KIND/[NS/]NAME | RULES]...", nargs=-1, shell_complete=complete.interpreted)
 @options.source
 @_option(
     "-f",
@@ -35,7 +38,7 @@ _option = functools.partial(options.option, shared=False)
     "filenames",
     multiple=True,
     metavar="FILE",
-    help="Rules: a file, a folder, or - for standard input.  [default: those of the repository]",
+    help="Rules: a file, a folder, a URL, or - for standard input.  [default: those of the repository]",
 )
 @_option("-R", "--recursive", is_flag=True, help="With -f: folders inside folders too.")
 @_option("--check", "checking", is_flag=True, help="Compile every script, run none.")
@@ -48,7 +51,7 @@ _option = functools.partial(options.option, shared=False)
     shell_complete=complete.operations,
     help="Ask for one operation, e.g. InterpretHealth; in any case.",
 )
-@_option("--desired-file", type=_FILE, metavar="FILE", help="The object as it is in the repository.")
+@_option("--desired-file", type=_FILE, metavar="FILE", help="The object as it is in the repository; a file as for -f.")
 @_option("--observed-file", type=_FILE, metavar="FILE", help="The object as it is in a cluster.")
 @_option("--status-file", type=_FILE, metavar="FILE", help="AggregatedStatusItems, a document each.")
 @_option("--desired-replica", type=int, default=0, show_default=True, metavar="N", help="For ReviseReplica.")
@@ -68,7 +71,7 @@ _option = functools.partial(options.option, shared=False)
 )
 @options.output("text", "json", "yaml")
 def command(
-    what: str,
+    what: tuple[str, ...],
     inputs: options.Inputs,
     filenames: tuple[str, ...],
     recursive: bool,
@@ -86,11 +89,13 @@ def command(
 ) -> int:
     """Check, try and compare the rules that say what kinds mean: karmadactl's command, and more.
 
-    Rules are ResourceInterpreterCustomizations: with -f exactly those named, else those of the repository together with
-    the catalogue and what is known of Kubernetes' own kinds.
+    Rules are ResourceInterpreterCustomizations: exactly those that are named, in files (-f) or, by their names, in the
+    repository; else those of the repository together with the catalogue and what is known of Kubernetes' own kinds. A
+    URL that you type is fetched over HTTPS; one that stands in a file never is.
 
     \b
     gitfed interpret --check                            do all scripts compile?
+    gitfed interpret widgets --check                    does the customization widgets?
     gitfed interpret deploy/shop/web                    what is known about a template, and from where
     gitfed interpret widget/shop/a --operation ReviseReplica --desired-replica 3
     gitfed interpret -f rules.yaml --operation InterpretHealth --observed-file live.yaml
@@ -102,8 +107,9 @@ def command(
     Exit codes: 0 done · 1 a case failed, or answers differ (--base) · 2 bad usage · 3 a script or an input is wrong ·
     4 the repository cannot be read.
     """
+    rules, objects = _named(what)
     modes = {"--check": checking, "--edit": editing, "--cases": folder is not None, "--base": bool(base),
-             "--operation or an object": bool(operation or what)}  # fmt: skip
+             "--operation or an object": bool(operation or objects)}  # fmt: skip
     chosen = [name for name, given in modes.items() if given]
     if len(chosen) != 1:
         raise click.UsageError(
@@ -111,24 +117,61 @@ def command(
         )
     if filenames and (what or folder is not None or base):
         raise click.UsageError("-f goes with --check, --edit or --operation")
+    if len(objects) > 1 or (rules and (folder is not None or base)):
+        raise click.UsageError(
+            "one object at a time" if len(objects) > 1 else "names go with --check, --edit, --operation"
+        )
+    session = load.Session(inputs)
     if editing:
         from gitfed.cli import interpret_edit
 
-        interpret_edit.edit(filenames, RULES_SHOWN, show_doc=show_doc)
+        interpret_edit.edit(filenames or _paths(session, rules), RULES_SHOWN, show_doc=show_doc)
         return exits.OK
-    session = load.Session(inputs)
     if folder is not None:
         return _run_cases(folder, output)
     if base:
         return _compare(session, base, output)
     if checking:
-        return _check(session, filenames, recursive, output)
+        return _check(_rules(session, filenames, rules, recursive), output)
     given = _Given(desired_file, observed_file, status_file, desired_replica)
-    return _ask(session, filenames, recursive, what, operation, given, output)
+    only = _rules(session, filenames, rules, recursive) if filenames or rules else None
+    return _ask(session, only, "".join(objects), operation, given, output)
 
 
-def _check(session: load.Session, filenames: tuple[str, ...], recursive: bool, output: options.Output) -> int:
-    files = _rules(session, filenames, recursive)
+def _named(what: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """(names of customizations, objects): karmadactl's positional names are of customizations."""
+    rules, objects = [], []
+    for one in what:
+        kind, slash, name = one.rpartition("/")
+        if kind.lower() in _CUSTOMIZATION and (name or not slash):
+            rules.append(name)
+        else:
+            objects.append(one)
+    return tuple(rules), tuple(objects)
+
+
+def _customizations(session: load.Session, rules: tuple[str, ...]) -> list[ResourceInterpreterCustomization]:
+    """Those of the repository with these names. Raises UsageError."""
+    known = {one.metadata.name: one for one in session.repo.interpreters}
+    for name in rules:
+        if name not in known:
+            near = difflib.get_close_matches(name, list(known), n=1, cutoff=0.6)
+            raise UsageError(
+                f"the repository has no ResourceInterpreterCustomization {name}",
+                hint=f"did you mean {near[0]}?" if near else "an object is KIND/NAME or KIND/NAMESPACE/NAME",
+            )
+    return [known[name] for name in rules]
+
+
+def _paths(session: load.Session, rules: tuple[str, ...]) -> tuple[str, ...]:
+    """The files in which they stand. Raises UsageError."""
+    found = _customizations(session, rules)
+    if found and session.opened.root is None:
+        raise UsageError("this repository has no files to edit", hint="--edit needs a checkout, or -f FILE")
+    return tuple(str(session.opened.root / one.origin.path) for one in found if session.opened.root is not None)
+
+
+def _check(files: rule_files.RuleFiles, output: options.Output) -> int:
     checked = [
         interpret_show.Checked(one, {} if one.customization is None else interpreters.compiled(one.customization))
         for one in files.documents
@@ -138,10 +181,13 @@ def _check(session: load.Session, filenames: tuple[str, ...], recursive: bool, o
     return exits.first([load.tell(files.problems), exits.INVALID if failed else exits.OK])
 
 
-def _rules(session: load.Session, filenames: tuple[str, ...], recursive: bool) -> rule_files.RuleFiles:
+def _rules(
+    session: load.Session, filenames: tuple[str, ...], rules: tuple[str, ...], recursive: bool
+) -> rule_files.RuleFiles:
     if filenames:
         return rule_files.read(filenames, recursive=recursive)
-    found = sorted(session.repo.interpreters, key=lambda one: (one.origin, one.metadata.name))
+    wanted = _customizations(session, rules) if rules else session.repo.interpreters
+    found = sorted(wanted, key=lambda one: (one.origin, one.metadata.name))
     problems = tuple(one for one in session.repo.problems if one.severity == "error")
     return rule_files.RuleFiles(tuple(rule_files.Found(one.origin.path, one) for one in found), problems)
 
@@ -168,18 +214,18 @@ class _Given:
 
 
 def _ask(
-    session: load.Session, filenames: tuple[str, ...], recursive: bool, what: str, operation: str, given: _Given,
+    session: load.Session, only: rule_files.RuleFiles | None, what: str, operation: str, given: _Given,
     output: options.Output,
 ) -> int:  # fmt: skip
+    """`only`: nothing else is asked than these rules."""
     template = None
     if what:
         key = names.find(what, session.repo.manifests)
         template = session.repo.manifests[key].body
     code = exits.OK
-    if filenames:
-        files = rule_files.read(filenames, recursive=recursive)
-        code = load.tell(files.problems)
-        interpreter = interpreters.of_customizations(files.customizations)
+    if only is not None:
+        code = load.tell(only.problems)
+        interpreter = interpreters.of_customizations(only.customizations)
     else:
         interpreter = daemon_inputs.interpreter_of(session.repo, session.decisions())
     try:
@@ -193,9 +239,10 @@ def _ask(
         questions = [(wanted[0], given.read(wanted[0], template))]
     answers = []
     for doing, asked in questions:
-        if filenames and not interpreter.handles(asked.object, doing):
+        if only is not None and operation and not interpreter.handles(asked.object, doing):
             kind = f"{asked.object['kind']} ({asked.object['apiVersion']})"
-            raise InputError(f"no rule for {doing} of {kind} in {', '.join(filenames)}")
+            where = dict.fromkeys(one.path for one in only.documents)
+            raise InputError(f"no rule for {doing} of {kind} in {', '.join(where) or 'what is given'}")
         answers.append(interpret_show.Answered(doing, asked, cases.ask(interpreter, doing, asked)))
     interpret_show.answers(answers, output, with_source=not operation)
     load.tell(interpreter.problems())

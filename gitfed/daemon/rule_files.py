@@ -1,7 +1,7 @@
 """Customizations, objects and cases that a person names on the command line instead of a repository.
 
 What is read here came from anywhere, so it is read like a repository: with positions, size caps, and everything that is
-wrong at once. Nothing is fetched.
+wrong at once. A name may be a URL, as for kubectl: a person typed it. One that stands in a file is never fetched.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from typing import Any
 
 import orjson
 
+from gitfed.edges import download
 from gitfed.errors import InputError, UsageError
 from gitfed.interpret import bundled, cases
 from gitfed.model.base import Origin, Problem
@@ -51,7 +52,10 @@ class RuleFiles:
 
 
 def read(names: Sequence[str], *, recursive: bool) -> RuleFiles:
-    """Files, folders and `-` (standard input), in the order given. Raises UsageError, InputError."""
+    """Files, folders, URLs and `-` (standard input), in the order given.
+
+    Raises UsageError for what is not there, InputError, SourceError.
+    """
     documents: list[Found] = []
     problems: list[Problem] = []
     for name in names:
@@ -72,13 +76,15 @@ def read(names: Sequence[str], *, recursive: bool) -> RuleFiles:
     return RuleFiles(tuple(documents), tuple(problems))
 
 
-def objects(path: str) -> list[Any]:
-    """The documents of a file, `-` for standard input. Raises InputError with the place of what is wrong."""
-    data = _stdin() if path == "-" else _read(Path(path))
-    try:
-        return [one for one in yaml.load_all(data) if one is not None]
-    except YamlError as error:
-        raise InputError(f"{path}:{error}") from error
+def objects(name: str) -> list[Any]:
+    """The documents of what was named. Raises InputError with the place of what is wrong, and the rest as `read`."""
+    found: list[Any] = []
+    for path, data in _contents(name, recursive=False):
+        try:
+            found += [one for one in yaml.load_all(data) if one is not None]
+        except YamlError as error:
+            raise InputError(f"{path}:{error}") from error
+    return found
 
 
 def single(path: str) -> Any:
@@ -158,10 +164,13 @@ def _contents(name: str, *, recursive: bool) -> Iterator[tuple[str, bytes]]:
     if name == "-":
         yield "stdin", _stdin()
         return
-    if "://" in name:
-        raise UsageError(f"{name}: nothing is fetched", hint="save it to a file, and read that")
+    if download.is_address(name):
+        yield name.partition("?")[0], _within(name, download.fetch(name, most=_MOST_BYTES))
+        return
     path = Path(name)
     if not path.is_dir():
+        if not path.exists():  # as for every file that an option names
+            raise UsageError(f"{name}: no such file")
         yield name, _read(path)
         return
     for folder, folders, files in os.walk(path):
@@ -180,10 +189,14 @@ def _read(path: Path) -> bytes:
             data = file.read(_MOST_BYTES + 1)
     except OSError as error:
         raise InputError(f"{path}: {error.strerror or error}") from error
-    if len(data) > _MOST_BYTES:
-        raise InputError(f"{path}: larger than {_MOST_BYTES} bytes")
-    return data
+    return _within(str(path), data)
 
 
 def _stdin() -> bytes:
-    return sys.stdin.buffer.read(_MOST_BYTES)
+    return _within("standard input", sys.stdin.buffer.read(_MOST_BYTES + 1))
+
+
+def _within(name: str, data: bytes) -> bytes:
+    if len(data) > _MOST_BYTES:
+        raise InputError(f"{name}: larger than {_MOST_BYTES} bytes")
+    return data

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import sys
+import threading
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
@@ -161,7 +164,14 @@ def test_what_no_rule_knows_is_an_error_with_given_rules_and_the_default_without
         (("--operation", "Health", "--desired-file", "widget.yaml"), "'Health' is no operation: InterpretReplica, "),
         (("--operation", "Retain", "--desired-file", "widget.yaml"),
          "Retain needs the desired and the observed object"),
-        (("--check", "-f", "https://example.com/x.yaml"), "https://example.com/x.yaml: nothing is fetched"),
+        (("--check", "-f", "http://example.com/x.yaml"), "http://example.com/x.yaml is no https address"),
+        (("--check", "-f", "missing.yaml"), "missing.yaml: no such file"),
+        (("--edit", "-f", "missing.yaml"), "--edit takes one file"),
+        (("widgetz", "--check"), "the repository has no ResourceInterpreterCustomization widgetz"),
+        (("widgets", "-f", "x", "--check"), "-f goes with --check, --edit or --operation"),
+        (("widgets", "--base", "HEAD"), "names go with --check, --edit, --operation"),
+        (("widgets",), "nothing to do: one of --check, --edit, --cases, --base, --operation or an object"),
+        (("widget/a", "widget/b"), "one object at a time"),
         (("widget/a", "--operation", "InterpretHealth", "--desired-file", "widget.yaml"),
          "--desired-file and an object of the repository cannot be combined"),
     ],
@@ -174,7 +184,7 @@ def test_bad_usage_says_what_goes_together(fleet: Path, arguments: tuple[str, ..
 
 def test_files_that_cannot_be_used_are_named(fleet: Path) -> None:
     done = gitfed("interpret", "--operation", "InterpretHealth", "--desired-file", "rules.yamll")
-    assert (done.code, done.err) == (3, "error: rules.yamll: No such file or directory\n")
+    assert (done.code, done.err) == (2, "error: rules.yamll: no such file\n")
     (fleet / "two.yaml").write_text(WIDGET + "---\n" + WIDGET)
     done = gitfed("interpret", "--operation", "InterpretHealth", "--desired-file", "two.yaml")
     assert (done.code, done.err) == (3, "error: two.yaml: one object is wanted, there are 2\n")
@@ -182,6 +192,52 @@ def test_files_that_cannot_be_used_are_named(fleet: Path) -> None:
     done = gitfed("interpret", "--operation", "InterpretHealth", "--desired-file", "bad.yaml")
     assert done.code == 3
     assert done.err.startswith("error: bad.yaml:2:1: not valid YAML")
+
+
+def test_customizations_are_named_as_for_karmadactl(fleet: Path) -> None:
+    """They are looked up in the repository; then nothing else answers."""
+    other = RULES.replace("{name: widgets}", "{name: gadgets}").replace("kind: Widget", "kind: Gadget")
+    commit(fleet, {"other.yaml": other})
+    for name in ("gadgets", "ric/gadgets", "ResourceInterpreterCustomization/gadgets"):
+        done = gitfed("interpret", name, "--check")
+        assert (done.code, done.err) == (0, "")
+        assert [line for line in done.out.splitlines() if line.startswith("TARGET")] == ["TARGET: e.com/v1 Gadget"]
+    both = gitfed("interpret", "gadgets", "widgets", "--check")
+    assert both.out.count("TARGET") == 2
+    asked = gitfed("interpret", "widgets", "widget/a", "--operation", "InterpretReplica")
+    assert (asked.code, asked.out.splitlines()[1:3]) == (0, ["# [1/2] replica:", "2"])
+    refused = gitfed("interpret", "gadgets", "widget/a", "--operation", "InterpretReplica")
+    assert (refused.code, refused.err) == (
+        3,
+        "error: no rule for InterpretReplica of Widget (e.com/v1) in other.yaml\n",
+    )
+    told = gitfed("interpret", "gadget", "--check").err
+    assert "did you mean gadgets?" in told
+
+
+def test_a_url_that_is_typed_is_fetched(fleet: Path, tmp_path: Path) -> None:
+    """Rules and inputs, as for karmadactl. One that stands in a repository never is (`tests/e2e/test_webhooks.py`)."""
+    (tmp_path / "live.yaml").write_text(WIDGET + "status: {ready: true}\n")
+    (tmp_path / "rules.yaml").write_text(RULES)
+    handler = functools.partial(_Quiet, directory=str(tmp_path))
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        at = f"http://127.0.0.1:{server.server_port}"
+        asked = ("interpret", "--operation", "InterpretHealth", "-f", f"{at}/rules.yaml", "--observed-file")
+        done = gitfed(*asked, f"{at}/live.yaml")
+        missing = gitfed(*asked, f"{at}/none.yaml")
+        server.shutdown()
+        thread.join()
+    assert (done.code, done.out, done.err) == (0, "---\n# [1/1] healthy:\ntrue\n", "")
+    assert (missing.code, missing.err) == (4, f"error: {at}/none.yaml: HTTP status 404\n")
+    gone = gitfed(*asked, f"{at}/live.yaml")
+    assert gone.code == 4
+
+
+class _Quiet(SimpleHTTPRequestHandler):
+    def log_message(self, *_: object) -> None:
+        """Nothing on the screen of who runs the tests."""
 
 
 KARMADA_CASES = """\
