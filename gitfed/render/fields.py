@@ -32,7 +32,7 @@ def patch_json(text: str, operations: Iterable[patch.Operation]) -> str:
         document = json.loads(text, parse_int=_Number, parse_float=_Number, parse_constant=_refuse)
     except (ValueError, RecursionError) as error:
         raise FieldError(f"the text is no JSON: {error}") from error
-    return _text(patch.apply(_patchable(document), operations, negative=True))
+    return _text(_patched(document, operations))
 
 
 def patch_yaml(text: str, operations: Iterable[patch.Operation]) -> str:
@@ -40,13 +40,17 @@ def patch_yaml(text: str, operations: Iterable[patch.Operation]) -> str:
         document = yaml.load_one_lenient(text)
     except YamlError as error:
         raise FieldError(f"the text is no YAML: {error}") from error
-    return yaml.dump(patch.apply(_patchable(document), operations, negative=True))
+    return yaml.dump(_patched(document, operations))
 
 
-def _patchable(document: Any) -> Any:
-    if isinstance(document, Mapping | list):
-        return document
-    raise FieldError("the text holds no object or list")
+def _patched(document: Any, operations: Iterable[patch.Operation]) -> Any:
+    """A document is an object or a list, before and after."""
+    if not isinstance(document, Mapping | list):
+        raise FieldError("the text holds no object or list")
+    patched = patch.apply(document, operations, negative=True)
+    if not isinstance(patched, Mapping | list):
+        raise FieldError("the text would hold no object or list any more")
+    return patched
 
 
 def _refuse(constant: str) -> Never:

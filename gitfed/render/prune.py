@@ -66,13 +66,13 @@ def _service_account(body: Body) -> Body:
     if not isinstance(secrets, list):
         return body
     prefix = f"{body['metadata']['name']}-token-"
-    kept = [item for item in secrets if not str((item or {}).get("name") or "").startswith(prefix)]
+    kept = [item for item in secrets if not (isinstance(item, Mapping) and str(item.get("name")).startswith(prefix))]
     return body if len(kept) == len(secrets) else {**body, "secrets": kept}
 
 
 def _service(body: Body) -> Body:
-    """`None` makes a headless Service and is the user's; an address was given by a cluster."""
-    if (body.get("spec") or {}).get("clusterIP") == "None":
+    """`None` makes a headless Service and is the user's, as are `clusterIPs` alone; an address comes from a cluster."""
+    if not isinstance(address := (body.get("spec") or {}).get("clusterIP"), str) or address == "None":
         return body
     return _trim(body, ("spec",), frozenset({"clusterIP", "clusterIPs"}))
 

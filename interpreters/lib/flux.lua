@@ -34,12 +34,12 @@ function flux.aggregate(desired, items, fields)
   return desired
 end
 
--- As `aggregate`; what no copy says keeps the value it had.
+-- As `aggregate`; what no copy says keeps the value it had, and is empty when there are no copies at all.
 function flux.continue(desired, items, fields)
   local own, present = gate.open(desired, items)
   own.conditions = conditions.merge(present)
   for _, name in ipairs(fields) do
-    own[name] = status.last(present, name, items ~= nil and own[name] or nil)
+    own[name] = status.last(present, name, items == nil and "" or own[name])
   end
   return desired
 end

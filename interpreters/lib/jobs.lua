@@ -67,7 +67,7 @@ function jobs.outcomes(items)
   return failed, succeeded
 end
 
--- No copies: nothing of an earlier round may stay.
+-- No copies at all: nothing of an earlier round may stay.
 function jobs.clear(own)
   for _, field in ipairs({"startTime", "completionTime", "replicaStatuses", "conditions"}) do
     own[field] = nil
@@ -75,11 +75,11 @@ function jobs.clear(own)
   return own
 end
 
--- Times, sums, and one condition that says how the whole ended.
+-- Times, sums, and one condition that says how the whole ended. A time of completion that is known stays.
 function jobs.aggregate(desired, items, roles)
   local own = desired.status or {}
   desired.status = own
-  if items == nil or #items == 0 then
+  if items == nil then
     jobs.clear(own)
     return desired
   end
@@ -95,7 +95,7 @@ function jobs.aggregate(desired, items, roles)
       message = kind .. " executed failed in member clusters: " .. table.concat(failed, ", "),
       lastProbeTime = now, lastTransitionTime = now,
     }}
-  elseif succeeded == #items then
+  elseif succeeded > 0 and succeeded == #items then
     own.conditions = {{
       type = "Succeeded", status = "True", reason = "Completed", message = kind .. " completed successfully",
       lastProbeTime = now, lastTransitionTime = now,

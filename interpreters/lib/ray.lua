@@ -2,14 +2,17 @@
 -- pods.lua.
 ray = {}
 
+-- The head, if it has a template, and every group of workers by its name.
 function ray.components(cluster)
   local all = {}
-  local head = cluster.headGroupSpec
+  cluster = cluster or {}
+  local head = (cluster.headGroupSpec or {}).template
   if head ~= nil then
-    all[1] = pods.component("ray-head", 1, head.template)
+    all[1] = pods.component("ray-head", 1, head)
   end
   for i, group in ipairs(cluster.workerGroupSpecs or {}) do
-    all[#all + 1] = pods.component(group.groupName or ("worker-" .. i), group.replicas or 0, group.template)
+    local name = status.empty(group.groupName) and "worker-" .. i or group.groupName
+    all[#all + 1] = pods.component(name, group.replicas or 0, group.template)
   end
   return all
 end

@@ -70,6 +70,53 @@ def test_dependencies_are_unique_and_sorted() -> None:
     ]
 
 
+def test_null_elements_and_amounts_count_as_empty_ones() -> None:
+    pod = {"containers": [None, {"resources": {"requests": {"cpu": None, "memory": "1Mi"}}}]}
+    assert requirements(pod) == {"resourceRequest": {"memory": "1Mi"}}
+
+
+def test_an_import_without_a_namespace_refers_to_objects_without_one() -> None:
+    body = {"apiVersion": "multicluster.x-k8s.io/v1alpha1", "kind": "ServiceImport", "metadata": {"name": "db"}}
+    answer = INTERPRETER.dependencies(body)
+    assert isinstance(answer, Answer)
+    assert answer.value[1] == {"apiVersion": "v1", "kind": "Service", "name": "derived-db"}
+
+
+def test_an_account_keeps_its_own_entries_and_gets_new_ones_once() -> None:
+    account = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "robot", "namespace": "shop"}}
+    desired = {**account, "secrets": [{"name": "a"}, {"name": "a"}]}
+    observed = {**account, "secrets": [{"name": "a"}, {"name": "t"}, {"name": "t", "namespace": "x"}]}
+    answer = INTERPRETER.retain(desired, observed)
+    assert isinstance(answer, Answer)
+    assert answer.value["secrets"] == [{"name": "a"}, {"name": "a"}, {"name": "t"}]
+
+
+def test_the_first_report_on_a_disruption_budget_is_written_even_if_it_counts_nothing() -> None:
+    budget = {"apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "metadata": {"name": "b", "namespace": "shop"}}
+    answer = INTERPRETER.aggregate_status(budget, [], "2026-01-02T03:04:05Z")
+    assert isinstance(answer, Answer)
+    assert answer.value["status"] == {
+        "currentHealthy": 0,
+        "desiredHealthy": 0,
+        "disruptionsAllowed": 0,
+        "expectedPods": 0,
+    }
+
+
+def test_ports_of_a_balancer_and_active_jobs_have_only_members_that_say_something() -> None:
+    ingress = {"apiVersion": "networking.k8s.io/v1", "kind": "Ingress", "metadata": {"name": "i", "namespace": "shop"}}
+    ports = [{"port": 443, "error": ""}, {"port": 443, "protocol": ""}]
+    report = {"clusterName": "m", "status": {"loadBalancer": {"ingress": [{"ip": "10.0.0.1", "ports": ports}]}}}
+    answer = INTERPRETER.aggregate_status(ingress, [report], "2026-01-02T03:04:05Z")
+    assert isinstance(answer, Answer)
+    assert answer.value["status"]["loadBalancer"]["ingress"][0]["ports"] == [{"port": 443, "protocol": ""}]
+    cron = {"apiVersion": "batch/v1", "kind": "CronJob", "metadata": {"name": "c", "namespace": "shop"}}
+    report = {"clusterName": "m", "status": {"active": [{"kind": "Job", "name": "c-1", "uid": ""}]}}
+    answer = INTERPRETER.aggregate_status(cron, [report], "2026-01-02T03:04:05Z")
+    assert isinstance(answer, Answer)
+    assert answer.value["status"] == {"active": [{"kind": "Job", "name": "c-1"}]}
+
+
 json_values = st.recursive(
     st.none() | st.booleans() | st.integers(-5, 5) | st.text("ab1", max_size=3),
     lambda inner: (

@@ -40,6 +40,14 @@ def test_json_that_is_no_object_or_list_is_refused(text: str) -> None:
         fields.patch_json(text, [Operation("add", "/a", 1)])
 
 
+@pytest.mark.parametrize("value", [5, "x", None])
+def test_a_document_cannot_become_something_else(value: object) -> None:
+    with pytest.raises(fields.FieldError, match="the text would hold no object or list any more"):
+        fields.patch_json("{}", [Operation("replace", "", value)])
+    with pytest.raises(fields.FieldError, match="the text would hold no object or list any more"):
+        fields.patch_yaml("a: 1", [Operation("add", "", value)])
+
+
 def test_a_missing_place_is_refused() -> None:
     with pytest.raises(PatchError, match="cannot replace /x: /x does not exist"):
         fields.patch_json("{}", [Operation("replace", "/x", 1)])

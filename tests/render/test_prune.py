@@ -5,6 +5,8 @@ from __future__ import annotations
 import copy
 from typing import Any
 
+import pytest
+
 from gitfed.render.prune import prune
 
 CONFIG: dict[str, Any] = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c"}, "data": {"a": "b"}}
@@ -41,6 +43,24 @@ def test_all_token_secrets_of_an_account_go() -> None:
         "secrets": [{"name": f"robot-token-{index}"} for index in range(3)] + [{"name": "other"}],
     }
     assert prune(account)["secrets"] == [{"name": "other"}]
+
+
+@pytest.mark.parametrize(
+    ("spec", "left"),
+    [
+        ({"clusterIP": "10.0.0.7", "clusterIPs": ["10.0.0.7"]}, {}),
+        ({"clusterIP": "None", "clusterIPs": ["None"]}, {"clusterIP": "None", "clusterIPs": ["None"]}),
+        ({"clusterIPs": ["None"]}, {"clusterIPs": ["None"]}),
+    ],
+)
+def test_an_address_goes_but_a_headless_service_stays_headless(spec: dict[str, Any], left: dict[str, Any]) -> None:
+    service = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "s"}, "spec": spec}
+    assert prune(service)["spec"] == left
+
+
+def test_entries_that_are_no_secrets_are_no_token_secrets() -> None:
+    account = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "robot"}, "secrets": [None, {}, []]}
+    assert prune(account) is account
 
 
 def test_pruning_twice_is_pruning_once() -> None:

@@ -61,7 +61,7 @@ def _balanced(body: Body, items: Items, names: Sequence[str]) -> Body:
         for entry in read.rows(item, "status", "loadBalancer", "ingress"):
             identity = tuple(read.text(entry, name) for name in names)
             known = entries.setdefault(identity, {name: entry[name] for name in names if entry.get(name)})
-            for port in read.rows(entry, "ports"):
+            for port in map(_port, read.rows(entry, "ports")):
                 ports = known.setdefault("ports", [])
                 if port not in ports:
                     ports.append(port)
@@ -71,10 +71,14 @@ def _balanced(body: Body, items: Items, names: Sequence[str]) -> Body:
     ]
     for entry in ordered:
         if "ports" in entry:
-            entry["ports"].sort(
-                key=lambda port: (port.get("port") or 0, port.get("protocol") or "", port.get("error") or "")
-            )
+            entry["ports"].sort(key=lambda port: (port["port"], port["protocol"], port.get("error", "")))
     return _with_status(body, {"loadBalancer": {"ingress": ordered} if ordered else {}})
+
+
+def _port(entry: Mapping[str, Any]) -> dict[str, Any]:
+    """Number and protocol are always there, an error only if there is one."""
+    port = {"port": read.number(entry, "port"), "protocol": read.text(entry, "protocol")}
+    return {**port, "error": error} if (error := read.text(entry, "error")) else port
 
 
 _POD_PHASES = ("Failed", "Pending", "Running", "Succeeded")
@@ -135,7 +139,8 @@ def _budget(body: Body, items: Items, now: str) -> Body:
         for pod, when in read.table(item, "status", "disruptedPods").items():
             disrupted[f"{item['clusterName']}/{pod}"] = when
     status: dict[str, Any] = counters("PodDisruptionBudget", values)
-    return _with_status(body, {**status, "disruptedPods": disrupted} if disrupted else status)
+    # The first report is written even if it counts nothing: a budget without a status has not been looked at.
+    return {**body, "status": {**status, "disruptedPods": disrupted} if disrupted else status}
 
 
 def _autoscaler(body: Body, items: Items, now: str) -> Body:

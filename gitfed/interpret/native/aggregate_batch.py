@@ -44,7 +44,7 @@ def cron_job(items: Sequence[Body]) -> dict[str, Any]:
     statuses = [read.table(item, "status") for item in items]
     status: dict[str, Any] = {}
     if active := [entry for one in statuses for entry in read.rows(one, "active")]:
-        status["active"] = active
+        status["active"] = [{name: text for name, text in entry.items() if text} for entry in active]
     for name in ("lastScheduleTime", "lastSuccessfulTime"):
         if times := _times(statuses, name):
             status[name] = max(times)

@@ -42,14 +42,14 @@ def _ingress(body: Body) -> tuple[Body, ...]:
 
 
 def _service_import(body: Body) -> tuple[Body, ...]:
-    namespace, derived = read.text(body, "metadata", "namespace"), f"derived-{read.text(body, 'metadata', 'name')}"
+    inside, derived = _inside(body), f"derived-{read.text(body, 'metadata', 'name')}"
     slices = {
         "apiVersion": "discovery.k8s.io/v1",
         "kind": "EndpointSlice",
-        "namespace": namespace,
+        **inside,
         "labelSelector": {"matchLabels": {"kubernetes.io/service-name": derived}},
     }
-    return (slices, {"apiVersion": "v1", "kind": "Service", "namespace": namespace, "name": derived})
+    return (slices, {"apiVersion": "v1", "kind": "Service", **inside, "name": derived})
 
 
 RULES: Mapping[tuple[str, str], Callable[[Body], tuple[Body, ...]]] = {
@@ -102,9 +102,14 @@ def _of_volume(volume: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def _sorted(body: Body, found: Iterable[tuple[str, str]]) -> tuple[Body, ...]:
-    namespace = read.text(body, "metadata", "namespace")
-    inside = {"namespace": namespace} if namespace else {}
+    inside = _inside(body)
     return tuple(
         {"apiVersion": "v1", "kind": kind, **inside, "name": name}
         for kind, name in sorted({item for item in found if item[1]})
     )
+
+
+def _inside(body: Body) -> dict[str, str]:
+    """The namespace of the object, for what it refers to."""
+    namespace = read.text(body, "metadata", "namespace")
+    return {"namespace": namespace} if namespace else {}

@@ -23,13 +23,17 @@ def table(body: Mapping[str, Any], *path: str) -> Mapping[str, Any]:
 
 
 def rows(body: Mapping[str, Any], *path: str) -> list[Mapping[str, Any]]:
-    """The list of maps at `path`; empty when it is missing or null."""
+    """The list of maps at `path`; empty when it is missing or null. An element that is null is an empty map."""
     value = table(body, *path[:-1]).get(path[-1])
     if value is None:
         return []
-    if not isinstance(value, list) or not all(type(item) is dict or isinstance(item, Mapping) for item in value):
+    if not isinstance(value, list):
         raise InterpretError(f"{'.'.join(path)} is no list of objects")
-    return value
+    if all(type(item) is dict for item in value):
+        return value
+    if not all(item is None or isinstance(item, Mapping) for item in value):
+        raise InterpretError(f"{'.'.join(path)} is no list of objects")
+    return [_EMPTY if item is None else item for item in value]
 
 
 def number(body: Mapping[str, Any], *path: str) -> int:

@@ -91,6 +91,7 @@ def _amounts(resources: Mapping[str, Any]) -> dict[str, Quantity]:
         return {
             name: _read(name, value) if type(value) is str else _rounded(name, quantity.parse(value))
             for name, value in resources.items()
+            if value is not None
         }
     except quantity.QuantityError as error:
         raise InterpretError(str(error)) from error

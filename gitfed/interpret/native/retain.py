@@ -35,9 +35,9 @@ def _pod(desired: Body, observed: Body) -> Body:
         _copy(spec, seen, member)
     for member in ("containers", "initContainers"):
         if spec.get(member):
-            by_name = {item.get("name"): item for item in read.rows(observed, "spec", member)}
+            by_name = {read.text(item, "name"): item for item in read.rows(observed, "spec", member)}
             spec[member] = [
-                _mounted(item, by_name.get(item.get("name"))) for item in read.rows(desired, "spec", member)
+                _mounted(item, by_name.get(read.text(item, "name"))) for item in read.rows(desired, "spec", member)
             ]
     return {**desired, "spec": spec}
 
@@ -62,10 +62,13 @@ def _service_account(desired: Body, observed: Body) -> Body:
     """Token secrets are made in the cluster. Both lists are always set, to null when nobody has any."""
     merged: dict[str, Any] = dict(desired)
     for member in ("secrets", "imagePullSecrets"):
-        items = {item.get("name"): item for item in read.rows(desired, member)}
+        items = list(read.rows(desired, member))
+        known = {read.text(item, "name") for item in items}
         for item in read.rows(observed, member):
-            items.setdefault(item.get("name"), item)
-        merged[member] = list(items.values()) or None
+            if (name := read.text(item, "name")) not in known:
+                known.add(name)
+                items.append(item)
+        merged[member] = items or None
     return merged
 
 

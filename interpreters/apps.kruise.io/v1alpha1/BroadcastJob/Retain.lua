@@ -1,6 +1,9 @@
 -- The controller of the cluster labels the pods it makes.
 function Retain(desiredObj, observedObj)
-  desiredObj.spec.template.metadata = desiredObj.spec.template.metadata or {}
-  desiredObj.spec.template.metadata.labels = observedObj.spec.template.metadata.labels
+  local labels = (observedObj.spec.template.metadata or {}).labels
+  if labels ~= nil then
+    desiredObj.spec.template.metadata = desiredObj.spec.template.metadata or {}
+    desiredObj.spec.template.metadata.labels = labels
+  end
   return desiredObj
 end

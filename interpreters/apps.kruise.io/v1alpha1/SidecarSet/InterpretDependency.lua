@@ -1,10 +1,10 @@
 -- Only what the sidecars bring with them: the rest of the pod belongs to its own template.
 function GetDependencies(desiredObj)
-  local containers, volumes = {}, {}
-  for _, container in ipairs(desiredObj.spec.containers or {}) do
+  local spec, containers, volumes = desiredObj.spec or {}, {}, {}
+  for _, container in ipairs(spec.containers or {}) do
     containers[#containers + 1] = {name = container.name, env = container.env, envFrom = container.envFrom}
   end
-  for _, volume in ipairs(desiredObj.spec.volumes or {}) do
+  for _, volume in ipairs(spec.volumes or {}) do
     volumes[#volumes + 1] = {
       name = volume.name, configMap = volume.configMap, secret = volume.secret, projected = volume.projected,
     }

@@ -1,5 +1,8 @@
 function ReflectStatus(observedObj)
-  local own = observedObj.status or {}
+  local own = observedObj.status
+  if own == nil then
+    return {}
+  end
   return {
     matchedPods = own.matchedPods or 0,
     updatedPods = own.updatedPods or 0,

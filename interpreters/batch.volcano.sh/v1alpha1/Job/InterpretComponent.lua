@@ -1,6 +1,6 @@
 function GetComponents(desiredObj)
   local all = {}
-  for i, task in ipairs(desiredObj.spec.tasks or {}) do
+  for i, task in ipairs((desiredObj.spec or {}).tasks or {}) do
     local name = task.name
     if name == nil or name == "" then
       name = "task-" .. (i - 1)

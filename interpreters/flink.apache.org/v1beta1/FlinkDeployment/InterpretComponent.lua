@@ -1,5 +1,5 @@
 function GetComponents(desiredObj)
-  local spec = desiredObj.spec
+  local spec = desiredObj.spec or {}
   return {
     {
       name = "jobmanager", replicas = flink.job_managers(spec),

@@ -1,6 +1,6 @@
 -- As one number: every replica is taken to be as large as the larger of the two roles.
 function GetReplicas(desiredObj)
-  local spec = desiredObj.spec
+  local spec = desiredObj.spec or {}
   local one, other = flink.requirements(spec, "jobManager"), flink.requirements(spec, "taskManager")
   local request, first, second = {}, one.resourceRequest, other.resourceRequest
   for _, name in ipairs({"cpu", "memory"}) do

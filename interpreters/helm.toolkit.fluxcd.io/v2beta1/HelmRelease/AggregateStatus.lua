@@ -5,8 +5,10 @@ function AggregateStatus(desiredObj, statusItems)
   })
   local own = desiredObj.status
   for _, field in ipairs({"failures", "upgradeFailures", "installFailures"}) do
-    if own[field] ~= nil then
-      own[field] = statusItems ~= nil and own[field] + status.sum(statusItems, field) or 0
+    if statusItems == nil then
+      own[field] = 0
+    elseif own[field] ~= nil then
+      own[field] = own[field] + status.sum(statusItems, field)
     end
   end
   return desiredObj

@@ -1,3 +1,3 @@
 function GetComponents(desiredObj)
-  return jobs.components(desiredObj.spec.jaxReplicaSpecs, {"Worker"})
+  return jobs.components((desiredObj.spec or {}).jaxReplicaSpecs, {"Worker"})
 end

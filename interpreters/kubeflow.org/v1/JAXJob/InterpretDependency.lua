@@ -1,3 +1,3 @@
 function GetDependencies(desiredObj)
-  return jobs.dependencies(desiredObj, desiredObj.spec.jaxReplicaSpecs, {"Worker"})
+  return jobs.dependencies(desiredObj, (desiredObj.spec or {}).jaxReplicaSpecs, {"Worker"})
 end

@@ -1,3 +1,3 @@
 function GetComponents(desiredObj)
-  return jobs.components(desiredObj.spec.paddleReplicaSpecs, {"Master", "Worker"})
+  return jobs.components((desiredObj.spec or {}).paddleReplicaSpecs, {"Master", "Worker"})
 end

@@ -1,3 +1,3 @@
 function GetDependencies(desiredObj)
-  return jobs.dependencies(desiredObj, desiredObj.spec.paddleReplicaSpecs, {"Master", "Worker"})
+  return jobs.dependencies(desiredObj, (desiredObj.spec or {}).paddleReplicaSpecs, {"Master", "Worker"})
 end

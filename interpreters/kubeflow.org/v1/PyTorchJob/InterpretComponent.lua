@@ -1,3 +1,3 @@
 function GetComponents(desiredObj)
-  return jobs.components(desiredObj.spec.pytorchReplicaSpecs, {"Master", "Worker"})
+  return jobs.components((desiredObj.spec or {}).pytorchReplicaSpecs, {"Master", "Worker"})
 end

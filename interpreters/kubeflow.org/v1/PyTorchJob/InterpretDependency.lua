@@ -1,3 +1,3 @@
 function GetDependencies(desiredObj)
-  return jobs.dependencies(desiredObj, desiredObj.spec.pytorchReplicaSpecs, {"Master", "Worker"})
+  return jobs.dependencies(desiredObj, (desiredObj.spec or {}).pytorchReplicaSpecs, {"Master", "Worker"})
 end

@@ -1,3 +1,3 @@
 function GetComponents(desiredObj)
-  return jobs.components(desiredObj.spec.tfReplicaSpecs, {"PS", "Worker", "Chief", "Master", "Evaluator"})
+  return jobs.components((desiredObj.spec or {}).tfReplicaSpecs, {"PS", "Worker", "Chief", "Master", "Evaluator"})
 end

@@ -1,3 +1,3 @@
 function GetDependencies(desiredObj)
-  return jobs.dependencies(desiredObj, desiredObj.spec.tfReplicaSpecs, {"PS", "Worker", "Chief", "Master", "Evaluator"})
+  return jobs.dependencies(desiredObj, (desiredObj.spec or {}).tfReplicaSpecs, {"PS", "Worker", "Chief", "Master", "Evaluator"})
 end

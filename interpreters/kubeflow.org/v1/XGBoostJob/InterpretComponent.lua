@@ -1,3 +1,3 @@
 function GetComponents(desiredObj)
-  return jobs.components(desiredObj.spec.xgbReplicaSpecs, {"Master", "Worker"})
+  return jobs.components((desiredObj.spec or {}).xgbReplicaSpecs, {"Master", "Worker"})
 end

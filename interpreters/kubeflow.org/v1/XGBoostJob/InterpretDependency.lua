@@ -1,3 +1,3 @@
 function GetDependencies(desiredObj)
-  return jobs.dependencies(desiredObj, desiredObj.spec.xgbReplicaSpecs, {"Master", "Worker"})
+  return jobs.dependencies(desiredObj, (desiredObj.spec or {}).xgbReplicaSpecs, {"Master", "Worker"})
 end

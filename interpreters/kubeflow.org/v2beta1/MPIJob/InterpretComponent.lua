@@ -1,6 +1,6 @@
 -- The operator makes no workers unless told how many, but always one launcher.
 function GetComponents(desiredObj)
-  local specs, names, all = desiredObj.spec.mpiReplicaSpecs or {}, {}, {}
+  local specs, names, all = (desiredObj.spec or {}).mpiReplicaSpecs or {}, {}, {}
   for name in pairs(specs) do
     names[#names + 1] = name
   end

@@ -1,3 +1,3 @@
 function GetComponents(desiredObj)
-  return ray.components(desiredObj.spec.rayClusterSpec or {})
+  return ray.components((desiredObj.spec or {}).rayClusterSpec)
 end

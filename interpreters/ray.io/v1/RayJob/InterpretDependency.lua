@@ -1,5 +1,6 @@
 function GetDependencies(desiredObj)
-  local templates, add = ray.templates(desiredObj.spec.rayClusterSpec or {})
-  add(desiredObj.spec.submitterPodTemplate)
+  local spec = desiredObj.spec or {}
+  local templates, add = ray.templates(spec.rayClusterSpec or {})
+  add(spec.submitterPodTemplate)
   return pods.dependencies(desiredObj, templates)
 end

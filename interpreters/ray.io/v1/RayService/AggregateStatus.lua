@@ -19,7 +19,7 @@ local function combine(items, own)
   own.conditions = status.concat(items, "conditions")
   own.numServeEndpoints = status.sum(items, "numServeEndpoints")
   own.lastUpdateTime = status.latest(items, "lastUpdateTime")
-  own.observedGeneration = status.latest(items, "observedGeneration")
+  own.observedGeneration = status.latest(items, "observedGeneration") or 0
   own.serviceStatus = "Running"
   for _, state in ipairs(status.values(items, "serviceStatus")) do
     if state == "" then

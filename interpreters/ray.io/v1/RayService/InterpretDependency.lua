@@ -1,3 +1,3 @@
 function GetDependencies(desiredObj)
-  return pods.dependencies(desiredObj, (ray.templates(desiredObj.spec.rayClusterConfig or {})))
+  return pods.dependencies(desiredObj, (ray.templates((desiredObj.spec or {}).rayClusterConfig or {})))
 end

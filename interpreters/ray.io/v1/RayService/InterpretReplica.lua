@@ -2,7 +2,7 @@
 local kube = require("kube")
 
 function GetReplicas(desiredObj)
-  local cluster = desiredObj.spec.rayClusterConfig or {}
+  local cluster = (desiredObj.spec or {}).rayClusterConfig or {}
   local head = (cluster.headGroupSpec or {}).template
   if head == nil then
     return 0, nil

@@ -1,6 +1,6 @@
 -- One replica is the head. The rest goes to the groups as they share it now; the last takes what rounding leaves.
 function ReviseReplica(desiredObj, desiredReplica)
-  local groups = (desiredObj.spec.rayClusterConfig or {}).workerGroupSpecs or {}
+  local groups = ((desiredObj.spec or {}).rayClusterConfig or {}).workerGroupSpecs or {}
   local workers = math.max(0, desiredReplica - 1)
   if #groups == 0 then
     return desiredObj
