@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from operator import itemgetter
 from typing import NamedTuple
 
 from gitfed.placement.cluster import Candidate
@@ -39,9 +40,20 @@ class Option(NamedTuple):
 
 def in_order(options: Iterable[Option]) -> list[Option]:
     """The reference's order of clusters: tier, score, room, name (Karmada: scheduling §3)."""
-    return sorted(options, key=_order)
+    by_name = sorted(options, key=_name)
+    if any(tier or score or assigned for _, tier, score, _, assigned in by_name):
+        return sorted(by_name, key=_order)
+    return sorted(by_name, key=_FREE, reverse=True)
 
 
-def _order(option: Option) -> tuple[int, int, int, str]:
-    candidate, tier, score, free, assigned = option
-    return tier, -score, -free - assigned, candidate.name
+_FREE = itemgetter(3)
+
+
+def _name(option: Option) -> str:
+    return option[0].name
+
+
+def _order(option: Option) -> tuple[int, int, int]:
+    """But for the name."""
+    _, tier, score, free, assigned = option
+    return tier, -score, -free - assigned

@@ -100,16 +100,16 @@ def _by_region(ordered: Sequence[Option], wanted: Demand, limits: Limits) -> lis
     paths = _paths(regions, wanted, limits)
     if not paths:
         raise _failure("the number of clusters is less than the cluster spreadConstraint.MinGroups")
-    scores, sizes = [region.score for region in regions], [len(region.options) for region in regions]
+    # One number for both, because there may be many groups: the score counts first, then the number of clusters.
+    worth = [region.score * _UNLIMITED + len(region.options) for region in regions]
 
-    def rank(path: _Path) -> tuple[int, int]:
-        """The highest total score, then the most clusters; then the first found."""
-        return -sum([scores[at] for at in path]), -sum([sizes[at] for at in path])
+    def rank(path: _Path) -> int:
+        return sum(map(worth.__getitem__, path))
 
-    best = _members(_shortest(min(paths, key=rank), paths), regions, wanted)
+    best = _members(_shortest(max(paths, key=rank), paths), regions, wanted)
     if not wanted.by_room or _holds(best, wanted):
         return best
-    ranked = (_members(path, regions, wanted) for path in sorted(paths, key=rank))
+    ranked = (_members(path, regions, wanted) for path in sorted(paths, key=rank, reverse=True))
     return next((chosen for chosen in ranked if _holds(chosen, wanted)), best)
 
 
@@ -142,7 +142,7 @@ def _score(group: Sequence[Option], wanted: Demand, limits: Limits) -> int:
     return 1000 * target + scores // used
 
 
-def _paths(regions: Sequence[_Region], wanted: Demand, limits: Limits) -> list[_Path]:
+def _paths(regions: Sequence[_Region], wanted: Demand, limits: Limits) -> Sequence[_Path]:
     """Groups of regions with enough clusters, depth first, from small regions to large ones. A group that has enough
     is not enlarged."""
     turn = sorted(range(len(regions)), key=lambda at: len(regions[at].options))
@@ -152,6 +152,8 @@ def _paths(regions: Sequence[_Region], wanted: Demand, limits: Limits) -> list[_
         found = _groups(sizes, wanted.cluster.least, limits, _MOST_STEPS)
     if found is None:
         raise _failure(f"{len(regions)} regions give too many groups to compare: set a smaller minGroups")
+    if turn == list(range(len(turn))):
+        return found
     return [tuple(sorted([turn[index] for index in path])) for path in found]
 
 
@@ -185,7 +187,8 @@ def _groups(sizes: tuple[int, ...], least: int, limits: Limits, most: int) -> Se
 
 def _shortest(best: _Path, paths: Sequence[_Path]) -> _Path:
     """The best group, or a shorter beginning of it, which is as good."""
-    return min((path for path in paths if best[: len(path)] == path), key=len)
+    shorter = [path for path in paths if len(path) < len(best) and best[: len(path)] == path]
+    return min(shorter, key=len, default=best)
 
 
 def _failure(message: str) -> Unplaceable:

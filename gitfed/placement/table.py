@@ -117,7 +117,7 @@ class Collected:
 def _profiles(rows: Sequence[Row]) -> tuple[Numbers, tuple[NodeFacts, ...]]:
     """(for each row its distinct node or -1, the nodes that differ in what a replica may ask of them)"""
     by_identity: dict[int, int] = {}
-    by_text: dict[str, int] = {}
+    by_meaning: dict[object, int] = {}
     distinct: list[NodeFacts] = []
     profile = []
     for row in rows:
@@ -125,8 +125,9 @@ def _profiles(rows: Sequence[Row]) -> tuple[Numbers, tuple[NodeFacts, ...]]:
         if (node := row.node) is not None:
             number = by_identity.get(id(node), -1)
             if number < 0:
-                text = canonical.digest([dict(node.labels), list(node.taints), node.unschedulable, node.name])
-                number = by_identity[id(node)] = by_text.setdefault(text, len(distinct))
+                taints = canonical.digest(list(node.taints)) if node.taints else ""
+                meaning = node.name, node.unschedulable, taints, tuple(node.labels.items())
+                number = by_identity[id(node)] = by_meaning.setdefault(meaning, len(distinct))
                 if number == len(distinct):
                     distinct.append(node)
         profile.append(number)
