@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import Any, TypeVar
 
 from gitfed.sim.cluster import Cluster
+from gitfed.sim.faults import Faults
 from tests.clusters import beside
 
 T = TypeVar("T")
@@ -19,6 +20,7 @@ class EmbeddedServer:
     def __init__(self, fleet: EmbeddedFleet, name: str) -> None:
         self._fleet = fleet
         self.cluster = Cluster(name)
+        self._faults = Faults(self.cluster)
         self._port = 0
 
     def start(self) -> dict[str, Any]:
@@ -31,6 +33,14 @@ class EmbeddedServer:
         self._fleet.call(self.cluster.stop())
 
     stop = kill
+
+    def tell(self, change: Callable[[Faults], Any]) -> None:
+        """Change the faults of the cluster, in the thread that reads them."""
+
+        async def act() -> None:
+            change(self._faults)
+
+        self._fleet.call(act())
 
 
 class EmbeddedFleet:

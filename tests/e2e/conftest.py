@@ -1,52 +1,40 @@
-"""The suite runs on the embedded fleet always, and unchanged on real API servers when they are at hand."""
+"""The suite runs on the embedded fleet always, and unchanged on real API servers when they are at hand.
+
+A test that takes `faulty` beside `world` has switches for faults in that world's clusters; only the embedded fleet can
+make them on demand.
+"""
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from tests import needs
-from tests.clusters import beside
-from tests.clusters.apiserver import RealApiServer, real_fleet
-from tests.clusters.embedded import EmbeddedFleet
+from tests.clusters.faulty import NAMES, Faulty
+from tests.e2e import worlds
 from tests.e2e.world import World
 
-NAMES = ["m1", "m2"]
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    if "world" in metafunc.fixturenames and "faulty" not in metafunc.fixturenames:
+        metafunc.parametrize("world", worlds.BOTH, indirect=True)
 
 
-@pytest.fixture(params=["embedded", pytest.param("real", marks=needs.program("kube-apiserver", "etcd"))])
+@pytest.fixture
+def faulty(tmp_path: Path) -> Iterator[Faulty]:
+    with Faulty(tmp_path) as made:
+        yield made
+
+
+@pytest.fixture
 def world(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[World]:
     """Two empty clusters m1 and m2, an empty repository, no daemon yet."""
-    if request.param == "embedded":
-        with EmbeddedFleet(NAMES, tmp_path) as fleet:
-            made = World(tmp_path, fleet.kubeconfig, NAMES, fleet.servers)
-            try:
-                yield made
-            finally:
-                made.close()
-        return
-    with _Real(tmp_path) as (kubeconfig, servers):
-        made = World(tmp_path, kubeconfig, NAMES, servers)
-        try:
+    names = list(NAMES)
+    if "faulty" not in request.fixturenames:
+        with request.param(names, tmp_path) as made:
             yield made
-        finally:
-            made.close()
-
-
-class _Real:
-    """`real_fleet` is asynchronous; these tests are not."""
-
-    def __init__(self, directory: Path) -> None:
-        self._context: Any = real_fleet(NAMES, directory)
-
-    def __enter__(self) -> tuple[Path, dict[str, RealApiServer]]:
-        self._beside = beside.Loop()
-        fleet = self._beside.call(self._context.__aenter__(), 120)
-        return fleet.kubeconfig, fleet.servers
-
-    def __exit__(self, *ignored: object) -> None:
-        self._beside.call(self._context.__aexit__(None, None, None), 60)
-        self._beside.close()
+        return
+    with contextlib.closing(World(tmp_path, request.getfixturevalue("faulty").kubeconfig, names, {})) as made:
+        yield made

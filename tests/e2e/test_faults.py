@@ -10,7 +10,6 @@ import resource
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -28,21 +27,6 @@ MAPS = {
     "apps/conf.json": config_map("conf", {"a": "1"}),
     "policies/conf.json": policy("conf", ["m1", "m2"], (("v1", "ConfigMap"),)),
 }
-
-
-@pytest.fixture
-def faulty(tmp_path: Path) -> Iterator[Faulty]:
-    with Faulty(tmp_path) as made:
-        yield made
-
-
-@pytest.fixture
-def world(faulty: Faulty, tmp_path: Path) -> Iterator[World]:
-    made = World(tmp_path, faulty.kubeconfig, ["m1", "m2"], {})
-    try:
-        yield made
-    finally:
-        made.close()
 
 
 def whole(faulty: Faulty, cluster: str) -> bool:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -13,21 +11,6 @@ from tests.e2e.test_main_job import BASE, image, inventory
 from tests.e2e.world import World, cluster, config_map, deployment, policy
 
 pytestmark = pytest.mark.e2e
-
-
-@pytest.fixture
-def faulty(tmp_path: Path) -> Iterator[Faulty]:
-    with Faulty(tmp_path) as made:
-        yield made
-
-
-@pytest.fixture
-def world(faulty: Faulty, tmp_path: Path) -> Iterator[World]:
-    made = World(tmp_path, faulty.kubeconfig, ["m1", "m2"], {})
-    try:
-        yield made
-    finally:
-        made.close()
 
 
 CONF = {

@@ -10,8 +10,6 @@ import base64
 import json
 import subprocess
 import urllib.parse
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -70,21 +68,6 @@ def forms(value: str) -> set[str]:
 
 def leaks(text: str) -> list[str]:
     return [name for name, value in PLANTED.items() if any(form in text for form in forms(value))]
-
-
-@pytest.fixture
-def faulty(tmp_path: Path) -> Iterator[Faulty]:
-    with Faulty(tmp_path) as made:
-        yield made
-
-
-@pytest.fixture
-def world(faulty: Faulty, tmp_path: Path) -> Iterator[World]:
-    made = World(tmp_path, faulty.kubeconfig, ["m1", "m2"], {})
-    try:
-        yield made
-    finally:
-        made.close()
 
 
 def branches(world: World) -> str:

@@ -1,0 +1,56 @@
+"""Worlds to choose from: the embedded fleet, real API servers, and the embedded fleet with fault switches.
+
+Each is a context manager over (names of clusters, folder) and gives an empty repository, empty clusters, no daemon.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests import needs
+from tests.clusters import beside
+from tests.clusters.apiserver import RealApiServer, real_fleet
+from tests.clusters.embedded import EmbeddedFleet
+from tests.e2e.world import World
+
+
+@contextlib.contextmanager
+def embedded(names: list[str], directory: Path) -> Iterator[World]:
+    with contextlib.ExitStack() as stack:
+        fleet = stack.enter_context(EmbeddedFleet(names, directory))
+        yield stack.enter_context(contextlib.closing(World(directory, fleet.kubeconfig, names, fleet.servers)))
+
+
+@contextlib.contextmanager
+def real(names: list[str], directory: Path) -> Iterator[World]:
+    with contextlib.ExitStack() as stack:
+        kubeconfig, servers = stack.enter_context(_Real(names, directory))
+        yield stack.enter_context(contextlib.closing(World(directory, kubeconfig, names, servers)))
+
+
+BOTH = [
+    pytest.param(embedded, id="embedded"),
+    pytest.param(real, id="real", marks=needs.program("kube-apiserver", "etcd")),
+]
+"""Parameters of a fixture whose tests run on the embedded fleet always, and on real servers when they are at hand."""
+
+
+class _Real:
+    """`real_fleet` is asynchronous; these tests are not."""
+
+    def __init__(self, names: list[str], directory: Path) -> None:
+        self._context: Any = real_fleet(names, directory)
+
+    def __enter__(self) -> tuple[Path, dict[str, RealApiServer]]:
+        self._beside = beside.Loop()
+        fleet = self._beside.call(self._context.__aenter__(), 120)
+        return fleet.kubeconfig, fleet.servers
+
+    def __exit__(self, *ignored: object) -> None:
+        self._beside.call(self._context.__aexit__(None, None, None), 60)
+        self._beside.close()
