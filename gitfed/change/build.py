@@ -22,7 +22,6 @@ from operator import attrgetter
 from gitfed.change import (
     ahead,
     bind,
-    compare,
     dependencies,
     derive,
     gate,
@@ -31,6 +30,7 @@ from gitfed.change import (
     orders,
     place,
     remarks,
+    remove,
     waves,
 )
 from gitfed.change.memo import Item, World, prepare
@@ -174,7 +174,7 @@ def _leavers(world: World, present: set[ObjectKey]) -> Iterator[Change]:
         live = world.fleet.live.objects[key]
         decision = world.decisions.bindings.get(key)
         for name in sorted(live):
-            change = compare.leaver(
+            change = remove.leaver(
                 key,
                 name,
                 live[name],

@@ -2,7 +2,7 @@
 
 Every rule of ownership stands here. An object is *ours* only when the inventory entry and the label agree; what is
 not known (an inventory that was not read, a kind that did not answer) is never taken for absent; and whatever is left
-alone says why.
+alone says why. Copies that should *not* be there (any more) are `remove`'s.
 """
 
 from __future__ import annotations
@@ -10,21 +10,22 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from gitfed.change import diff, floor, retain, rivals
+from gitfed.change import claims, diff, floor, retain, rivals
 from gitfed.change.order import Position
 from gitfed.change.retain import RetainError
 from gitfed.interpret.registry import Interpreter
 from gitfed.model.base import Body, ClusterName, Kind, ObjectKey
-from gitfed.model.fleet import ClusterLive, Health, LiveObject
+from gitfed.model.fleet import ClusterLive, LiveObject
 from gitfed.model.plan import Action, Binding, Change, RenderedManifest
 from gitfed.model.repo import Manifest
 
-PROTECTED_LABEL = "resourcetemplate.karmada.io/deletion-protected"
 CONFLICT_ANNOTATION = "work.karmada.io/conflict-resolution"
 PRUNE_ANNOTATION = "gitfed.io/prune"
 IGNORE_ANNOTATION = "gitfed.io/ignore-differences"
 REPLACE_ANNOTATION = "gitfed.io/replace"
 MANAGER = "gitfed"
+TAKEN = ("conflict with ", "exists and is not ours")
+"""How the reason of a change begins that is not made because somebody else's object or field is in the way."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +66,7 @@ def wanted(
     else:
         change = _needed(context, held[0], cluster, live)
         if change is None:
-            change = _change(context, cluster, Action.SKIP, held[1], held[0], live=live, move=True)
+            change = make(context, cluster, Action.SKIP, held[1], held[0], live=live, move=True)
         elif change.action is Action.UPDATE:
             change = replace(change, reason=held[1])
     if change is not None and change.action is not Action.SKIP and (left := context.binding.awaits_deletion):
@@ -85,46 +86,57 @@ def _needed(
     unknown = _unreadable(context, cluster)
     if live is None:
         if unknown:
-            return _change(context, cluster, Action.SKIP, unknown, rendered)
-        return _change(context, cluster, Action.CREATE, "", rendered, adopt=_may_adopt(context, rendered))
+            return make(context, cluster, Action.SKIP, unknown, rendered)
+        return make(context, cluster, Action.CREATE, "", rendered, adopt=_overwrites(context, rendered))
     if live.uid == "":
         if unknown:
-            return _change(context, cluster, Action.SKIP, unknown, rendered)
+            return make(context, cluster, Action.SKIP, unknown, rendered)
         gone = live.entry is not None and live.entry.uid != ""
         reason = "deleted by somebody else" if gone else ""
         if gone and context.is_drift(cluster) and not context.self_heal:
-            return _change(
+            return make(
                 context, cluster, Action.SKIP, "drift: deleted by somebody else, and selfHeal is off", rendered,
                 drift=True,
             )  # fmt: skip
-        return _change(
+        return make(
             context, cluster, Action.CREATE, reason, rendered,
-            drift=gone and context.is_drift(cluster), adopt=_may_adopt(context, rendered),
+            drift=gone and context.is_drift(cluster), adopt=_overwrites(context, rendered),
         )  # fmt: skip
     if is_foreign(live) and _has_our_label(context, live):
         # The inventory was lost and taken over again. The label permits no deletion, but we wrote what we want here.
-        return _change(context, cluster, Action.UPDATE, "back into the inventory", rendered, live=live, adopt=True)
+        return make(context, cluster, Action.UPDATE, "back into the inventory", rendered, live=live, adopt=True)
     if is_foreign(live):
         return _foreign(context, rendered, cluster, live)
     if live.matches == rendered.digest:
         return None
     if live.body is None:
-        return _change(context, cluster, Action.UPDATE, "", rendered, live=live)
+        return make(context, cluster, Action.UPDATE, "", rendered, live=live)
     differences = compare_bodies(rendered.body, live.body, context.interpreter)
     if not differences and live.ours:
         return None
     drift = context.is_drift(cluster)
     others = ", ".join(rivals.of(live.body, differences))
     if drift and not context.self_heal:
-        return _change(
+        return make(
             context, cluster, Action.SKIP, f"drift: changed by {others or 'somebody else'}, and selfHeal is off",
             rendered, live=live, differences=differences, drift=True,
         )  # fmt: skip
+    kept = retain.for_apply(rendered.body, live.body, context.interpreter)
+    claimed = () if _overwrites(context, rendered) else claims.found(rendered.body, live.body, differences)
+    if claimed:
+        # What others declare stays theirs; the rest of the object is ours to write.
+        left = claims.unclaimed(claimed, differences)
+        if not left and live.ours:
+            reason = f"{'; '.join(map(str, claimed))} (conflictResolution Abort leaves it, Overwrite takes it over)"
+            return make(
+                context, cluster, Action.SKIP, reason, rendered, live=live, differences=differences, drift=drift
+            )
+        differences, others = left, ", ".join(rivals.of(live.body, left))
+        kept = claims.left_out(rendered.body if kept is None else kept, claimed)
     reason = "" if live.ours else "label is missing"
     if others and not reason:
         reason = f"changed by {others}" if drift else f"taken over from {others}"
-    kept = retain.for_apply(rendered.body, live.body, context.interpreter)
-    return _change(
+    return make(
         context, cluster, Action.UPDATE, reason, rendered,
         live=live, differences=differences, drift=drift, body=kept,
         replaces=annotation(rendered.body, REPLACE_ANNOTATION) == "allowed",
@@ -159,7 +171,7 @@ def compare_bodies(desired: Body, live: Body, interpreter: Interpreter) -> tuple
 
 def unrenderable(context: Context, cluster: ClusterName, live: LiveObject | None, reason: str) -> Change:
     """An override failed for this cluster: whatever is there stays."""
-    return _change(context, cluster, Action.SKIP, reason, None, live=live)
+    return make(context, cluster, Action.SKIP, reason, None, live=live)
 
 
 def unretained(
@@ -174,158 +186,28 @@ def unretained(
         ignored = diff.ignored_pointers(rendered.body, live.body, native=False)
         if not diff.diff(rendered.body, live.body, owned=diff.owned_fields(live.body, MANAGER), ignore=ignored):
             return None
-    return _change(context, cluster, Action.SKIP, f"what the cluster keeps is unknown: {error}", rendered, live=live)
-
-
-def unwanted(
-    context: Context, cluster: ClusterName, live: LiveObject, copies: Mapping[ClusterName, LiveObject]
-) -> Change | None:
-    """What to do about a copy in a cluster that the template is not placed on (any more)."""
-    if _is_stripped(live):
-        return _change(context, cluster, Action.KEEP, _STRIPPED, None, live=live)
-    if not _removable(live):
-        if _is_going(live):
-            return _change(context, cluster, Action.KEEP, live.health_message, None, live=live, move=True)
-        return None
-    if context.binding.policy is None and not context.binding.attached:
-        return _change(
-            context, cluster, Action.KEEP, "orphaned: no policy selects its template any more", None, live=live
-        )
-    held_back = _kept_because(
-        live, context.clusters.get(cluster), prune=context.prune, complete=True, preserve=context.binding.preserve,
-        template=context.manifest.body,
-    )  # fmt: skip
-    if held_back:
-        return _change(context, cluster, Action.KEEP, held_back, None, live=live)
-    if _is_namespace(context.manifest.key):
-        return _change(context, cluster, Action.DELETE, _NAMESPACE_GOES, None, live=live, move=True)
-    if cluster in context.needed:
-        reason = f"{context.needed[cluster]} still needs it here"
-        return _change(context, cluster, Action.KEEP, reason, None, live=live, move=True)
-    if context.binding.attached and not context.binding.shares:
-        return _change(context, cluster, Action.DELETE, context.binding.why, None, live=live)
-    evicted = _evicted(context.binding, cluster)
-    if evicted is not None:
-        action, reason = evicted
-        first = action is Action.DELETE
-        return _change(context, cluster, action, reason, None, live=live, move=True, first=first)
-    newcomers = [share.cluster for share in context.binding.shares]
-    waiting = [name for name in newcomers if not _healthy(copies.get(name), context.manifest)]
-    if waiting:
-        # A replacement is healthy before the old copy goes: level-based, so that a restart in between changes nothing.
-        reason = f"move: stays until {', '.join(waiting)} is healthy"
-        return _change(context, cluster, Action.KEEP, reason, None, live=live, move=True)
-    return _change(context, cluster, Action.DELETE, "moved", None, live=live, move=True)
-
-
-def _evicted(binding: Binding, cluster: ClusterName) -> tuple[Action, str] | None:
-    """What is done about the copy that an eviction left behind; None: there was none (Karmada: failover §2.5)."""
-    if binding.decision is not None and cluster in binding.decision.released:
-        return Action.DELETE, "evicted"
-    task = next((task for task in binding.evictions if task.from_cluster == cluster), None)
-    if task is None:
-        return None
-    if task.purge_mode == "Directly":
-        return Action.DELETE, "evicted (purgeMode Directly)"
-    if task.suppress_deletion:
-        return Action.KEEP, "evicted: stays until suppressDeletion is false"
-    others = ", ".join(share.cluster for share in binding.shares)
-    return Action.KEEP, f"evicted: stays until {others} is healthy" if others else "evicted: nothing takes its place"
-
-
-def leaver(
-    key: ObjectKey,
-    cluster: ClusterName,
-    live: LiveObject,
-    state: ClusterLive | None,
-    *,
-    prune: bool,
-    complete: bool,
-    preserve: bool,
-    api_version: str,
-) -> Change | None:
-    """What to do about an object whose template is gone."""
-    stripped, going = _is_stripped(live), _is_going(live)
-    if not stripped and not going and not _removable(live):
-        return None
-    if going:
-        return Change(
-            cluster=cluster, key=key, api_version=api_version or _api_version(live), action=Action.KEEP,
-            reason=live.health_message, live=live, move=True,
-        )  # fmt: skip
-    reason = (
-        _STRIPPED
-        if stripped
-        else _kept_because(live, state, prune=prune, complete=complete, preserve=preserve, template=None)
-    )
-    if not reason and live.deletion_protected:
-        reason = f"label {PROTECTED_LABEL}: Always"
-    action = Action.KEEP if reason else Action.DELETE
-    return Change(
-        cluster=cluster, key=key, api_version=api_version or _api_version(live), action=action,
-        reason=reason or "removed from the repository", live=live,
-    )  # fmt: skip
-
-
-_NAMESPACE_GOES = "nothing goes there any more"
-
-
-def _is_namespace(key: ObjectKey) -> bool:
-    return key.kind == "Namespace" and not key.group
-
-
-_STRIPPED = "somebody took its label away: put label gitfed.io/federation back, or delete it"
-
-
-def _is_stripped(live: LiveObject) -> bool:
-    """The very object that the inventory lists, without our label: neither alone permits a deletion."""
-    return bool(live.uid) and not live.ours and live.entry is not None and live.entry.uid == live.uid
-
-
-def _is_going(live: LiveObject) -> bool:
-    """Deleted, and held by somebody's finalizer: that may last, so it is said."""
-    return live.ours and live.health is Health.TERMINATING and "waits for" in live.health_message
-
-
-def _removable(live: LiveObject) -> bool:
-    """An entry alone (nothing there) is cleaned up by the inventory; a label alone never permits a deletion."""
-    return live.ours and bool(live.uid) and live.health is not Health.TERMINATING
-
-
-def _kept_because(
-    live: LiveObject, state: ClusterLive | None, *, prune: bool, complete: bool, preserve: bool, template: Body | None
-) -> str:
-    if state is None or not state.inventory_read:
-        return "not observed: the inventory could not be read"
-    if not complete:
-        return "the repository could not be read completely"
-    if not prune:
-        return "pruning is off"
-    if live.protected or (template is not None and annotation(template, PRUNE_ANNOTATION) == "disabled"):
-        return f"annotation {PRUNE_ANNOTATION}: disabled"
-    if preserve:
-        return "preserveResourcesOnDeletion"
-    return ""
+    return make(context, cluster, Action.SKIP, f"what the cluster keeps is unknown: {error}", rendered, live=live)
 
 
 def _foreign(context: Context, rendered: RenderedManifest, cluster: ClusterName, live: LiveObject) -> Change | None:
     """Something of this name exists and is not ours: `conflictResolution` decides."""
-    if _may_adopt(context, rendered):
+    if _overwrites(context, rendered):
         differences = compare_bodies(rendered.body, live.body, context.interpreter) if live.body is not None else ()
-        return _change(
+        return make(
             context, cluster, Action.UPDATE, "adopted", rendered, live=live, differences=differences, adopt=True
         )
-    if _is_namespace(rendered.key):
+    if is_namespace(rendered.key):
         return None  # Used as it is: a namespace made by somebody else serves as well.
-    return _change(
+    return make(
         context, cluster, Action.SKIP,
         f"exists and is not ours: set {CONFLICT_ANNOTATION}: overwrite on the template to adopt it",
         rendered, live=live,
     )  # fmt: skip
 
 
-def _may_adopt(context: Context, rendered: RenderedManifest) -> bool:
-    """Karmada: policies §5.4: the object's own annotation, else the policy."""
+def _overwrites(context: Context, rendered: RenderedManifest) -> bool:
+    """Whether what is somebody else's is taken over (Karmada: policies §5.4): the object's own annotation, else the
+    policy."""
     own = annotation(rendered.body, CONFLICT_ANNOTATION)
     return own == "overwrite" or (own != "abort" and context.binding.overwrite)
 
@@ -341,28 +223,12 @@ def _unreadable(context: Context, cluster: ClusterName) -> str:
     return ""
 
 
-def _healthy(live: LiveObject | None, manifest: Manifest) -> bool:
-    if live is None or not live.uid:
-        return False
-    return live.health is Health.CURRENT or annotation(manifest.body, "gitfed.io/wait") == "false"
-
-
-def is_protected(body: Body) -> bool:
-    """Whether an object is not to be deleted with its template (Karmada: deletion protection)."""
-    labels = (body.get("metadata") or {}).get("labels") or {}
-    return bool(labels.get(PROTECTED_LABEL) == "Always")
-
-
 def annotation(body: Body, key: str) -> str:
     value = ((body.get("metadata") or {}).get("annotations") or {}).get(key)
     return value if isinstance(value, str) else ""
 
 
-def _api_version(live: LiveObject) -> str:
-    return str(live.body["apiVersion"]) if live.body is not None else ""
-
-
-def _change(
+def make(
     context: Context,
     cluster: ClusterName,
     action: Action,
@@ -397,3 +263,7 @@ def _change(
         drift=drift,
         first=first,
     )
+
+
+def is_namespace(key: ObjectKey) -> bool:
+    return key.kind == "Namespace" and not key.group

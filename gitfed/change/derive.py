@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from types import MappingProxyType
 
-from gitfed.change import compare, dependencies, order, waves
+from gitfed.change import compare, dependencies, order, remove, waves
 from gitfed.change.binder import Bound
 from gitfed.change.memo import Item, Memo, World
 from gitfed.change.retain import RetainError
@@ -147,7 +147,7 @@ def _changes(world: World, item: Item, live: Mapping[ClusterName, LiveObject]) -
         wanted.add(name)
         yield compare.unrenderable(context, name, live.get(name), reason)
     for name in sorted(live.keys() - wanted):
-        change = compare.unwanted(context, name, live[name], live)
+        change = remove.unwanted(context, name, live[name], live)
         if change is not None:
             yield change
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from gitfed.change import build, causes, compare, extent, gate, order, redact
+from gitfed.change import build, causes, compare, extent, gate, order, redact, remove
 from gitfed.interpret.registry import Interpreter
 from gitfed.model.base import Body, ClusterName, ObjectKey, Problem
 from gitfed.model.decisions import Decisions
@@ -140,7 +140,7 @@ def _changes(
                 yield compare.unrenderable(context, name, live[name], "cannot be rendered: what is there stays")
             elif name not in clusters:
                 yield _undeclared(key, name, live[name], context.manifest.api_version)
-            elif unwanted := compare.unwanted(context, name, live[name], copies):
+            elif unwanted := remove.unwanted(context, name, live[name], copies):
                 yield unwanted
 
 
@@ -176,7 +176,7 @@ def _leavers(
         if name not in clusters:
             yield _undeclared(key, name, live[name], past.api_version if past else "")
             continue
-        change = compare.leaver(
+        change = remove.leaver(
             key, name, live[name], clusters[name],
             prune=repo.settings.spec.sync.prune, complete=repo.complete, preserve=past.preserve if past else False,
             api_version=past.api_version if past else "",

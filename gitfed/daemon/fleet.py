@@ -16,7 +16,7 @@ from datetime import UTC, datetime
 from types import MappingProxyType
 from typing import Any
 
-from gitfed.change import compare, exposed, redact, retain
+from gitfed.change import claims, compare, exposed, redact, remove, retain
 from gitfed.daemon.member import Member, Timing, Upward
 from gitfed.edges.kube.observe import Assessment
 from gitfed.edges.kube.session import Session
@@ -267,7 +267,7 @@ class Fleet:
         seen = Assessment(
             None, health, message, keep_body=True,
             protected=compare.annotation(body, compare.PRUNE_ANNOTATION) == "disabled",
-            deletion_protected=compare.is_protected(body),
+            deletion_protected=remove.is_protected(body),
         )  # fmt: skip
         if wanted is None:
             return replace(seen, keep_body=not self._planned)
@@ -283,7 +283,8 @@ class Fleet:
         return replace(
             seen,
             matches=wanted.digest if same else None,
-            keep_body=scripted or not same or key in self._stateful,
+            # With others who apply, what a new version may write depends on what they declare.
+            keep_body=scripted or not same or key in self._stateful or claims.others_apply(body),
         )
 
     def _health(self, cluster: ClusterName, key: ObjectKey, body: Body) -> tuple[Health, str]:
@@ -404,7 +405,7 @@ class Fleet:
             if before is None or before.message != result.message:
                 log.info("object skipped", extra={**keys, "reason": result.message})
         elif result.outcome in _SAID:
-            log.info(_SAID[result.outcome], extra=keys)
+            log.info(_SAID[result.outcome], extra={**keys, **({"reason": change.reason} if change.reason else {})})
         self._touched.add(result.key)
         self._listener("result", (change, result))
         self._wake()

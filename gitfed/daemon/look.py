@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime
 
-from gitfed.change import compare, redact
+from gitfed.change import compare, redact, remove
 from gitfed.daemon import facts
 from gitfed.daemon.member import Member, Upward, look_for
 from gitfed.edges.kube.observe import Assessment
@@ -93,5 +93,5 @@ def _assess(cluster: ClusterName, key: ObjectKey, body: Body) -> Assessment:
     health, message = readiness.readiness(body)
     protected = compare.annotation(body, compare.PRUNE_ANNOTATION) == "disabled"
     return Assessment(
-        None, health, message, keep_body=True, protected=protected, deletion_protected=compare.is_protected(body)
+        None, health, message, keep_body=True, protected=protected, deletion_protected=remove.is_protected(body)
     )

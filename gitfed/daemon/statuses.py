@@ -13,7 +13,7 @@ import logging
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime, timedelta
 
-from gitfed.change import status
+from gitfed.change import compare, status
 from gitfed.daemon.fleet import Fleet
 from gitfed.interpret.registry import Interpreter
 from gitfed.model.base import Body, ObjectKey
@@ -86,6 +86,8 @@ class Statuses:
             for name in reasons:
                 if message := self._fleet.why_failed(name, key):
                     reasons[name] = message
+                    failed.add(key)
+                elif reasons[name].startswith(compare.TAKEN):
                     failed.add(key)
             manifest = repo.manifests.get(key)
             asked.append((plan.bindings[key], manifest.body if manifest else None, self._fleet.copies(key), reasons))

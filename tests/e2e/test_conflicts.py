@@ -1,0 +1,79 @@
+"""Two who declare one field: named, and resolved as the policy or the object says."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from tests.e2e.test_main_job import BASE, image
+from tests.e2e.world import World, deployment, policy
+
+pytestmark = pytest.mark.e2e
+
+
+def declare(world: World, where: str, manager: str, **spec: Any) -> None:
+    """Another deployer applies a part of web, and does not ask."""
+    body = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web", "namespace": "shop"},
+            "spec": spec}  # fmt: skip
+    path = world.path("Deployment", "shop", "web") + f"?fieldManager={manager}&force=true"
+    world.ask(where, "PATCH", path, body, "application/apply-patch+yaml")
+
+
+def replicas(world: World, where: str) -> int:
+    body = world.get(where, "Deployment", "shop", "web")
+    return int(body["spec"]["replicas"]) if body is not None else -1
+
+
+def said(world: World) -> list[tuple[str, str, str]]:
+    done = world.gitfed("plan", "--repo", str(world.bare), "--live", "--kubeconfig", str(world.kubeconfig),
+                        "-o", "json")  # fmt: skip
+    return [(c["cluster"], c["action"], c["reason"]) for c in json.loads(done.stdout)["changes"] if c["name"] == "web"]
+
+
+def settle(world: World, files: dict[str, str]) -> Any:
+    world.push({**BASE, **files})
+    daemon = world.daemon()
+    world.until(lambda: image(world, "web", "m1") and image(world, "web", "m2"), "web everywhere")
+    world.until(lambda: world.state().get("state.yaml", "").count("outcome: applied") == 2, "recorded")
+    return daemon
+
+
+def test_abort_leaves_a_field_to_who_else_declares_it_and_writes_the_rest(world: World) -> None:
+    daemon = settle(world, {})
+    declare(world, "m1", "other-deployer", replicas=5)
+    complaint = world.until(lambda: daemon.said("binding not applied"), "it is said")[0]
+    assert 'm1: conflict with "other-deployer": /spec/replicas' in complaint["error"]
+    conflict = (
+        'conflict with "other-deployer": /spec/replicas (conflictResolution Abort leaves it, Overwrite takes it over)'
+    )
+    assert said(world) == [("m1", "skip", conflict)]
+    world.push({"apps/web.json": deployment("web", image="nginx:1.28", replicas=3)})
+    world.until(lambda: {image(world, "web", "m1"), image(world, "web", "m2")} == {"nginx:1.28"}, "the rest is written")
+    assert replicas(world, "m2") == 3
+    assert replicas(world, "m1") == 5
+
+
+@pytest.mark.parametrize("way", ["policy", "annotation"])
+def test_overwrite_takes_the_field_over_and_says_from_whom(world: World, way: str) -> None:
+    if way == "policy":
+        files = {"policies/all.json": policy("all", ["m1", "m2"], conflictResolution="Overwrite")}
+    else:
+        files = {"apps/web.json": deployment("web", annotations={"work.karmada.io/conflict-resolution": "overwrite"})}
+    daemon = settle(world, files)
+    declare(world, "m1", "other-deployer", replicas=5)
+    world.until(lambda: replicas(world, "m1") == 2, "taken over")
+
+    def reasons() -> list[str]:
+        return [line.get("reason", "") for line in daemon.said("object configured")]
+
+    world.until(lambda: "changed by other-deployer" in reasons(), "the log says from whom")
+
+
+def test_what_was_left_is_ours_again_when_the_other_gives_it_up(world: World) -> None:
+    settle(world, {})
+    declare(world, "m1", "other-deployer", replicas=5)
+    world.until(lambda: [action for _, action, _ in said(world)] == ["skip"], "left alone")
+    declare(world, "m1", "other-deployer")
+    world.until(lambda: replicas(world, "m1") == 2, "ours again")
