@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import click
 
 from gitfed.cli import exits, load, names, options, plain, plan_json, structured, table, words
-from gitfed.daemon import facts, rehearsal
+from gitfed.daemon import events, facts, losses, rehearsal
 from gitfed.daemon.inputs import interpreter_of
 from gitfed.errors import UsageError
 from gitfed.model.base import ObjectKey
 from gitfed.model.plan import Binding
 
 SCHEMA = "gitfed.io/simulation/v1"
-_TARGET = re.compile(r"(?P<target>(cluster|region|zone|provider)/[^:=@\s]+)(@(?P<at>\S+))?")
-_TAINT = re.compile(
-    r"(?P<target>(cluster|region|zone|provider)/[^:=@\s]+)[:=](?P<key>[^:=@\s]+)(=(?P<value>[^:@\s]*))?"
-    r":(?P<effect>NoSchedule|NoExecute)(@(?P<at>\S+))?"
-)
 _MOST = 40
 """Lines of one list that are printed; of more, how many there are."""
 _AT_ONCE = 12
@@ -73,14 +68,14 @@ def command(
     Exit codes: 0 done · 2 bad usage · 3 invalid input in the repository · 4 not a repository · 5 with --n-minus-one: a
     workload would lose replicas.
     """
-    events = [
+    happening = [
         *_events("fail", fails, 0.0),
         *_events("recover", recovers, until / 2),
         *(_taint(text) for text in taints),
     ]
-    if each and events:
+    if each and happening:
         raise UsageError("--n-minus-one takes no events", hint="it lets everything fail, one after the other")
-    if not each and not events:
+    if not each and not happening:
         raise UsageError("nothing happens", hint="name --fail, --taint or --n-minus-one")
     session = load.Session(inputs)
     fleet = session.fleet()
@@ -93,10 +88,10 @@ def command(
     if each:
         found = stage.each_alone()
         _show_each(found, output)
-        lost = any(losses for _, losses in found)
+        lost = any(lost for _, lost in found)
         return exits.first([problems, exits.HELD if lost else exits.OK])
     try:
-        story = stage.run(events)
+        story = stage.run(happening)
     except KeyError as error:
         raise UsageError(f"{error.args[0]} names no declared cluster", hint="cluster/NAME, region/NAME, …") from error
     if output.format == "text":
@@ -107,23 +102,24 @@ def command(
     return problems
 
 
-def _events(what: str, texts: Iterable[str], otherwise: float) -> list[rehearsal.Event]:
+def _events(what: str, texts: Iterable[str], otherwise: float) -> list[events.Event]:
     found = []
     for text in texts:
-        match = _TARGET.fullmatch(text)
-        if match is None:
+        read = events.target(text)
+        if read is None:
             raise UsageError(f"--{what} {text!r} is not TARGET or TARGET@TIME", hint="such as cluster/eu-1@5m")
-        found.append(rehearsal.Event(_time(match["at"], otherwise, text), what, match["target"]))
+        target, at = read
+        found.append(events.Event(_time(at, otherwise, text), what, target))
     return found
 
 
-def _taint(text: str) -> rehearsal.Event:
-    match = _TAINT.fullmatch(text)
-    if match is None:
+def _taint(text: str) -> events.Event:
+    read = events.taint(text)
+    if read is None:
         hint = "such as cluster/eu-1:drain:NoExecute@5m"
         raise UsageError(f"--taint {text!r} is not TARGET:KEY[=VALUE]:EFFECT[@TIME]", hint=hint)
-    taint = (match["key"], match["value"] or "", match["effect"])
-    return rehearsal.Event(_time(match["at"], 0.0, text), "taint", match["target"], taint)
+    event, at = read
+    return replace(event, after=_time(at, 0.0, text))
 
 
 def _time(text: str | None, otherwise: float, option: str) -> float:
@@ -217,21 +213,21 @@ def _total(story: rehearsal.Story) -> str:
     return f"Total:  {', '.join(parts)}."
 
 
-def _show_each(found: Sequence[tuple[str, Sequence[rehearsal.Loss]]], output: options.Output) -> None:
+def _show_each(found: Sequence[tuple[str, Sequence[losses.Loss]]], output: options.Output) -> None:
     if output.format != "text":
         document = {
             "schema": "gitfed.io/n-minus-one/v1",
-            "targets": [{"target": target, "losses": [_loss(one) for one in losses]} for target, losses in found],
+            "targets": [{"target": target, "losses": [_loss(one) for one in lost]} for target, lost in found],
         }
         structured.echo(document, output.format)
         return
     bad = 0
-    for target, losses in found:
-        bad += bool(losses)
+    for target, lost in found:
+        bad += bool(lost)
         if output.quiet:
             continue
-        click.echo(f"{target}: " + (f"{words.count(len(losses), 'workload')} would lose replicas" if losses else "ok"))
-        for one in losses[:_MOST]:
+        click.echo(f"{target}: " + (f"{words.count(len(lost), 'workload')} would lose replicas" if lost else "ok"))
+        for one in lost[:_MOST]:
             numbers = "has no copy left" if one.wanted is None else f"{one.running} of {one.wanted} replicas left"
             click.echo(f"  {names.shown(one.key)}: {numbers}: {plain.clean(one.why)}")
     click.echo(f"Total:  {bad} of {words.count(len(found), 'failure')} would cost replicas.")
@@ -261,7 +257,7 @@ def _document(story: rehearsal.Story, commit: str, until: float) -> dict[str, An
     }
 
 
-def _loss(one: rehearsal.Loss) -> dict[str, Any]:
+def _loss(one: losses.Loss) -> dict[str, Any]:
     return {**_resource(one.key), "running": one.running, "wanted": one.wanted, "reason": one.why}
 
 

@@ -20,6 +20,7 @@ from datetime import datetime, timedelta
 from typing import Any, TypeAlias
 
 from gitfed.model.base import Body, ClusterName
+from gitfed.model.capacity import billionths
 from gitfed.model.fleet import ClusterFacts, NodeFacts, QuotaFacts, Reach
 from gitfed.model.repo import RepoSnapshot
 from gitfed.placement import strategy
@@ -162,8 +163,8 @@ _Room: TypeAlias = tuple[int, int]
 
 
 def _room_of(summary: Body) -> dict[str, _Room]:
-    offered = _nanos(summary.get("allocatable"))
-    used = [_nanos(summary.get(member)) for member in ("allocated", "allocating")]
+    offered = billionths(summary.get("allocatable"))
+    used = [billionths(summary.get(member)) for member in ("allocated", "allocating")]
     return {name: (amount, amount - sum(one.get(name, 0) for one in used)) for name, amount in offered.items()}
 
 
@@ -194,22 +195,11 @@ def _shapes(nodes: Sequence[NodeFacts], names: frozenset[str]) -> dict[bytes, tu
         labels = {key: value for key, value in node.labels.items() if key not in names}
         shape = canonical.dumps([labels, list(node.taints), node.unschedulable, node.ready])
         count, rooms = found.get(shape, (0, {}))
-        asked = _nanos(node.requested)
-        for name, amount in _nanos(node.allocatable).items():
+        asked = billionths(node.requested)
+        for name, amount in billionths(node.allocatable).items():
             whole, free = rooms.get(name, (0, 0))
             rooms[name] = (whole + node.count * amount, free + node.count * (amount - asked.get(name, 0)))
         found[shape] = (count + node.count, rooms)
-    return found
-
-
-def _nanos(amounts: Any) -> dict[str, int]:
-    """An amount that cannot be read is left out: then the facts are written anew."""
-    found = {}
-    for name, value in (amounts or {}).items():
-        try:
-            found[name] = quantity.parse(value).nano
-        except quantity.QuantityError:
-            continue
     return found
 
 
@@ -266,8 +256,8 @@ def _offered(node: NodeFacts) -> dict[str, str]:
 
 def _rounded(node: NodeFacts, parts: int) -> dict[str, str]:
     """What is asked for, so that what is free is a round amount: at most one part of `parts` smaller than it is."""
-    asked, found = _nanos(node.requested), {}
-    for name, offered in _nanos(node.allocatable).items():
+    asked, found = billionths(node.requested), {}
+    for name, offered in billionths(node.allocatable).items():
         free = offered - asked.get(name, 0)
         unit = NANO // 1000 if name == "cpu" else NANO
         parsed = quantity.parse(node.allocatable[name])

@@ -16,7 +16,9 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
 from gitfed.change import build, gate
-from gitfed.daemon import facts, story
+from gitfed.daemon import facts, losses, story
+from gitfed.daemon.events import Event
+from gitfed.daemon.losses import Loss
 from gitfed.interpret.registry import Interpreter
 from gitfed.model.base import ClusterName, ObjectKey
 from gitfed.model.decisions import ClusterRecord, Decisions, TimedTaint
@@ -41,18 +43,6 @@ _TURNS = 20
 """Cycles at one moment. Each carries something out, so there is an end; this is for the defect that has none."""
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Event:
-    """`what`: fail, recover or taint. `target`: `cluster/NAME`, `region/NAME`, `zone/NAME` or `provider/NAME`."""
-
-    after: float
-    """Seconds from the start."""
-    what: str
-    target: str
-    taint: tuple[str, str, str] = ("", "", "")
-    """(key, value, effect)"""
-
-
 @dataclass(frozen=True, slots=True)
 class Options:
     until: float = 1800.0
@@ -70,16 +60,6 @@ class Moment:
     after: float
     kind: str
     text: str
-
-
-@dataclass(frozen=True, slots=True)
-class Loss:
-    """A workload that has fewer replicas in clusters that answer than are wanted. `replicas` None: it has none."""
-
-    key: ObjectKey
-    running: int | None
-    wanted: int | None
-    why: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,7 +150,7 @@ class Rehearsal:
             plan = self._alone(
                 replace(decisions, clusters={**base.records, **records}), {**self._fleet.clusters, **seen}
             )
-            found.append((target, losses(plan, names, base.bindings)))
+            found.append((target, losses.of(plan, names, base.bindings)))
         return found
 
     def _alone(self, decisions: Decisions, clusters: Mapping[ClusterName, ClusterFacts]) -> Plan:
@@ -248,7 +228,7 @@ class _Run:
     # -- what happens -------------------------------------------------------------------------------------------
 
     def _happen(self, event: Event, names: list[ClusterName]) -> None:
-        self._say("event", f"{event.target}: {_words(event)}")
+        self._say("event", f"{event.target}: {event.words}")
         if event.what == "fail":
             self._away.update(names)
         elif event.what == "recover":
@@ -383,7 +363,7 @@ class _Run:
             for task in binding.evictions:
                 others = ", ".join(share.cluster for share in binding.shares)
                 pending.setdefault((key, f"its copy in {task.from_cluster} stays until {others} is healthy"), None)
-        short = losses(plan, self._away, before)
+        short = losses.of(plan, self._away, before)
         told = {key for key, _ in pending}
         pending |= {(loss.key, loss.why): None for loss in short if loss.key not in told}
         left_behind = sorted(self._left_behind(plan))
@@ -407,45 +387,6 @@ def _copy(key: ObjectKey, cluster: ClusterName, rendered: RenderedManifest, heal
     )
 
 
-def losses(plan: Plan, away: Iterable[ClusterName], before: Mapping[ObjectKey, Binding]) -> list[Loss]:
-    """Workloads that have less in the clusters that are left than they should have.
-
-    Divided: all replicas together. Copied: one full copy is enough, for the others died with their clusters.
-    """
-    gone, found = set(away), []
-    for key, binding in plan.bindings.items():
-        known = before.get(key)
-        if known is None or not known.shares or binding.policy is None or key.kind == "Namespace":
-            continue
-        left = [share for share in binding.shares if share.cluster not in gone and share.cluster not in _stuck(binding)]
-        if binding.replicas is None:
-            if not left:
-                found.append(Loss(key, None, None, _why(binding, plan)))
-            continue
-        copied = all((share.replicas or 0) == binding.replicas for share in known.shares)
-        running = sum(share.replicas or 0 for share in left)
-        if copied:
-            running = max((share.replicas or 0 for share in left), default=0)
-        if running < binding.replicas:
-            found.append(Loss(key, running, binding.replicas, _why(binding, plan)))
-    return found
-
-
-def _stuck(binding: Binding) -> frozenset[ClusterName]:
-    """Targets whose copy does not start yet."""
-    return frozenset(share.cluster for share in binding.shares) if binding.awaits_deletion else frozenset()
-
-
-def _why(binding: Binding, plan: Plan) -> str:
-    if plan.outage is not None and plan.outage.ended is None:
-        return "so many clusters at once are not ready that nothing is evicted from them"
-    if binding.awaits_deletion:
-        return f"waits for the confirmed deletion in {', '.join(binding.awaits_deletion)}"
-    if binding.condition is not None and not binding.condition.status:
-        return binding.condition.message
-    return binding.why
-
-
 def _seen(known: ClusterFacts, *, away: bool, now: datetime) -> ClusterFacts:
     """What a look at the cluster would show."""
     ready = (
@@ -456,10 +397,3 @@ def _seen(known: ClusterFacts, *, away: bool, now: datetime) -> ClusterFacts:
     others = [one for one in known.conditions if one.type != "Ready"]
     reach = Reach.UNKNOWN if away else Reach.READY
     return replace(known, reach=reach, conditions=(*others, ready), assumed=False)
-
-
-def _words(event: Event) -> str:
-    if event.what == "taint":
-        key, value, effect = event.taint
-        return f"gets the taint {key}{f'={value}' if value else ''}:{effect}"
-    return "fails" if event.what == "fail" else "comes back"

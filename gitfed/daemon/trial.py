@@ -7,13 +7,12 @@ clock of `rehearsal`, by the daemon's own steps. Files that a test names are rea
 from __future__ import annotations
 
 import posixpath
-import re
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 from gitfed.change import build, expect
-from gitfed.daemon import given, inputs, rehearsal
+from gitfed.daemon import events, given, inputs, rehearsal
 from gitfed.errors import InputError
 from gitfed.interpret.registry import Interpreter
 from gitfed.model.base import ClusterName
@@ -25,10 +24,6 @@ from gitfed.model.repo import RepoSnapshot
 
 UNTIL = 1800.0
 """Seconds after which a placement is looked at when something failed and the test does not say: half an hour."""
-_TAINT = re.compile(
-    r"(?P<target>(cluster|region|zone|provider)/[^:=@\s]+)[:=](?P<key>[^:=@\s]+)(=(?P<value>[^:@\s]*))?"
-    r":(?P<effect>NoSchedule|NoExecute)"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,15 +42,15 @@ def attempt(
     repo = read.repo
     fleet = _fleet(opened, read, test)
     nothing = Decisions(known=True)
-    events = [rehearsal.Event(0.0, "fail", target) for target in test.spec.given.fail]
-    events += [_taint(test, text) for text in test.spec.given.taint]
-    if events:
+    happening = [events.Event(0.0, "fail", target) for target in test.spec.given.fail]
+    happening += [_taint(test, text) for text in test.spec.given.taint]
+    if happening:
         until = test.spec.given.until
         options = rehearsal.Options(until.total_seconds() if until is not None else UNTIL)
         stage = rehearsal.Rehearsal(repo, fleet, nothing, interpreter, now, options)
         try:
             gone = {name for target in test.spec.given.fail for name in stage.clusters(target)}
-            plan = stage.run(events).plan
+            plan = stage.run(happening).plan
         except KeyError as error:
             raise InputError(f"{test.origin}: {error.args[0]} names no declared cluster") from error
     else:
@@ -101,14 +96,14 @@ def _content(tree: Any, path: str) -> bytes | None:
     return None
 
 
-def _taint(test: PlacementTest, text: str) -> rehearsal.Event:
-    match = _TAINT.fullmatch(text)
-    if match is None:
+def _taint(test: PlacementTest, text: str) -> events.Event:
+    read = events.taint(text)
+    if read is None or read[1] is not None:
         raise InputError(
             f"{test.origin}: spec.given.taint: {text!r} is not TARGET:KEY[=VALUE]:EFFECT",
             hint="such as cluster/eu-1:drain:NoExecute",
         )
-    return rehearsal.Event(0.0, "taint", match["target"], (match["key"], match["value"] or "", match["effect"]))
+    return read[0]
 
 
 def tests_of(repo: RepoSnapshot, path: str) -> list[PlacementTest]:

@@ -97,7 +97,7 @@ def node_of(body: Body) -> Node:
     )
     return Node(
         name=str(metadata.get("name") or ""),
-        allocatable=_amounts(_read(status.get("allocatable"))),
+        allocatable=_amounts(billionths(status.get("allocatable"))),
         labels=metadata.get("labels") or {},
         taints=taints,
         unschedulable=bool(spec.get("unschedulable")),
@@ -108,11 +108,11 @@ def node_of(body: Body) -> Node:
 def pod_of(body: Body) -> Pod:
     """A Pod. An amount that cannot be read counts as nothing asked for: no server takes such a pod."""
     spec, status = body.get("spec") or {}, body.get("status") or {}
-    overhead = _read(spec.get("overhead"))
+    overhead = billionths(spec.get("overhead"))
     containers = _total(_requests(item) for item in spec.get("containers") or ())
     asks = _total((containers, overhead))
     initial = spec.get("initContainers") or ()
-    whole = _read((spec.get("resources") or {}).get("requests"))
+    whole = billionths((spec.get("resources") or {}).get("requests"))
     starts: dict[str, int] = {}
     beside: dict[str, int] = {}
     peak: dict[str, int] = {}
@@ -159,10 +159,11 @@ def _waits(body: Body) -> tuple[Owner, datetime] | None:
 
 
 def _requests(container: Mapping[str, Any]) -> dict[str, int]:
-    return _read((container.get("resources") or {}).get("requests"))
+    return billionths((container.get("resources") or {}).get("requests"))
 
 
-def _read(amounts: Any) -> dict[str, int]:
+def billionths(amounts: Any) -> dict[str, int]:
+    """A table of quantities as whole numbers. An amount that cannot be read is left out."""
     found = {}
     for name, value in (amounts or {}).items():
         try:

@@ -1,0 +1,58 @@
+"""What a plan leaves short of replicas while some clusters do not answer: what a failure would cost."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from gitfed.model.base import ClusterName, ObjectKey
+from gitfed.model.plan import Binding, Plan
+
+
+@dataclass(frozen=True, slots=True)
+class Loss:
+    """A workload that has fewer replicas in clusters that answer than are wanted. `replicas` None: it has none."""
+
+    key: ObjectKey
+    running: int | None
+    wanted: int | None
+    why: str
+
+
+def of(plan: Plan, away: Iterable[ClusterName], before: Mapping[ObjectKey, Binding]) -> list[Loss]:
+    """Workloads that have less in the clusters that are left than they should have.
+
+    Divided: all replicas together. Copied: one full copy is enough, for the others died with their clusters.
+    """
+    gone, found = set(away), []
+    for key, binding in plan.bindings.items():
+        known = before.get(key)
+        if known is None or not known.shares or binding.policy is None or key.kind == "Namespace":
+            continue
+        left = [share for share in binding.shares if share.cluster not in gone and share.cluster not in _stuck(binding)]
+        if binding.replicas is None:
+            if not left:
+                found.append(Loss(key, None, None, _why(binding, plan)))
+            continue
+        copied = all((share.replicas or 0) == binding.replicas for share in known.shares)
+        running = sum(share.replicas or 0 for share in left)
+        if copied:
+            running = max((share.replicas or 0 for share in left), default=0)
+        if running < binding.replicas:
+            found.append(Loss(key, running, binding.replicas, _why(binding, plan)))
+    return found
+
+
+def _stuck(binding: Binding) -> frozenset[ClusterName]:
+    """Targets whose copy does not start yet."""
+    return frozenset(share.cluster for share in binding.shares) if binding.awaits_deletion else frozenset()
+
+
+def _why(binding: Binding, plan: Plan) -> str:
+    if plan.outage is not None and plan.outage.ended is None:
+        return "so many clusters at once are not ready that nothing is evicted from them"
+    if binding.awaits_deletion:
+        return f"waits for the confirmed deletion in {', '.join(binding.awaits_deletion)}"
+    if binding.condition is not None and not binding.condition.status:
+        return binding.condition.message
+    return binding.why
