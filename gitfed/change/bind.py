@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from gitfed.change import record, settle
 from gitfed.change.binder import Asked, Binder, Bound
+from gitfed.change.directive import Directive
 from gitfed.change.schedules import Question
 from gitfed.interpret import defaults
 from gitfed.interpret.registry import Operation, Unknown
@@ -105,12 +106,12 @@ def _ask(
     if binder.settings.gate("MultiplePodTemplatesScheduling") and binder.interpreter.handles(body, Operation.COMPONENT):
         parts = binder.interpreter.components(body)
         if isinstance(parts, Unknown):
-            return settle.unknown(directive, losers, manifest, standing, parts.reason, ask_again=not parts.permanent)
+            return _unknown(directive, losers, manifest, standing, parts)
         components = parts.value
     if not components:
         answer = binder.interpreter.replicas(body)
         if isinstance(answer, Unknown):
-            return settle.unknown(directive, losers, manifest, standing, answer.reason, ask_again=not answer.permanent)
+            return _unknown(directive, losers, manifest, standing, answer)
         replicas, requirements = answer.value
     if replicas < 0:
         return settle.unknown(directive, losers, manifest, standing, f"{replicas} replicas are asked for")
@@ -142,6 +143,13 @@ def _ask(
         group, apart = affinity.groups(placement.workload_affinity, manifest)
     stands = before is None and _stands(placement, decision, request, binder)
     return Asked(manifest, decision, directive, losers, request, shape, identity, stands, group, apart, before)
+
+
+def _unknown(
+    directive: Directive, losers: tuple[PolicyRef, ...], manifest: Manifest, decision: Decision | None, answer: Unknown
+) -> Bound:
+    again, cause = not answer.permanent, answer.cause
+    return settle.unknown(directive, losers, manifest, decision, answer.reason, ask_again=again, cause=cause)
 
 
 def answer(

@@ -121,7 +121,7 @@ def build(
         rendered=derive.OnDemand(world, items) if lazily else {item.manifest.key: item.rendered for item in items},
         changes=tuple(changes) if fleet.live is not None else None,
         gates=(*gates, *gate.quotas(quotas)),
-        problems=tuple(sorted(set(problems))),
+        problems=tuple(remarks.together(problems)),
         totals=totals(changes, of_clusters=len(world.candidates)),
         digest=digest,
         clusters=tuple(candidate.name for candidate in world.candidates),

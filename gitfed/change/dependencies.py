@@ -61,7 +61,7 @@ def attach(
             wanted = {k for k, one in remembered.items() if any(r.owner == key and r.clusters for r in one.required_by)}
             problem = Problem(
                 bound.binding.origin, f"{key}: its dependencies are unknown: {found.reason}",
-                "those that it had stay with it", Severity.WARNING,
+                "those that it had stay with it", Severity.WARNING, found.cause,
             )  # fmt: skip
             answered[key] = replace(bound, problems=(*bound.problems, problem))
         for dependency in wanted:

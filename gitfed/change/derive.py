@@ -155,7 +155,7 @@ def _changes(world: World, item: Item, live: Mapping[ClusterName, LiveObject]) -
 def _note_unretained(item: Item, error: RetainError) -> None:
     manifest = item.manifest
     message = f"{manifest.key}: what the clusters keep is unknown: {error}"
-    problem = Problem(manifest.origin, message, hint="what is there stays as it is", severity=Severity.WARNING)
+    problem = Problem(manifest.origin, message, "what is there stays as it is", Severity.WARNING, error.cause)
     item.unretained = (*item.unretained, problem)
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from operator import attrgetter
 
 from gitfed.change.memo import World
@@ -12,8 +13,28 @@ from gitfed.model.fleet import FleetSnapshot, Reach
 from gitfed.model.repo import RepoSnapshot
 from gitfed.placement import failover
 
+_EXAMPLES = 3
 _CLUSTER = attrgetter("cluster")
 """As in `build`: this loop is in C."""
+
+
+def together(problems: Iterable[Problem]) -> list[Problem]:
+    """Sorted, each once; those of many objects that have the same cause as one, at the first of their places."""
+    found = sorted(set(problems))
+    objects: dict[str, dict[str, Problem]] = {}
+    for one in found:
+        if one.cause:
+            objects.setdefault(one.cause, {}).setdefault(one.message.partition(": ")[0], one)
+    many = {cause: of for cause, of in objects.items() if len(of) > 1}
+    grouped = [
+        replace(
+            next(iter(of.values())),
+            message=f"{cause}: {len(of)} objects, such as {', '.join(list(of)[:_EXAMPLES])}",
+            hint="what was decided about them before stays",
+        )
+        for cause, of in many.items()
+    ]
+    return sorted([one for one in found if one.cause not in many] + grouped) if many else found
 
 
 def lost_clusters(repo: RepoSnapshot, decisions: Decisions, fleet: FleetSnapshot) -> Iterator[Problem]:

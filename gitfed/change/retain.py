@@ -34,10 +34,12 @@ _SYSTEM = (
 class RetainError(ValueError):
     """What belongs to the cluster could not be found out, so nothing may be written."""
 
-    def __init__(self, message: str, *, permanent: bool = True) -> None:
+    def __init__(self, message: str, *, permanent: bool = True, cause: str = "") -> None:
         super().__init__(message)
         self.permanent = permanent
         """False: asking again may help."""
+        self.cause = cause
+        """See `model.base.Problem`."""
 
 
 def has_rule(desired: Body, interpreter: Interpreter) -> bool:
@@ -112,8 +114,8 @@ def retain(desired: Body, observed: Body, interpreter: Interpreter) -> Body:
     match interpreter.retain(desired, observed):
         case Answer(value=value):
             return value
-        case Unknown(reason=reason, permanent=permanent):
-            raise RetainError(reason, permanent=permanent)
+        case Unknown(reason=reason, permanent=permanent, cause=cause):
+            raise RetainError(reason, permanent=permanent, cause=cause)
 
 
 def _our_labels(desired: Body) -> Mapping[str, Any]:

@@ -58,12 +58,13 @@ def unknown(
     *,
     ask_again: bool = False,
     held: str = "",
+    cause: str = "",
 ) -> Bound:
     """Nothing can be decided: the last decision stays."""
     shares = decision.shares if decision else ()
     condition = ScheduledCondition(False, "SchedulerError", reason)
     where = ", ".join(share.cluster for share in shares)
-    problem = Problem(manifest.origin, f"{manifest.key}: {reason}", severity=Severity.WARNING,
+    problem = Problem(manifest.origin, f"{manifest.key}: {reason}", severity=Severity.WARNING, cause=cause,
                       hint=f"its copies stay in {where}" if where else "it runs nowhere yet")  # fmt: skip
     return Bound(
         Binding(

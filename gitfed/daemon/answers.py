@@ -30,7 +30,7 @@ T = TypeVar("T")
 RECORDED = frozenset({Operation.REPLICA, Operation.COMPONENT, Operation.REVISE, Operation.DEPENDENCY})
 _LATEST = 20_000
 """Answers about live objects that are remembered, and failures."""
-_NOT_RECORDED = NoReply("has no recorded answer; it is asked when the commit is applied")
+_NOT_RECORDED = NoReply("has no recorded answer; it is asked when the commit is applied", at_all=True)
 _NOT_YET = NoReply("has not answered yet")
 _NOTHING: Mapping[str, Body] = {}
 

@@ -46,6 +46,8 @@ class Unknown:
     reason: str
     source: str = ""
     permanent: bool = True
+    cause: str = ""
+    """Why other questions have no answer either (`model.base.Problem.cause`)."""
 
 
 Result: TypeAlias = Answer[T] | Unknown
@@ -57,6 +59,10 @@ class InterpretError(ValueError):
 
 class NoAnswer(Exception):
     """A source could not be asked (a webhook is down, a script had to be killed): asking again may help."""
+
+    def __init__(self, message: str, *, cause: str = "") -> None:
+        super().__init__(message)
+        self.cause = cause
 
 
 class Replicas(NamedTuple):
@@ -193,4 +199,4 @@ class Interpreter:
         except InterpretError as error:
             return Unknown(str(error), source.name)
         except NoAnswer as error:
-            return Unknown(str(error), source.name, permanent=False)
+            return Unknown(str(error), source.name, permanent=False, cause=error.cause)

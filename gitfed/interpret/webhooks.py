@@ -53,7 +53,8 @@ class Webhooks:
         asked = question(webhook, operation, inputs)
         found = self._find(asked)
         if isinstance(found, NoReply):
-            raise NoAnswer(f"{operation} of {body['kind']}: the webhook {webhook.name} {found.message}")
+            cause = f"the webhook {webhook.name} {found.message}"
+            raise NoAnswer(f"{operation} of {body['kind']}: {cause}", cause=cause if found.at_all else "")
         try:
             return responses.value(operation, inputs, found)
         except InterpretError as error:

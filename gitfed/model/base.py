@@ -48,6 +48,9 @@ class Problem:
     message: str
     hint: str = ""
     severity: Severity = Severity.ERROR
+    cause: str = ""
+    """What other objects may lack too, as a sentence: a plan tells problems with the same cause as one. The message of
+    such a problem begins with its object and a colon."""
 
     def __str__(self) -> str:
         mark = "" if self.severity is Severity.ERROR else "warning: "

@@ -66,6 +66,8 @@ class NoReply:
     """There is no answer (yet). The text is a sentence without its subject: "has not answered yet"."""
 
     message: str
+    at_all: bool = False
+    """It is the same for every question to this webhook that has no answer."""
 
 
 Find: TypeAlias = Callable[[Question], "Body | NoReply"]

@@ -63,7 +63,7 @@ def render(
             if isinstance(answer, Unknown):
                 reason = f"replicas could not be set: {answer.reason}"
                 failed.update(dict.fromkeys(clusters, reason))
-                problems.append(_unrevised(manifest, reason))
+                problems.append(_unrevised(manifest, reason, answer.cause))
                 ask_again = ask_again or not answer.permanent
                 continue
             body = answer.value
@@ -158,10 +158,9 @@ def _by_share(
     return [(*part, tuple(clusters)) for part, clusters in groups.items()]
 
 
-def _unrevised(manifest: Manifest, reason: str) -> Problem:
-    return Problem(
-        manifest.origin, f"{manifest.key}: {reason}", hint="what is there stays as it is", severity=Severity.WARNING
-    )
+def _unrevised(manifest: Manifest, reason: str, cause: str) -> Problem:
+    message, hint = f"{manifest.key}: {reason}", "what is there stays as it is"
+    return Problem(manifest.origin, message, hint, Severity.WARNING, cause)
 
 
 def _problem(

@@ -305,6 +305,38 @@ shop/Widget.e.com/a  InterpretReplica
     assert (done.code, done.out, done.err) == (0, "", "no answer about 1 template changes\n")
 
 
+WEBHOOK = """\
+apiVersion: config.karmada.io/v1alpha1
+kind: ResourceInterpreterWebhookConfiguration
+metadata: {name: gadgets}
+webhooks:
+- name: gadgets.e.com
+  clientConfig: {url: "https://127.0.0.1:1/"}
+  rules: [{operations: ["*"], apiGroups: [e.com], apiVersions: [v1], kinds: [Gadget]}]
+  interpreterContextVersions: [v1alpha1]
+"""
+POLICY = """\
+apiVersion: policy.karmada.io/v1alpha1
+kind: PropagationPolicy
+metadata: {name: p, namespace: shop}
+spec:
+  resourceSelectors: [{apiVersion: e.com/v1, kind: Gadget}]
+  placement: {replicaScheduling: {replicaSchedulingType: Divided}}
+"""
+
+
+def test_a_webhook_without_recorded_answers_is_said_once_and_not_for_every_object(fleet: Path) -> None:
+    gadget = WIDGET.replace("Widget", "Gadget")
+    files = {f"gadgets/{n}.yaml": gadget.replace("{name: a,", f"{{name: g{n},") for n in range(5)}
+    commit(fleet, {"webhook.yaml": WEBHOOK, "policy.yaml": POLICY, **files})
+    said = [line for line in gitfed("validate").out.splitlines() if line.startswith("gadgets/")]
+    assert said == [
+        "gadgets/0.yaml:1:1: warning: the webhook gadgets/gadgets.e.com has no recorded answer; it is asked when the "
+        "commit is applied: 5 objects, such as Gadget.e.com/shop/g0, Gadget.e.com/shop/g1, Gadget.e.com/shop/g2 "
+        "(what was decided about them before stays)"
+    ]
+
+
 def test_the_values_of_a_secret_are_not_shown(fleet: Path) -> None:
     rules = RULES.replace("e.com/v1, kind: Widget", "v1, kind: Secret").replace("obj.spec.size = n", "obj.n = n")
     rules = rules.replace('return obj.spec.size, {resourceRequest = {cpu = "100m"}}', "error(obj.stringData.key)")

@@ -148,6 +148,7 @@ def test_without_a_way_to_find_answers_no_webhook_has_one() -> None:
         "it is asked when the commit is applied",
         "webhook",
         permanent=False,
+        cause="the webhook hooks/w.example.com has no recorded answer; it is asked when the commit is applied",
     )
 
 

@@ -213,7 +213,9 @@ def test_a_look_finds_what_is_recorded_and_wants_nothing() -> None:
     answered(answers, question())
     find = memory.recorded(answers.in_use(bindings(web=3)))
     assert find(question()) == {"replicas": 3}
-    assert find(question(version=2)) == NoReply("has no recorded answer; it is asked when the commit is applied")
+    assert find(question(version=2)) == NoReply(
+        "has no recorded answer; it is asked when the commit is applied", at_all=True
+    )
 
 
 # -- asking -------------------------------------------------------------------------------------------------------
