@@ -241,7 +241,7 @@ def _select(request: Request, options: Sequence[Option]) -> Sequence[Option]:
     wanted = spread.demand(
         request.placement.spread_constraints,
         1 if request.counts_sets else request.replicas,
-        duplicated=how.strategy is Strategy.DUPLICATED or not request.is_workload,
+        duplicated=how.strategy is Strategy.DUPLICATED,
         by_room=how.by_room and request.is_workload,
     )
     return spread.select(options, wanted)

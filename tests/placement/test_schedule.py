@@ -58,6 +58,24 @@ def test_what_has_no_replicas_goes_to_every_cluster_even_if_divided() -> None:
     }
 
 
+def test_the_policy_says_by_which_rule_regions_compete_also_for_what_has_no_replicas() -> None:
+    fleet = [Candidate("a1", region="a"), Candidate("b1", region="b"), Candidate("b2", region="b")]
+    one_region = [
+        {"spreadByField": "region", "minGroups": 1, "maxGroups": 1},
+        {"spreadByField": "cluster", "minGroups": 1, "maxGroups": 2},
+    ]
+    copied = schedule.schedule(request(spreadConstraints=one_region), fleet)
+    assert shares(copied) == {"b1": None, "b2": None}
+    by_room = {**DIVIDED, "weightPreference": {"dynamicWeight": "AvailableReplicas"}}
+    divided = schedule.schedule(request(spreadConstraints=one_region, replicaScheduling=by_room), fleet)
+    assert shares(divided) == {"b1": None, "b2": None}
+    previous = (Share("a1", None),)
+    stays = schedule.schedule(
+        request(spreadConstraints=one_region, replicaScheduling=by_room, previous=previous), fleet
+    )
+    assert shares(stays) == {"a1": None}
+
+
 def test_a_workload_of_zero_replicas_runs_nowhere_and_that_is_a_success() -> None:
     result = schedule.schedule(request(requirements=True), clusters("a", "b"))
     assert result.shares == ()
