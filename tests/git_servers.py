@@ -155,10 +155,11 @@ def serving(root: Path, directory: Path) -> Iterator[HttpsGit]:
 
 
 @contextlib.contextmanager
-def git_daemon(root: Path, port: int) -> Iterator[str]:
+def git_daemon(root: Path, port: int, *, push: bool = False) -> Iterator[str]:
+    pushing = ("--enable=receive-pack",) if push else ()
     process = subprocess.Popen(
         [str(git_program("git-daemon")), "--reuseaddr", "--export-all", f"--base-path={root}", "--listen=127.0.0.1",
-         f"--port={port}", str(root)], stderr=subprocess.DEVNULL,
+         *pushing, f"--port={port}", str(root)], stderr=subprocess.DEVNULL,
     )  # fmt: skip
     try:
         until_listening(port)

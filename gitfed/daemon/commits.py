@@ -22,11 +22,16 @@ from gitfed.model.repo import HeldFile, RepoSnapshot
 
 log = logging.getLogger("gitfed.cycle")
 
+_PATIENCE = 5.0
+"""Seconds that a cycle waits for the repository while a commit is in force. What comes later wakes the loop."""
+
 
 class Commits:
     """The commit in force, kept up with the followed branch."""
 
-    def __init__(self, reader: Reader, listener: Callable[[str, Any], None]) -> None:
+    def __init__(
+        self, reader: Reader, listener: Callable[[str, Any], None], wake: Callable[[], None] = lambda: None
+    ) -> None:
         self.repo: RepoSnapshot | None = None
         """The commit in force; None until one could be read and accepted."""
         self.error = ""
@@ -36,8 +41,11 @@ class Commits:
         self.rejected_commit: Commit | None = None
         self._reader = reader
         self._listener = listener
+        self._wake = wake
         self._refused = ""
         self._look = True
+        self._asking: asyncio.Task[Commit] | None = None
+        """The question that a cycle did not wait for any longer."""
 
     def changed(self) -> None:
         """Somebody says that the branch moved, or it is time to look: the next cycle does."""
@@ -48,6 +56,16 @@ class Commits:
         """Whether the repository is to be looked at in the next cycle."""
         return self._look
 
+    @property
+    def waits(self) -> bool:
+        """Whether the repository owes an answer: it is slow, or the way to it is cut."""
+        return self._asking is not None and not self._asking.done()
+
+    async def close(self) -> None:
+        if self._asking is not None:
+            self._asking.cancel()
+            await asyncio.gather(self._asking, return_exceptions=True)
+
     async def look(
         self, applied: Commit | None, held: Collection[HeldFile], *, before_reading: Callable[[], None]
     ) -> None:
@@ -57,7 +75,9 @@ class Commits:
         is a new commit. Raises SourceError.
         """
         self._look = False
-        commit = await asyncio.to_thread(self._reader.newest)
+        commit = await self._newest()
+        if commit is None:
+            return
         if self.repo is None or commit != self.repo.commit:
             before_reading()
             last_good = {one.path: one for one in (self.repo.held if self.repo is not None else held)}
@@ -69,6 +89,27 @@ class Commits:
         if self.error:
             log.info("the repository can be read again", extra={"commit": commit})
         self.error = ""
+
+    async def _newest(self) -> Commit | None:
+        """The commit to act upon; None: that is not known yet, and the one in force stays. Raises SourceError.
+
+        Drift and failing clusters must not wait for a server that takes its time.
+        """
+        asking, self._asking = self._asking, None
+        if asking is None:
+            asking = asyncio.create_task(asyncio.to_thread(self._reader.newest))
+        if self.repo is not None:
+            await asyncio.wait({asking}, timeout=_PATIENCE)
+            if not asking.done():
+                self._asking = asking
+                asking.add_done_callback(self._answered)
+                return None
+        return await asking
+
+    def _answered(self, asking: asyncio.Task[Commit]) -> None:
+        if not asking.cancelled():
+            self._look = True
+            self._wake()
 
     def unreadable(self, error: errors.SourceError) -> None:
         """The last good commit stays in force: drift is still repaired, nothing is deleted."""

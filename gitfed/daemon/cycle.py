@@ -96,6 +96,8 @@ class Engine:
         self.plan: Plan | None = None
         self.last_cycle: float = 0.0
         """time.monotonic() of the last finished cycle: what the liveness endpoint looks at."""
+        self.abandoned = False
+        """Whether somebody else leads now."""
         self.trouble: errors.SourceError | None = None
         """Why nothing can be recorded, and so nothing new is done; None when it can."""
         self.reader = reader
@@ -105,7 +107,7 @@ class Engine:
         self._listener = listener
         self._memo = build.Memo()
         self._wake = asyncio.Event()
-        self.commits = Commits(reader, listener)
+        self.commits = Commits(reader, listener, self._wake.set)
         self.fleet = Fleet(open_session, self.options, self._wake.set, listener)
         self.statuses = Statuses(self.fleet, self.options.now)
         self._descheduler = Descheduler(
@@ -166,7 +168,13 @@ class Engine:
         finally:
             descheduling.cancel()
             await self._asking.close()
+            await self.commits.close()
             await self.fleet.close()
+
+    def abandon(self) -> None:
+        """The lead is lost: whoever cancels `run` next waits for nothing that is under way."""
+        self.abandoned = True
+        self.fleet.abandon()
 
     async def _calm(self, seconds: float) -> None:
         """Let swarms of events become one cycle: while clusters are busy with this plan, theirs tell us little."""
@@ -293,7 +301,8 @@ class Engine:
         """The commit in force. One that cannot be read changes nothing."""
         if self.commits.due or self.repo is None:
             try:
-                await self.memory.look()
+                if not self.commits.waits:
+                    await self.memory.look()
                 await self.commits.look(
                     self.decisions.applied_commit, self.memory.held, before_reading=lambda: self.fleet.hold(_HOLD)
                 )

@@ -181,8 +181,14 @@ class Fleet:
                 found.setdefault(key, {})[name] = one
         return found
 
+    def abandon(self) -> None:
+        """What is under way is not finished: `close` comes next."""
+        for member in self.members.values():
+            if member.worker is not None:
+                member.worker.abandon()
+
     async def close(self) -> None:
-        """Stop every member; what is under way is finished first."""
+        """Stop every member; what is under way is finished first, unless it was abandoned."""
         tasks = list(self._tasks.values())
         for task in tasks:
             task.cancel()

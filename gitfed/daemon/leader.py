@@ -1,8 +1,9 @@
 """One leader of several daemons: the engine runs only while its election is won.
 
 A standby holds nothing: no clusters, no state. When it wins, it reads the state branch and goes on where that stands.
-A leader that loses stops as on SIGTERM; what it may still have under way meets the new leader's `term` in each
-inventory, and the state branch's compare-and-swap.
+A leader that loses gives up what is under way: requests that wait for an answer are cut off, where on SIGTERM they
+would be finished. What has left this machine meets the new leader's `term` in each inventory, and the state branch's
+compare-and-swap; a write to an object that still arrives is seen by the new leader, and put right.
 """
 
 from __future__ import annotations
@@ -50,8 +51,12 @@ async def lead(
     work: Callable[[], Awaitable[None]],
     *,
     on_change: Callable[[bool], None] = lambda leads: None,
+    on_loss: Callable[[], None] = lambda: None,
 ) -> None:
-    """Do `work` while leading, again and again, until cancelled. Returns when `work` returns by itself."""
+    """Do `work` while leading, again and again, until cancelled. Returns when `work` returns by itself.
+
+    `on_loss` is called before `work` is cancelled because the lead is lost: that is no time to finish things.
+    """
     while True:
         on_change(False)
         log.info("standing by until nobody else leads")
@@ -67,6 +72,7 @@ async def lead(
                 return
             log.warning("no longer leading: somebody else does, or the lock could not be renewed",
                         extra={"leader": election.holder})  # fmt: skip
+            on_loss()
         finally:
             # The work ends first: until then nobody else may begin.
             for task in (working, keeping):

@@ -129,6 +129,13 @@ class Worker:
         self._queue.release(key)
         self._wake.set()
 
+    def abandon(self) -> None:
+        """Somebody else leads now. Give up at once what is under way: an answer that comes late must not be the last
+        word, and each write that is still on its way may undo one of theirs."""
+        self.stopped = "another daemon leads"
+        for task in self._tasks:
+            task.cancel()
+
     @property
     def idle(self) -> bool:
         """Nothing to do and nothing under way. What failed and waits to be tried again counts as something to do."""

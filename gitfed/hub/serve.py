@@ -114,11 +114,15 @@ async def _lead(
         if not leads and stop.done():
             raise asyncio.CancelledError
 
+    def lost() -> None:
+        if serving.engine is not None:
+            serving.engine.abandon()
+
     lock = await _persist(stop, lambda reading: wiring.make_lock(options, how, reading=reading))
     if lock is None:
         return
     try:
-        await leader.lead(Election(lock, how.identity, how.times), follow, on_change=changed)
+        await leader.lead(Election(lock, how.identity, how.times), follow, on_change=changed, on_loss=lost)
     finally:
         await lock.close()
 
@@ -126,7 +130,8 @@ async def _lead(
 async def _follow(
     options: Options, stop: asyncio.Future[signal.Signals], serving: _Serving, started: Callable[[Engine], None]
 ) -> None:
-    """Make an engine and let it turn, until `stop` or until cancelled; what is under way is finished first."""
+    """Make an engine and let it turn, until `stop` or until cancelled; what is under way is finished first, unless the
+    engine was told that somebody else leads."""
     engine = await _persist(stop, lambda reading: wiring.make_engine(options, reading=reading))
     if engine is None:
         return
@@ -144,7 +149,8 @@ async def _follow(
             await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
         finally:
             if not work.done():
-                log.info("stopping: what is under way is finished first")
+                if not engine.abandoned:
+                    log.info("stopping: what is under way is finished first")
                 engine.reader.interrupt()
                 work.cancel()
             with contextlib.suppress(asyncio.CancelledError):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+from typing import Any
 
 import pytest
 
@@ -24,13 +25,13 @@ def lock(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
 
-def candidate(world: World, lock: str, number: int) -> Daemon:
+def candidate(world: World, lock: str, number: int, **ways: Any) -> Daemon:
     """A daemon of its own machine: nothing but the repository and the clusters is shared."""
     context = ("--leader-elect-context", "m1") if lock == "leases" else ()
     return world.daemon(
         "--data-dir", str(world.directory / f"data-{number}"), "--leader-elect", "--leader-elect-resource-lock", lock,
         *context, "--leader-elect-lease-duration", "4s", "--leader-elect-renew-deadline", "3s",
-        "--leader-elect-retry-period", "1s",
+        "--leader-elect-retry-period", "1s", **ways,
     )  # fmt: skip
 
 

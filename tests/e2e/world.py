@@ -25,14 +25,14 @@ CLUSTER_SCOPED = {"Namespace", "CustomResourceDefinition"}
 class Daemon:
     """`gitfed run` as a process. Its log is read as JSON lines."""
 
-    def __init__(self, world: World, *arguments: str) -> None:
+    def __init__(self, world: World, *arguments: str, repo: str = "", kubeconfig: Path | None = None) -> None:
         self.log_path = world.directory / f"daemon-{len(world.daemons)}.log"
         self._file = self.log_path.open("wb")
         self.process = subprocess.Popen(
             [
-                sys.executable, "-m", "gitfed", "run", "--repo", str(world.bare), "--kubeconfig", str(world.kubeconfig),
-                "--data-dir", str(world.data), "--interval", "1s", "--logging-format", "json",
-                "--health-address", "127.0.0.1:0", *arguments,
+                sys.executable, "-m", "gitfed", "run", "--repo", repo or str(world.bare),
+                "--kubeconfig", str(kubeconfig or world.kubeconfig), "--data-dir", str(world.data),
+                "--interval", "1s", "--logging-format", "json", "--health-address", "127.0.0.1:0", *arguments,
             ],
             stdout=subprocess.DEVNULL, stderr=self._file, env=world.environment,
         )  # fmt: skip
@@ -125,8 +125,9 @@ class World:
 
     # -- gitfed -------------------------------------------------------------------------------------------------
 
-    def daemon(self, *arguments: str) -> Daemon:
-        daemon = Daemon(self, *arguments)
+    def daemon(self, *arguments: str, repo: str = "", kubeconfig: Path | None = None) -> Daemon:
+        """`repo`, `kubeconfig`: other ways to the same places."""
+        daemon = Daemon(self, *arguments, repo=repo, kubeconfig=kubeconfig)
         self.daemons.append(daemon)
         return daemon
 

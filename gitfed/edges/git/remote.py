@@ -1,4 +1,9 @@
-"""Other repositories: asking what they have, bringing it here, pushing what is ours."""
+"""Other repositories: asking what they have, bringing it here, pushing what is ours.
+
+A server may be gone without a word, behind a network that drops packets: then a command ends only by its time limit.
+Whoever waited once for that does not wait again and again (`Silence`): until the server answers a small question in a
+short time, every other command to it fails at once, with the same error.
+"""
 
 from __future__ import annotations
 
@@ -6,17 +11,34 @@ import contextlib
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from gitfed.edges.git import location, trouble
 from gitfed.edges.git.access import Access
 from gitfed.edges.git.tidy import Tidying
-from gitfed.errors import RevisionNotFound, SourceError, StateConflict
+from gitfed.errors import RevisionNotFound, SourceError, SourceUnreachable, StateConflict
 from gitfed.model.base import Commit
 
 _MOST_TRACED = 1024 * 1024
 _FORGOTTEN = 3600.0
 """Seconds after which a half-received pack belongs to nobody."""
+_QUESTION = 30.0
+"""Seconds for a question about refs."""
+_AFTER_SILENCE = 10.0
+"""Seconds for the first question to a server that was silent before."""
+_LEFT_ALONE = (5.0, 15.0, 30.0, 60.0)
+"""Seconds that such a server is not asked, by the number of times in a row."""
+
+
+@dataclass(frozen=True, slots=True)
+class Silence:
+    """A server that gave no answer in time."""
+
+    times: int
+    until: float
+    """time.monotonic()"""
+    error: SourceUnreachable
 
 
 class Remote(Tidying):
@@ -26,6 +48,8 @@ class Remote(Tidying):
         super().__init__(path, env=env)
         self.access = Access()
         """Credentials; whoever opens a repository for a process that has some sets them."""
+        self._silent: dict[str, Silence] = {}
+        """By URL."""
 
     def fetch(self, url: str, refspecs: Sequence[str], *, timeout: float = 1800) -> None:
         """Bring refs of another repository here. Raises SourceUnreachable, RevisionNotFound."""
@@ -89,12 +113,38 @@ class Remote(Tidying):
                 raise StateConflict(f"{ref} was pushed to {location.shown(url)} by somebody else") from error
             raise
 
-    def _ask(self, url: str, *args: str | None, timeout: float = 120) -> bytes:
+    def _ask(self, url: str, *args: str | None, timeout: float = _QUESTION) -> bytes:
         """A command to another repository, whose address takes the place of None."""
         if not location.is_url(url):
             path = str(Path(url).resolve())
             return self.run(*(path if part is None else part for part in args), timeout=timeout)
         location.check_url(url)
+        silence = self._silent.get(url)
+        if silence is not None:
+            if time.monotonic() < silence.until:
+                raise silence.error
+            if args[0] != "ls-remote":
+                self._send(url, "ls-remote", "--quiet", "--end-of-options", None, "HEAD", timeout=_AFTER_SILENCE)
+            else:
+                timeout = min(timeout, _AFTER_SILENCE)
+        return self._send(url, *args, timeout=timeout)
+
+    def _send(self, url: str, *args: str | None, timeout: float) -> bytes:
+        try:
+            answer = self._exchange(url, *args, timeout=timeout)
+        except SourceUnreachable as error:
+            if "timeout: the command" in error.message:
+                known = self._silent.get(url)
+                times = known.times + 1 if known is not None else 0
+                until = time.monotonic() + _LEFT_ALONE[min(times, len(_LEFT_ALONE) - 1)]
+                # The first words stay: how long which command took is no news.
+                self._silent[url] = Silence(times, until, known.error if known is not None else error)
+                raise self._silent[url].error from error
+            raise
+        self._silent.pop(url, None)
+        return answer
+
+    def _exchange(self, url: str, *args: str | None, timeout: float) -> bytes:
         with self.access.to(url) as way, tempfile.NamedTemporaryFile(prefix="gitfed-headers-") as trace:
             environment = dict(way.environment)
             if way.url.startswith("http"):

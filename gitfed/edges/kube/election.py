@@ -3,8 +3,10 @@
 Kubernetes: client-go's leader election. A candidate takes a lock that is free, given back, or was not renewed for as
 long as it counts, as *seen by that candidate's own clock* since the last change: clocks of two machines are never
 compared. Who cannot renew within the deadline stops before the lock runs out. All this is `kubernetes.aio`'s; here the
-library is given locks that are not its own, and three habits of it are mended: a failure to reach the lock ends
-nothing, who sees that another holds the lock stops at once, and a leader that stops in good order gives it back.
+library is given locks that are not its own, and four habits of it are mended: a failure to reach the lock ends
+nothing, who sees that another holds the lock stops at once, a leader that stops in good order gives it back, and the
+deadline counts from the last renewal that is known to have worked, by a clock that nobody can set. (The library looks
+at the wall clock, and only between two attempts: one that hangs in a cut network would lead beyond its lease.)
 
 An election says who *should* write. That nobody else *can* is the inventory's `term` and the state branch's
 compare-and-swap.
@@ -15,6 +17,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -79,14 +82,16 @@ class Election:
 
     async def keep(self) -> None:
         """Renew until it is lost, and return then."""
-        renewing = asyncio.ensure_future(self._library.renew_loop())
-        lost = asyncio.ensure_future(self._lock.lost.wait())
+        ends = [
+            asyncio.ensure_future(one)
+            for one in (self._library.renew_loop(), self._lock.lost.wait(), self._lock.expired())
+        ]
         try:
-            await asyncio.wait({renewing, lost}, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
         finally:
-            for task in (renewing, lost):
+            for task in ends:
                 task.cancel()
-            await asyncio.gather(renewing, lost, return_exceptions=True)
+            await asyncio.gather(*ends, return_exceptions=True)
 
     async def resign(self) -> None:
         """Give the lock back, if it is ours, so that nobody has to wait until it runs out."""
@@ -111,11 +116,18 @@ class _Adapter:
         self._now = now
         self._leads = False
         self._acquired: datetime | None = None
+        self._renewed = 0.0
+        """time.monotonic() before the last write that worked was sent."""
         self._said = ""
 
     def leads(self) -> None:
         self._leads = True
         self.lost.clear()
+
+    async def expired(self) -> None:
+        """Returns when the lock was not renewed within the deadline."""
+        while (left := self._renewed + self._timing.renew - time.monotonic()) > 0:  # noqa: ASYNC110
+            await asyncio.sleep(left)
 
     async def get(self, name: str, namespace: str) -> tuple[bool, Any]:
         from kubernetes.aio.client.rest import ApiException
@@ -156,7 +168,7 @@ class _Adapter:
                 await self._write("")
 
     async def _write(self, holder: str) -> bool:
-        now = self._now()
+        now, sent = self._now(), time.monotonic()
         if self._acquired is None or not self._leads:
             self._acquired = now
         try:
@@ -166,7 +178,7 @@ class _Adapter:
             self._say(str(error) or "no answer in time")
             return False
         if done:
-            self.holder = holder
+            self.holder, self._renewed = holder, sent
         return done
 
     def _say(self, error: str) -> None:
