@@ -75,6 +75,8 @@ class Worker:
         self._held_until = 0.0
         self._intend = False
         self._announcing: asyncio.Task[None] | None = None
+        self._foremost: tuple[ObjectKey, ...] = ()
+        """Objects of the first stage whose entries are being written: nothing of a later stage begins before them."""
         self.stopped: str = ""
         """Why this cluster gets no write at all (it belongs to another repository, or to a newer leader)."""
 
@@ -206,7 +208,7 @@ class Worker:
         if not started or self._queue.flying >= self._concurrency:
             deadline = self._queue.next_time()
             wait = None if deadline is None else max(0.0, deadline - loop.time())
-            if (self._uids or self._forget) and not self._active:
+            if (self._uids or self._forget) and not self._active and self._announcing is None:
                 wait = 0.0
             await self._sleep(wait)
 
@@ -220,8 +222,8 @@ class Worker:
     def _announce(self) -> None:
         """Begin to write entries for everything that will be made; `_blocked` holds each object until its entry is.
 
-        What comes first goes first, and then all the rest at once: each object starts as soon as its own shard is
-        written, while the entries of others still are.
+        All at once, in the order of the queue: each object starts as soon as its own shard is written and those of the
+        first stage are, while the entries of others still are written.
         """
         if not self._intend or self._announcing is not None:
             return
@@ -237,12 +239,15 @@ class Worker:
             self._announcing.add_done_callback(self._announced)
 
     async def _announce_all(self, entries: list[InventoryEntry]) -> None:
-        first = min(self._queue.stage(entry.key) for entry in entries)
-        for batch in ([entry for entry in entries if self._queue.stage(entry.key) == first], entries):
-            # Not those that are there: the object may have been made meanwhile, and its uid be written down.
-            await self._inventory.record(add=[entry for entry in batch if entry.key not in self._inventory.entries])
-            for entry in batch:
-                self.nudge(entry.key)
+        entries.sort(key=lambda entry: self._queue.stage(entry.key))
+        first = self._queue.stage(entries[0].key)
+        self._foremost = tuple(entry.key for entry in entries if self._queue.stage(entry.key) == first)
+        try:
+            await self._inventory.record(add=entries)
+        finally:
+            self._foremost = ()
+        for entry in entries:
+            self.nudge(entry.key)
 
     def _announced(self, task: asyncio.Task[None]) -> None:
         self._announcing = None
@@ -266,7 +271,11 @@ class Worker:
 
     async def _write_down(self, now: float) -> None:
         """What became of it: uids of new objects, removal of entries whose object is gone."""
-        if not (self._uids or self._forget) or (self._active and now - self._flushed_at < _FLUSH):
+        if not (self._uids or self._forget):
+            self._flushed_at = now
+            return
+        # Two writers of one inventory wait for each other, and changes that may start would wait with them.
+        if (self._active or self._announcing is not None) and now - self._flushed_at < _FLUSH:
             return
         self._flushed_at = now
         uids, self._uids = self._uids, {}
@@ -285,8 +294,10 @@ class Worker:
 
     def _blocked(self, change: Change) -> ObjectKey | None:
         """What has to happen first: its own entry has to be written, or that object be healthy in the same cluster."""
-        if _makes(change) and change.key not in self._inventory.entries:
-            return change.key
+        if _makes(change):
+            for key in (change.key, *self._foremost):
+                if key not in self._inventory.entries:
+                    return key
         for key in change.waits_for:
             live = self._live(key)
             if live is None or live.health is not Health.CURRENT:

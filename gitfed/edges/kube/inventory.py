@@ -229,7 +229,6 @@ class Inventory:
             by_shard.setdefault(ledger.shard_of(key), {})[key] = entry
         header = self._shards.header
         new = frozenset(by_shard) - (header.shards if header else frozenset[int]())
-        first = by_shard.pop(0, {})
         outcomes = await asyncio.gather(
             *(self._write_shard(number, changes) for number, changes in by_shard.items()), return_exceptions=True
         )
@@ -237,8 +236,8 @@ class Inventory:
             if isinstance(outcome, BaseException):
                 raise outcome
         # The header comes last: a shard that it names must exist, one that it does not name yet may.
-        if first or new:
-            await self._write_shard(0, first, new)
+        if new:
+            await self._write_shard(0, {}, new)
 
     async def _write_shard(
         self,
