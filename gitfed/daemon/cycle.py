@@ -147,6 +147,10 @@ class Engine:
 
     async def run(self, *, poll: Callable[[], float] = lambda: 60.0) -> None:
         """Turn until cancelled. `poll` gives the seconds until a remote is asked again."""
+        with planner.collecting_rarely():
+            await self._run(poll)
+
+    async def _run(self, poll: Callable[[], float]) -> None:
         self._asking.start()
         descheduling = asyncio.create_task(self._descheduler.run(), name="descheduler")
         try:

@@ -16,11 +16,12 @@ from datetime import UTC, datetime
 from types import MappingProxyType
 from typing import Any
 
-from gitfed.change import claims, compare, exposed, redact, remove, retain
+from gitfed.change import compare, exposed, redact
+from gitfed.daemon.assess import Assessor
 from gitfed.daemon.member import Member, Timing, Upward
 from gitfed.edges.kube.observe import Assessment
 from gitfed.edges.kube.session import Session
-from gitfed.interpret import collect, readiness
+from gitfed.interpret import collect
 from gitfed.interpret.registry import Interpreter
 from gitfed.model.base import Body, ClusterName, Kind, ObjectKey
 from gitfed.model.declared.cluster import Cluster
@@ -36,7 +37,7 @@ from gitfed.model.fleet import (
     LiveState,
     Stuck,
 )
-from gitfed.model.plan import Action, Change, Plan, RenderedManifest
+from gitfed.model.plan import Action, Change, Plan
 from gitfed.model.repo import RepoSnapshot
 
 log = logging.getLogger("gitfed.fleet")
@@ -82,15 +83,9 @@ class Fleet:
         self._objects: dict[ObjectKey, dict[ClusterName, LiveObject]] = {}
         self._vacant: dict[ClusterName, set[ObjectKey]] = {}
         """Inventory entries that stand for nothing of ours, by cluster."""
-        self._classes: dict[tuple[ObjectKey, ClusterName], RenderedManifest] = {}
-        self._classes_of: dict[ObjectKey, tuple[RenderedManifest, ...]] = {}
-        self._planned = False
+        self._assessor = Assessor()
+        self._rush: set[ClusterName] = set()
         self._hidden = redact.Hidden(())
-        self._stateful: set[ObjectKey] = set()
-        """Objects whose every change of status counts: bodies are kept, which is what makes it known."""
-        self._interpreter = Interpreter(())
-        self._verdicts: dict[tuple[ClusterName, ObjectKey], tuple[object, collect.Collected]] = {}
-        """What scripts said of copies, and of which generation."""
         self._touched: set[ObjectKey] = set()
         """Objects of which a cluster or a roll-out told something new, whether or not a plan has to know it."""
 
@@ -126,7 +121,8 @@ class Fleet:
             finished=self._finished,
             now=self._options.now,
             redact=self._redact,
-            interpreter=lambda: self._interpreter,
+            interpreter=lambda: self._assessor.interpreter,
+            rush=self._rush,
         )
         for name, declared in repo.clusters.items():
             if name in self.members:
@@ -267,41 +263,9 @@ class Fleet:
         self._dirty.update((cluster, key) for key in {*known, *present})
 
     def _assess(self, cluster: ClusterName, key: ObjectKey, body: Body) -> Assessment:
-        """Called for every object seen: is it what we rendered, is it healthy, is its body worth keeping?"""
-        health, message = self._health(cluster, key, body)
-        wanted = self._classes.get((key, cluster))
-        seen = Assessment(
-            None, health, message, keep_body=True,
-            protected=compare.annotation(body, compare.PRUNE_ANNOTATION) == "disabled",
-            deletion_protected=remove.is_protected(body),
-        )  # fmt: skip
-        if wanted is None:
-            return replace(seen, keep_body=not self._planned)
-        self._touched.add(key)
-        # A script may take seconds, which belong to a build and not to the loop that hears of every event.
-        scripted = collect.is_scripted(body, self._interpreter)
-        if not scripted:
-            found = collect.collect(self._interpreter, body)
-            seen = replace(seen, healthy=found.healthy, status=found.status)
-        if retain.has_rule(body, self._interpreter):
-            return seen
-        same = not compare.compare_bodies(wanted.body, body, self._interpreter)
-        return replace(
-            seen,
-            matches=wanted.digest if same else None,
-            # With others who apply, what a new version may write depends on what they declare.
-            keep_body=scripted or not same or key in self._stateful or claims.others_apply(body),
-        )
-
-    def _health(self, cluster: ClusterName, key: ObjectKey, body: Body) -> tuple[Health, str]:
-        """How far it has come; where a script has a say, that too, as soon as it was asked about this generation."""
-        health, message = readiness.readiness(body)
-        if health is not Health.CURRENT or not collect.has_health_script(body, self._interpreter):
-            return health, message
-        verdict = self._verdicts.get((cluster, key))
-        if verdict is None or verdict[0] != _generation(body):
-            return Health.IN_PROGRESS, "the rule of its kind was not asked yet"
-        return collect.judged(verdict[1])
+        if self._assessor.wants(cluster, key):
+            self._touched.add(key)
+        return self._assessor.assess(cluster, key, body)
 
     def judge(self, cluster: ClusterName, key: ObjectKey, found: collect.Collected) -> None:
         """What the script of its kind said of a copy; it was asked outside of the loop."""
@@ -309,50 +273,21 @@ class Fleet:
         live = member.get(key) if member is not None else None
         if member is None or member.observer is None or live is None or live.body is None:
             return
-        verdict = (_generation(live.body), found)
-        known = self._verdicts.get((cluster, key))
-        if known is None or known[0] != verdict[0] or collect.judged(known[1]) != collect.judged(found):
-            self._verdicts[cluster, key] = verdict
+        if self._assessor.judge(cluster, key, live.body, found):
             member.observer.reassess([key])
 
     # -- what is to be done -------------------------------------------------------------------------------------
 
     def follow(self, plan: Plan, interpreter: Interpreter) -> None:
         """Compare what is seen with this plan from now on, by the rules it was made with, and watch its kinds."""
-        if interpreter is not self._interpreter:
-            self._verdicts.clear()
-        self._interpreter = interpreter
-        changed: list[ObjectKey] = []
-        for key, classes in plan.rendered.items():
-            known = self._classes_of.get(key)
-            if known is classes:
-                continue
-            changed.append(key)
-            self._forget_classes(key)
-            for rendered in classes:
-                for cluster in rendered.clusters:
-                    self._classes[key, cluster] = rendered
-            self._classes_of[key] = classes
-        for key in self._classes_of.keys() - plan.rendered.keys():
-            self._forget_classes(key)
-            del self._classes_of[key]
-        self._planned = True
+        changed = self._assessor.follow(plan, interpreter)
         if any(exposed.is_secret_key(key) for key in changed):
             self._hidden = redact.Hidden(exposed.rendered_secrets(plan))
-        stateful = {key for key, binding in plan.bindings.items() if binding.stateful}
-        changed += stateful - self._stateful
-        self._stateful = stateful
         kinds = frozenset(Kind(key.group, key.kind) for key, classes in plan.rendered.items() if classes)
         for member in self.members.values():
             if member.observer is not None:
                 member.observer.reassess(changed)
             member.want(kinds)
-
-    def _forget_classes(self, key: ObjectKey) -> None:
-        for rendered in self._classes_of.get(key, ()):
-            for cluster in rendered.clusters:
-                self._classes.pop((key, cluster), None)
-                self._verdicts.pop((cluster, key), None)
 
     def hold(self, seconds: float) -> None:
         """Let the backlog wait while a push is being planned; `hand_over` ends it."""
@@ -398,7 +333,7 @@ class Fleet:
         """Whether an entry that stands for nothing is the intention to write something. Not where another's object is
         in the way: then nothing will be written, and the inventory lists what is ours."""
         live = self._objects.get(key, {}).get(cluster)
-        return (key, cluster) in self._classes and (live is None or not compare.is_foreign(live))
+        return self._assessor.wants(cluster, key) and (live is None or not compare.is_foreign(live))
 
     def _finished(self, change: Change, result: ApplyResult) -> None:
         before = self.results.get((result.cluster, result.key))
@@ -419,8 +354,10 @@ class Fleet:
     # -- questions ----------------------------------------------------------------------------------------------
 
     def busy(self) -> bool:
-        """Whether any cluster has something to do."""
-        return any(member.worker is not None and member.worker.pending for member in self.members.values())
+        """Whether any cluster has something to do, or showed something that was not looked at yet."""
+        return any(
+            member.behind or (member.worker is not None and member.worker.pending) for member in self.members.values()
+        )
 
     def starting(self) -> bool:
         return any(member.starting for member in self.members.values())
@@ -429,6 +366,8 @@ class Fleet:
         """Every cluster that can be reached has nothing left to do but what keeps failing."""
         for member in self.members.values():
             worker = member.worker
+            if member.behind:
+                return False
             if worker is None or not member.ready.is_set() or worker.idle:
                 continue
             waiting = set(worker.waiting())
@@ -449,17 +388,12 @@ class Fleet:
 
     def unhealthy(self) -> list[LiveObject]:
         """Objects that should be there and are not healthy (yet)."""
-        copies = (self._objects.get(key, {}).get(cluster) for key, cluster in self._classes)
+        copies = (self._objects.get(key, {}).get(cluster) for key, cluster in self._assessor.places)
         return [live for live in copies if live is not None and live.health is not Health.CURRENT]
 
     def _last(self, cluster: ClusterName, key: ObjectKey) -> str:
         result = self.results.get((cluster, key))
         return result.outcome if result is not None else ""
-
-
-def _generation(body: Body) -> object:
-    metadata = body["metadata"]
-    return metadata.get("uid"), metadata.get("generation")
 
 
 def _connection(cluster: Cluster) -> object:

@@ -71,6 +71,8 @@ class Upward:
     redact: Callable[[Body, str], str]
     interpreter: Callable[[], Interpreter] = lambda: Interpreter(())
     """The one of the newest plan; only who writes needs it."""
+    rush: set[ClusterName] = field(default_factory=set)
+    """Clusters where changes wait for their turn (`Worker`)."""
     troubled: Callable[[ClusterName, str], None] = _log_trouble
     """The cluster cannot be used, for a new reason. Who only looks tells it in the result instead."""
 
@@ -165,6 +167,15 @@ class Member:
 
     def get(self, key: ObjectKey) -> LiveObject | None:
         return self.observer.get(key) if self.observer is not None else None
+
+    @property
+    def behind(self) -> bool:
+        """Whether something was seen that nobody looked at yet: it comes next, nothing has to be done for it."""
+        return self.observer is not None and self.observer.behind
+
+    def _can_wait(self, key: ObjectKey) -> bool:
+        """Writing, anywhere, goes before judging what was written, but for what a write waits for."""
+        return bool(self._upward.rush) and not (self.worker is not None and self.worker.awaits(key))
 
     def objects(self) -> Mapping[ObjectKey, LiveObject]:
         return self.observer.objects() if self.observer else {}
@@ -303,7 +314,12 @@ class Member:
             raise errors.ClusterUnreachable(f"cluster {self.name}: {message}", cluster=self.name)
         await inventory.read(expected=0 if self._adopt else self._expected() if self._term is None else None)
         observer = self.observer = Observer(
-            session, discovery, inventory, assess=self._upward.assess, changed=self._upward.changed
+            session,
+            discovery,
+            inventory,
+            assess=self._upward.assess,
+            changed=self._upward.changed,
+            can_wait=self._can_wait,
         )
         observer.want(self._wanted | self._listed())
         async with asyncio.TaskGroup() as group:
@@ -336,6 +352,7 @@ class Member:
                 observer.look,
                 self._upward.finished,
                 concurrency=self._concurrency,
+                rush=self._upward.rush,
             )
             self.ready.set()
             self._served = True

@@ -31,7 +31,9 @@ _TRUCE = 7200.0
 
 
 _EVICTED = (-(1 << 20), 0)
-"""The stage of copies that were evicted: while one is being deleted, nothing else of any urgency is begun."""
+"""The stage of copies that were evicted."""
+_BEFORE_ALL = (_EVICTED[0], order.NO_WAVE)
+"""Waves that all others wait for, whatever their urgency: evicted copies, and what everything else stands in."""
 
 
 class Urgency(IntEnum):
@@ -142,9 +144,13 @@ class Queue:
         for place in self._parked.pop(key, ()):
             heapq.heappush(self._heap, place)
 
+    def awaits(self, key: ObjectKey) -> bool:
+        """Whether a change waits for `release` of that key."""
+        return key in self._parked
+
     def _behind(self, place: _Place) -> bool:
         return any(
-            other.stage < place.stage and (other.urgency == place.urgency or other.stage == _EVICTED)
+            other.stage < place.stage and (other.urgency == place.urgency or other.stage[0] in _BEFORE_ALL)
             for other in self._flying.values()
         )
 

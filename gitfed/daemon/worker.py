@@ -29,6 +29,8 @@ PAUSES = (0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 30.0)
 _FLUSH = 5.0
 """Seconds after which uids are written down at the latest while changes keep coming. Until then the entry without a
 uid and the object's label prove together that it is ours."""
+_SOON = 0.05
+"""Seconds between two looks whether other clusters are still busy."""
 
 
 class Inventory(Protocol):
@@ -37,7 +39,9 @@ class Inventory(Protocol):
     @property
     def entries(self) -> Mapping[ObjectKey, InventoryEntry]: ...
     def check_ours(self) -> None: ...
-    async def record(self, add: Iterable[InventoryEntry] = (), remove: Iterable[ObjectKey] = ()) -> None: ...
+    async def record(
+        self, add: Iterable[InventoryEntry] = (), remove: Iterable[ObjectKey] = (), *, first: Collection[ObjectKey] = ()
+    ) -> None: ...
 
 
 class Worker:
@@ -54,8 +58,12 @@ class Worker:
         finished: Callable[[Change, ApplyResult], None],
         *,
         concurrency: int = 16,
+        rush: set[ClusterName] | None = None,
     ) -> None:
+        """`rush`, shared by all workers: clusters that have more to do than may be under way there, until that is over.
+        Meanwhile whatever nobody waits for can wait itself."""
         self.cluster = cluster
+        self._rush = set() if rush is None else rush
         self._inventory = inventory
         self._carry_out = carry_out
         self._live = live
@@ -75,8 +83,8 @@ class Worker:
         self._held_until = 0.0
         self._intend = False
         self._announcing: asyncio.Task[None] | None = None
-        self._foremost: tuple[ObjectKey, ...] = ()
-        """Objects of the first stage whose entries are being written: nothing of a later stage begins before them."""
+        self._foremost: list[ObjectKey] = []
+        """Objects of one stage whose entries are being written: nothing of a later stage begins before they are."""
         self.stopped: str = ""
         """Why this cluster gets no write at all (it belongs to another repository, or to a newer leader)."""
 
@@ -148,6 +156,10 @@ class Worker:
         """Whether changes are under way or can start now."""
         return bool(self._queue.flying) or self._queue.startable(asyncio.get_running_loop().time())
 
+    def awaits(self, key: ObjectKey) -> bool:
+        """Whether a change waits for something to happen to this object."""
+        return self._queue.awaits(key)
+
     @property
     def pending(self) -> int:
         """Changes that are not done, those under way included."""
@@ -169,6 +181,7 @@ class Worker:
             while True:
                 await self._round()
         finally:
+            self._rush.discard(self.cluster)
             if self._announcing is not None:
                 self._announcing.cancel()
             if self._tasks:
@@ -205,11 +218,13 @@ class Worker:
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
             started = True
+        if started and self._queue.startable(loop.time()):
+            self._rush.add(self.cluster)
         if not started or self._queue.flying >= self._concurrency:
             deadline = self._queue.next_time()
             wait = None if deadline is None else max(0.0, deadline - loop.time())
             if (self._uids or self._forget) and not self._active and self._announcing is None:
-                wait = 0.0
+                wait = _SOON if self._rush else 0.0
             await self._sleep(wait)
 
     async def _sleep(self, seconds: float | None) -> None:
@@ -239,13 +254,15 @@ class Worker:
             self._announcing.add_done_callback(self._announced)
 
     async def _announce_all(self, entries: list[InventoryEntry]) -> None:
-        entries.sort(key=lambda entry: self._queue.stage(entry.key))
-        first = self._queue.stage(entries[0].key)
-        self._foremost = tuple(entry.key for entry in entries if self._queue.stage(entry.key) == first)
+        first = min(self._queue.stage(entry.key) for entry in entries)
+        foremost = [entry.key for entry in entries if self._queue.stage(entry.key) == first]
+        if len(foremost) == len(entries):
+            foremost.clear()
+        self._foremost = foremost.copy()
         try:
-            await self._inventory.record(add=entries)
+            await self._inventory.record(add=entries, first=foremost)
         finally:
-            self._foremost = ()
+            self._foremost.clear()
         for entry in entries:
             self.nudge(entry.key)
 
@@ -275,7 +292,7 @@ class Worker:
             self._flushed_at = now
             return
         # Two writers of one inventory wait for each other, and changes that may start would wait with them.
-        if (self._active or self._announcing is not None) and now - self._flushed_at < _FLUSH:
+        if (self._active or self._announcing is not None or self._rush) and now - self._flushed_at < _FLUSH:
             return
         self._flushed_at = now
         uids, self._uids = self._uids, {}
@@ -294,10 +311,13 @@ class Worker:
 
     def _blocked(self, change: Change) -> ObjectKey | None:
         """What has to happen first: its own entry has to be written, or that object be healthy in the same cluster."""
-        if _makes(change):
-            for key in (change.key, *self._foremost):
-                if key not in self._inventory.entries:
-                    return key
+        entries = self._inventory.entries
+        if _makes(change) and change.key not in entries:
+            return change.key
+        while self._foremost and self._foremost[-1] in entries:
+            self._foremost.pop()
+        if self._foremost and self._queue.stage(change.key) > self._queue.stage(self._foremost[-1]):
+            return self._foremost[-1]
         for key in change.waits_for:
             live = self._live(key)
             if live is None or live.health is not Health.CURRENT:
@@ -340,6 +360,8 @@ class Worker:
             failed_at=loop.time() if again else None,
             delay=lambda attempt: queue.backoff(attempt + first) * random.uniform(0.9, 1.1),
         )
+        if not self._queue.flying:
+            self._rush.discard(self.cluster)
         self._finished(change, result)
         if contested:
             self._finished(change, ApplyResult(change.cluster, change.key, "failed", _contested(change)))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
+from gitfed.change import order
 from gitfed.daemon.queue import PATIENCE, Queue
 from gitfed.model.base import BindingId, Digest, ObjectKey, Origin
 from gitfed.model.plan import Action, Change, RenderedManifest
@@ -66,6 +67,16 @@ def test_a_stage_waits_until_the_earlier_one_is_over() -> None:
     second = queue.pop(0.0)
     assert second is not None
     assert second.key.name == "web"
+
+
+def test_what_everything_stands_in_goes_before_changes_of_any_urgency() -> None:
+    queue = replaced([change("namespace", wave=order.NO_WAVE), change("web", order=6)])
+    first = queue.pop(0.0)
+    assert first is not None
+    assert first.key.name == "namespace"
+    assert queue.pop(0.0) is None
+    queue.finished(first.key, delay=float)
+    assert names(queue) == ["web"]
 
 
 def test_an_urgent_change_does_not_wait_for_a_stage_of_the_backlog() -> None:

@@ -216,7 +216,9 @@ async def _update(target: Target, change: Change, resource: Resource, body: Body
 
 
 async def _apply(target: Target, change: Change, resource: Resource, body: Body) -> Body:
-    query = {"fieldManager": MANAGER, "force": "true"}
+    # What we send was parsed strictly, and an apply refuses unknown fields whatever this says: otherwise the server
+    # would read every body twice, for warnings.
+    query = {"fieldManager": MANAGER, "force": "true", "fieldValidation": "Ignore"}
     if target.dry_run:
         query["dryRun"] = "All"
     answer = await target.session.request(

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from gitfed import errors
@@ -120,7 +120,10 @@ class Inventory:
             before, after = self._counted.pop(number, {}), shard.entries if shard is not None else {}
             if shard is not None:
                 self._counted[number] = after
-            changed.update(key for key in before.keys() | after.keys() if before.get(key) != after.get(key))
+            for key in before.keys() | after.keys():
+                old, new = before.get(key), after.get(key)
+                if old is not new and old != new:
+                    changed.add(key)
         self._shards.touched.clear()
         if changed:
             entries = {key: entry for key, entry in self.entries.items() if key not in changed}
@@ -201,8 +204,14 @@ class Inventory:
 
     # Writing
 
-    async def record(self, add: Iterable[InventoryEntry] = (), remove: Iterable[ObjectKey] = ()) -> None:
-        """Write entries down, and drop others; returns when they are stored.
+    async def record(
+        self,
+        add: Iterable[InventoryEntry] = (),
+        remove: Iterable[ObjectKey] = (),
+        *,
+        first: Collection[ObjectKey] = (),
+    ) -> None:
+        """Write entries down, and drop others; returns when they are stored. The shards of `first` go before the rest.
 
         Calls that come while a write is under way share the next. Raises NotOwned when another repository or a higher
         term owns the inventory (`raise_term` comes first), and ClusterError when it cannot be written or relied on.
@@ -215,9 +224,9 @@ class Inventory:
                 if self.entries.get(key) == entry:
                     del self._pending[key]
             if any(key in self._pending for key in mine):
-                await self._write_pending()
+                await self._write_pending({ledger.shard_of(key) for key in first})
 
-    async def _write_pending(self) -> None:
+    async def _write_pending(self, first: Collection[int]) -> None:
         if self.problem:
             raise self._shards.damaged()
         self.check_ours()
@@ -229,15 +238,20 @@ class Inventory:
             by_shard.setdefault(ledger.shard_of(key), {})[key] = entry
         header = self._shards.header
         new = frozenset(by_shard) - (header.shards if header else frozenset[int]())
+        await self._write_shards({number: by_shard.pop(number) for number in first if number in by_shard})
+        with_header = by_shard.pop(0, {})
+        await self._write_shards(by_shard)
+        # The header comes last: a shard that it names must exist, one that it does not name yet may.
+        if with_header or new:
+            await self._write_shard(0, with_header, new)
+
+    async def _write_shards(self, by_shard: Mapping[int, Mapping[ObjectKey, InventoryEntry | None]]) -> None:
         outcomes = await asyncio.gather(
             *(self._write_shard(number, changes) for number, changes in by_shard.items()), return_exceptions=True
         )
         for outcome in outcomes:
             if isinstance(outcome, BaseException):
                 raise outcome
-        # The header comes last: a shard that it names must exist, one that it does not name yet may.
-        if new:
-            await self._write_shard(0, {}, new)
 
     async def _write_shard(
         self,
@@ -246,7 +260,8 @@ class Inventory:
         new_shards: frozenset[int] = frozenset(),
     ) -> None:
         for _ in range(_ATTEMPTS):
-            if await self._shards.write(number, self._data(number, changes, new_shards)):
+            data, after = self._data(number, changes, new_shards)
+            if await self._shards.write(number, data, after):
                 self._take_entries()
                 for key, entry in changes.items():
                     if key in self._pending and self._pending[key] == entry:
@@ -260,12 +275,11 @@ class Inventory:
 
     def _data(
         self, number: int, changes: Mapping[ObjectKey, InventoryEntry | None], new_shards: frozenset[int]
-    ) -> dict[str, str | None]:
-        """The data keys to change for these entries in the shard as it is known now."""
+    ) -> tuple[dict[str, str | None], Mapping[ObjectKey, InventoryEntry]]:
+        """The data keys to change for these entries in the shard as it is known now, and what it holds then."""
         shard = self._shards.known.get(number)
         before = shard.entries if shard else {}
-        after = set(before) | {key for key, entry in changes.items() if entry is not None}
-        after -= {key for key, entry in changes.items() if entry is None}
+        after = {key: entry for key, entry in ({**before, **changes}).items() if entry is not None}
         data: dict[str, str | None] = {"count": str(len(after))}
         for key, entry in changes.items():
             if entry is not None:
@@ -277,7 +291,7 @@ class Inventory:
             header = self._shards.header
             existing = (header.shards if header else frozenset[int]()) | new_shards | {0}
             data.update(ledger.header_data(ledger.Header(self.repository_id, self._term, existing)))
-        return data
+        return data, after
 
     def _contested(self) -> errors.ClusterError:
         return errors.ObjectConflict(

@@ -17,7 +17,9 @@ What our own writes answered arrives through `observed`, before the watch tells 
 from __future__ import annotations
 
 import asyncio
+import itertools
 import logging
+import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
@@ -34,6 +36,11 @@ _UNSERVED = (0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 60.0)
 """Seconds until a kind that the cluster does not serve is looked for again. An event of a definition cuts it short and
 begins anew: a server says "established" a moment before it serves."""
 _SERVING = (Kind("apiextensions.k8s.io", "CustomResourceDefinition"), Kind("apiregistration.k8s.io", "APIService"))
+_LATEST = 0.8
+"""Seconds that judging what was seen is put off at most."""
+_PAUSE = 0.02
+_SLICE = 20
+"""Objects judged in one turn of the loop: a few milliseconds."""
 _NOT_YET = "not read yet"
 _UNWANTED = "-"
 
@@ -53,13 +60,17 @@ class Observer:
         changed: Changed,
         cluster_changed: Callable[[ClusterName], None] = lambda cluster: None,
         backoff: tuple[float, ...] = reflect.BACKOFF,
+        can_wait: Callable[[ObjectKey], bool] = lambda key: False,
     ) -> None:
+        """`can_wait`: more important things are to be done than to judge what is seen of this object."""
         self._session = session
         self._discovery = discovery
         self._inventory = owned
         self._cluster_changed = cluster_changed
         self._backoff = backoff
-        self._sightings = Sightings(session.cluster, owned, assess, changed)
+        self._sightings = Sightings(session.cluster, owned, assess, changed, can_wait)
+        self._can_wait = can_wait
+        self._later = asyncio.Event()
         self._wanted: dict[Kind, str | None] = {}
         self._wants = asyncio.Event()
         self._dropped: set[Kind] = set()
@@ -129,10 +140,8 @@ class Observer:
         """What one of our own requests answered; None: the object with that uid is gone."""
         if body is not None:
             if Kind(*key[:2]) in self._wanted:
-                # Judged also if the write changed nothing: what was seen before anybody knew what it should be was not
-                # judged, and would be written again and again. What the watch told first, and was judged, is not.
-                seen = self._sightings.seen(key)
-                self._sightings.store(key, body, again=seen is None or seen.matches is None)
+                self._sightings.answered(key, body)
+                self._note_unjudged()
             return
         seen = self._sightings.seen(key)
         if seen is not None and seen.uid == uid:
@@ -143,6 +152,11 @@ class Observer:
         kind = Kind(*key[:2])
         resource = await self._discovery.resource(kind, self._wanted.get(kind))
         return await self._look(key, resource, keep_body=True)
+
+    @property
+    def behind(self) -> bool:
+        """Whether something was seen that `get` would judge only now."""
+        return bool(self._sightings.unjudged)
 
     def reassess(self, keys: Iterable[ObjectKey]) -> None:
         """What is rendered for these changed: judge the bodies that are held again."""
@@ -158,6 +172,7 @@ class Observer:
         try:
             async with asyncio.TaskGroup() as group:
                 group.create_task(self._follow_inventory())
+                group.create_task(self._judge_later())
                 following: dict[Kind, tuple[str | None, asyncio.Task[None]]] = {}
                 while True:
                     self._wants.clear()
@@ -174,6 +189,26 @@ class Observer:
             self._inventory.off_change(self._entries_changed)
             for look in self._looks.values():
                 look.cancel()
+
+    async def _judge_later(self) -> None:
+        """Judge what could wait as soon as the rush is over, the rest in time; others have their turn in between."""
+        unjudged = self._sightings.unjudged
+        while True:
+            await self._later.wait()
+            self._later.clear()
+            while unjudged:
+                too_late = time.monotonic() - _LATEST
+                due = [
+                    key
+                    for key, (since, _) in itertools.islice(unjudged.items(), _SLICE)
+                    if since <= too_late or not self._can_wait(key)
+                ]
+                self._sightings.judge(due)
+                await asyncio.sleep(0 if due else _PAUSE)
+
+    def _note_unjudged(self) -> None:
+        if self._sightings.unjudged:
+            self._later.set()
 
     async def _follow_inventory(self) -> None:
         while True:
@@ -336,6 +371,7 @@ class _Followed:
             self.observer._deleted(key, self.resource, body)
         else:
             self.observer._sightings.store(key, body)
+            self.observer._note_unjudged()
 
     def resumed(self) -> None:
         self.observer._read(self.kind)

@@ -92,8 +92,11 @@ class Shards:
         elif not missing and not self._broken and expected >= _SMALL and 2 * len(self.entries()) < expected:
             self.problem = _unreliable(f"shrank from {expected} to {len(self.entries())} entries")
 
-    def take(self, number: int, body: Body) -> None:
-        """One ConfigMap, by an answer or an event; an older one than is known is passed over."""
+    def take(self, number: int, body: Body, written: Mapping[ObjectKey, InventoryEntry] | None = None) -> None:
+        """One ConfigMap, by an answer or an event; an older one than is known is passed over.
+
+        `written`: the entries that it is known to hold, because we wrote it just so.
+        """
         known = self.known.get(number)
         version = str(body["metadata"]["resourceVersion"])
         if known is not None and not reflect.newer(version, known.version):
@@ -102,7 +105,8 @@ class Shards:
         data = body.get("data") or {}
         try:
             header = ledger.read_header(data) if number == 0 else None
-            self.known[number] = Shard(version, ledger.read_shard(number, data), header)
+            entries = ledger.read_shard(number, data) if written is None else written
+            self.known[number] = Shard(version, entries, header)
             self._broken.pop(number, None)
         except ledger.BrokenEntryError as error:
             self._broken[number] = f"{self.name(number)}: {error}"
@@ -140,10 +144,13 @@ class Shards:
 
     # Writing
 
-    async def write(self, number: int, data: Mapping[str, str | None]) -> bool:
+    async def write(
+        self, number: int, data: Mapping[str, str | None], after: Mapping[ObjectKey, InventoryEntry] | None = None
+    ) -> bool:
         """Change data keys (None: drop) of one ConfigMap, if it is still as known. False: it is not; it was read again.
 
-        Raises ClusterError, also when the ConfigMap is lost.
+        `after`: the entries that it holds then; None: they are read from the answer. Raises ClusterError, also when the
+        ConfigMap is lost.
         """
         shard = self.known.get(number)
         try:
@@ -160,7 +167,10 @@ class Shards:
         except (errors.ObjectConflict, errors.ObjectExists, errors.ObjectNotFound):
             await self.reread(number)
             return False
-        self.take(number, stored)
+        # Bound to the version, the write changed what is known and nothing else, unless somebody changed it on its way.
+        held = stored.get("data") or {}
+        as_sent = all(held.get(name) == value for name, value in data.items())
+        self.take(number, stored, after if as_sent else None)
         return True
 
     async def delete(self) -> None:

@@ -2,11 +2,16 @@
 
 `observe` brings the bodies: from lists, watches, single looks and the answers to our own requests, in any order. Here
 the newest wins, ownership is decided from label and inventory, and a body is kept only while somebody needs it.
+
+Judging a body costs more than everything else about it, and a rush (a roll-out whose objects change their status again
+and again) brings more of them than anybody asks for. So while `can_wait` says so, only the newest body of an object is
+kept, and judged when somebody asks for the object, or when `observe` finds the time.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import time
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from gitfed.edges.kube import reflect
@@ -38,8 +43,19 @@ Changed = Callable[[ClusterName, ObjectKey], None]
 
 
 class Sightings:
-    def __init__(self, cluster: ClusterName, inventory: Inventory, assess: Assess, changed: Changed) -> None:
+    def __init__(
+        self,
+        cluster: ClusterName,
+        inventory: Inventory,
+        assess: Assess,
+        changed: Changed,
+        can_wait: Callable[[ObjectKey], bool] = lambda key: False,
+    ) -> None:
         self.cluster = cluster
+        self.unjudged: dict[ObjectKey, tuple[float, Body]] = {}
+        """The newest bodies of objects that were not judged yet, in the order of their first arrival, with its time
+        (time.monotonic())."""
+        self._can_wait = can_wait
         self._inventory = inventory
         self._assess = assess
         self._changed = changed
@@ -49,14 +65,24 @@ class Sightings:
 
     def seen(self, key: ObjectKey) -> LiveObject | None:
         """The object as last seen; None for one that was never seen or is gone."""
+        if key in self.unjudged:
+            self.judge((key,))
         return self._seen.get(key)
 
+    def judge(self, keys: Iterable[ObjectKey]) -> None:
+        """Judge what waits for it, of these."""
+        for key in keys:
+            waiting = self.unjudged.pop(key, None)
+            if waiting is not None:
+                self._judge(key, waiting[1])
+
     def of_kind(self, kind: Kind) -> list[LiveObject]:
+        self.judge(list(self.unjudged))
         return [live for key, live in self._seen.items() if key[:2] == kind]
 
     def get(self, key: ObjectKey) -> LiveObject | None:
         """The object as last seen; an entry without an object gives a LiveObject with uid ""; else None."""
-        seen = self._seen.get(key)
+        seen = self.seen(key)
         if seen is not None:
             return seen
         entry = self._inventory.entries.get(key)
@@ -66,19 +92,46 @@ class Sightings:
 
     def all(self) -> Mapping[ObjectKey, LiveObject]:
         """All that `get` would answer, by key."""
+        self.judge(list(self.unjudged))
         missing = (self.get(key) for key in self._inventory.entries if key not in self._seen)
         return {**self._seen, **{live.key: live for live in missing if live is not None}}
 
     def store(self, key: ObjectKey, body: Body, *, keep_body: bool = False, again: bool = False) -> None:
         """Take in one sight of an object, unless a newer one is known. `again`: judge it also if it is the same."""
         uid, version = identity(body)
-        seen = self._seen.get(key)
-        is_same = seen is not None and version == seen.resource_version
-        if seen is not None and not reflect.newer(version, seen.resource_version) and not (again and is_same):
+        known = self._version(key)
+        if known is not None and not reflect.newer(version, known) and not (again and version == known):
             return
         gone = self._gone.get(key)
         if gone is not None and gone[0] == uid and not reflect.newer(version, gone[1]):
             return
+        if not keep_body and self._can_wait(key):
+            waiting = self.unjudged.get(key)
+            self.unjudged[key] = (time.monotonic() if waiting is None else waiting[0], body)
+            return
+        self.unjudged.pop(key, None)
+        self._judge(key, body, keep_body=keep_body)
+
+    def answered(self, key: ObjectKey, body: Body) -> None:
+        """One sight of an object that one of our own writes answered.
+
+        Judged also if the write changed nothing: what was seen before anybody knew what it should be was not judged,
+        and would be written again and again. What the watch told first, and was judged, is not.
+        """
+        seen = self._seen.get(key)
+        self.store(key, body, again=key not in self.unjudged and (seen is None or seen.matches is None))
+
+    def _version(self, key: ObjectKey) -> str | None:
+        """The newest that was seen of it, judged or not."""
+        waiting = self.unjudged.get(key)
+        if waiting is not None:
+            return identity(waiting[1])[1]
+        seen = self._seen.get(key)
+        return None if seen is None else seen.resource_version
+
+    def _judge(self, key: ObjectKey, body: Body, *, keep_body: bool = False) -> None:
+        uid, version = identity(body)
+        seen = self._seen.get(key)
         entry = self._inventory.entries.get(key)
         judged = self._assess(self.cluster, key, body)
         labelled = self._is_labelled(body)
@@ -106,8 +159,9 @@ class Sightings:
 
     def remove(self, key: ObjectKey) -> None:
         """The object is gone; nothing happens if it was not seen."""
-        seen = self._seen.pop(key, None)
+        seen = self.seen(key)
         if seen is not None:
+            del self._seen[key]
             self._gone[key] = (seen.uid, seen.resource_version)
             self._changed(self.cluster, key)
 
@@ -125,7 +179,7 @@ class Sightings:
 
     def moment(self, key: ObjectKey) -> object:
         """What is known now; to be handed to `looked` with the answer of a request that begins now."""
-        return self._seen.get(key), self._gone.get(key)
+        return self.seen(key), self._gone.get(key)
 
     def looked(self, key: ObjectKey, body: Body | None, moment: object, *, keep_body: bool = False) -> None:
         """What one read of the object answered; None: not found.
@@ -133,7 +187,7 @@ class Sightings:
         The answer may be older than what came while it was under way. So "not found" removes only what was seen
         before the request, and a body brings back only what was thought gone before it.
         """
-        same = moment == (self._seen.get(key), self._gone.get(key))
+        same = moment == self.moment(key)
         if body is None:
             if same:
                 self.remove(key)

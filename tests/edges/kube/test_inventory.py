@@ -104,6 +104,38 @@ async def test_300_objects_are_written_down_in_16_writes_however_they_are_record
     assert (await ours.open().read()).entries == {key: entry(key, uid="u") for key in keys(300)}
 
 
+async def test_shards_of_what_comes_first_are_written_before_the_rest(ours: Ours) -> None:
+    for foremost in (in_shard(3), in_shard(0)):
+        book = ours.open()
+        await book.read()
+        await book.raise_term(book.snapshot.term + 1)
+        written: list[frozenset[ObjectKey]] = []
+        book.on_change(written.append)
+        added = [entry(key, uid=f"u{book.snapshot.term}") for key in keys(100)]
+        await book.record(added, first=[foremost])
+        assert foremost in written[0]
+        assert {ledger.shard_of(key) for key in written[0]} == {ledger.shard_of(foremost)}
+        assert (await ours.open().read()).entries == {one.key: one for one in added}
+
+
+async def test_a_shard_that_was_changed_on_its_way_to_the_store_is_read_as_it_is(ours: Ours) -> None:
+    class Meddling(Session):
+        """Answers as if an admission webhook had dropped an entry."""
+
+        async def json(self, method: str, path: str, **options: Any) -> dict[str, Any]:
+            answer = await super().json(method, path, **options)
+            if method == "POST" and path == PATH and "schemaVersion" not in answer["data"]:
+                answer["data"] = {"count": answer["data"]["count"]}
+            return answer
+
+    async with Meddling("m1", ours.place.session.connection) as session:
+        book = ours.open(session=session)
+        await book.read()
+        await book.raise_term(1)
+        await book.record([entry(in_shard(4))])
+        assert "its count says 1" in book.problem
+
+
 async def test_the_inventory_of_another_repository_is_not_touched(ours: Ours) -> None:
     theirs = ours.open("repo-2")
     await theirs.read()

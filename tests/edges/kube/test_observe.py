@@ -73,7 +73,11 @@ def assess(cluster: str, key: ObjectKey, body: Body) -> observe.Assessment:
 
 @asynccontextmanager
 async def seeing(
-    place: Place, *kinds: Kind, session: Requests | None = None, federation: str | None = None
+    place: Place,
+    *kinds: Kind,
+    session: Requests | None = None,
+    federation: str | None = None,
+    can_wait: Callable[[ObjectKey], bool] = lambda key: False,
 ) -> AsyncIterator[Seen]:
     """An observer of one federation, with its inventory read and everything settled."""
     federation = federation or f"{FEDERATION}-{place.namespace}"
@@ -89,6 +93,7 @@ async def seeing(
         changed=lambda cluster, key: seen.changed(cluster, key),
         cluster_changed=lambda cluster: seen.changed(cluster),
         backoff=(0.01, 0.05),
+        can_wait=can_wait,
     )
     seen.__init__(observer, inventory, session, [])  # type: ignore[misc]
     observer.want(kinds or (CONFIG_MAP,))
@@ -425,3 +430,28 @@ async def test_long_lists_are_read_in_pages(place: Place, page: int, monkeypatch
     assert [item["metadata"]["name"] for item in items] == ["c0", "c1", "c2", "c3"]
     assert {item["kind"] for item in items} == {"ConfigMap"}
     assert version.isdecimal()
+
+
+async def test_what_is_seen_in_a_rush_is_judged_when_it_is_over_though_nobody_asks(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(observe, "_LATEST", 3600.0)
+    in_a_rush = True
+    async with seeing(place, can_wait=lambda key: in_a_rush) as seen:
+        stored = await place.post(labelled(place, "mine", {"k": "x"}))
+        async with asyncio.timeout(60):
+            while not seen.observer.behind:  # noqa: ASYNC110
+                await asyncio.sleep(0.005)
+        assert key_of(stored) not in seen.changes
+        in_a_rush = False
+        await seen.until(lambda: key_of(stored) in seen.changes)
+        assert not seen.observer.behind
+
+
+async def test_what_is_seen_in_a_rush_that_does_not_end_is_judged_all_the_same(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(observe, "_LATEST", 0.01)
+    async with seeing(place, can_wait=lambda key: True) as seen:
+        stored = await place.post(labelled(place, "mine", {"k": "x"}))
+        await seen.until(lambda: key_of(stored) in seen.changes)

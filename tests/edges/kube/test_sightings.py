@@ -17,6 +17,8 @@ KEY = ObjectKey("", "ConfigMap", "shop", "a")
 
 class Eyes(Sightings):
     def __init__(self) -> None:
+        self.in_a_rush = False
+        self.judged: list[str] = []
         from gitfed.edges.kube.session import Session
 
         self.inventory = Inventory(Session("m1", connection("http://x")), federation=FEDERATION, repository_id="r")
@@ -24,9 +26,14 @@ class Eyes(Sightings):
         super().__init__(
             "m1",
             self.inventory,
-            lambda cluster, key, body: Assessment(keep_body=body["data"]["keep"]),
+            self.look_closely,
             lambda cluster, key: self.told.append(key),
+            lambda key: self.in_a_rush,
         )
+
+    def look_closely(self, cluster: str, key: ObjectKey, body: Body) -> Assessment:
+        self.judged.append(body["metadata"]["resourceVersion"])
+        return Assessment(keep_body=body["data"]["keep"])
 
 
 @pytest.fixture
@@ -133,3 +140,60 @@ def test_kinds_that_nobody_asks_for_are_forgotten(eyes: Eyes) -> None:
     assert dict(eyes.all()) == {}
     eyes.store(KEY, body(5))
     assert version(eyes) == "5"
+
+
+def test_in_a_rush_only_the_newest_is_judged_and_not_before_somebody_asks(eyes: Eyes) -> None:
+    eyes.in_a_rush = True
+    for number in (5, 7, 6, 9):
+        eyes.store(KEY, body(number))
+    assert (eyes.judged, eyes.told, list(eyes.unjudged)) == ([], [], [KEY])
+    assert version(eyes) == "9"
+    assert (eyes.judged, eyes.told, list(eyes.unjudged)) == (["9"], [KEY], [])
+
+
+def test_what_waits_in_a_rush_keeps_its_first_arrival(eyes: Eyes) -> None:
+    eyes.in_a_rush = True
+    eyes.store(KEY, body(5))
+    first = eyes.unjudged[KEY][0]
+    eyes.store(KEY, body(6))
+    assert eyes.unjudged[KEY] == (first, body(6))
+
+
+def test_what_waits_counts_wherever_all_objects_are_asked_for(eyes: Eyes) -> None:
+    eyes.in_a_rush = True
+    eyes.store(KEY, body(5))
+    assert list(eyes.all()) == [KEY]
+    eyes.store(KEY, body(6))
+    assert [live.resource_version for live in eyes.of_kind(Kind("", "ConfigMap"))] == ["6"]
+
+
+def test_what_goes_away_in_a_rush_is_gone_and_stays_so(eyes: Eyes) -> None:
+    eyes.in_a_rush = True
+    eyes.store(KEY, body(5))
+    eyes.remove(KEY)
+    eyes.store(KEY, body(5))
+    assert version(eyes) is None
+    assert not eyes.unjudged
+
+
+def test_an_answer_to_our_own_write_is_judged_once_whatever_the_watch_told_first(eyes: Eyes) -> None:
+    eyes.in_a_rush = True
+    eyes.store(KEY, body(5))
+    eyes.answered(KEY, body(5))
+    eyes.store(KEY, body(5))
+    eyes.judge([KEY])
+    assert eyes.judged == ["5"]
+
+
+def test_an_answer_that_changed_nothing_is_judged_while_nobody_knew_what_it_should_be(eyes: Eyes) -> None:
+    eyes.store(KEY, body(5))
+    eyes.answered(KEY, body(5))
+    assert eyes.judged == ["5", "5"]
+
+
+def test_a_body_that_somebody_wants_to_keep_is_judged_at_once(eyes: Eyes) -> None:
+    eyes.in_a_rush = True
+    eyes.looked(KEY, body(5, keep=False), eyes.moment(KEY), keep_body=True)
+    seen = eyes.seen(KEY)
+    assert seen is not None
+    assert seen.body == body(5, keep=False)
