@@ -151,7 +151,7 @@ class History:
         for name in MAPS:
             self.needed[name] = {
                 app for app in APPS
-                if name in self.repository.templates  # its binding, which remembers, is there as long
+                if (name in self.repository.templates or ours[name])  # its binding, which remembers, is there as long
                 and any(ours[app]) and (app in self.needed.get(name, ()) or self.repository.takes(app, name))
             }  # fmt: skip
         for name in KINDS:
