@@ -141,7 +141,7 @@ class Faults:
         self._failures.append(_Failure(Match(**match), code, share, retry_after, times))
 
     def reject(self, message: str = "not allowed here", **match: str) -> None:
-        """Writes that match are refused, as by an admission webhook."""
+        """Writes that match are refused, as by an admission webhook; deletions only where ``verb`` names them."""
         self._rejections.append((Match(**match), message))
 
     def cut(self, *, times: int | None = None, **match: str) -> None:
@@ -196,8 +196,10 @@ class Faults:
         for failure in self._failures:
             if failure.match.holds(address) and failure.strikes():
                 return _failed(failure)
-        if address is not None and address.verb in ("create", "update", "patch"):
+        if address is not None and address.verb in ("create", "update", "patch", "delete"):
             for match, message in self._rejections:
+                if address.verb == "delete" and match.verb != "delete":
+                    continue
                 name = address.name or _sent_name(req)
                 if match.holds(requests.Address(**{**_fields(address), "name": name})):
                     return pipeline.refusal(_denied(address, name, message))

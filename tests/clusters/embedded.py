@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from gitfed.sim.cluster import Cluster
+from gitfed.sim.door import Door
 from gitfed.sim.faults import Faults
 from tests.clusters import beside
 
@@ -21,6 +22,7 @@ class EmbeddedServer:
         self._fleet = fleet
         self.cluster = Cluster(name)
         self._faults = Faults(self.cluster)
+        self.cluster.handler = Door(self.cluster.handler, self._faults)
         self._port = 0
 
     def start(self) -> dict[str, Any]:
