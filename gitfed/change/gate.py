@@ -4,6 +4,9 @@ A gate holds exactly what it counts: those changes become `skip` with the gate a
 Deletions that complete a move or an eviction do not count as deletions. An approval is given to one plan, named by a
 digest that does not depend on approvals, and holds for that commit and so many changes.
 
+The limits are those of the last commit that was rolled out with nothing held: a commit must not loosen what would hold
+it, and as long as something of it waits, it has not.
+
 A federated quota is shown as a gate too, but it holds earlier: a placement that it does not allow is not decided at all
 (`turns`), so there is no change to hold, and nothing that a person could let through but another quota.
 """
@@ -37,7 +40,7 @@ def hold(
     live: LiveState | None,
 ) -> tuple[tuple[Gate, ...], list[Change]]:
     """The gates, and the changes with what they hold turned into skips."""
-    guards = repo.settings.spec.guards
+    guards = decisions.guards or repo.settings.spec.guards
     allowed: dict[str, int] = {}
     for approval in decisions.approvals:
         if approval.commit == repo.commit:

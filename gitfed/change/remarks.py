@@ -86,6 +86,10 @@ def notes(world: World) -> tuple[str, ...]:
         for name, state in sorted(world.live_clusters.items()):
             if not state.inventory_read:
                 notes.append(f"Cluster {name} could not be read: {state.error or 'unknown'}. Its objects are kept.")
+    past = world.decisions
+    if past.guards is not None and past.guards != world.repo.settings.spec.guards:
+        since = str(past.limits or past.applied_commit)[:7]
+        notes.append(f"Limits are those of {since}: its own count when nothing of this commit is held.")
     for one in world.decisions.suspensions:
         notes.append(f"{one.of} is {one}.")
     return tuple(notes)

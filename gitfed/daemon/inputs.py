@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any
 
 from gitfed.change import build, exposed
-from gitfed.daemon import answers, given, interpreters, kustomized, reader, trust
+from gitfed.daemon import answers, given, interpreters, kustomized, limits, reader, trust
 from gitfed.edges import files, git
 from gitfed.edges import state as state_edge
 from gitfed.errors import RevisionNotFound, SourceError
@@ -222,9 +222,9 @@ def decisions(
     if known.applied_commit is None or not repo.commit:
         return known
     descends = opened.repository.is_ancestor(known.applied_commit, repo.commit)
-    return replace(
-        known, descends=descends, approvals=(*known.approvals, *_granted(opened, repo, known.applied_commit))
-    )
+    guards = limits.in_force(known, repo.commit, lambda commit: _settings_at(opened, commit).spec.guards)
+    approvals = (*known.approvals, *_granted(opened, repo, known.limits or known.applied_commit))
+    return replace(known, descends=descends, guards=guards, approvals=approvals)
 
 
 def recorded_answers(opened: Opened, repo: RepoSnapshot) -> Mapping[str, Body]:
@@ -264,16 +264,7 @@ def refused(opened: Opened, repo: RepoSnapshot, past: Decisions) -> str:
 
 
 def _settings_at(opened: Opened, commit: Commit) -> Federation:
-    """The settings of a commit: from where they usually stand, or from all of its files."""
-    entries = opened.repository.entries(commit)
-    for path in source.USUAL_PATHS:
-        entry = entries.get(path)
-        if entry is not None:
-            load = functools.partial(opened.repository.read, entry.blob_id)
-            found = opened.memory.content(path, entry.blob_id, load)
-            if found.settings and not found.faulty:
-                return found.settings[0]
-    return read(opened, commit).repo.settings
+    return reader.settings_at(opened.repository, opened.memory, commit, lambda: read(opened, commit).repo)
 
 
 def without_state(past: Decisions, live: LiveState | None, repo: RepoSnapshot) -> Decisions:

@@ -16,7 +16,7 @@ from dataclasses import replace
 
 from gitfed import errors
 from gitfed.change import gate
-from gitfed.daemon import results, story
+from gitfed.daemon import limits, results, story
 from gitfed.daemon.answers import Answers
 from gitfed.daemon.facts_record import FactsRecord
 from gitfed.daemon.fleet import Fleet, Options
@@ -144,13 +144,16 @@ class Memory:
             self._trailers = repo.commit
             await self._approve_by_trailer(repo.commit, applied)
         descends = self._descends[1]
-        if descends != self.decisions.descends or tuple(self._approvals) != self.decisions.approvals:
-            self.decisions = replace(self.decisions, descends=descends, approvals=tuple(self._approvals))
+        guards = await asyncio.to_thread(limits.in_force, self.decisions, repo.commit, self._reader.guards_of)
+        told = (descends, guards, tuple(self._approvals))
+        if told != (self.decisions.descends, self.decisions.guards, self.decisions.approvals):
+            self.decisions = replace(self.decisions, descends=descends, guards=guards, approvals=told[2])
         return self.decisions
 
     async def _approve_by_trailer(self, commit: Commit, applied: Commit | None) -> None:
         if applied == commit:
             return
+        applied = self.decisions.limits or applied  # who may approve is a limit like the others
         try:
             granted, why_not = await asyncio.to_thread(self._reader.trust.approvals, commit, applied)
         except errors.SourceError as error:
@@ -216,7 +219,9 @@ class Memory:
         reached = results.after(state.results, plan, self._fleet, in_use, waiting)
         history = any(one.name == "history" and one.held for one in plan.gates)
         applied = self.decisions.applied_commit if history else plan.commit
-        same = (state.results, state.held, self.decisions.applied_commit) == (reached, repo.held, applied)
+        bounds = limits.after(self.decisions, plan, applied, reached)
+        known = (state.results, state.held, self.decisions.applied_commit, self.decisions.limits)
+        same = known == (reached, repo.held, applied, bounds)
         statuses = self._statuses.to_record(self.decisions.bindings, at_once=not same)
         removals = results.removals_left(self.decisions.removals, self._fleet)
         if same and statuses is None and removals == self.decisions.removals:
@@ -236,6 +241,7 @@ class Memory:
             now=self._options.now(),
             statuses=statuses,
             removals=removals,
+            limits=bounds or Commit(""),
         )
         return not same
 

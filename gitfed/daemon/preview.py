@@ -97,7 +97,7 @@ def _of(
     limited = head_repo if first else reviewing.with_limits_of(base_repo, head_repo)
     source = limited if first else base_repo
     recorded = inputs.decisions(opened, source, given.decisions, few)
-    past = replace(recorded, known=True)
+    past = replace(recorded, known=True, guards=None)
     fleets = [_fleet(opened, base_repo, source, given)]
     fleets += fleets if base_repo.clusters == limited.clusters else [_fleet(opened, limited, source, given)]
     knows = inputs.interpreter_of(base_repo, past)

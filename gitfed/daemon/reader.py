@@ -17,6 +17,7 @@ from gitfed.daemon import kustomized, trust
 from gitfed.edges import git
 from gitfed.errors import RevisionNotFound, SourceError, SourceUnreachable
 from gitfed.model.base import Commit
+from gitfed.model.declared.federation import Federation, Guards
 from gitfed.model.repo import HeldFile, RepoSnapshot
 from gitfed.source import kustomize
 from gitfed.source import repo as source
@@ -54,6 +55,7 @@ class Reader:
         self._local = None if self.remote else git.Repository.open(Path(location))
         self._submodules = submodules
         self._builds = kustomized.Builds(self.repository)
+        self._guards: tuple[Commit, Guards] | None = None
         self.refused = ""
         """Why the newest commit is not the one that `newest` gave; "" when it is."""
         self.trust = trust.Trust(
@@ -149,6 +151,13 @@ class Reader:
             build=self._builds.build,
         )
 
+    def guards_of(self, commit: Commit) -> Guards:
+        """The limits that a commit declares. Raises SourceError when it cannot be read."""
+        if self._guards is None or self._guards[0] != commit:
+            settings = settings_at(self.repository, self._memory, commit, lambda: self.read(commit, None, {}))
+            self._guards = (commit, settings.spec.guards)
+        return self._guards[1]
+
     def interrupt(self) -> None:
         """The process stops: wait no longer for a server that does not answer."""
         self._clone.interrupt()
@@ -161,6 +170,20 @@ class Reader:
         name = hashlib.sha256(held.path.encode()).hexdigest()[:24]
         # A build is no blob: what it was built from is kept by its commit.
         self.repository.keep_blob(name, held.commit if kustomize.is_built(held.blob) else held.blob)
+
+
+def settings_at(
+    repository: git.Repository, memory: Memory, commit: Commit, whole: Callable[[], RepoSnapshot]
+) -> Federation:
+    """The settings of a commit: from where they usually stand, or from all of its files. Raises SourceError."""
+    entries = repository.entries(commit)
+    for path in source.USUAL_PATHS:
+        entry = entries.get(path)
+        if entry is not None:
+            found = memory.content(path, entry.blob_id, functools.partial(repository.read, entry.blob_id))
+            if found.settings and not found.faulty:
+                return found.settings[0]
+    return whole().settings
 
 
 def last_good(

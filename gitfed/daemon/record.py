@@ -111,6 +111,7 @@ class Record:
         clusters: Mapping[ClusterName, ClusterRecord] | None = None,
         outage: Outage | None = None,
         removals: tuple[Removal, ...] | None = None,
+        limits: Commit | None = None,
     ) -> Decisions:
         """Commit and push what changed; returns the decisions as they stand now. None: as recorded before.
 
@@ -135,6 +136,7 @@ class Record:
             clusters=decisions.clusters if clusters is None else clusters,
             outage=decisions.outage if clusters is None else outage,
             removals=removals,
+            limits=limits,
         )
         self.state = after
         if self._push and self._url and after.commit is not None and after.commit != self._pushed:
@@ -143,6 +145,7 @@ class Record:
             decisions,
             bindings=after.decisions.bindings,
             applied_commit=applied,
+            limits=after.decisions.limits,
             approvals=approvals,
             known=True,
             clusters=after.decisions.clusters,

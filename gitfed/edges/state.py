@@ -160,6 +160,7 @@ class StateBranch:
         decisions = Decisions(
             bindings=bindings,
             applied_commit=file.applied,
+            limits=file.limits,
             approvals=file.approvals,
             repository_id=file.repository_id,
             known=bool(file.repository_id),
@@ -224,10 +225,11 @@ class StateBranch:
         statuses: Mapping[ObjectKey, Body] | None = None,
         suspensions: tuple[Suspension, ...] | None = None,
         removals: tuple[Removal, ...] | None = None,
+        limits: Commit | None = None,
     ) -> State:
         """One commit with what differs from `state`; `state` itself when nothing does.
 
-        `answers`, `statuses`, `suspensions`, `removals` None: as they were.
+        `answers`, `statuses`, `suspensions`, `removals`, `limits` None: as they were; `limits` "": those of `applied`.
 
         Raises StateConflict when the branch is no longer at `state.commit`.
         """
@@ -250,6 +252,7 @@ class StateBranch:
         before = state_file.StateFile(
             repository_id=past.repository_id,
             applied=past.applied_commit,
+            limits=past.limits,
             results=state.results,
             approvals=past.approvals,
             outage=past.outage,
@@ -260,6 +263,7 @@ class StateBranch:
         after = state_file.StateFile(
             repository_id=repository_id,
             applied=applied,
+            limits=past.limits if limits is None else limits or None,
             results=results,
             approvals=approvals,
             outage=outage,
@@ -295,6 +299,7 @@ class StateBranch:
             state.decisions,
             bindings=dict(bindings),
             applied_commit=applied,
+            limits=after.limits,
             approvals=approvals,
             repository_id=repository_id,
             answers=answers,

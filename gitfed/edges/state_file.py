@@ -23,6 +23,7 @@ _MEMBERS: Final = frozenset(
         "schemaVersion",
         "repositoryId",
         "appliedCommit",
+        "limitsCommit",
         "clusters",
         "approvals",
         "outage",
@@ -36,6 +37,8 @@ _MEMBERS: Final = frozenset(
 class StateFile:
     repository_id: str
     applied: Commit | None
+    limits: Commit | None = None
+    """Whose guards are in force, if not those of `applied`."""
     results: Mapping[str, Any]
     """Per cluster: the last commit rolled out there, and how it went."""
     approvals: tuple[Approval, ...]
@@ -82,10 +85,11 @@ def read(document: object) -> StateFile:
             f"the state branch has schemaVersion {version}, this gitfed reads up to {SCHEMA_VERSION}",
             hint="use the gitfed that wrote it, or a newer one",
         )
-    applied, results = top.get("appliedCommit"), top.get("clusters")
+    applied, limits, results = top.get("appliedCommit"), top.get("limitsCommit"), top.get("clusters")
     return StateFile(
         repository_id=str(top.get("repositoryId") or ""),
         applied=Commit(applied) if isinstance(applied, str) and applied else None,
+        limits=Commit(limits) if isinstance(limits, str) and limits else None,
         results=results if isinstance(results, Mapping) else {},
         approvals=tuple(_approvals(top.get("approvals"))),
         outage=_outage(top.get("outage")),
@@ -104,6 +108,8 @@ def document(file: StateFile) -> dict[str, Any]:
     }
     if file.applied:
         top["appliedCommit"] = str(file.applied)
+    if file.limits:
+        top["limitsCommit"] = str(file.limits)
     if file.results:
         top["clusters"] = {name: dict(file.results[name]) for name in sorted(file.results)}
     if file.approvals:

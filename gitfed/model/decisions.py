@@ -6,11 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from types import MappingProxyType
-from typing import Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from gitfed.model.base import Body, ClusterName, Commit, ObjectKey, Problem
 from gitfed.model.fleet import Reach
 from gitfed.model.orders import Removal, Suspension
+
+if TYPE_CHECKING:
+    from gitfed.model.declared.federation import Guards
 
 
 class Share(NamedTuple):
@@ -239,6 +242,10 @@ class Decisions:
     bindings: Mapping[ObjectKey, Decision] = field(default_factory=lambda: MappingProxyType({}))
     applied_commit: Commit | None = None
     """The last commit that was rolled out; gate `history` compares with it."""
+    limits: Commit | None = None
+    """The last commit that was rolled out without a gate holding anything, if that is another one."""
+    guards: Guards | None = None
+    """The limits in force, where the commit being planned is not the one that says them (`daemon.limits`)."""
     descends: bool = True
     """Whether the commit being planned descends from `applied_commit` (found out by the Git edge)."""
     approvals: tuple[Approval, ...] = ()

@@ -16,6 +16,7 @@ NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 FULL = state_file.StateFile(
     repository_id="r",
     applied=Commit("c2"),
+    limits=Commit("c1"),
     results={
         "m1": {"commit": "c2", "objects": 3},
         "m2": {"commit": "c2", "unfinished": ["Pod/web"]},
