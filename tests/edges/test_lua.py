@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gitfed.edges.lua import Lua, runtime
+from gitfed.edges.lua import Lua, scan
 from gitfed.edges.lua.request import Outcome, Request
 from gitfed.edges.lua.runtime import Runtime
 from gitfed.edges.lua.worker import Killed, Worker
@@ -198,8 +198,8 @@ CHANGING = [
 
 @pytest.mark.parametrize("text", CHANGING)
 def test_a_script_that_may_change_its_argument_is_given_a_copy(text: str) -> None:
-    assert not runtime.only_reads(f"function F(o)\n{text}\nend")
-    assert not runtime.only_reads(f"function F(o) {text} end")
+    assert not scan.only_reads(f"function F(o)\n{text}\nend")
+    assert not scan.only_reads(f"function F(o) {text} end")
 
 
 @pytest.mark.parametrize(
@@ -213,7 +213,7 @@ def test_a_script_that_may_change_its_argument_is_given_a_copy(text: str) -> Non
     ],
 )
 def test_a_script_that_plainly_reads_is_given_the_object_itself(text: str) -> None:
-    assert runtime.only_reads(text)
+    assert scan.only_reads(text)
 
 
 # -- elsewhere ----------------------------------------------------------------------------------------------------

@@ -1,6 +1,6 @@
 """Runs the Lua scripts of resource interpreters, so that none of them can harm anybody.
 
-    Lua ──► Runtime            in this process: limits on instructions and memory      (`runtime`, `sandbox.lua`)
+    Lua ──► Runtime            in this process: limits on instructions and memory      (`runtime`, `sandbox/`)
         └─► Worker ──► Runtime in a process that is killed when it hangs               (`worker`, `pipe`, `child`)
 
 A script that is wrong gives `Failed(permanent=True)`: it raises, returns what JSON cannot hold, or needs more

@@ -1,9 +1,9 @@
 """Python's values as Lua has them: texts become Latin-1, nulls disappear, maps are taken in when they are looked at.
 
 A script mostly looks at a few members of an object, and to take in all of it costs more than everything else about a
-call. So a body crosses as a map of its plain members; for a map or list in it only the name is given, and `sandbox.lua`
-asks for it when a script does. A script cannot tell. Whatever is not plain (a text that is not ASCII, a null anywhere)
-is taken in at once and whole, cleaned.
+call. So a body crosses as a map of its plain members; for a map or list in it only the name is given, and
+`sandbox/lazy.lua` asks for it when a script does. A script cannot tell. Whatever is not plain (a text that is not
+ASCII, a null anywhere) is taken in at once and whole, cleaned.
 
 A body stays until others push it out, because the next operation asks about it too. It is known by its identity: bodies
 are never changed in place.
@@ -58,7 +58,7 @@ class Intake:
         self._sources: dict[int, tuple[Any, dict[int, int]]] = {}
         self._count = 0
         self.opened: Callable[..., Any] = _not_yet
-        """Makes a table of what `member` returns; `sandbox.lua` has it."""
+        """Makes a table of what `member` returns; `sandbox/lazy.lua` has it."""
 
     def take(self, value: Any, text: bytes | None = None) -> Any:
         """The value as Lua has it. `text`: the same as JSON, where that is known. Raises ScriptError."""
@@ -89,7 +89,7 @@ class Intake:
         self._lua.gccollect()
 
     def member(self, source: int, name: str) -> Any:
-        """For `sandbox.lua`: a table; or its plain members, its number and its other names; or false and a message.
+        """For `sandbox/lazy.lua`: a table; or its plain members, its number, its other names; or false and a message.
 
         Never raises: an exception would be a Python object in Lua.
         """
@@ -103,7 +103,7 @@ class Intake:
             return False, latin(str(error))
 
     def member_json(self, source: int, name: str) -> str | None:
-        """For `sandbox.lua`: a member as JSON, None if Lua would not write it the same. Never raises."""
+        """For `sandbox/lazy.lua`: a member as JSON, None if Lua would not write it the same. Never raises."""
         try:
             text = orjson.dumps(self._sources[source][0][name])
         except (ValueError, TypeError, LookupError, MemoryError):

@@ -1,8 +1,7 @@
 """One Lua state in this process: compiles scripts, takes values in, calls, takes values out.
 
-What a script may see and do is in `sandbox.lua`; this module is the Python side of it, `intake` is how values get
-there. Only texts, numbers and tables cross the border, in both directions. A state that met a limit is never used
-again.
+What a script may see and do is in `sandbox/`; this module is the Python side of it, `intake` is how values get there.
+Only texts, numbers and tables cross the border, in both directions. A state that met a limit is never used again.
 
 The limits here are an amount of instructions and of memory, both an error of the script and the same on every machine,
 and an amount of work that cannot be interrupted, which is no error: such a call belongs in a process that can be killed
@@ -20,6 +19,7 @@ from typing import Any, Final
 import orjson
 from lupa import luajit21
 
+from gitfed.edges.lua import scan
 from gitfed.edges.lua.intake import OUT_OF_MEMORY, RESERVE, Intake, latin, utf8
 from gitfed.edges.lua.request import Outcome, Request, ScriptError, exact
 from gitfed.model.script import NAME_SHOWN, Script
@@ -36,8 +36,9 @@ _SECONDS: Final = 0.5
 """Processor time after which a call moves to the worker: concatenating texts of megabytes takes few instructions."""
 _EFFORT: Final = 3e6
 """Steps of pattern matching and the like, which no look at the limits interrupts."""
+_PARTS: Final = ("limits", "lazy", "order", "libraries", "json", "environment", "calls")
+"""Of the sandbox. Each takes from the table `shared` what those before it have put there, and puts in its own."""
 _KEPT_SCRIPTS: Final = 1024
-_LONGEST_SCRIPT: Final = 1_000_000
 _LONGEST_MESSAGE: Final = 10_000
 
 
@@ -63,21 +64,21 @@ class Runtime:
             unpack_returned_tuples=True,
             max_memory=MEMORY,
         )
-        unlimited = float("inf")
         self._intake = Intake(self._lua, MEMORY)
-        self._compile, self._call, self._unhook, self._place, self._intake.opened = self._lua.execute(
-            _sandbox(),
-            self._bridge,
-            self._intake.member,
-            self._intake.member_json,
-            MEMORY,
-            RESERVE,
-            INSTRUCTIONS,
-            _STEP,
-            unlimited if self._confined else _SECONDS,
-            unlimited if self._confined else _EFFORT,
-            name="=sandbox",
-        )
+        unlimited = float("inf")
+        shared = self._lua.table_from(
+            {
+                "bridge": self._bridge, "member": self._intake.member, "member_json": self._intake.member_json,
+                "memory": MEMORY, "reserve": RESERVE, "budget": INSTRUCTIONS, "step": _STEP,
+                "seconds": unlimited if self._confined else _SECONDS,
+                "effort": unlimited if self._confined else _EFFORT,
+                "run": self._lua.table(),
+            }
+        )  # fmt: skip
+        for part in _sandbox():
+            self._lua.execute(part, shared, name="=sandbox")
+        self._compile, self._call, self._unhook = shared["compile"], shared["call"], shared["unhook"]
+        self._place, self._intake.opened = shared["place"], shared["opened"]
         self._scripts: dict[Script, Any] = {}
 
     def check(self, script: Script) -> str:
@@ -147,14 +148,14 @@ class Runtime:
     def _compiled(self, script: Script) -> Any:
         chunk = self._scripts.get(script)
         if chunk is None:
-            if fault := _not_lua(script):
+            if fault := scan.not_lua(script):
                 raise ScriptError(fault)
             answer = self._compile(latin(script.text), latin(script.name[:NAME_SHOWN]))
             if isinstance(answer, tuple):
                 raise ScriptError(_said(answer[1], script))
             if len(self._scripts) >= _KEPT_SCRIPTS:
                 self._scripts.clear()
-            chunk = self._scripts[script] = (answer, only_reads(script.text))
+            chunk = self._scripts[script] = (answer, scan.only_reads(script.text))
         return chunk
 
     def _bridge(self, name: str, arguments: str) -> tuple[bool, Any]:
@@ -167,8 +168,9 @@ class Runtime:
 
 
 @lru_cache(maxsize=1)
-def _sandbox() -> str:
-    return resources.files(__package__).joinpath("sandbox.lua").read_text(encoding="utf-8")
+def _sandbox() -> tuple[str, ...]:
+    folder = resources.files(__package__).joinpath("sandbox")
+    return tuple(folder.joinpath(f"{name}.lua").read_text(encoding="utf-8") for name in _PARTS)
 
 
 def _no_attributes(_obj: object, _name: str, _setting: bool) -> str:
@@ -202,71 +204,3 @@ def _said(message: str, script: Script, line: int = 0) -> str:
     text = re.sub(r"sandbox:\d+: ", "", utf8(message).decode(errors="replace"))
     name = script.name[:NAME_SHOWN]
     return text if text.startswith(f"{name}:") else script.headed(text, line)
-
-
-_TOKEN = re.compile(r"--(?:\[(=*)\[)?|\[(=*)\[|[\"']|[A-Za-z_]\w*|(?P<number>\.?\d(?:[eEpP][+-]|[\w.])*)")
-_QUOTED = {quote: re.compile(rf"(?:\\.|[^{quote}\\\n])*{quote}", re.DOTALL) for quote in "\"'"}
-_FOREIGN_NUMBER = re.compile(r"(?:u?ll|i)\Z", re.IGNORECASE)
-
-
-def _not_lua(script: Script) -> str:
-    """LuaJIT reads `1LL` and `1i` as values of its C interface, which no script is to have.
-
-    One pass over the text; where it is no Lua, the compiler says so.
-    """
-    text, position = script.text, 0
-    if len(text) > _LONGEST_SCRIPT:
-        return f"{script.name}: the script is longer than {_LONGEST_SCRIPT:,} characters"
-    while (token := _TOKEN.search(text, position)) is not None:
-        position, word, number = token.end(), token.group(), token.group("number")
-        if number:
-            if _FOREIGN_NUMBER.search(number):
-                line = text.count("\n", 0, token.start()) + 1
-                return f"{script.name}:{line}: malformed number near '{number[:40]}'"
-        elif word in _QUOTED:
-            closed = _QUOTED[word].match(text, position)
-            if closed is None:
-                return ""
-            position = closed.end()
-        elif word[-1] in "[-":
-            level = token.group(1) if token.group(1) is not None else token.group(2)
-            end = "\n" if level is None else f"]{level}]"
-            found = text.find(end, position)
-            if found < 0:
-                return ""
-            position = found + len(end)
-    return ""
-
-
-_CHANGES = re.compile(
-    r"""[\w\])]\s*[.:]\s*\w+\s*=(?!=)   # a member is assigned
-      | \]\s*(?:=(?!=)|,)              # an item is, or may be
-      | \bfunction\s+\w+\s*[.:]        # a function becomes a member
-      | \b(?:table|_G|require|package|module|getfenv|setfenv|rawset|setmetatable|load|loadstring|dofile)\b""",
-    re.VERBOSE,
-)
-_MEMBER_IN_LIST = re.compile(r"[\w\])]\s*[.:]\s*\w+\s*,")
-_RETURNS = re.compile(r"\s*(?:function\s+\w+\s*\([\w,\s]*\)\s*)?return\b(?!.*\b(?:end|else|elseif|until)\b)[^=]*")
-
-
-def only_reads(text: str) -> bool:
-    """Whether the script plainly changes no table, so that it may be given one that is used again.
-
-    Whatever could change one in a way that is not seen here counts as if it did: a comment could hide an assignment
-    from a look at the text, a member before a comma may be the first of several that are assigned.
-    """
-    if "[[" in text or "[=" in text or "--[" in text:
-        return False
-    lines = []
-    for line in text.split("\n"):
-        code, dashes, _ = line.partition("--")
-        if dashes and ('"' in code or "'" in code):
-            return False
-        lines.append(code)
-    plain = "\n".join(lines)
-    if _CHANGES.search(plain):
-        return False
-    for found in _MEMBER_IN_LIST.finditer(plain):
-        if not _RETURNS.fullmatch(plain, plain.rfind("\n", 0, found.start()) + 1, found.start()):
-            return False
-    return True

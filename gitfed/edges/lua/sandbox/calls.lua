@@ -1,0 +1,76 @@
+-- How a script is compiled and called: the whole of it in an environment of its own, then its function.
+
+local shared = ...
+local run, tick = shared.run, shared.tick
+local budget, step, seconds = shared.budget, shared.step, shared.seconds
+local opened, copied, environment = shared.opened, shared.copied, shared.environment
+local number_text, encode_list, encode_edits = shared.number_text, shared.encode_list, shared.encode_edits
+
+local error, next, pcall, setfenv, type, getmetatable, load = error, next, pcall, setfenv, type, getmetatable, load
+local sethook, getinfo, clock = debug.sethook, debug.getinfo, os.clock
+local byte = string.byte
+
+local function deep_copy(t)
+  local copy = {}
+  for k, v in next, t do
+    if type(v) == "table" then v = deep_copy(v) end
+    copy[k] = v
+  end
+  local lazy = getmetatable(t)
+  return lazy and opened(copy, lazy.source, copied(lazy.pending)) or copy
+end
+
+local function body(chunk, name, wanted, original, ...)
+  local env = environment()
+  setfenv(chunk, env)
+  chunk()
+  local f = env[name]
+  if type(f) ~= "function" then
+    error(f == nil and "the script defines no function " .. name or name .. " is not a function: " .. type(f), 0)
+  end
+  local info = getinfo(f, "S")
+  if info.short_src ~= "sandbox" and info.linedefined > 0 then run.defined_at = info.linedefined end
+  if original then
+    local value = f(...)
+    local edits = encode_edits(original, value)
+    if edits then return "edits", edits end
+    return encode_list(1, value)
+  end
+  return encode_list(wanted, f(...))
+end
+
+-- The line of the script that a message without one is about; 0 when it came to none.
+local function place()
+  return run.stopped_at or run.defined_at or 0
+end
+
+local function finished(ok, first, second)
+  sethook()
+  if ok then return true, first, second, run.told_time, run.took_order, run.took_chance, run.defined_at or 0 end
+  local kind = type(first)
+  if kind == "number" then first = number_text(first) end
+  if kind ~= "number" and kind ~= "string" then first = "the script raised a " .. kind .. " as its error" end
+  return false, first
+end
+
+-- `mode` "edits" asks for what was changed of the first argument, "reads" promises that the script changes none.
+local function call(chunk, name, wanted, when, reverse, seed, mode, a, b)
+  run.left, run.deadline, run.worked, run.reason = budget, clock() + seconds, 0, nil
+  run.now, run.backwards, run.random_state, run.ids, run.count_of_ids = when, reverse, seed, {}, 0
+  run.told_time, run.took_order, run.took_chance = false, false, false
+  run.stopped_at, run.defined_at = nil, nil
+  local original = mode == "edits" and a or nil
+  if mode ~= "reads" then
+    if type(a) == "table" then a = deep_copy(a) end
+    if type(b) == "table" then b = deep_copy(b) end
+  end
+  sethook(tick, "", step)
+  return finished(pcall(body, chunk, name, wanted, original, a, b))
+end
+
+local function compile(text, name)
+  if byte(text) == 27 then return nil, name .. ": compiled code is not accepted" end
+  return load(text, "=" .. name, "t")
+end
+
+shared.compile, shared.call, shared.unhook, shared.place = compile, call, sethook, place
