@@ -18,6 +18,7 @@ from typing import Any
 
 from gitfed.change import compare, exposed, redact
 from gitfed.daemon.assess import Assessor
+from gitfed.daemon.copies import Copies
 from gitfed.daemon.member import Member, Timing, Upward
 from gitfed.edges.kube.observe import Assessment
 from gitfed.edges.kube.session import Session
@@ -79,10 +80,7 @@ class Fleet:
         self._wake = wake
         self._listener = listener
         self._tasks: dict[ClusterName, asyncio.Task[None]] = {}
-        self._dirty: set[tuple[ClusterName, ObjectKey]] = set()
-        self._objects: dict[ObjectKey, dict[ClusterName, LiveObject]] = {}
-        self._vacant: dict[ClusterName, set[ObjectKey]] = {}
-        """Inventory entries that stand for nothing of ours, by cluster."""
+        self._copies = Copies(self._look)
         self._assessor = Assessor()
         self._rush: set[ClusterName] = set()
         self._hidden = redact.Hidden(())
@@ -110,8 +108,7 @@ class Fleet:
             if declared is None or _connection(declared) != _connection(self.members[name].cluster):
                 self._tasks.pop(name).cancel()
                 del self.members[name]
-                self._vacant.pop(name, None)
-                self._look_again(name, ())
+                self._copies.left(name)
         quotas = repo.settings.gate("ResourceQuotaEstimate")
         upward = Upward(
             assess=self._assess,
@@ -200,29 +197,10 @@ class Fleet:
 
     def snapshot(self, repo: RepoSnapshot) -> FleetSnapshot:
         """Facts and objects as known now."""
-        for cluster, key in self._dirty:
-            member = self.members.get(cluster)
-            live = member.get(key) if member is not None else None
-            copies = dict(self._objects.get(key, {}))
-            vacant = self._vacant.setdefault(cluster, set())
-            if live is None:
-                copies.pop(cluster, None)
-                vacant.discard(key)
-            else:
-                copies[cluster] = live
-                if live.entry is not None and (not live.uid or compare.is_foreign(live)):
-                    vacant.add(key)
-                else:
-                    vacant.discard(key)
-            if copies:
-                self._objects[key] = copies
-            else:
-                self._objects.pop(key, None)
-        self._dirty.clear()
         return FleetSnapshot(
             FactsRef("live", taken_at=self._options.now()),
             {name: self.members[name].facts for name in repo.clusters if name in self.members},
-            LiveState({name: member.live() for name, member in self.members.items()}, self._objects),
+            LiveState({name: member.live() for name, member in self.members.items()}, self._copies.take_in()),
         )
 
     def known(self) -> dict[ClusterName, ClusterLive]:
@@ -231,7 +209,7 @@ class Fleet:
 
     def copies(self, key: ObjectKey) -> dict[ClusterName, LiveObject]:
         """One object in every cluster, as last seen: newer than the last snapshot."""
-        found = dict(self._objects.get(key, {}))
+        found = dict(self._copies.objects.get(key, {}))
         for name, member in self.members.items():
             live = member.get(key)
             if live is not None:
@@ -244,7 +222,7 @@ class Fleet:
         return touched
 
     def _changed(self, cluster: ClusterName, key: ObjectKey) -> None:
-        self._dirty.add((cluster, key))
+        self._copies.changed(cluster, key)
         self._touched.add(key)
         self._wake()
         member = self.members.get(cluster)
@@ -255,12 +233,12 @@ class Fleet:
         """The cluster was read anew: what is not in it any more has to be noticed too."""
         member = self.members.get(cluster)
         if member is not None:
-            self._look_again(cluster, member.objects())
+            self._copies.relisted(cluster, member.objects())
         self._wake()
 
-    def _look_again(self, cluster: ClusterName, present: Collection[ObjectKey]) -> None:
-        known = [key for key, copies in self._objects.items() if cluster in copies]
-        self._dirty.update((cluster, key) for key in {*known, *present})
+    def _look(self, cluster: ClusterName, key: ObjectKey) -> LiveObject | None:
+        member = self.members.get(cluster)
+        return member.get(key) if member is not None else None
 
     def _assess(self, cluster: ClusterName, key: ObjectKey, body: Body) -> Assessment:
         if self._assessor.wants(cluster, key):
@@ -318,10 +296,12 @@ class Fleet:
             wanted = {change.key for change in lists[name]}
             forget = [
                 key
-                for key in self._vacant.get(name, ())
+                for key in self._copies.vacant(name)
                 if key not in wanted and member.absent(key) and not self._to_come(key, name)
             ]
-            member.worker.submit(lists[name], urgent, orphans.get(name, ()), forget)
+            # Those that are being written are named by that.
+            entries = [*orphans.get(name, ()), *(one for one in self._copies.named(name) if one.key not in wanted)]
+            member.worker.submit(lists[name], urgent, entries, forget)
             member.worker.release()
         return acts
 
@@ -332,7 +312,7 @@ class Fleet:
     def _to_come(self, key: ObjectKey, cluster: ClusterName) -> bool:
         """Whether an entry that stands for nothing is the intention to write something. Not where another's object is
         in the way: then nothing will be written, and the inventory lists what is ours."""
-        live = self._objects.get(key, {}).get(cluster)
+        live = self._copies.objects.get(key, {}).get(cluster)
         return self._assessor.wants(cluster, key) and (live is None or not compare.is_foreign(live))
 
     def _finished(self, change: Change, result: ApplyResult) -> None:
@@ -373,7 +353,7 @@ class Fleet:
             waiting = set(worker.waiting())
             if worker.flying or any(self._last(member.name, key) not in _OVER for key in waiting):
                 return False
-        return not self._dirty
+        return self._copies.up_to_date
 
     def failures(self, cluster: ClusterName) -> list[ApplyResult]:
         """Changes of the present plan that did not work out there."""
@@ -388,7 +368,7 @@ class Fleet:
 
     def unhealthy(self) -> list[LiveObject]:
         """Objects that should be there and are not healthy (yet)."""
-        copies = (self._objects.get(key, {}).get(cluster) for key, cluster in self._assessor.places)
+        copies = (self._copies.objects.get(key, {}).get(cluster) for key, cluster in self._assessor.places)
         return [live for live in copies if live is not None and live.health is not Health.CURRENT]
 
     def _last(self, cluster: ClusterName, key: ObjectKey) -> str:

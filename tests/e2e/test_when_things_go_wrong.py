@@ -398,3 +398,30 @@ def test_a_commit_that_renames_the_federation_waits(world: World) -> None:
     assert "renames the federation acme to other" in said[0]["reason"]
     world.push({"gitfed.json": settings(), "apps/web.json": deployment("web", image="nginx:1.28")})
     world.until(lambda: image(world, "web", "m1") == "nginx:1.28", "the way back")
+
+
+def test_who_dies_before_it_wrote_down_what_it_made_knows_it_again_after_a_restart(world: World) -> None:
+    """The entry is there, the object is there as it should be, and only the uid was not written yet."""
+    world.push(BASE)
+    daemon = world.daemon()
+    world.until(lambda: entry(world) and "," in entry(world) and not entry(world).startswith(","), "web is listed")
+    before = entry(world)
+    daemon.kill()
+    for shard in world.ask("m1", "GET", SHARDS)["items"]:
+        for name, value in (shard.get("data") or {}).items():
+            if "web" in name:
+                path = f"{SHARDS}/{shard['metadata']['name']}"
+                cut = {"data": {name: "," + value.partition(",")[2]}}
+                world.ask("m1", "PATCH", path, cut, "application/merge-patch+json")
+    assert entry(world).startswith(",")
+    world.daemon()
+    world.until(lambda: entry(world) == before, "the entry names its object again")
+
+
+SHARDS = "/api/v1/namespaces/gitfed-system/configmaps"
+
+
+def entry(world: World) -> str:
+    """What the inventory of m1 says of web."""
+    items = world.ask("m1", "GET", SHARDS)["items"]
+    return next((str(value) for item in items for name, value in (item.get("data") or {}).items() if "web" in name), "")
