@@ -71,6 +71,37 @@ def orders(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[
     )
 
 
+def failing(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
+    """What can fail, come back or be tainted: a cluster, or all of a region, zone or provider."""
+
+    def targets(repo: RepoSnapshot) -> Iterable[str]:
+        for name, one in repo.clusters.items():
+            yield f"cluster/{name}"
+            yield from (f"zone/{zone}" for zone in one.spec.zones or ())
+            yield from (f"{kind}/{place}" for kind, place in (("region", one.spec.region),
+                                                              ("provider", one.spec.provider)) if place)  # fmt: skip
+
+    return _names(ctx, incomplete, targets)
+
+
+def orphans(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
+    """What was placed and is selected by no policy any more, as far as Git tells: nobody looks into clusters at TAB."""
+
+    def left(opened: Opened) -> Iterable[str]:
+        from gitfed.daemon import inputs
+        from gitfed.placement import match
+
+        repo = inputs.read(opened).repo
+        policies = match.Index(repo.propagation)
+        for key, decision in inputs.decisions(opened, repo).bindings.items():
+            manifest = repo.manifests.get(key)
+            if manifest is not None and policies.best(manifest).policy is None:
+                yield str(key)
+                yield from (f"{share.cluster}/{key}" for share in decision.targets)
+
+    return sorted(word for word in _found(ctx, left) if word.startswith(incomplete))
+
+
 def declared(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
     from gitfed.model import schema
 

@@ -10,11 +10,10 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 from gitfed.cli import exits, words
-from gitfed.cli.demo import Demo
+from gitfed.cli.demo_stage import Stage
 from gitfed.model.base import Commit
 from gitfed.text import yaml
 
@@ -72,7 +71,7 @@ spec:
 """
 
 
-class Failover(Demo):
+class Failover(Stage):
     """The second act."""
 
     told: Commit | None = None
@@ -227,8 +226,3 @@ class Failover(Demo):
     def summary(self) -> None:
         super().summary()
         self.say(f"{words.count(len(self.bodies()), 'decision')} recorded on the branch gitfed/state")
-
-    def invite(self, bare: Path, kubeconfig: Path, *, once: bool) -> None:
-        if not once:  # else its folder goes away before anybody can look
-            self.say(f"what was decided: gitfed log --repo {bare}")
-        super().invite(bare, kubeconfig, once=once)

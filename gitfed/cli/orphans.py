@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import click
 
-from gitfed.cli import load, options, words
+from gitfed.cli import complete, load, options, words
 from gitfed.cli.main import meant
 from gitfed.cli.suspend import person
 from gitfed.daemon import operate
@@ -23,7 +23,7 @@ def command() -> None:
 
 
 @command.command("delete")
-@click.argument("only", metavar="[CLUSTER/]KIND[.GROUP]/[NS/]NAME...", nargs=-1)
+@click.argument("only", metavar="[CLUSTER/]KIND[.GROUP]/[NS/]NAME...", nargs=-1, shell_complete=complete.orphans)
 @options.option("--all", "every", shared=False, is_flag=True, help="Every orphan.")
 @options.facts_or_live
 @options.credentials
@@ -68,7 +68,7 @@ def delete(only: tuple[str, ...], every: bool, inputs: options.Inputs, credentia
 
 
 @command.command("adopt")
-@click.argument("only", metavar="KIND[.GROUP]/[NS/]NAME...", nargs=-1)
+@click.argument("only", metavar="KIND[.GROUP]/[NS/]NAME...", nargs=-1, shell_complete=complete.orphans)
 @options.option("--all", "every", shared=False, is_flag=True, help="Every orphan whose template is still there.")
 @options.facts_or_live
 @options.credentials

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from gitfed.cli import exits, load, names, options, plain, plan_json, structured, table, words
+from gitfed.cli import complete, exits, load, names, options, plain, plan_json, structured, table, words
 from gitfed.daemon import events, facts, losses, rehearsal
 from gitfed.daemon.inputs import interpreter_of
 from gitfed.errors import UsageError
@@ -24,11 +24,14 @@ _AT_ONCE = 12
 
 @click.command("simulate")
 @options.facts
-@options.option("--fail", "fails", shared=False, multiple=True, metavar="TARGET[@TIME]",
+@options.option("--fail", "fails", shared=False, multiple=True,
+                shell_complete=complete.failing, metavar="TARGET[@TIME]",
                 help="What fails: cluster/NAME, region/NAME, zone/NAME or provider/NAME. May be repeated.")  # fmt: skip
-@options.option("--recover", "recovers", shared=False, multiple=True, metavar="TARGET[@TIME]",
+@options.option("--recover", "recovers", shared=False, multiple=True,
+                shell_complete=complete.failing, metavar="TARGET[@TIME]",
                 help="What comes back.  [default time: half of --until]")  # fmt: skip
-@options.option("--taint", "taints", shared=False, multiple=True, metavar="TARGET:KEY[=VALUE]:EFFECT[@TIME]",
+@options.option("--taint", "taints", shared=False, multiple=True,
+                shell_complete=complete.failing, metavar="TARGET:KEY[=VALUE]:EFFECT[@TIME]",
                 help="A taint that a person sets, with the effect NoSchedule or NoExecute.")  # fmt: skip
 @options.option("--until", shared=False, type=options.Duration(), default=1800.0, metavar="DURATION",
                 help="When the clock stops.  [default: 30m]")  # fmt: skip

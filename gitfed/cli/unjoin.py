@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from gitfed.cli import complete, desired, exits, load, options, plain
-from gitfed.errors import ClusterError, SourceError, StateError, UsageError
+from gitfed.errors import ClusterError, CredentialsError, SourceError, StateError, UsageError
 
 if TYPE_CHECKING:
     from gitfed.daemon.leaving import Left
@@ -169,6 +169,12 @@ def session_of(
             "spec": {"syncMode": "Push"},
         }
     )
-    return wiring.open_sessions(wiring.Options("", kubeconfig=(kubeconfig,), allow_exec=credentials.allow_exec))(
-        declared
-    )
+    made = wiring.Options("", kubeconfig=(kubeconfig,), allow_exec=credentials.allow_exec)
+    try:
+        return wiring.open_sessions(made)(declared)
+    except CredentialsError as error:
+        if "gitfed.io/context" in error.hint:
+            # There is no file yet that could bear the annotation.
+            hint = "name the context that leads to this cluster: --cluster-context NAME"
+            raise CredentialsError(error.message, cluster=name, hint=hint) from error
+        raise

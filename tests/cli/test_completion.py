@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
+from gitfed.edges import git as edge
+from gitfed.edges.state import State, StateBranch
+from gitfed.model.base import ObjectKey
+from gitfed.model.decisions import Decision, Decisions, Share
+from gitfed.source import bindings
 from tests.cli.world import git, gitfed, program
 
 
@@ -50,6 +56,33 @@ def test_what_can_be_suspended_completes_from_git(fleet: Path) -> None:
     assert bash(fleet, "gitfed", "suspend", "al") == ["all"]
     assert bash(fleet, "gitfed", "suspend", "cluster/eu") == ["cluster/eu-1", "cluster/eu-2"]
     assert bash(fleet, "gitfed", "resume", "dep") == ["deploy/shop/web", "deployment/shop/web"]
+
+
+def test_what_can_fail_completes_from_git(fleet: Path) -> None:
+    assert bash(fleet, "gitfed", "simulate", "--fail", "cluster/us") == ["cluster/us-1"]
+    assert bash(fleet, "gitfed", "simulate", "--recover", "region/") == ["region/eu", "region/us"]
+    assert bash(fleet, "gitfed", "simulate", "--taint", "cluster/us") == ["cluster/us-1"]
+
+
+def placed(fleet: Path, clusters: list[str]) -> None:
+    """The state branch says that web runs there."""
+    repository = edge.Repository.open(fleet)
+    decision = Decision(ObjectKey("apps", "Deployment", "shop", "web"), "apps/v1", tuple(map(Share, clusters)))
+    StateBranch(repository, bindings).write(
+        State(None, Decisions(known=False)), {decision.key: decision}, repository_id="r", applied=None, results={},
+        approvals=(), held=(), subject="Decide", reasons=(), now=datetime(2026, 1, 1, tzinfo=UTC), clusters={},
+        outage=None,
+    )  # fmt: skip
+    repository.close()
+
+
+def test_orphans_complete_from_what_was_decided_and_has_no_policy_any_more(fleet: Path) -> None:
+    placed(fleet, ["eu-1", "us-1"])
+    assert "Deployment.apps/shop/web" not in bash(fleet, "gitfed", "orphans", "delete", "Dep")
+    git(fleet, "rm", "-q", "-r", "policies")
+    git(fleet, "commit", "-q", "-m", "no policies")
+    assert bash(fleet, "gitfed", "orphans", "delete", "Dep") == ["Deployment.apps/shop/web"]
+    assert bash(fleet, "gitfed", "orphans", "adopt", "us") == ["us-1/Deployment.apps/shop/web"]
 
 
 def test_a_repository_that_cannot_be_read_offers_nothing_and_says_nothing(tmp_path: Path) -> None:

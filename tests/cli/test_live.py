@@ -142,6 +142,7 @@ def test_the_demo_keeps_its_word(tmp_path: Path) -> None:
     assert result.code == 0, result.out
     assert "✗" not in result.out
     assert "checks passed" in result.out
+    assert f"log --repo {tmp_path}/demo/fleet.git" in result.out, "the folder stays, and what was decided can be read"
     for told in ("(dynamic weights)", "(Aggregated)", "quota research/research cpu 13/12 HELD 1 workload",
                  "us-staging   label us-staging env=production"):  # fmt: skip
         assert told in result.out

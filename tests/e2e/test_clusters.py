@@ -95,6 +95,9 @@ def test_a_cluster_joins_once_whatever_it_is_called(world: World) -> None:
     away = command(world, "join", "m9", "--kubeconfig", str(world.kubeconfig), check=False)
     assert away.returncode == 4
     assert "has no context m9 (did you mean m1?)" in away.stderr or "has no context m9" in away.stderr
+    away = command(world, "join", "tokyo", "--cluster-kubeconfig", str(world.kubeconfig), check=False)
+    assert "has no context tokyo (it has m1, m2)" in away.stderr
+    assert "name the context that leads to this cluster: --cluster-context NAME" in away.stderr
 
 
 def test_a_cordoned_cluster_keeps_what_it_has_and_gets_nothing_new(world: World) -> None:

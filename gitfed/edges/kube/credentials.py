@@ -21,7 +21,7 @@ import difflib
 import os
 import re
 import urllib.request
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -38,6 +38,7 @@ CONTEXT = "gitfed.io/context"
 IN_CLUSTER = "gitfed.io/in-cluster"
 SERVICE_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 
+_FEW = 5
 _NAME = re.compile(r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?")
 
 
@@ -97,7 +98,7 @@ def resolve(cluster: declared.Cluster, sources: CredentialSources) -> Connection
         if context in merged.contexts:
             return _from_context(name, merged, context, sources)
         near = difflib.get_close_matches(context, merged.contexts, n=1)
-        guess = f" (did you mean {near[0]}?)" if near else ""
+        guess = f" (did you mean {near[0]}?)" if near else _named(merged.contexts)
         said = f"kubeconfig {merged.files} has no context {context}{guess}"
         if CONTEXT in annotations:
             raise errors.CredentialsError(
@@ -116,6 +117,13 @@ def resolve(cluster: declared.Cluster, sources: CredentialSources) -> Connection
         cluster=name,
         hint=f"give --kubeconfig with a context of that name (or annotation {CONTEXT}), or --credentials-dir",
     )
+
+
+def _named(contexts: Iterable[str]) -> str:
+    """What there is instead, as far as it fits into a line."""
+    found = sorted(contexts)
+    more = f" and {len(found) - _FEW} more" if len(found) > _FEW else ""
+    return f" (it has {', '.join(found[:_FEW])}{more})" if found else ""
 
 
 def _secret_directory(cluster: str, root: Path | None, namespace: str, name: str) -> Path | None:

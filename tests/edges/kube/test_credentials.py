@@ -119,7 +119,7 @@ def test_without_any_credential_all_that_was_tried_is_told(tmp_path: Path) -> No
 def test_a_context_that_was_named_must_exist(tmp_path: Path) -> None:
     path = kubeconfig(tmp_path / "k")
     assert refusal(cluster("m1", annotations={"gitfed.io/context": "m2"}), sources(path)) == (
-        f"cluster m1: kubeconfig {path} has no context m2 (it is named by the annotation gitfed.io/context)"
+        f"cluster m1: kubeconfig {path} has no context m2 (it has m1) (it is named by the annotation gitfed.io/context)"
     )
 
 
