@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gitfed.model.base import Body, ObjectKey, Origin, group_of, key_of
 from gitfed.model.decisions import PolicyRef
@@ -219,8 +219,17 @@ def _require_same_object(policy: PolicyRef, key: ObjectKey, body: Body) -> None:
     if isinstance(metadata, dict) and isinstance(api_version, str) and isinstance(kind, str):
         now = ObjectKey(group_of(api_version), kind, metadata.get("namespace") or "", metadata.get("name") or "")
         if now == key:
+            _require_maps(policy, metadata)
             return
     raise OverrideError(policy, f"an override cannot change which object it is ({key})")
+
+
+def _require_maps(policy: PolicyRef, metadata: dict[str, Any]) -> None:
+    """Labels are added after this."""
+    for member in ("labels", "annotations"):
+        if not isinstance(metadata.get(member), dict | None):
+            pointer = f"/metadata/{member}"
+            raise OverrideError(policy, f"an override cannot make {pointer} something else than a map", pointer)
 
 
 def _selector(wanted: ResourceSelector, own: str) -> _Selector:

@@ -129,6 +129,9 @@ def _words(body: Body, member: str, entries: Iterable[CommandArgsOverrider]) -> 
             if container.get("name") != entry.container_name:
                 continue
             old = container.get(member)
+            if old is not None and not isinstance(old, list):
+                path = pointer.text((*(spec or ()), "containers", str(index), member))
+                raise RuleError(f"{path} is no list", path)
             given = list(entry.value or ())
             new = (
                 [*(old or ()), *given] if entry.operator == "add" else [word for word in old or () if word not in given]

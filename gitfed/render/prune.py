@@ -6,6 +6,7 @@ By kind alone, whatever the group: a Job of another group has the same generated
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
+from typing import Any
 
 from gitfed.model.base import Body
 
@@ -33,7 +34,7 @@ def prune(body: Body) -> Body:
     """The body without server-side fields; the very same one if it has none."""
     if "status" in body:
         body = {key: value for key, value in body.items() if key != "status"}
-    metadata = body.get("metadata") or {}
+    metadata = _table(body, "metadata")
     if not _METADATA.isdisjoint(metadata):
         body = {**body, "metadata": _without(metadata, _METADATA)}
     special = _BY_KIND.get(body["kind"])
@@ -46,7 +47,7 @@ def _deployment(body: Body) -> Body:
 
 def _job(body: Body) -> Body:
     body = _trim(body, ("spec",), frozenset({"ttlSecondsAfterFinished"}))
-    if (body.get("spec") or {}).get("manualSelector") is True:
+    if _table(body, "spec").get("manualSelector") is True:
         return body
     body = _trim(body, ("spec", "selector", "matchLabels"), _CONTROLLER_UID)
     return _trim(body, ("spec", "template", "metadata", "labels"), _JOB_LABELS)
@@ -72,14 +73,14 @@ def _service_account(body: Body) -> Body:
 
 def _service(body: Body) -> Body:
     """`None` makes a headless Service and is the user's, as are `clusterIPs` alone; an address comes from a cluster."""
-    if not isinstance(address := (body.get("spec") or {}).get("clusterIP"), str) or address == "None":
+    if not isinstance(address := _table(body, "spec").get("clusterIP"), str) or address == "None":
         return body
     return _trim(body, ("spec",), frozenset({"clusterIP", "clusterIPs"}))
 
 
 def _claim(body: Body) -> Body:
     """Which node the volume was made for. An empty text names none and is left as it is."""
-    if not ((body.get("metadata") or {}).get("annotations") or {}).get("volume.kubernetes.io/selected-node"):
+    if not _table(body, "metadata", "annotations").get("volume.kubernetes.io/selected-node"):
         return body
     return _trim(body, ("metadata", "annotations"), frozenset({"volume.kubernetes.io/selected-node"}))
 
@@ -92,6 +93,16 @@ _BY_KIND: Mapping[str, Callable[[Body], Body]] = {
     "Service": _service,
     "PersistentVolumeClaim": _claim,
 }
+
+
+def _table(body: Body, *path: str) -> Mapping[str, Any]:
+    """The map at `path`; empty when something else stands there, which the server will say better than we could."""
+    value: Any = body
+    for name in path:
+        value = value.get(name)
+        if not isinstance(value, Mapping):
+            return {}
+    return value  # type: ignore[no-any-return]
 
 
 def _trim(value: Body, path: tuple[str, ...], names: Collection[str]) -> Body:

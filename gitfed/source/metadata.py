@@ -18,7 +18,7 @@ _DNS_LABELS = frozenset({Kind("", "Namespace"), Kind("", "Service")})
 
 def problems(metadata: Mapping[str, Any], kind: Kind, place: Place) -> list[Problem]:
     """Everything that is wrong; `place` takes paths of the object, not of its metadata."""
-    found = [*_name(metadata, kind), *_namespace(metadata), *_maps(metadata)]
+    found = [*_name(metadata, kind), *_namespace(metadata), *_uid(metadata), *_maps(metadata)]
     return [Problem(place(("metadata", *path)), message, hint) for path, message, hint in found]
 
 
@@ -47,6 +47,13 @@ def _namespace(metadata: Mapping[str, Any]) -> Iterator[tuple[Path, str, str]]:
         yield ("namespace",), "metadata.namespace must be text", f'write "{shown(namespace)}"'
     elif namespace and (why := names.why_not_dns_label(namespace)):
         yield ("namespace",), f"the namespace {shown(namespace)} {why}", ""
+
+
+def _uid(metadata: Mapping[str, Any]) -> Iterator[tuple[Path, str, str]]:
+    """It decides ties between clusters, whatever it says."""
+    uid = metadata.get("uid")
+    if uid is not None and not isinstance(uid, str):
+        yield ("uid",), "metadata.uid must be text", "leave it out"
 
 
 def _maps(metadata: Mapping[str, Any]) -> Iterator[tuple[Path, str, str]]:

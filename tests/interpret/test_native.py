@@ -70,6 +70,15 @@ def test_dependencies_are_unique_and_sorted() -> None:
     ]
 
 
+@pytest.mark.parametrize("kind", [("batch/v1", "Job"), ("v1", "Service"), ("v1", "PersistentVolumeClaim")])
+def test_nothing_is_retained_in_what_is_no_object(kind: tuple[str, str]) -> None:
+    head = {"apiVersion": kind[0], "kind": kind[1], "metadata": {"name": "n", "namespace": "shop"}}
+    kept = {"selector": {"matchLabels": {"a": "b"}}, "clusterIP": "10.0.0.1", "volumeName": "v"}
+    answer = INTERPRETER.retain({**head, "spec": 5}, {**head, "spec": kept})
+    assert isinstance(answer, Unknown)
+    assert "cannot be retained" in answer.reason
+
+
 def test_null_elements_and_amounts_count_as_empty_ones() -> None:
     pod = {"containers": [None, {"resources": {"requests": {"cpu": None, "memory": "1Mi"}}}]}
     assert requirements(pod) == {"resourceRequest": {"memory": "1Mi"}}

@@ -167,6 +167,11 @@ def test_a_rule_that_changes_nothing_is_in_force_but_no_edit() -> None:
             "",
         ),
         (
+            {"plaintext": [{"path": "/metadata/labels", "operator": "replace", "value": []}]},
+            "an override cannot make /metadata/labels something else than a map",
+            "/metadata/labels",
+        ),
+        (
             {"plaintext": [{"path": "/kind", "operator": "remove"}]},
             "an override cannot change which object it is (Deployment.apps/shop/web)",
             "",
@@ -215,6 +220,13 @@ def test_a_rule_that_fails_names_policy_reason_and_place(
     assert str(caught.value) == f"OverridePolicy/shop/p: {message}"
     assert caught.value.pointer == pointer
     assert caught.value.policy == PolicyRef("OverridePolicy", "shop", "p")
+
+
+def test_words_are_added_to_a_list_and_to_nothing_else() -> None:
+    odd = rule(plaintext=[{"path": f"{CONTAINER}/args", "operator": "replace", "value": 5}])
+    add = rule(argsOverrider=[{"containerName": "app", "operator": "add", "value": ["-v"]}])
+    with pytest.raises(override.OverrideError, match=f"{CONTAINER}/args is no list"):
+        override.Overrides([policy("p", odd, add)]).apply(BODY, M1)
 
 
 def test_a_failure_stays_in_its_clusters() -> None:

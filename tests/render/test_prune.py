@@ -63,6 +63,13 @@ def test_entries_that_are_no_secrets_are_no_token_secrets() -> None:
     assert prune(account) is account
 
 
+@pytest.mark.parametrize("kind", ["Deployment", "Job", "Secret", "ServiceAccount", "Service", "PersistentVolumeClaim"])
+@pytest.mark.parametrize("odd", [5, "x", [], None, True])
+def test_what_is_no_map_is_left_for_the_server_to_refuse(kind: str, odd: object) -> None:
+    body = {"apiVersion": "v1", "kind": kind, "metadata": {"name": "n", "annotations": odd}, "spec": odd}
+    assert prune(body) == body
+
+
 def test_pruning_twice_is_pruning_once() -> None:
     job = {
         "apiVersion": "batch/v1",

@@ -117,4 +117,7 @@ def _take(desired: Body, observed: Body, path: pointer.Pointer) -> Body:
 
 
 def _set(body: Body, path: pointer.Pointer, value: Any) -> Body:
-    return pointer.put(body, path, value)  # type: ignore[no-any-return]
+    try:
+        return pointer.put(body, path, value)  # type: ignore[no-any-return]
+    except pointer.PointerError as error:
+        raise InterpretError(f"{'.'.join(path)} cannot be retained: {error}") from error
