@@ -63,7 +63,9 @@ class Rooms:
         self._answers: dict[str, Column] = {}
         self._pending: list[tuple[str, Body | None, Placed]] = []
         self._traces: npt.NDArray[np.uint64] = np.zeros((len(self._layout.names), 2), dtype=np.uint64)
-        self._is_touched = False
+        self._untraced: list[tuple[int, Placed]] = []
+        self._trace = b""
+        """Of all clusters: what is asked most by far needs no look at each of them."""
         self._is_own = False
         self._places: dict[tuple[str, ...], Numbers] = {}
 
@@ -74,7 +76,8 @@ class Rooms:
         twin._layout, twin._unknown, twin._wanted = self._layout, self._unknown, self._wanted
         twin._sums, twin._graded, twin._nodal = self._sums, self._graded, self._nodal
         twin._start()
-        twin._answers, twin._traces, twin._is_touched = dict(self._answers), self._traces.copy(), self._is_touched
+        twin._answers, twin._traces, twin._trace = dict(self._answers), self._traces.copy(), self._trace
+        twin._untraced = list(self._untraced)
         self._is_own = False
         return twin
 
@@ -105,18 +108,19 @@ class Rooms:
     def trace(self, names: tuple[str, ...]) -> bytes:
         """What was taken of these clusters, as a digest: equal ones mean equal room while the facts are the same.
         Empty for nothing."""
-        if not self._is_touched:
-            return b""
-        traces = self._traces
-        if names != self._layout.names:
-            places = self._places.get(names)
-            if places is None:
-                index = self._layout.index
-                places = self._places[names] = np.array([index[name] for name in names if name in index], dtype=np.intp)
-            traces = traces[places]
-            if not traces.any():
-                return b""
-        return hashlib.blake2b(traces.tobytes(), digest_size=16).digest()
+        if not self._trace or names == self._layout.names:
+            return self._trace
+        for part, placed in self._untraced:
+            number = placed.counts.astype(np.uint64) + np.uint64(part << 32)
+            mixed = (self._traces[placed.clusters] ^ number.reshape(-1, 1)) * _LANES
+            self._traces[placed.clusters] = (mixed ^ (mixed >> _SHIFT)) * _STEPS
+        self._untraced.clear()
+        places = self._places.get(names)
+        if places is None:
+            index = self._layout.index
+            places = self._places[names] = np.array([index[name] for name in names if name in index], dtype=np.intp)
+        traces = self._traces[places]
+        return hashlib.blake2b(traces.tobytes(), digest_size=16).digest() if traces.any() else b""
 
     def _ask(self, requirements: Body | None, key: str) -> Column:
         one = self._one(requirements, key)
@@ -166,9 +170,9 @@ class Rooms:
         if not len(placed.clusters):
             return
         self._pending.append((key or canonical.digest(requirements), requirements, placed))
-        mixed = (self._traces[placed.clusters] ^ (placed.signs + np.uint64(part << 32))) * _LANES
-        self._traces[placed.clusters] = (mixed ^ (mixed >> _SHIFT)) * _STEPS
-        self._is_touched = True
+        self._untraced.append((part, placed))
+        told = b"%b%d %b" % (self._trace, part, placed.sign)
+        self._trace = hashlib.blake2b(told, digest_size=16).digest()
 
     def _settle(self) -> None:
         """Arithmetic begins when somebody asks: most builds of a daemon only repeat what is known."""

@@ -8,6 +8,7 @@ everything is counted anew. `rooms` puts three such tables together.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
@@ -45,14 +46,14 @@ class Placed(NamedTuple):
     counts: Numbers
     most: int
     """The largest of the counts."""
-    signs: npt.NDArray[np.uint64]
-    """The counts, each in a row of its own: what traces are made of."""
+    sign: bytes
+    """A digest of both."""
 
     @classmethod
     def of(cls, clusters: Sequence[int], counts: Sequence[int]) -> Placed:
-        numbers = np.array(counts, dtype=np.int64)
-        signs = numbers.astype(np.uint64).reshape(-1, 1)
-        return cls(np.array(clusters, dtype=np.intp), numbers, max(counts, default=0), signs)
+        places, numbers = np.array(clusters, dtype=np.intp), np.array(counts, dtype=np.int64)
+        sign = hashlib.blake2b(places.tobytes() + numbers.tobytes(), digest_size=16).digest()
+        return cls(places, numbers, max(counts, default=0), sign)
 
 
 class Wanted(NamedTuple):
@@ -62,6 +63,8 @@ class Wanted(NamedTuple):
     """(column, amount), of resources that some row has."""
     columns: Numbers
     """The columns, one below the other; and their amounts. As `amounts`."""
+    flat: Numbers
+    """The columns, side by side."""
     each: Numbers
     most: int
     """The largest amount."""
@@ -214,6 +217,7 @@ class Table:
             found = self._wanted[key] = Wanted(
                 amounts,
                 np.array([[column] for column, _ in amounts], dtype=np.int64),
+                np.array([column for column, _ in amounts], dtype=np.int64),
                 np.array([[amount] for _, amount in amounts], dtype=np.int64),
                 max(amount for _, amount in amounts),
                 len(known) == len(one),
@@ -240,6 +244,8 @@ class Table:
             return np.zeros(self._clusters, dtype=np.int64)
         if not self._layout.all_single:
             return self._summed(np.minimum(self._each(wanted), estimate.MOST) * self._layout.number)
+        if self.count == len(self._layout.owners) == self._clusters:
+            return self._each(wanted)
         if self.count < _FEW_ROWS:
             return self._summed(np.minimum(self._each(wanted), estimate.MOST))
         known = self._of(key)
@@ -251,7 +257,7 @@ class Table:
             known.asked = True
             return total
         if known.seen < self._now:
-            rows = np.flatnonzero(self._touched > known.seen)
+            rows = (self._touched > known.seen).nonzero()[0]
             now = np.minimum(self._each(wanted, rows), estimate.MOST)
             total = known.total.copy()
             np.subtract.at(total, self._layout.owner[rows], known.each[rows] - now)
@@ -271,19 +277,15 @@ class Table:
         result[self._layout.owners] = np.add.reduceat(held, self._layout.starts)
         return result
 
-    def _each(self, wanted: Wanted, rows: Numbers | None = None) -> Numbers:
-        """Replicas on one node of each row."""
-        held: Numbers
+    def _each(self, wanted: Wanted, rows: Numbers | None = None, have: Numbers | None = None) -> Numbers:
+        """Replicas on one node of each row. `have`: what these rows have, if somebody looked already."""
+        if have is None:
+            have = self._have if rows is None else self._have.take(rows, 1)
+        held: Numbers = have[0]
         if not wanted.possible:
-            return np.zeros(self.count if rows is None else len(rows), dtype=np.int64)
-        if rows is None:
-            held = self._have[0]
-            for column, amount in wanted.amounts[1:]:
-                held = np.minimum(held, self._have[column] // amount)
-        else:
-            held, *others = self._have[wanted.columns, rows] // wanted.each
-            for other in others:
-                held = np.minimum(held, other)
+            return np.zeros_like(held)
+        for column, amount in wanted.amounts[1:]:
+            held = np.minimum(held, have[column] // amount)
         if self._below_zero:
             held = np.maximum(held, 0)
         if wanted.eligible is None:
@@ -311,7 +313,7 @@ class Table:
             clusters, counts = clusters[here], counts[here]
         rows = layout.start[clusters]
         if wanted.most * most < _ORDINARY:
-            self._have[wanted.columns, rows] -= wanted.each * counts
+            self._have[wanted.columns, rows] = self._have.take(rows, 1)[wanted.flat] - wanted.each * counts
         else:
             each = np.minimum(wanted.each, _LARGEST // most)
             self._have[wanted.columns, rows] = np.maximum(self._have[wanted.columns, rows] - each * counts, -_LARGEST)
@@ -342,12 +344,13 @@ class Table:
             if known.is_full:
                 inside = rows < ends[clusters]
                 clusters, counts, rows = clusters[inside], counts[inside], rows[inside]
-            held = self._each(wanted, rows)
+            have = self._have.take(rows, 1)
+            held = self._each(wanted, rows, have)
             used = np.minimum(held, counts)
-            self._have[wanted.columns, rows] -= wanted.each * used
+            self._have[wanted.columns, rows] = have[wanted.flat] - wanted.each * used
             self._touched[rows] = self._now
             full = used == held
-            if not full.any():
+            if not np.count_nonzero(full):
                 return clusters[:0], counts[:0]
             clusters, counts = clusters[full], (counts - used)[full]
             known.first[clusters] = following = rows[full] + 1
