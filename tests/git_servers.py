@@ -138,7 +138,7 @@ def serving(root: Path, directory: Path) -> Iterator[HttpsGit]:
             pass
 
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    authority.issue_cert("127.0.0.1").configure_cert(context)
+    authority.issue_cert("127.0.0.1", "git.example").configure_cert(context)
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     server.daemon_threads = True
     server.handle_error = lambda *ignored: None  # type: ignore[method-assign,assignment]

@@ -20,6 +20,7 @@ from gitfed.model.decisions import Decisions
 from gitfed.model.fleet import ClusterLive, Health, LiveObject, LiveState
 from gitfed.model.plan import Action, Change, Gate, Plan, RenderedManifest, Totals
 from gitfed.model.repo import Manifest, RepoSnapshot
+from gitfed.render import namespaces
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +84,7 @@ def review(
         changes, head.bindings, repo=limited, decisions=replace(decisions, known=True, descends=True),
         live=_left_by(base) if any(one.action is Action.DELETE for one in changes) else None,
     )  # fmt: skip
+    changes = _with_what_is_held(changes)
     differing = {change.key for change in changes} | _placed_otherwise(base, head)
     declared = tuple(causes.declared(base_repo, head_repo, base, head, differing, touched, hidden))
     return Review(
@@ -142,6 +144,20 @@ def _changes(
                 yield _undeclared(key, name, live[name], context.manifest.api_version)
             elif unwanted := remove.unwanted(context, name, live[name], copies):
                 yield unwanted
+
+
+def _with_what_is_held(changes: list[Change]) -> list[Change]:
+    """A namespace stays where something in it does (`namespaces_last`)."""
+    held: dict[tuple[ClusterName, str], ObjectKey] = {}
+    for one in changes:
+        if one.key.namespace and one.action in (Action.SKIP, Action.KEEP):
+            held.setdefault((one.cluster, one.key.namespace), one.key)
+    return [
+        replace(one, action=Action.KEEP, reason=f"stays until {held[one.cluster, one.key.name]} has left it")
+        if one.action is Action.DELETE and namespaces.is_namespace(one.key) and (one.cluster, one.key.name) in held
+        else one
+        for one in changes
+    ]
 
 
 def _written(

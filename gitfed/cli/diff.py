@@ -58,6 +58,8 @@ def command(revisions: str, inputs: options.Inputs, credentials: options.Credent
     if not different:
         base, head = shown.titles
         click.echo(f"No differences between {base} and {head}.", err=True)
+        if shown.preview.refused:
+            load.note(diff_show.not_accepted(shown))
     diff_show.show(shown, found, output)
     return exits.first([wrong, exits.DIFFERENT if different else exits.OK])
 

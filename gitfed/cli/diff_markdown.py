@@ -80,6 +80,8 @@ def _attention(shown: Shown) -> list[str]:
     problems = diff_show.new_problems(shown)
     for problem in [one for one in problems if one.severity is Severity.ERROR][:_MOST_ITEMS]:
         items.append(f"**error** {markdown.code(str(problem))}")
+    if shown.preview.refused:
+        items.append(f"**would wait**: {markdown.escape(diff_show.not_accepted(shown))}")
     for gate in review.gates:
         if gate.held:
             what = markdown.escape(f"{gate.value} of at most {gate.limit}")

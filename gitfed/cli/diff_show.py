@@ -62,6 +62,10 @@ def show(shown: Shown, found: list[compare.Difference], output: options.Output) 
             _text(shown, found, output)
 
 
+def not_accepted(shown: Shown) -> str:
+    return f"a daemon would not apply {shown.titles[1]} as it is: {shown.preview.refused}"
+
+
 def total(review: Review) -> str:
     """`Total:  1 create, 2 update, 0 move, 0 delete in 3 of 4 clusters.`"""
     totals = review.totals
@@ -83,6 +87,8 @@ def _text(shown: Shown, found: list[compare.Difference], output: options.Output)
     facts = plain.clean(words.facts(review.head.facts))
     say([f"Diff {paint.strong(shown.titles[0])} → {paint.strong(shown.titles[1])} · {facts}"])
     say(f"note: {plain.clean(note)}" for note in shown.preview.notes)
+    if shown.preview.refused:
+        say([f"{paint.removed('waits')}: {plain.clean(not_accepted(shown))}"])
     if review.declared:
         say([paint.strong("Declared"), *_declared(review.declared, paint)])
     if shown.rows:
@@ -229,6 +235,7 @@ def document(shown: Shown, found: list[compare.Difference]) -> dict[str, Any]:
         "head": review.head.commit,
         "facts": facts,
         "notes": list(shown.preview.notes),
+        "refused": shown.preview.refused or None,
         "declared": [_declaration(one) for one in review.declared],
         "placement": list(_placement(review)),
         "manifests": [_manifest(item, shown.titles) for item in found],

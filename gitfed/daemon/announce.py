@@ -61,6 +61,9 @@ def of_review(preview: Preview, problems: Sequence[Problem], *, clusters: bool =
         state, text = State.FAILURE, f"held: {names}; {text}"
     elif review.empty:
         text = "no change to the fleet"
+    if preview.refused and state is State.SUCCESS:
+        # No failure: a merge commit may bring the signature that is asked for.
+        text = f"would wait: {preview.refused}; {text}"
     found = [Status(name_of(federation, "review"), state, text)]
     if clusters:
         for name, changes in sorted(_by_cluster(review.changes).items()):

@@ -250,9 +250,12 @@ def _granted(opened: Opened, repo: RepoSnapshot, applied: Commit) -> tuple[Appro
         return ()  # the applied commit is not in this clone: the gates hold, as they would without a trailer
 
 
-def refused(opened: Opened, repo: RepoSnapshot, past: Decisions) -> str:
-    """Why a daemon would not act upon this commit: it is not signed as the last applied one demands. "": it would."""
-    applied = past.applied_commit
+def refused(opened: Opened, repo: RepoSnapshot, past: Decisions, otherwise: Commit | None = None) -> str:
+    """Why a daemon would not act upon this commit: it is not signed as the last applied one demands. "": it would.
+
+    `otherwise`: what counts for the last applied one where none is known.
+    """
+    applied = past.applied_commit or otherwise
     if applied is None or not repo.commit or repo.commit == applied:
         return ""
     judge = trust.Trust(opened.repository, functools.partial(_settings_at, opened))

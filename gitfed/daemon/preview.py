@@ -40,6 +40,8 @@ class Preview:
     """As its commit says, limits included: what a reader must see changed."""
     review: reviewing.Review
     notes: tuple[str, ...]
+    refused: str = ""
+    """Why a daemon would not act upon HEAD: it is not signed as it must be. "" when it would."""
 
     @property
     def base(self) -> Plan:
@@ -117,7 +119,8 @@ def _of(
     notes = [*_state_notes(recorded, state, given), *facts_notes(head.facts, now)]
     if first:
         notes.append("BASE has no Federation: limits are those of HEAD.")
-    return Preview(base_repo, head_repo, found, (*_without_observation(head.notes), *notes))
+    refused = inputs.refused(opened, head_repo, recorded, base_repo.commit or None)
+    return Preview(base_repo, head_repo, found, (*_without_observation(head.notes), *notes), refused)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,13 +9,12 @@ from __future__ import annotations
 import contextlib
 import functools
 import hashlib
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from gitfed.daemon import kustomized, trust
 from gitfed.edges import git
-from gitfed.errors import RevisionNotFound, SourceError, SourceUnreachable
+from gitfed.errors import RevisionNotFound, SourceError
 from gitfed.model.base import Commit
 from gitfed.model.declared.federation import Federation, Guards
 from gitfed.model.repo import HeldFile, RepoSnapshot
@@ -50,8 +49,6 @@ class Reader:
         self._clone = clone
         self._memory = Memory(cache)
         self._branch = branch
-        self._wait: tuple[float, SourceUnreachable] | None = None
-        """Until when (time.monotonic) the server asked to be left alone, and what to say meanwhile."""
         self._local = None if self.remote else git.Repository.open(Path(location))
         self._submodules = submodules
         self._builds = kustomized.Builds(self.repository)
@@ -107,17 +104,9 @@ class Reader:
 
     def _newest_there(self) -> Commit:
         """Asking where a branch stands is one small question; only a commit that is not here yet is fetched."""
-        if self._wait is not None and time.monotonic() < self._wait[0]:
-            raise self._wait[1]
-        self._wait = None
-        try:
-            ref, commit = self._clone.remote_tip(self.location, self._branch)
-            if self._clone.branch_commit(_FETCHED) != commit:
-                self._clone.fetch(self.location, [f"+{ref}:{_FETCHED}"])
-        except SourceUnreachable as error:
-            if error.retry_after is not None:
-                self._wait = (time.monotonic() + error.retry_after, error)
-            raise
+        ref, commit = self._clone.remote_tip(self.location, self._branch)
+        if self._clone.branch_commit(_FETCHED) != commit:
+            self._clone.fetch(self.location, [f"+{ref}:{_FETCHED}"])
         return self._clone.resolve(_FETCHED)
 
     def _no_branch(self, branch: str) -> RevisionNotFound:

@@ -35,6 +35,9 @@ class Record:
         self._push = push and url is not None
         self._pushed: Commit | None = None
         self._refused = False
+        """The last push failed."""
+        self._unreached = False
+        """It may not fail the next time."""
         self.state = state_edge.State(None, Decisions(known=False))
 
     def load(self) -> Decisions:
@@ -48,7 +51,15 @@ class Record:
         return self.state.decisions
 
     def moved(self) -> bool:
-        """Whether somebody else (an approval, another daemon) wrote the branch since we last read or pushed it."""
+        """Whether somebody else (an approval, another daemon) wrote the branch since we last read or pushed it.
+
+        What could not be pushed because the server was away or asked to be left alone is pushed first.
+        """
+        if self._push and self._url and self._unreached and self.state.commit is not None:
+            try:
+                self._send(self._url, self.state.commit)
+            except errors.StateConflict:
+                return True
         if self._push and self._url and not self._refused:
             theirs = self._branch.tip(self._url)
             return theirs is not None and theirs != self._pushed
@@ -166,7 +177,7 @@ class Record:
             # A read-only or absent source is no reason to stop: the state is safe in our own clone.
             if not self._refused:
                 log.warning("the state branch could not be pushed", extra={"url": git.shown(url), "error": str(error)})
-            self._refused = True
+            self._refused, self._unreached = True, isinstance(error, errors.SourceUnreachable)
             return
-        self._refused = False
+        self._refused = self._unreached = False
         self._pushed = commit

@@ -34,7 +34,7 @@ import yarl
 from aiohttp import abc
 from aiohttp.resolver import ThreadedResolver
 
-from gitfed.edges import pod
+from gitfed.edges import address, pod
 from gitfed.errors import WebhookError, WebhookUnreachable
 from gitfed.model.base import Body
 from gitfed.model.webhook import GROUP, Question, Webhook
@@ -191,34 +191,13 @@ class _Checked(abc.AbstractResolver):
         self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_INET
     ) -> list[abc.ResolveResult]:
         found = await self._inner.resolve(host, port, family)
-        allowed = [one for one in found if not why_not_address(one["host"])]
+        allowed = [one for one in found if not address.why_not(one["host"])]
         if found and not allowed:
-            raise OSError(f"{host} is {found[0]['host']}, {why_not_address(found[0]['host'])}")
+            raise OSError(f"{host} is {found[0]['host']}, {address.why_not(found[0]['host'])}")
         return allowed
 
     async def close(self) -> None:
         await self._inner.close()
-
-
-def why_not_address(text: str) -> str:
-    """Why an IP address is not contacted; "" if it may be. IPv4 inside of IPv6 is looked at as IPv4."""
-    address: ipaddress.IPv4Address | ipaddress.IPv6Address = ipaddress.ip_address(text.partition("%")[0])
-    if isinstance(address, ipaddress.IPv6Address):
-        inner = address.ipv4_mapped or address.sixtofour or (address.teredo and address.teredo[1])
-        if address in _NAT64:
-            inner = ipaddress.IPv4Address(int(address) & 0xFFFFFFFF)
-        address = inner or address
-    if address.is_link_local or address in _METADATA:
-        return "a link-local or metadata address, which is not contacted"
-    if address.is_unspecified or address.is_multicast or address == _BROADCAST:
-        return "not the address of one machine"
-    return ""
-
-
-_NAT64: Final = ipaddress.IPv6Network("64:ff9b::/96")
-_METADATA: Final = frozenset({ipaddress.ip_address("fd00:ec2::254"), ipaddress.ip_address("100.100.100.200")})
-"""Where clouds answer a machine's questions about itself, and it is not a link-local address."""
-_BROADCAST: Final = ipaddress.IPv4Address("255.255.255.255")
 
 
 def _check_host(host: str) -> None:
@@ -227,7 +206,7 @@ def _check_host(host: str) -> None:
         ipaddress.ip_address(host.partition("%")[0])
     except ValueError:
         return
-    if why := why_not_address(host):
+    if why := address.why_not(host):
         raise WebhookUnreachable(f"cannot be asked: {host} is {why}")
 
 

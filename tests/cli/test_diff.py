@@ -12,6 +12,7 @@ import pytest
 from gitfed.cli import bodies, diff_markdown
 from gitfed.daemon import preview
 from tests.cli.world import FILES, cluster, commit, deployment, git, gitfed, repository
+from tests.signing import with_ssh
 
 RANGE = ("diff", "HEAD~1..HEAD")
 TOKEN = "tok-4711-moonlight"
@@ -119,6 +120,28 @@ def test_old_facts_are_said_to_be_old(fleet: Path) -> None:
     old = gitfed(*RANGE, "--now", "2026-01-05T05:00:00Z").out
     assert "days old" not in fresh
     assert "note: Facts are 3 days old: is the daemon running, and was its branch fetched?\n" in old
+
+
+def test_a_commit_that_a_daemon_would_refuse_is_said_to_wait(fleet: Path, tmp_path: Path) -> None:
+    ada = with_ssh("ada", tmp_path)
+    verify = "spec: {sources: {verify: {commits: all, keys: [keys/ada.pub]}}}\n"
+    signed = commit(fleet, {"gitfed.yaml": FILES["gitfed.yaml"] + verify, "keys/ada.pub": ada.public})
+    ada.git(fleet, "commit", "-q", "--amend", "--no-edit")
+    bad = commit(fleet, {"apps/config.yaml": None})
+    why = f"a daemon would not apply {bad[:7]} as it is: {bad[:12]} is not signed"
+    assert f"\nwaits: {why}\n" in gitfed(*RANGE).out
+    assert "- **would wait**: a daemon would not apply " in gitfed(*RANGE, "-o", "md").out
+    assert document()["refused"] == f"{bad[:12]} is not signed"
+    assert why not in gitfed("diff", f"{signed}..HEAD~1").out
+    ada.git(fleet, "commit", "-q", "--amend", "--no-edit")
+    assert document()["refused"] is None
+
+
+def test_a_namespace_stays_where_a_gate_holds_what_is_in_it(fleet: Path) -> None:
+    commit(fleet, {"apps/config.yaml": None})
+    found = {(one["cluster"], one["name"]): (one["action"], one["reason"]) for one in document()["changes"]}
+    assert found["eu-2", "settings"] == ("skip", "gate deletion percent: 55% of at most 25%")
+    assert found["eu-2", "shop"] == ("keep", "stays until ConfigMap/shop/settings has left it")
 
 
 def test_without_a_change_there_is_no_comment(fleet: Path) -> None:

@@ -7,6 +7,7 @@ import getpass
 import http.server
 import json
 import os
+import socket
 import subprocess
 import time
 from collections.abc import Iterator
@@ -295,6 +296,34 @@ def test_a_server_that_says_when_to_come_back_is_left_alone_until_then(
     assert reader.newest() == second != first
 
 
+@needs_git_program("git-http-backend")
+def test_a_push_too_leaves_a_server_alone_that_asked_for_it_and_comes_back_by_itself(
+    https: HttpsGit, served: git.Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    served.run("config", "http.receivepack", "true")
+    repository = clone(tmp_path, https.url, {"ca.crt": https.authority.read_text()})
+    record = Record(StateBranch(repository, bindings), url=https.url, push=True)
+    record.load()
+    record.rebuild({}, {})
+    decide = {"results": {}, "approvals": (), "held": (), "reasons": (), "now": WHEN}
+    record.write(record.state.decisions, {}, applied=None, subject="first", **decide)
+    assert served.branch_commit("gitfed/state") == record.state.commit
+    https.status, https.retry_after = 429, "120"
+    for number in range(2):
+        record.write(record.state.decisions, {}, applied=Commit(f"{number}" * 40), subject="later", **decide)
+        if number == 0:
+            asked = len(https.asked)
+    with pytest.raises(SourceUnreachable, match="asks to be left alone"):
+        repository.fetch(https.url, [MAIN])
+    assert not record.moved()
+    assert len(https.asked) == asked, "it was asked although it had said when"
+    https.status = 0
+    now = time.monotonic()
+    monkeypatch.setattr(time, "monotonic", lambda: now + 121)
+    assert not record.moved()
+    assert served.branch_commit("gitfed/state") == record.state.commit, "what was decided meanwhile is there too"
+
+
 @pytest.mark.parametrize(
     ("value", "seconds"), [("5", 5.0), ("999999", 3600.0), ("", None), ("soon", None), ("-3", None)]
 )
@@ -462,6 +491,40 @@ def test_link_local_addresses_are_no_repositories_however_they_are_written(schem
     with pytest.raises(UsageError) as error:
         location.check_url(f"{scheme}://{host}/latest/meta-data")
     assert error.value.hint == "its address is link-local"
+
+
+def stands_for(monkeypatch: pytest.MonkeyPatch, *addresses: str) -> None:
+    """Every name is looked up as these."""
+
+    def found(host: str, port: int | None, **_: object) -> list[tuple[int, int, int, str, tuple[str, int]]]:
+        return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (one, port or 0)) for one in addresses]
+
+    monkeypatch.setattr(socket, "getaddrinfo", found)
+
+
+@pytest.mark.parametrize(
+    "url", ["https://git.example/fleet.git", "ssh://git@git.example/fleet.git", "git@git.example:x"]
+)
+def test_a_name_that_stands_for_a_metadata_address_is_not_contacted(
+    url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stands_for(monkeypatch, "169.254.169.254")
+    with pytest.raises(SourceError) as error:
+        clone(tmp_path, url).fetch(url, [MAIN])
+    where = location.origin(url)
+    assert str(error.value) == f"{where} is 169.254.169.254, a link-local or metadata address, which is not contacted"
+
+
+@needs_git_program("git-http-backend")
+def test_git_goes_to_the_address_that_was_looked_at(
+    https: HttpsGit, served: git.Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """git.example is nowhere, and nobody but us says that it is here: so nothing else is looked up."""
+    url = https.url.replace("127.0.0.1", "git.example")
+    stands_for(monkeypatch, "169.254.0.1", "127.0.0.1")
+    repository = clone(tmp_path, url, {"ca.crt": https.authority.read_text()})
+    repository.fetch(url, [MAIN])
+    assert repository.branch_commit("refs/gitfed/source") == served.branch_commit("main")
 
 
 # -- shallow sources ---------------------------------------------------------------------------------------------

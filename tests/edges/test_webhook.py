@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 from aiohttp import abc
 
-from gitfed.edges.webhook import Client, why_not_address
+from gitfed.edges import address as addresses
+from gitfed.edges.webhook import Client
 from gitfed.errors import WebhookError, WebhookUnreachable
 from gitfed.model.base import Digest, ObjectKey
 from gitfed.model.webhook import Question, ServiceAddress, Webhook
@@ -129,7 +130,7 @@ async def test_a_bundle_without_certificates_is_said(client: Client, server: Run
     ],
 )  # fmt: skip
 async def test_addresses_that_only_a_machine_itself_should_ask_are_refused(client: Client, address: str) -> None:
-    assert why_not_address(address)
+    assert addresses.why_not(address)
     host = f"[{address.partition('%')[0]}]" if ":" in address else address
     said = await refused(client, question(f"https://{host}/latest"))
     assert "cannot be asked" in said
@@ -138,7 +139,7 @@ async def test_addresses_that_only_a_machine_itself_should_ask_are_refused(clien
 
 @pytest.mark.parametrize("address", ["127.0.0.1", "::1", "10.0.0.1", "192.168.1.1", "fd00::1", "8.8.8.8"])
 def test_private_and_public_addresses_may_be_asked(address: str) -> None:
-    assert why_not_address(address) == ""
+    assert addresses.why_not(address) == ""
 
 
 @pytest.mark.parametrize("host", ["2852039166", "0xa9fea9fe", "0251.0376.0251.0376", "１６９.254.169.254"])

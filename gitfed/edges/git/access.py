@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
+from gitfed.edges import address
 from gitfed.edges.git import location
 from gitfed.errors import SourceError, UsageError
 
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from gitfed.edges.git import app
 
 _LARGEST = 64 * 1024
+_HEADER = ".extraHeader"
 _HOW = "docs: how-to/credentials"
 _MARKS = ("username", "password", "bearerToken", "identity", "known_hosts", "ca.crt", "tls.crt", "githubAppID")
 _SSH = ("BatchMode=yes", "StrictHostKeyChecking=yes", "ConnectTimeout=30", "ServerAliveInterval=15",
@@ -43,6 +45,11 @@ class Way:
     url: str
     """Without what stood before the host."""
     environment: Mapping[str, str]
+
+    @property
+    def authorized(self) -> bool:
+        """Whether a header with a credential goes along."""
+        return any(value.endswith(_HEADER) for value in self.environment.values())
 
 
 class Access:
@@ -58,10 +65,13 @@ class Access:
     def to(self, url: str) -> Iterator[Way]:
         """What a command gets for `url`. Files that had to be made are gone afterwards.
 
-        Raises SourceError for files that cannot be used, SourceUnreachable when an app's token cannot be had now.
+        Raises SourceError for files that cannot be used and for names of addresses that are not contacted,
+        SourceUnreachable when an app's token cannot be had now.
         """
         given, bare = location.split_login(url)
         origin = location.origin(bare)
+        if origin.scheme in ("ssh", "git"):
+            _addresses(origin)
         folder = self._folder_for(origin)
         with contextlib.ExitStack() as stack:
             if origin.scheme == "ssh":
@@ -103,16 +113,11 @@ class Access:
             ):
                 if (folder / name).exists():
                     environment[variable] = str((folder / name).resolve())
+        settings = _pinned(origin)
         if header:
-            # Git itself compares scheme, host and port with those of the request. The user's own settings stay.
-            count = os.environ.get("GIT_CONFIG_COUNT", "")
-            number = int(count) if count.isdecimal() else 0
-            environment |= {
-                "GIT_CONFIG_COUNT": str(number + 1),
-                f"GIT_CONFIG_KEY_{number}": f"http.{origin}/.extraHeader",
-                f"GIT_CONFIG_VALUE_{number}": f"Authorization: {header}",
-            }
-        return environment
+            # Git itself compares scheme, host and port with those of the request.
+            settings[f"http.{origin}/{_HEADER}"] = f"Authorization: {header}"
+        return environment | _settings(settings)
 
     def _authorization(self, folder: Path, origin: location.Origin) -> str:
         if bearer := _text(folder, "bearerToken"):
@@ -157,6 +162,38 @@ class Access:
                             "IdentityAgent=none"]  # fmt: skip
         said = " ".join(f"-o {shlex.quote(option)}" for option in options)
         return {"GIT_SSH_COMMAND": f"{command} {said}", "GIT_SSH_VARIANT": "ssh"}
+
+
+def _addresses(origin: location.Origin) -> tuple[str, ...]:
+    """Where a host is, as far as that is known here. Raises SourceError for what is not contacted."""
+    found, refused = address.resolved(origin.host, origin.port)
+    if refused and not (found and origin.scheme.startswith("http")):
+        raise SourceError(f"{origin} is {refused}")
+    return found
+
+
+def _pinned(origin: location.Origin) -> dict[str, str]:
+    """Git's setting to go to the addresses that were looked at: the name may stand for another one a moment later.
+
+    ssh has no such setting; there the key of the host, which is always compared, tells it from any other.
+    """
+    found = _addresses(origin)
+    if not found or origin.host in found:
+        return {}
+    places = ",".join(f"[{one}]" if ":" in one else one for one in found)
+    return {"http.curloptResolve": f"{origin.host}:{origin.port}:{places}"}
+
+
+def _settings(settings: Mapping[str, str]) -> dict[str, str]:
+    """Git settings for one command, as environment: arguments can be read by every user. The user's own stay."""
+    if not settings:
+        return {}
+    count = os.environ.get("GIT_CONFIG_COUNT", "")
+    first = int(count) if count.isdecimal() else 0
+    found = {"GIT_CONFIG_COUNT": str(first + len(settings))}
+    for number, (name, value) in enumerate(settings.items(), first):
+        found |= {f"GIT_CONFIG_KEY_{number}": name, f"GIT_CONFIG_VALUE_{number}": value}
+    return found
 
 
 def _folders(folder: Path) -> list[Path]:

@@ -2,7 +2,8 @@
 
 A server may be gone without a word, behind a network that drops packets: then a command ends only by its time limit.
 Whoever waited once for that does not wait again and again (`Silence`): until the server answers a small question in a
-short time, every other command to it fails at once, with the same error.
+short time, every other command to it fails at once, with the same error. A server that says when to come back is asked
+nothing before that, by whatever command: neither to fetch nor to push.
 """
 
 from __future__ import annotations
@@ -50,6 +51,8 @@ class Remote(Tidying):
         """Credentials; whoever opens a repository for a process that has some sets them."""
         self._silent: dict[str, Silence] = {}
         """By URL."""
+        self._asked_for_peace: dict[location.Origin, tuple[float, SourceUnreachable]] = {}
+        """Until when (time.monotonic()) a server asked to be left alone, and what to say meanwhile."""
 
     def fetch(self, url: str, refspecs: Sequence[str], *, timeout: float = 1800) -> None:
         """Bring refs of another repository here. Raises SourceUnreachable, RevisionNotFound."""
@@ -119,6 +122,9 @@ class Remote(Tidying):
             path = str(Path(url).resolve())
             return self.run(*(path if part is None else part for part in args), timeout=timeout)
         location.check_url(url)
+        until, said = self._asked_for_peace.get(location.origin(url), (0.0, None))
+        if said is not None and time.monotonic() < until:
+            raise said
         silence = self._silent.get(url)
         if silence is not None:
             if time.monotonic() < silence.until:
@@ -133,6 +139,8 @@ class Remote(Tidying):
         try:
             answer = self._exchange(url, *args, timeout=timeout)
         except SourceUnreachable as error:
+            if error.retry_after is not None:
+                self._asked_for_peace[location.origin(url)] = (time.monotonic() + error.retry_after, error)
             if "timeout: the command" in error.message:
                 known = self._silent.get(url)
                 times = known.times + 1 if known is not None else 0
@@ -155,8 +163,9 @@ class Remote(Tidying):
             def told(said: str) -> SourceError:
                 headers = trace.read(_MOST_TRACED).decode("utf-8", "replace")
                 command = [part for part in args if part is not None]
-                sent = "GIT_CONFIG_COUNT" in way.environment
-                return trouble.translate(command, said, shown=location.shown(url), trace=headers, known=sent)
+                return trouble.translate(
+                    command, said, shown=location.shown(url), trace=headers, known=way.authorized
+                )
 
             command = (way.url if part is None else part for part in args)
             return self.run(*command, timeout=timeout, environment=environment, told=told)
