@@ -163,9 +163,7 @@ class Remote(Tidying):
             def told(said: str) -> SourceError:
                 headers = trace.read(_MOST_TRACED).decode("utf-8", "replace")
                 command = [part for part in args if part is not None]
-                return trouble.translate(
-                    command, said, shown=location.shown(url), trace=headers, known=way.authorized
-                )
+                return trouble.translate(command, said, shown=location.shown(url), trace=headers, known=way.authorized)
 
             command = (way.url if part is None else part for part in args)
             return self.run(*command, timeout=timeout, environment=environment, told=told)
