@@ -48,6 +48,8 @@ log = logging.getLogger("gitfed.cycle")
 
 _BUSY = 1.0
 """Seconds between two cycles while a roll-out is under way and nobody pushes."""
+_RUSH = 3.0
+"""The same while more is to be written than can be: a plan costs time in which nothing is sent."""
 _HOLD = 2.0
 """Seconds that the backlog waits at most while a push is read and planned."""
 _FIRST_LOOK = 15.0
@@ -182,9 +184,14 @@ class Engine:
 
     async def _calm(self, seconds: float) -> None:
         """Let swarms of events become one cycle: while clusters are busy with this plan, theirs tell us little."""
-        end = time.monotonic() + seconds
-        latest = time.monotonic() + _BUSY
-        while not self.commits.due and time.monotonic() < (latest if self.fleet.busy() else end):  # noqa: ASYNC110
+        began = time.monotonic()
+        while not self.commits.due:
+            newcomers = self.fleet.newcomers()
+            if newcomers and not self.fleet.starting():
+                break  # they have no list at all yet, and nobody else will come who could share a cycle with them
+            busy = self.fleet.busy() and not newcomers
+            if time.monotonic() - began >= (seconds if not busy else _RUSH if self.fleet.rush else _BUSY):
+                break
             await asyncio.sleep(0.02)
 
     def _falls_due(self) -> float | None:

@@ -75,6 +75,10 @@ class Fleet:
         self.members: dict[ClusterName, Member] = {}
         self.results: dict[tuple[ClusterName, ObjectKey], ApplyResult] = {}
         """The last result of each object."""
+        self.rush: set[ClusterName] = set()
+        """Clusters that have more to do than may be under way there."""
+        self._served: set[ClusterName] = set()
+        """Clusters that got a list of changes, be it an empty one."""
         self._open_session = open_session
         self._options = options
         self._wake = wake
@@ -82,7 +86,6 @@ class Fleet:
         self._tasks: dict[ClusterName, asyncio.Task[None]] = {}
         self._copies = Copies(self._look)
         self._assessor = Assessor()
-        self._rush: set[ClusterName] = set()
         self._hidden = redact.Hidden(())
         self._touched: set[ObjectKey] = set()
         """Objects of which a cluster or a roll-out told something new, whether or not a plan has to know it."""
@@ -107,6 +110,7 @@ class Fleet:
             declared = repo.clusters.get(name)
             if declared is None or _connection(declared) != _connection(self.members[name].cluster):
                 self._tasks.pop(name).cancel()
+                self._served.discard(name)
                 del self.members[name]
                 self._copies.left(name)
         quotas = repo.settings.gate("ResourceQuotaEstimate")
@@ -119,7 +123,7 @@ class Fleet:
             now=self._options.now,
             redact=self._redact,
             interpreter=lambda: self._assessor.interpreter,
-            rush=self._rush,
+            rush=self.rush,
         )
         for name, declared in repo.clusters.items():
             if name in self.members:
@@ -292,7 +296,9 @@ class Fleet:
                     orphans.setdefault(change.cluster, []).append(replace(entry, orphaned=True))
         for name, member in self.members.items():
             if member.worker is None or not member.ready.is_set():
+                self._served.discard(name)
                 continue
+            self._served.add(name)
             wanted = {change.key for change in lists[name]}
             forget = [
                 key
@@ -339,7 +345,12 @@ class Fleet:
             member.behind or (member.worker is not None and member.worker.pending) for member in self.members.values()
         )
 
+    def newcomers(self) -> bool:
+        """Whether a cluster came into use since the last lists were handed over."""
+        return any(member.ready.is_set() and name not in self._served for name, member in self.members.items())
+
     def starting(self) -> bool:
+        """Whether a cluster is neither in use nor given up for now."""
         return any(member.starting for member in self.members.values())
 
     def quiet(self) -> bool:

@@ -38,6 +38,8 @@ _MEASURE = 30.0
 """Seconds that a cluster is waited for when its room is wanted: it can be used without."""
 _STUCK = 20.0
 """Seconds for looking into pods that wait for a node; what is not answered by then is asked the next time."""
+_READY = 4
+"""Changes that are begun before the session has a place for their request, so that no place ever waits for the loop."""
 _MOST_LOOKS = 500
 """Objects that are looked up one by one."""
 RETRIES = (0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 30.0)
@@ -351,7 +353,7 @@ class Member:
                 observer.get,
                 observer.look,
                 self._upward.finished,
-                concurrency=self._concurrency,
+                concurrency=self._concurrency + _READY,
                 rush=self._upward.rush,
             )
             self.ready.set()

@@ -9,6 +9,7 @@ stage of its class is under way.
 from __future__ import annotations
 
 import heapq
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable
 from enum import IntEnum
 from typing import NamedTuple
@@ -62,6 +63,8 @@ class Queue:
         self._later: list[tuple[float, _Place]] = []
         """A heap of places that wait for their time."""
         self._flying: dict[ObjectKey, _Place] = {}
+        self._stages: Counter[tuple[Urgency, tuple[int, int]]] = Counter()
+        """How many changes of each stage are under way: few stages, and asked for every change."""
         self._attempts: dict[ObjectKey, tuple[int, float, object]] = {}
         self._repaired: dict[ObjectKey, tuple[object, int, float]] = {}
         """What was asked for, how often in a row, and when the last repair was."""
@@ -129,6 +132,7 @@ class Queue:
                 continue
             del self._places[place.key]
             self._flying[place.key] = place
+            self._stages[place[:2]] += 1
             return change
         return None
 
@@ -150,8 +154,8 @@ class Queue:
 
     def _behind(self, place: _Place) -> bool:
         return any(
-            other.stage < place.stage and (other.urgency == place.urgency or other.stage[0] in _BEFORE_ALL)
-            for other in self._flying.values()
+            stage < place.stage and (urgency == place.urgency or stage[0] in _BEFORE_ALL)
+            for urgency, stage in self._stages
         )
 
     def _not_before(self, key: ObjectKey) -> float:
@@ -182,7 +186,11 @@ class Queue:
 
         The next list decides whether there is anything left to do for the key.
         """
-        self._flying.pop(key, None)
+        place = self._flying.pop(key, None)
+        if place is not None:
+            self._stages[place[:2]] -= 1
+            if not self._stages[place[:2]]:
+                del self._stages[place[:2]]
         change = self._changes.get(key)
         if failed_at is None:
             self._attempts.pop(key, None)
@@ -193,8 +201,8 @@ class Queue:
             return
         attempts = self._attempts.get(key, (0, 0.0, None))[0]
         self._attempts[key] = (attempts + 1, failed_at + delay(attempts), _identity(change))
-        place = self._places[key] = self._place(change)
-        self._line_up(place)
+        self._places[key] = self._place(change)
+        self._line_up(self._places[key])
 
     def hurry(self) -> None:
         """Forget all waiting times: the cluster came back."""

@@ -135,7 +135,7 @@ async def _create(target: Target, change: Change, resource: Resource, body: Body
         if error.causes:
             raise
         return await _exists(target, change, resource, body)
-    if _kind(change) == served.DEFINITION and not target.dry_run:
+    if change.key[:2] == served.DEFINITION and not target.dry_run:
         path = resource.path(name=change.key.name)
         await served.established(target.session, target.discovery, path, target.served_after)
     return _done(target, change, "created", stored)
@@ -155,7 +155,7 @@ async def _exists(target: Target, change: Change, resource: Resource, body: Body
         return _failed(change, "exists already with our label; looking again", retry=True)
     if change.adopt or _annotation(body, CONFLICT_RESOLUTION).lower() == "overwrite":
         return await _adopt(target, change, resource, body, live)
-    if _kind(change) == _NAMESPACE:
+    if change.key[:2] == _NAMESPACE:
         message = "somebody else made it: it is used as it is"
         return ApplyResult(change.cluster, change.key, "skipped", message, details={"reason": "Exists"})
     return _failed(
@@ -206,7 +206,7 @@ async def _update(target: Target, change: Change, resource: Resource, body: Body
         stored = await _apply(target, change, resource, _with_metadata(body, uid=live.uid))
     except errors.ObjectNotFound as error:
         return _failed(change, translate.said(error), retry=True)
-    if _kind(change) == served.DEFINITION and not target.dry_run:
+    if change.key[:2] == served.DEFINITION and not target.dry_run:
         await target.discovery.refresh()  # its versions may have changed
     unchanged = stored["metadata"].get("resourceVersion") == live.resource_version
     if target.dry_run:
@@ -243,7 +243,7 @@ async def _delete(target: Target, change: Change, resource: Resource) -> ApplyRe
         return _failed(change, "not deleted: inventory and label do not both say that it is ours", reason="NotOurs")
     if not live.uid:
         return ApplyResult(change.cluster, change.key, "deleted", "was gone already", Health.NOT_FOUND)
-    if _kind(change) == _NAMESPACE:
+    if change.key[:2] == _NAMESPACE:
         left = await emptiness.first_left(target.session, target.discovery, change.key.name)
         if left:
             message = f"stays: {left} is still in it"

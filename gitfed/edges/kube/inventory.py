@@ -114,7 +114,7 @@ class Inventory:
         """Let what the shards hold count, unless they are damaged."""
         if self.problem:
             return
-        changed: set[ObjectKey] = set()
+        changed: dict[ObjectKey, InventoryEntry | None] = {}
         for number in self._shards.touched:
             shard = self._shards.known.get(number)
             before, after = self._counted.pop(number, {}), shard.entries if shard is not None else {}
@@ -123,15 +123,11 @@ class Inventory:
             for key in before.keys() | after.keys():
                 old, new = before.get(key), after.get(key)
                 if old is not new and old != new:
-                    changed.add(key)
+                    changed[key] = new
         self._shards.touched.clear()
         if changed:
-            entries = {key: entry for key, entry in self.entries.items() if key not in changed}
-            for key in changed:
-                entry = self._counted.get(ledger.shard_of(key), {}).get(key)
-                if entry is not None:
-                    entries[key] = entry
-            self.entries = entries
+            entries = {**self.entries, **changed}
+            self.entries = {key: entry for key, entry in entries.items() if entry is not None}
             self._tell(frozenset(changed))
 
     def _tell(self, changed: frozenset[ObjectKey]) -> None:

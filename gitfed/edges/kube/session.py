@@ -15,6 +15,7 @@ import asyncio
 from collections.abc import AsyncIterator, Container, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from functools import lru_cache
 from types import TracebackType
 from typing import Any, Self
 from urllib.parse import urlencode
@@ -229,7 +230,7 @@ class Session:
     def _url(self, path: str, query: Mapping[str, str] | None) -> yarl.URL:
         # `encoded`: names hold characters (a colon in a role's name) that a second quoting would change.
         text = f"{self.connection.server}{path}"
-        return yarl.URL(f"{text}?{urlencode(query)}" if query else text, encoded=True)
+        return yarl.URL(f"{text}?{_encoded(tuple(query.items()))}" if query else text, encoded=True)
 
     async def _identity(self) -> dict[str, str]:
         token = await self._configuration.get_api_key_with_prefix("BearerToken")
@@ -272,3 +273,9 @@ class Session:
                 read_bufsize=1 << 20,
             )
             return self._http
+
+
+@lru_cache(maxsize=256)
+def _encoded(query: tuple[tuple[str, str], ...]) -> str:
+    """Thousands of requests ask with the same few words."""
+    return urlencode(query)
