@@ -137,7 +137,7 @@ def questions(
 
 def waits(asked: Mapping[ObjectKey, Question]) -> bool:
     """Whether any answer depends on what is decided for other templates."""
-    return any(isinstance(one.asked, bind.Asked) and one.asked.waits for one in asked.values())
+    return any(isinstance(one.asked, Asked) and one.asked.waits for one in asked.values())
 
 
 def answers(

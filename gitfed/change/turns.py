@@ -30,8 +30,8 @@ from gitfed.placement.estimate import Capacity
 from gitfed.text import canonical
 
 if TYPE_CHECKING:
+    from gitfed.placement.columns import Placed
     from gitfed.placement.rooms import Read, Rooms
-    from gitfed.placement.table import Placed
 
 IN_FLIGHT = timedelta(minutes=1)
 """Pods of a decision that is so much older than the facts may still be missing in them."""

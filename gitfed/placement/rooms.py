@@ -22,9 +22,10 @@ import numpy.typing as npt
 from gitfed.model.base import Body
 from gitfed.model.decisions import Share
 from gitfed.placement import estimate
+from gitfed.placement.columns import Numbers, Placed
 from gitfed.placement.estimate import Capacity, Row
 from gitfed.placement.room import Column, Layout
-from gitfed.placement.table import Collected, Numbers, Placed
+from gitfed.placement.table import Collected
 from gitfed.text import canonical, quantity
 
 Tables: TypeAlias = tuple[Sequence[Row], Sequence[Row], Sequence[Row]]

@@ -8,10 +8,8 @@ everything is counted anew. `rooms` puts three such tables together.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -19,11 +17,9 @@ import numpy.typing as npt
 from gitfed.model.base import Body
 from gitfed.model.fleet import NodeFacts
 from gitfed.placement import estimate, nodes
+from gitfed.placement.columns import Flags, Layout, Numbers, Placed, Wanted
 from gitfed.placement.estimate import Row
 from gitfed.text import canonical
-
-Numbers: TypeAlias = npt.NDArray[np.int64]
-Flags: TypeAlias = npt.NDArray[np.bool_]
 
 _LARGEST = 2**62
 """Amounts beyond it count as this much, so that sums and products stay within 64 bits."""
@@ -37,41 +33,6 @@ _FEW_ROWS = 500
 """So few are counted as fast as those that changed are found."""
 _MOST_KNOWN = 4_000_000
 """Numbers that are kept of earlier questions."""
-
-
-class Placed(NamedTuple):
-    """Replicas in some clusters of a fleet: the places of these, and how many there."""
-
-    clusters: npt.NDArray[np.intp]
-    counts: Numbers
-    most: int
-    """The largest of the counts."""
-    sign: bytes
-    """A digest of both."""
-
-    @classmethod
-    def of(cls, clusters: Sequence[int], counts: Sequence[int]) -> Placed:
-        places, numbers = np.array(clusters, dtype=np.intp), np.array(counts, dtype=np.int64)
-        sign = hashlib.blake2b(places.tobytes() + numbers.tobytes(), digest_size=16).digest()
-        return cls(places, numbers, max(counts, default=0), sign)
-
-
-class Wanted(NamedTuple):
-    """What one replica asks of a row, in terms of one table."""
-
-    amounts: tuple[tuple[int, int], ...]
-    """(column, amount), of resources that some row has."""
-    columns: Numbers
-    """The columns, one below the other; and their amounts. As `amounts`."""
-    flat: Numbers
-    """The columns, side by side."""
-    each: Numbers
-    most: int
-    """The largest amount."""
-    possible: bool
-    """Every resource is one that some row has."""
-    eligible: Flags | None
-    """By distinct node: whether such a replica may use it. None: all of them."""
 
 
 @dataclass(slots=True)
@@ -113,7 +74,7 @@ class Collected:
         profile, distinct = _profiles(rows)
         owner = np.array([owner for owner, _ in self._rows], dtype=np.int64)
         number = np.array([row.number for row in rows], dtype=np.int64)
-        layout = _Layout.of(owner, number, profile, self._clusters)
+        layout = Layout.of(owner, number, profile, self._clusters)
         return Table(self._clusters, columns, distinct, have, layout, {}, {})
 
 
@@ -137,35 +98,6 @@ def _profiles(rows: Sequence[Row]) -> tuple[Numbers, tuple[NodeFacts, ...]]:
     return np.array(profile, dtype=np.int64), tuple(distinct)
 
 
-class _Layout(NamedTuple):
-    """Which row is whose. Shared by all copies of a table until one of them splits rows."""
-
-    owner: Numbers
-    number: Numbers
-    """Equal nodes in a row."""
-    profile: Numbers
-    start: Numbers
-    """By cluster: its first row, and the row after its last one."""
-    end: Numbers
-    present: Flags
-    """By cluster: whether it has rows."""
-    owners: Numbers
-    """The clusters that have rows, and the first row of each."""
-    starts: Numbers
-    all_single: bool
-    """Every row is one node, or one cluster."""
-    everywhere: bool
-    """Every cluster has rows."""
-
-    @classmethod
-    def of(cls, owner: Numbers, number: Numbers, profile: Numbers, clusters: int) -> _Layout:
-        owners, starts, lengths = np.unique(owner, return_index=True, return_counts=True)
-        start, end = np.zeros(clusters, dtype=np.int64), np.zeros(clusters, dtype=np.int64)
-        start[owners], end[owners] = starts, starts + lengths
-        return cls(owner, number, profile, start, end, end > start, owners, starts, bool((number == 1).all()),
-                   len(owners) == clusters)  # fmt: skip
-
-
 class Table:
     """Mutable: `subtract` and `fill` reduce what later questions find."""
 
@@ -175,7 +107,7 @@ class Table:
         columns: Sequence[str],
         distinct: tuple[NodeFacts, ...],
         have: Numbers,
-        layout: _Layout,
+        layout: Layout,
         wanted: dict[str, Wanted],
         masks: dict[str, Flags | None],
     ) -> None:
@@ -394,7 +326,7 @@ class Table:
                 uses.append(use)
         sources = [position - 1 for position in positions]
         owner, profile = self._layout.owner, self._layout.profile
-        self._layout = _Layout.of(
+        self._layout = Layout.of(
             np.insert(owner, positions, owner[sources]),
             np.insert(number, positions, numbers),
             np.insert(profile, positions, profile[sources]),
