@@ -138,7 +138,7 @@ def fit_message(reasons: Mapping[str, str], total: int) -> str:
 
 
 def tolerates(toleration: Toleration, taint: Taint | TimedTaint) -> bool:
-    """Kubernetes: an empty key with Exists tolerates every key; an empty effect every effect."""
+    """Kubernetes (ToleratesTaint): an empty key means every key, with Equal too; an empty effect every effect."""
     if toleration.effect and toleration.effect != taint.effect:
         return False
     if toleration.key and toleration.key != taint.key:
@@ -147,6 +147,6 @@ def tolerates(toleration: Toleration, taint: Taint | TimedTaint) -> bool:
         case "Exists":
             return True
         case "Equal":
-            return bool(toleration.key) and (toleration.value or "") == taint.value
+            return (toleration.value or "") == taint.value
         case _:
             return False

@@ -22,21 +22,24 @@ _LONGEST = 100 * 365 * 24 * 3600
 def due(taints: Iterable[TimedTaint], tolerations: Sequence[Toleration]) -> tuple[datetime, TimedTaint] | None:
     """When the workload has to leave, and because of which taint; None: it may stay for ever.
 
-    A NoExecute taint that nothing tolerates: at once, which is when it was set. Else the earliest end of any toleration
-    with seconds; one without seconds never ends.
+    A NoExecute taint that nothing tolerates: at once, which is when it was set. Else for each taint the first toleration
+    that matches is in use, and the earliest end counts of any taint that one in use tolerates; one without seconds
+    never ends. (Kubernetes: GetMatchingTolerations, and the least of what these give.)
     """
-    ends: list[tuple[datetime, TimedTaint]] = []
-    for taint in taints:
-        if taint.effect != _NO_EXECUTE:
-            continue
-        matching = [one for one in tolerations if filters.tolerates(one, taint)]
-        if not matching:
+    lasting = [taint for taint in taints if taint.effect == _NO_EXECUTE]
+    used: list[Toleration] = []
+    for taint in lasting:
+        first = next((one for one in tolerations if filters.tolerates(one, taint)), None)
+        if first is None:
             return taint.added, taint
-        ends += [
-            (taint.added + timedelta(seconds=min(max(one.toleration_seconds, 0), _LONGEST)), taint)
-            for one in matching
-            if one.toleration_seconds is not None
-        ]
+        used.append(first)
+    ends = [
+        (taint.added + timedelta(seconds=min(max(one.toleration_seconds, 0), _LONGEST)), taint)
+        for one in used
+        if one.toleration_seconds is not None
+        for taint in lasting
+        if filters.tolerates(one, taint)
+    ]
     return min(ends, default=None)
 
 

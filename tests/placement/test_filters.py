@@ -54,6 +54,8 @@ def test_a_taint_that_repels_keeps_new_work_away(taint: Taint, text: str | None)
         ({"key": "k", "value": "other"}, False),
         ({"key": "x", "operator": "Exists"}, False),
         ({"key": "k", "operator": "Exists", "effect": "NoExecute"}, False),
+        ({"value": "v"}, True),
+        ({"operator": "Equal"}, False),
         ({"key": "k", "operator": "Lt", "value": "v"}, False),
     ],
 )

@@ -83,7 +83,7 @@ class OverflowAffinity(ClusterAffinity):
 
 
 class Toleration(Part):
-    """Kubernetes' toleration. An empty key with Exists tolerates everything; an empty effect matches all effects."""
+    """Kubernetes' toleration. An empty key matches all keys, an empty effect all effects; Exists matches all values."""
 
     key: Text = ""
     operator: Text = ""
@@ -98,7 +98,10 @@ class Toleration(Part):
             hint = "NoSchedule, PreferNoSchedule or NoExecute"
             yield warning((*path, "effect"), f"the effect {self.effect} is unknown, so nothing is tolerated", hint)
         if not self.key and self.operator != "Exists":
-            yield warning((*path, "operator"), "a toleration without a key tolerates nothing unless it says Exists")
+            what = f"all taints with the value {self.value}" if self.value else "all taints without a value"
+            yield warning(
+                (*path, "operator"), f"a toleration without a key tolerates {what}", "operator: Exists for all"
+            )
         if self.operator == "Exists" and self.value:
             yield warning((*path, "value"), "the operator Exists takes no value")
         if self.key and (why := names.why_not_label_key(self.key)):
