@@ -22,9 +22,9 @@ _LONGEST = 100 * 365 * 24 * 3600
 def due(taints: Iterable[TimedTaint], tolerations: Sequence[Toleration]) -> tuple[datetime, TimedTaint] | None:
     """When the workload has to leave, and because of which taint; None: it may stay for ever.
 
-    A NoExecute taint that nothing tolerates: at once, which is when it was set. Else for each taint the first toleration
-    that matches is in use, and the earliest end counts of any taint that one in use tolerates; one without seconds
-    never ends. (Kubernetes: GetMatchingTolerations, and the least of what these give.)
+    A NoExecute taint that nothing tolerates: at once, which is when it was set. Else for each taint the first
+    toleration that matches is in use, and the earliest end counts of any taint that one in use tolerates; one without
+    seconds never ends. (Kubernetes: GetMatchingTolerations, and the least of what these give.)
     """
     lasting = [taint for taint in taints if taint.effect == _NO_EXECUTE]
     used: list[Toleration] = []
