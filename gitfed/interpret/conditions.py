@@ -1,10 +1,11 @@
 """Whether an object of a kind that nobody has rules for is healthy, read off the conventions most kinds follow.
 
-A controller that follows Kubernetes' API conventions says at which generation it looked (`status.observedGeneration`)
-and has a condition that sums up the rest: `Ready`, or `Available`; Crossplane adds `Synced`. Objects that say nothing
-of the kind are healthy, as for Karmada, because there is nothing that could be waited for. This is the last source
-to be asked, and only about groups of others: what Kubernetes' own kinds mean (`apps`, `networking.k8s.io`, but not
-`x-k8s.io`) is known to `native`.
+A controller that follows Kubernetes' API conventions says at which generation it looked (`status.observedGeneration`,
+else that of the condition) and has a condition that sums up the rest: `Ready`, or `Available`. Crossplane adds
+`Synced`, which is false on purpose while somebody has paused the object. Objects that say nothing of the kind are
+healthy, as for Karmada, because there is nothing that could be waited for. This is the last source to be asked, and
+only about groups of others: what Kubernetes' own kinds mean (`apps`, `networking.k8s.io`, but not `x-k8s.io`) is known
+to `native`.
 """
 
 from __future__ import annotations
@@ -19,6 +20,8 @@ _GOOD = ("Ready", "Available", "Synced")
 """Must not be anything but true, where they are."""
 _BAD = ("Stalled",)
 """Must not be true."""
+_PAUSED = ("Synced", "ReconcilePaused")
+"""Crossplane: an annotation says that nothing is to be done."""
 
 
 NAME = "conditions"
@@ -44,14 +47,24 @@ def healthy(body: Body) -> bool:
     if not isinstance(status, Mapping):
         return True
     observed, generation = status.get("observedGeneration"), (body.get("metadata") or {}).get("generation")
-    if isinstance(observed, int) and isinstance(generation, int) and observed < generation:
+    if _is_older(observed, generation):
         return False
     conditions = status.get("conditions") or ()
     if not isinstance(conditions, list | tuple) or not all(isinstance(item, Mapping) for item in conditions):
         raise InterpretError("status.conditions is no list of objects")
+    if observed is None and any(
+        one.get("type") in _GOOD and _is_older(one.get("observedGeneration") or None, generation) for one in conditions
+    ):
+        return False
     return not any(map(_speaks_against, conditions))
+
+
+def _is_older(observed: Any, generation: Any) -> bool:
+    return isinstance(observed, int) and isinstance(generation, int) and observed < generation
 
 
 def _speaks_against(condition: Mapping[str, Any]) -> bool:
     kind, status = condition.get("type"), condition.get("status")
+    if (kind, condition.get("reason")) == _PAUSED:
+        return False
     return (kind in _GOOD and status != "True") or (kind in _BAD and status == "True")

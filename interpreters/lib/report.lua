@@ -34,12 +34,18 @@ function report.aggregate(desired, items, how)
   return desired
 end
 
--- The condition is true, and the controller has looked at this generation if it says at which it looked.
+-- The condition is true, and the controller has looked at this generation if it says at which it looked: the status as a
+-- whole does, or the condition.
 function report.healthy(object, wanted)
   local own = object.status or {}
   local generation = object.metadata.generation
   if own.observedGeneration ~= nil and generation ~= nil and own.observedGeneration ~= generation then
     return false
   end
-  return status.is_true(own.conditions, wanted)
+  local condition = status.condition(own.conditions, wanted)
+  if condition == nil or condition.status ~= "True" then
+    return false
+  end
+  local looked = condition.observedGeneration or 0
+  return looked == 0 or generation == nil or looked >= generation
 end

@@ -41,9 +41,32 @@ LUAJIT = {
     "LuaJIT: compiler switched on": "return jit.on()",
     "LuaJIT: internals of the compiler": "return require('jit.util').funcinfo(print)",
     "LuaJIT: buffer that decodes objects": "return require('string.buffer').decode('x')",
+    "LuaJIT CVE-2019-19391: what a function is, asked of no function": "return debug.getinfo(1, '>S')",
+    "LuaJIT CVE-2020-15890: collector in a frame half made": "return setmetatable({}, {__gc = print, __index = o})",
+    "LuaJIT CVE-2020-24372: an error while an error is handled": """
+        local function handler() return xpcall(error, handler) end
+        local function loop() return 1 + loop() end
+        for i = 1, 50 do xpcall(loop, handler) end error('still here')""",
+    "LuaJIT CVE-2024-25176: a number wider than its buffer": """
+        local text = ''
+        for _, form in ipairs({'%7g', '%99.99g', '%99.99e', '%99.99f', '%99.99a', '%.99s'}) do
+          for _, n in ipairs({2 ^ 401 * 1.07922, 1e308, -1e308, 5e-324, 2 ^ 1023, 1 / 3}) do
+            text = text .. string.format(form, n)
+          end
+        end
+        error('still here after ' .. #text)""",
+    "LuaJIT CVE-2024-25177: a store to nothing in compiled code": "jit.opt.start('hotloop=1') return 1",
+    "LuaJIT CVE-2024-25178: the stack is full while that is said": """
+        local function again() return pcall(again) and again() + 1 end
+        local function loop() local ok = xpcall(loop, again) return loop() + 1 end return loop()""",
     "LuaJIT: bytecode written by hand": "return loadstring('\\27LJ\\2\\0')()",
 }
 REDIS = {
+    "Redis CVE-2015-8080: a size that wraps around": "return struct.pack('>I2147483648', '10')",
+    "Redis CVE-2018-11218: packed by a stranger": "return cmsgpack.unpack(string.char(0xdc, 0xff, 0xff))",
+    "Redis CVE-2021-32626: more results than the stack holds": """
+        local function many(n) if n == 0 then return 1 end return 1, many(n - 1) end return #{many(1e7)}""",
+    "Redis CVE-2024-31449: a negative width": "return bit.tohex(65535, -2147483648)",
     "Redis CVE-2022-0543: loadlib of the C library": "return package.loadlib('/lib/libc.so.6', 'system')('id')",
     "Redis CVE-2015-4335: bytecode changed and loaded": """
         return loadstring((string.dump(function() end):gsub('\\96', '\\22')))()""",
@@ -64,6 +87,19 @@ LUA = {
         local function loop(n) return 1 + loop(n) end
         local ok, e = xpcall(loop, function() return 1 + loop(1) end) error(e)""",
     "Lua CVE-2021-44964: collector and coroutines": "return coroutine.create(print)",
+    "Lua CVE-2022-33099: an error made while there is no room for it": """
+        local long = 'x' for i = 1, 14 do long = long .. long end
+        local function loop() return pcall(error, long .. long) and loop() + 1 end
+        local function deep() local ok, e = pcall(deep) return deep() .. long .. e end return deep()""",
+    "Lua 5.1: a pattern that opens and never closes": """
+        local p = '(' for i = 1, 12 do p = p .. p end return o.a, ('x'):find(p)""",
+    "Lua 5.1: a set that never ends": "return ('x'):find('[%')",
+    "Lua 5.1: a frontier behind the end": "return ('x'):find('%f'), error('still here')",
+    "Lua 5.1: a captured position as a text": "return (('x'):match('()')):rep(1e9)",
+    "Lua 5.1: slots far before the first": "table.insert({1, 2, 3}, -2 ^ 31, 'x') return 1",
+    "Lua 5.1: a comparison that changes its table": """
+        local t = {} for i = 1, 500 do t[i] = 500 - i end
+        table.sort(t, function(a, b) t[#t + 1] = 0 t[1] = nil return true end) error('still here')""",
     "Lua CVE-2022-28805: parser beyond its buffer": "local _ENV <const> = {} return x",
     "Lua: environment of a level": "return getfenv(0).io",
     "Lua: environment of a function of ours": "return getfenv(require).io",
@@ -101,3 +137,15 @@ def test_a_published_escape_leads_nowhere(runtime: Runtime, name: str) -> None:
         runtime.call(Request(script, "F", ({"a": 1},)))
     clean = Script("t", "function F(o) return type(tostring) .. ('x'):upper() .. type(io) .. o.a end")
     assert runtime.call(Request(clean, "F", ({"a": 1},))).values == ("functionXnil1",)
+
+
+@pytest.mark.parametrize("pattern", ["('a?'):sub(1, 2)", "'.-'", "'()'", "'(a*(.)%w(%s*))'"])
+def test_a_pattern_that_goes_deeper_with_every_sign_does_not_overflow_the_real_stack(pattern: str) -> None:
+    """Matching recurses in C. In the worker, because nobody can say that it ends soon."""
+    text = f"""
+        local p = {pattern} for i = 1, 15 do p = p .. p end
+        local s = 'a' for i = 1, 16 do s = s .. s end
+        return ('aaa' .. s):find(p)"""
+    runtime = Runtime(kube_module.FUNCTIONS, confined=True)
+    with pytest.raises(ScriptError, match=r"^s:\d+: (pattern too complex|too many captures|malformed pattern)"):
+        runtime.call(Request(Script("s", f"function F(o)\n{text}\nend"), "F", ({"a": 1},)))

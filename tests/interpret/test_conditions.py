@@ -47,6 +47,28 @@ def test_health_by_convention(status: Any, expected: bool) -> None:
     assert healthy(bucket(status)) is expected
 
 
+@pytest.mark.parametrize(
+    ("looked", "status", "expected"),
+    [(2, {}, False), (3, {}, True), (0, {}, True), (None, {}, True), (2, {"observedGeneration": 3}, True)],
+)
+def test_a_condition_may_say_itself_at_which_generation_it_was_set(
+    looked: int | None, status: dict[str, Any], expected: bool
+) -> None:
+    """Where the status as a whole does not."""
+    ready = {"type": "Ready", "status": "True"} | ({} if looked is None else {"observedGeneration": looked})
+    weather = {"type": "Weather", "status": "True", "observedGeneration": 1}
+    assert healthy(bucket({**status, "conditions": [weather, ready]})) is expected
+
+
+def test_what_somebody_paused_is_not_out_of_step() -> None:
+    paused = {"type": "Synced", "status": "False", "reason": "ReconcilePaused"}
+    broken = {"type": "Synced", "status": "False", "reason": "ReconcileError"}
+    ready = {"type": "Ready", "status": "True", "reason": "Available"}
+    assert healthy(bucket({"conditions": [paused, ready]}))
+    assert not healthy(bucket({"conditions": [broken, ready]}))
+    assert not healthy(bucket({"conditions": [paused, {**ready, "status": "False"}]}))
+
+
 def test_without_a_generation_there_is_nothing_to_wait_for() -> None:
     assert healthy(bucket(told(("Ready", "True"), observedGeneration=1), generation=None))
 

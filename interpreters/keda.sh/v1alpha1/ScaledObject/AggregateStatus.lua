@@ -1,6 +1,6 @@
 function AggregateStatus(desiredObj, statusItems)
   return report.aggregate(desiredObj, statusItems, {
-    last = {"scaleTargetKind", "hpaName"},
+    last = {"scaleTargetKind", "hpaName", "triggersTypes", "authenticationsTypes"},
     sum = {"originalReplicaCount"},
     latest = {"lastActiveTime"},
   })

@@ -1,5 +1,6 @@
 local FIELDS = {
-  "conditions", "scaleTargetKind", "originalReplicaCount", "hpaName", "lastActiveTime", "pausedReplicaCount"
+  "conditions", "scaleTargetKind", "originalReplicaCount", "hpaName", "lastActiveTime", "pausedReplicaCount",
+  "triggersTypes", "authenticationsTypes", "health"
 }
 
 function ReflectStatus(observedObj)

@@ -1,3 +1,4 @@
+-- A service that somebody stopped is as it should be, though not ready.
 function InterpretHealth(observedObj)
-  return report.healthy(observedObj, "Ready")
+  return report.healthy(observedObj, "Ready") or report.healthy(observedObj, "Stopped")
 end

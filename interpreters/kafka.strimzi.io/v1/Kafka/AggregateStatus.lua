@@ -1,0 +1,5 @@
+function AggregateStatus(desiredObj, statusItems)
+  return report.aggregate(desiredObj, statusItems, {
+    last = {"clusterId", "kafkaVersion"},
+  })
+end

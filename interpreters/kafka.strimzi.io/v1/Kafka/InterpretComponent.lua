@@ -1,0 +1,3 @@
+function GetComponents(desiredObj)
+  return kafka.components(desiredObj)
+end

@@ -1,0 +1,3 @@
+function GetDependencies(desiredObj)
+  return kafka.dependencies(desiredObj)
+end
