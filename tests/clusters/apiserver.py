@@ -89,6 +89,15 @@ class RealApiServer:
     def thaw(self) -> None:
         self._processes["kube-apiserver"].send_signal(signal.SIGCONT)
 
+    def ail(self) -> None:
+        """The API server loses its etcd: it answers, that it is not ready, and fails every request."""
+        etcd = self._processes.pop("etcd")
+        etcd.kill()
+        etcd.wait()
+
+    def heal(self) -> None:
+        self._launch("etcd", self._etcd_flags())
+
     def kubeconfig(self) -> dict[str, Any]:
         """A kubeconfig whose one cluster, user and context have this server's name."""
         authority = base64.b64encode(self._authority.cert_pem.bytes()).decode()

@@ -36,6 +36,13 @@ class EmbeddedServer:
 
     stop = kill
 
+    def ail(self) -> None:
+        """It answers that it is not ready, and fails every request."""
+        self.tell(lambda faults: faults.fail(500))
+
+    def heal(self) -> None:
+        self.tell(lambda faults: faults.clear())
+
     def tell(self, change: Callable[[Faults], Any]) -> None:
         """Change the faults of the cluster, in the thread that reads them."""
 

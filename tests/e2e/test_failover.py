@@ -89,6 +89,54 @@ def test_work_leaves_a_cluster_that_dies_and_its_old_copy_goes_when_it_is_back(w
     assert again.stop() == 0
 
 
+def test_a_cluster_that_answers_and_is_not_ready_is_left_too(world: World) -> None:
+    """A real API server that lost its etcd says so at /readyz, and that is another taint than silence."""
+    world.push(files())
+    daemon = world.daemon(*FAST)
+    settled_in_m1(world)
+    world.servers["m1"].ail()
+    world.until(lambda: image(world, "web", "m2"), "web in m2", 60)
+    said = log(world)
+    assert "cluster m1 is not ready since " in said
+    assert "cluster m1 gets the taint cluster.karmada.io/not-ready:NoExecute (failover)" in said
+    world.mark_available("m2", "shop", "web")
+    world.until(lambda: "gitfed.io/released: m1" in binding(world), "the eviction is over", 60)
+    world.servers["m1"].heal()
+    world.until(lambda: "taints" not in world.state()["clusters/m1.yaml"], "the taint is gone", 60)
+    world.until(lambda: world.get("m1", "Deployment", "shop", "web") is None, "the old copy is gone", 60)
+    world.until(lambda: "released" not in binding(world), "nothing is left to be remembered", 60)
+    assert image(world, "web", "m2")
+    assert daemon.stop() == 0
+
+
+def test_the_state_of_a_workload_goes_with_it_as_a_label(world: World) -> None:
+    rules = {"rules": [{"aliasLabelName": "ready-before", "jsonPath": "{.readyReplicas}"}]}
+    quick = {"failover": {**SOON["failover"], "startWithoutConfirmation": True}}
+    world.push({**files(failover={"cluster": {"purgeMode": "Directly", "statePreservation": rules}}),
+                "gitfed.json": settings(**quick)})  # fmt: skip
+    daemon = world.daemon(*FAST)
+    settled_in_m1(world)
+    world.until(lambda: "ready-before" in binding(world), "its state is written down while all is well", 60)
+    world.servers["m1"].kill()
+    world.until(lambda: image(world, "web", "m2"), "web in m2", 60)
+
+    def label() -> str | None:
+        return (
+            ((world.get("m2", "Deployment", "shop", "web") or {}).get("metadata") or {})
+            .get("labels", {})
+            .get("ready-before")
+        )
+
+    assert label() == "2"
+    world.mark_available("m2", "shop", "web")
+    world.until(lambda: "fromCluster" not in binding(world), "the failover is over", 60)
+    world.servers["m1"].start()
+    world.until(lambda: world.get("m1", "Deployment", "shop", "web") is None, "the old copy is gone", 60)
+    world.until(lambda: "released" not in binding(world), "nothing is left to be remembered", 60)
+    assert label() == "2", "as long as the failover stands"
+    assert daemon.stop() == 0
+
+
 def test_a_daemon_that_loses_its_own_network_evicts_nothing(world: World) -> None:
     world.push(files())
     daemon = world.daemon(*FAST)
@@ -128,28 +176,33 @@ def test_directly_waits_for_the_confirmed_deletion_across_a_restart(world: World
     assert "waits no longer for the deletion in m1: its new copy may start" in log(world)
 
 
-@pytest.mark.parametrize("step", ["tainted", "left", "placed", "over"])
+@pytest.mark.parametrize("step", ["noticed", "tainted", "left", "placed", "over", "back"])
 def test_kill_9_at_any_step_loses_no_task_and_no_copy(world: World, step: str) -> None:
     world.push(files())
     daemon = world.daemon(*FAST)
     settled_in_m1(world)
     world.servers["m1"].kill()
     steps = {
+        "noticed": lambda: "gitfed.io/reach: Unknown" in world.state().get("clusters/m1.yaml", ""),
         "tainted": lambda: "unreachable" in world.state().get("clusters/m1.yaml", ""),
         "left": lambda: "fromCluster: m1" in binding(world),
         "placed": lambda: image(world, "web", "m2"),
         "over": lambda: "released" in binding(world),
+        "back": lambda: "released" in binding(world),
     }
-    if step == "over":
+    if step in ("over", "back"):
         world.until(lambda: image(world, "web", "m2"), "web in m2", 60)
         world.mark_available("m2", "shop", "web")
     world.until(steps[step], step, 60)
+    if step == "back":
+        world.servers["m1"].start()
     daemon.kill()
     world.daemon(*FAST)
     world.until(lambda: image(world, "web", "m2"), "web in m2", 60)
     world.mark_available("m2", "shop", "web")
-    world.until(lambda: "gitfed.io/released: m1" in binding(world), "the eviction is over", 60)
-    world.servers["m1"].start()
+    if step != "back":
+        world.until(lambda: "gitfed.io/released: m1" in binding(world), "the eviction is over", 60)
+        world.servers["m1"].start()
     world.until(lambda: world.get("m1", "Deployment", "shop", "web") is None, "the old copy is gone", 60)
     assert image(world, "web", "m2")
     assert json.dumps(binding(world)).count("fromCluster") == 0
@@ -237,7 +290,7 @@ def job(world: World, cluster: str) -> dict[str, Any] | None:
     return found
 
 
-@pytest.mark.parametrize("step", ["dead", "left", "started", "over"])
+@pytest.mark.parametrize("step", ["dead", "tainted", "left", "started", "over", "back"])
 def test_a_job_goes_on_from_its_last_checkpoint_in_another_cluster(world: World, step: str) -> None:
     """The example of Karmada's notes on stateful failover, with a simulated operator and a mutating step. The daemon
     is killed at each step of it: no label is lost, and there are never two jobs."""
@@ -263,11 +316,15 @@ def test_a_job_goes_on_from_its_last_checkpoint_in_another_cluster(world: World,
     world.servers["m1"].kill()
     steps = {
         "dead": lambda: True,
+        "tainted": lambda: "NoExecute" in world.state().get("clusters/m1.yaml", ""),
         "left": lambda: "fromCluster" in recorded(),
         "started": lambda: job(world, "m2"),
         "over": lambda: "gitfed.io/released" in recorded(),
+        "back": lambda: "gitfed.io/released" in recorded(),
     }
     world.until(steps[step], step, 60)
+    if step == "back":
+        world.servers["m1"].start()
     daemon.kill()
     daemon = world.daemon(*FAST)
     moved = world.until(lambda: job(world, "m2"), "it runs in m2", 60)
@@ -276,7 +333,8 @@ def test_a_job_goes_on_from_its_last_checkpoint_in_another_cluster(world: World,
     second = world.until(lambda: status(world, "m2").get("upgradeSavepointPath"), "its new job runs")
     assert second == f"{flink.CHECKPOINTS}/{first}"
     world.until(lambda: "fromCluster" not in recorded(), "the failover is over", 60)
-    world.servers["m1"].start()
+    if step != "back":
+        world.servers["m1"].start()
     world.until(lambda: job(world, "m1") is None, "the old job is gone", 60)
     world.until(lambda: "released" not in recorded(), "nothing is left to be remembered", 60)
     assert (job(world, "m2") or {})["metadata"]["labels"][flink.LABEL] == first, "as long as the failover stands"
