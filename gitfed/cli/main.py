@@ -16,7 +16,7 @@ from types import TracebackType
 import click
 
 from gitfed import __version__
-from gitfed.cli import exits
+from gitfed.cli import exits, outlet
 from gitfed.errors import GitfedError
 
 _GROUPS = {
@@ -88,17 +88,6 @@ class Commands(click.Group):
         gc.enable()
         return command
 
-    def invoke(self, ctx: click.Context) -> object:
-        """The reader of a pipe (`| head`) has what it wanted. click would leave with 1, which is an answer."""
-        try:
-            result: object = super().invoke(ctx)
-            sys.stdout.flush()
-        except BrokenPipeError:
-            # Without this, Python complains while it ends.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            return exits.OK
-        return result
-
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
@@ -159,6 +148,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     # A process may be started without streams (`>&-`): then nobody reads, and nothing else changes.
     sys.stdout = sys.stdout or open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
     sys.stderr = sys.stderr or open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
+    sys.stdout = outlet.outlasting_its_reader(sys.stdout)
     sys.exit(run(arguments))
 
 

@@ -49,8 +49,9 @@ def command(commit: str, inputs: options.Inputs, branch: str, dry_run: str | Non
     programs = output.format in ("json", "yaml")
     diff_show.show(shown, list(compare.manifests(shown.review, exactly=programs)), output)
     if shown.review.empty:
-        load.note("the revert changes nothing in the fleet")
-    if dry_run is None:
+        made = "" if branch or dry_run else ": no branch is made (--branch NAME makes one all the same)"
+        load.note(f"the revert changes nothing in the fleet{made}")
+    if dry_run is None and (branch or not shown.review.empty):
         name = branch or f"revert-{undo[:7]}"
         rollback.name_branch(opened, name, prepared.commit)
         load.note(f"branch {name} is at {prepared.commit[:7]}: {prepared.subject}; push it, and merge it")

@@ -10,7 +10,7 @@ import click
 
 from gitfed.change import exposed
 from gitfed.cli import annotations as forms
-from gitfed.cli import complete, load, markdown, options, plain, plan_json, reach, structured, table, words
+from gitfed.cli import complete, load, markdown, options, plain, plan_json, reach, strays, structured, table, words
 from gitfed.daemon import inputs as daemon_inputs
 from gitfed.model.base import Body, Origin, Problem, Severity
 from gitfed.model.decisions import Decisions
@@ -51,6 +51,8 @@ def command(inputs: options.Inputs, base: str, annotations: str | None, output: 
         click.echo(forms.FORMS[annotations](problems), nl=False)
     else:
         show(problems, output, of=contents(repo))
+        for text in strays.remarks(repo, problems):
+            load.note(text)
     return load.code(problems)
 
 

@@ -60,9 +60,11 @@ class Chronicle:
         self._state = state_edge.StateBranch(opened.repository, bindings, branch=self.branch)
         tip = self._state.head() or opened.repository.branch_commit(f"refs/remotes/origin/{self.branch}")
         if tip is None:
+            message = f"there is no branch {self.branch}: nothing was decided yet"
+            if opened.repository.remote_url("origin") is None:
+                raise RevisionNotFound(message, hint="gitfed apply or gitfed run decides, and writes it")
             raise RevisionNotFound(
-                f"there is no branch {self.branch}: nothing was decided yet, or it was not fetched",
-                hint=f"git fetch origin {self.branch}:{self.branch}",
+                f"{message}, or it was not fetched", hint=f"git fetch origin {self.branch}:{self.branch}"
             )
         self.tip = tip
 

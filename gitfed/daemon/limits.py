@@ -11,11 +11,11 @@ its successor's own limits count: a history that was rewritten is held by a gate
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import Any
 
-from gitfed.daemon.results import Results
 from gitfed.errors import SourceError
-from gitfed.model.base import Commit
+from gitfed.model.base import ClusterName, Commit
 from gitfed.model.decisions import Decisions
 from gitfed.model.declared.federation import Guards
 from gitfed.model.plan import Plan
@@ -32,11 +32,13 @@ def in_force(past: Decisions, commit: Commit, guards_of: Callable[[Commit], Guar
         return None
 
 
-def after(past: Decisions, plan: Plan, applied: Commit | None, results: Results) -> Commit | None:
+def after(
+    past: Decisions, plan: Plan, applied: Commit | None, results: Mapping[ClusterName, Mapping[str, Any]]
+) -> Commit | None:
     """Whose limits are in force once `applied` was rolled out as far as possible; None: its own.
 
     What a cluster that could not be read would lose is not counted yet: while one holds objects of an older commit, the
-    limits before stay.
+    limits before stay. `results`: by cluster (`daemon.results`).
     """
     held = any(gate.held for gate in plan.gates if gate.consent)
     known = (results.get(name, {}) for name in plan.clusters)

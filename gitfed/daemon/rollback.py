@@ -41,8 +41,7 @@ def prepare(opened: inputs.Opened, undo: Commit, onto: Commit, given: preview.Gi
         )  # fmt: skip
     finally:
         repository.update_ref(_SCRATCH, None)
-    shown = preview.of(opened, inputs.read(opened, onto).repo, inputs.read(opened, commit).repo, given)
-    return Prepared(commit, subject, shown)
+    return Prepared(commit, subject, preview.between(opened, onto, commit, given))
 
 
 def name_branch(opened: inputs.Opened, branch: str, commit: Commit) -> None:

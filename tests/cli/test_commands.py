@@ -82,6 +82,17 @@ def test_validate_names_path_line_and_column_and_leaves_with_3(fleet: Path) -> N
     assert f"1 error, 0 warnings in {head[:7]}: " in result.err
 
 
+def test_validate_says_what_leaves_out_a_folder_that_holds_no_objects(fleet: Path) -> None:
+    values = {f"vendor/chart-{n}/values.yaml": "replicas: 3\n" for n in range(12)}
+    commit(fleet, values | {"apps/values.yaml": "replicas: 3\n", "other/few.yaml": "x: 1\n"})
+    result = gitfed("validate")
+    assert result.out.count("not a Kubernetes object") == 14
+    assert result.err.splitlines()[-1] == (
+        "note: 12 errors in vendor/, and no object: if it holds no manifests, "
+        'spec.sources.exclude: ["vendor/**"] leaves it out'
+    )
+
+
 def test_validate_takes_room_that_nobody_knows_to_be_enough(fleet: Path) -> None:
     by_room = world.POLICY.partition("        staticWeightList")[0] + "        dynamicWeight: AvailableReplicas\n"
     more = [deployment().replace("name: web,", f"name: web-{number},") for number in range(3)]

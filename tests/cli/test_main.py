@@ -11,7 +11,7 @@ import click
 import pytest
 
 from gitfed.cli import main
-from tests.cli.world import gitfed, program
+from tests.cli.world import commit, gitfed, program
 
 
 def every_command(command: click.Command, name: str) -> Iterator[tuple[str, click.Command]]:
@@ -182,6 +182,15 @@ def test_a_closed_pipe_is_no_error(fleet: Path) -> None:
     assert done.stdout.splitlines()[-1] == "0"
     assert "Traceback" not in done.stderr
     assert "Broken pipe" not in done.stderr
+
+
+def test_who_stops_reading_changes_no_exit_code(fleet: Path) -> None:
+    """All of 2000 problems do not fit into a pipe, so `head` is gone while they are being printed."""
+    commit(fleet, {"vendor/values.yaml": "---\nno: object\n" * 2000})
+    script = f"{Path(sys.executable).with_name('gitfed')} validate | head -n 1; echo ${{PIPESTATUS[0]}}"
+    done = subprocess.run(["bash", "-c", script], cwd=fleet, capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "3"
+    assert "Traceback" not in done.stderr
 
 
 def test_a_defect_never_leaves_with_1(tmp_path: Path) -> None:

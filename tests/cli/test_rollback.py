@@ -33,6 +33,16 @@ def test_a_dry_run_makes_no_branch(fleet: Path) -> None:
     assert git(fleet, "for-each-ref") == refs
 
 
+def test_a_revert_that_changes_nothing_in_the_fleet_makes_no_branch_unless_it_is_named(fleet: Path) -> None:
+    commit(fleet, {"README.md": "a fleet\n"})
+    refs = git(fleet, "for-each-ref")
+    result = gitfed("rollback")
+    assert (result.code, git(fleet, "for-each-ref")) == (0, refs)
+    assert "note: the revert changes nothing in the fleet: no branch is made (--branch NAME makes one" in result.err
+    assert gitfed("rollback", "--branch", "back").code == 0
+    assert "README.md" not in git(fleet, "ls-tree", "--name-only", "back").splitlines()
+
+
 def test_what_changed_again_in_other_lines_is_merged(fleet: Path) -> None:
     undo = commit(fleet, {"apps/web.yaml": deployment(9)})
     commit(fleet, {"apps/web.yaml": deployment(9, image="web:2")})

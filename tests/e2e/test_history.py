@@ -90,5 +90,8 @@ def test_without_a_state_branch_it_is_said_how_to_get_it(world: World) -> None:
     for arguments in (("log",), ("replay",)):
         done = ask(world, *arguments, check=False)
         assert done.returncode == 4
-        assert "there is no branch gitfed/state: nothing was decided yet, or it was not fetched" in done.stderr
-        assert "hint: git fetch origin gitfed/state:gitfed/state" in done.stderr
+        assert "there is no branch gitfed/state: nothing was decided yet\n" in done.stderr
+        assert "hint: gitfed apply or gitfed run decides, and writes it\n" in done.stderr
+        done = world.gitfed(*arguments, "--repo", str(world.work), check=False)
+        assert "there is no branch gitfed/state: nothing was decided yet, or it was not fetched\n" in done.stderr
+        assert "hint: git fetch origin gitfed/state:gitfed/state\n" in done.stderr
