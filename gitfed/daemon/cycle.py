@@ -58,7 +58,7 @@ _AGAIN = 5.0
 """Seconds until writing down is tried again when there was no room for it."""
 _PATIENCE = 2.0
 """Seconds that one cycle waits for webhooks in all."""
-_CALM = 0.05
+_CALM = 0.03
 """Seconds between two cycles that only clusters woke: their own events come in swarms."""
 
 
@@ -165,7 +165,7 @@ class Engine:
                     await asyncio.sleep(_AGAIN)  # whatever happens meanwhile: it would only fail again
                     continue
                 if report is not None:
-                    await self._calm(min(_BUSY, max(_CALM, 3 * report.took)))
+                    await self._calm(min(_BUSY, max(_CALM, report.took)))
                 seconds = poll()
                 due = self._falls_due()
                 await self._sleep(seconds if due is None else min(seconds, due))
@@ -189,10 +189,14 @@ class Engine:
             newcomers = self.fleet.newcomers()
             if newcomers and not self.fleet.starting():
                 break  # they have no list at all yet, and nobody else will come who could share a cycle with them
-            busy = self.fleet.busy() and not newcomers
-            if time.monotonic() - began >= (seconds if not busy else _RUSH if self.fleet.rush else _BUSY):
+            pause = seconds
+            if self.fleet.rush and not newcomers:
+                pause = _RUSH
+            elif self.fleet.busy() and not newcomers and not self.fleet.differs:
+                pause = _BUSY
+            if time.monotonic() - began >= pause:
                 break
-            await asyncio.sleep(0.02)
+            await asyncio.sleep(0.01)
 
     def _falls_due(self) -> float | None:
         """Seconds until something has to be decided although nothing happens: a taint, an eviction, a timeout."""

@@ -77,6 +77,8 @@ class Fleet:
         """The last result of each object."""
         self.rush: set[ClusterName] = set()
         """Clusters that have more to do than may be under way there."""
+        self.differs = False
+        """Whether an object was seen since the last snapshot that is not as it should be, and in nobody's list."""
         self._served: set[ClusterName] = set()
         """Clusters that got a list of changes, be it an empty one."""
         self._open_session = open_session
@@ -201,6 +203,7 @@ class Fleet:
 
     def snapshot(self, repo: RepoSnapshot) -> FleetSnapshot:
         """Facts and objects as known now."""
+        self.differs = False
         return FleetSnapshot(
             FactsRef("live", taken_at=self._options.now()),
             {name: self.members[name].facts for name in repo.clusters if name in self.members},
@@ -232,6 +235,10 @@ class Fleet:
         member = self.members.get(cluster)
         if member is not None and member.worker is not None:
             member.worker.nudge(key)
+            live = member.get(key)
+            as_wanted = live is not None and live.uid and (live.matches is not None or live.body is None)
+            if not as_wanted and self._assessor.wants(cluster, key) and not member.worker.has(key):
+                self.differs = True
 
     def _relisted(self, cluster: ClusterName) -> None:
         """The cluster was read anew: what is not in it any more has to be noticed too."""

@@ -25,6 +25,7 @@ from gitfed.daemon.record import Record
 from gitfed.daemon.statuses import Statuses
 from gitfed.model.base import ClusterName, Commit, ObjectKey
 from gitfed.model.decisions import Approval, ClusterRecord, Decisions
+from gitfed.model.declared.federation import Guards
 from gitfed.model.fleet import ClusterFacts, FleetSnapshot, LiveState, Reach
 from gitfed.model.plan import Plan
 from gitfed.model.repo import HeldFile, RepoSnapshot
@@ -64,6 +65,8 @@ class Memory:
         self._approvals: list[Approval] = []
         self._trailers: Commit | None = None
         """The commit whose trailers were read."""
+        self._guards: tuple[object, Guards] | None = None
+        """The limits in force, and for which commits."""
         self._descends: tuple[tuple[Commit | None, Commit] | None, bool] = (None, True)
 
     # -- opening ------------------------------------------------------------------------------------------------
@@ -144,7 +147,14 @@ class Memory:
             self._trailers = repo.commit
             await self._approve_by_trailer(repo.commit, applied)
         descends = self._descends[1]
-        guards = await asyncio.to_thread(limits.in_force, self.decisions, repo.commit, self._reader.guards_of)
+        asked = (self.decisions.limits, applied, repo.commit)
+        if self._guards is None or self._guards[0] != asked:
+            found = None
+            if (self.decisions.limits or applied) not in (None, repo.commit):
+                found = await asyncio.to_thread(limits.in_force, self.decisions, repo.commit, self._reader.guards_of)
+            # None may also mean that they could not be read just now.
+            self._guards = (asked, found) if found is not None else None
+        guards = None if self._guards is None else self._guards[1]
         told = (descends, guards, tuple(self._approvals))
         if told != (self.decisions.descends, self.decisions.guards, self.decisions.approvals):
             self.decisions = replace(self.decisions, descends=descends, guards=guards, approvals=told[2])

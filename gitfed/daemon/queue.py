@@ -73,6 +73,9 @@ class Queue:
     def __len__(self) -> int:
         return len(self._changes)
 
+    def __contains__(self, key: ObjectKey) -> bool:
+        return key in self._changes or key in self._flying
+
     @property
     def flying(self) -> int:
         return len(self._flying)

@@ -156,6 +156,10 @@ class Worker:
         """Whether changes are under way or can start now."""
         return bool(self._queue.flying) or self._queue.startable(asyncio.get_running_loop().time())
 
+    def has(self, key: ObjectKey) -> bool:
+        """Whether a change of this object is to be carried out, or under way."""
+        return key in self._queue
+
     def awaits(self, key: ObjectKey) -> bool:
         """Whether a change waits for something to happen to this object."""
         return self._queue.awaits(key)
