@@ -39,6 +39,13 @@ _DECIMAL_SUFFIX = {exponent: suffix for suffix, exponent in _DECIMAL.items()}
 _BINARY_SUFFIX = {power: suffix for suffix, power in _BINARY.items()}
 _LARGEST_EXPONENT = 64
 """Beyond any amount that exists; keeps a hostile `1e999999999` from filling the memory."""
+_MOST_DIGITS = 1000
+"""The same for digits, of which Python reads and prints only so many."""
+_TOO_MUCH = 10**_MOST_DIGITS
+_WHOLE = {suffix: (1024**power * NANO, Format.BINARY) for suffix, power in _BINARY.items()} | {
+    suffix: (10 ** (exponent + 9), Format.DECIMAL) for suffix, exponent in _DECIMAL.items()
+}
+"""(billionths, format) of one of each unit."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -81,14 +88,23 @@ def parse(value: Scalar) -> Quantity:
     """Reads text or a JSON number. Raises QuantityError with the text in the message."""
     if isinstance(value, bool):
         raise QuantityError(f"{value!r} is no quantity")
+    if isinstance(value, int) and abs(value) >= _TOO_MUCH:
+        raise QuantityError("a number of so many digits is out of range")
     return _parse(value if isinstance(value, str) else repr(value))
 
 
 @lru_cache(maxsize=4096)
 def _parse(text_: str) -> Quantity:
+    number = text_.rstrip("numkMGTPEi")
+    known = _WHOLE.get(text_[len(number) :])
+    if known is not None and number.isascii() and number.isdigit() and len(number) <= _MOST_DIGITS:
+        # What nearly all are: a whole number of a unit that is a whole number of billionths.
+        return Quantity(int(number) * known[0], known[1])
     match = _SHAPE.fullmatch(text_)
     if match is None:
-        raise QuantityError(f"{text_!r} is no quantity (examples: 500m, 2, 1.5Gi)")
+        raise QuantityError(f"{_shown(text_)} is no quantity (examples: 500m, 2, 1.5Gi)")
+    if len(text_) > _MOST_DIGITS:
+        raise QuantityError(f"{_shown(text_)} is out of range")
     sign, number, suffix = match.group(1), match.group(2), match.group(3) or ""
     whole, _, fraction = number.partition(".")
     mantissa = int((whole + fraction) or "0")
@@ -103,13 +119,17 @@ def _parse(text_: str) -> Quantity:
         else:
             exponent, format_ = int(suffix[1:]), Format.EXPONENT
             if abs(exponent) > _LARGEST_EXPONENT:
-                raise QuantityError(f"{text_!r} is out of range")
+                raise QuantityError(f"{_shown(text_)} is out of range")
         if exponent >= 0:
             numerator *= 10**exponent
         else:
             denominator *= 10**-exponent
     nano = -(-numerator // denominator)
     return Quantity(-nano if sign == "-" else nano, format_)
+
+
+def _shown(text_: str) -> str:
+    return repr(text_) if len(text_) <= 100 else f"{text_[:100]!r}…"
 
 
 def total(quantities: Iterable[Quantity]) -> Quantity:

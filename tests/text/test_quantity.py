@@ -64,6 +64,24 @@ def test_an_exponent_that_would_fill_the_memory_is_refused() -> None:
         quantity.parse("1e999999999")
 
 
+@pytest.mark.parametrize("value", ["9" * 5000, "9" * 5000 + "Mi", "0." + "1" * 5000, "9" * 5000 + "e1"])
+def test_more_digits_than_python_reads_are_refused_and_not_all_shown(value: str) -> None:
+    with pytest.raises(quantity.QuantityError) as caught:
+        quantity.parse(value)
+    assert str(caught.value) == f"{value[:100]!r}… is out of range"
+
+
+def test_a_number_of_more_digits_than_python_prints_is_refused() -> None:
+    with pytest.raises(quantity.QuantityError, match="a number of so many digits is out of range"):
+        quantity.parse(10**5000)
+
+
+@given(st.integers(0, 10**30), st.sampled_from(["", "n", "u", "m", "k", "M", "E", "Ki", "Mi", "Ei"]))
+def test_a_whole_number_of_a_unit_is_the_same_with_and_without_a_point(amount: int, unit: str) -> None:
+    plain, pointed = quantity.parse(f"{amount}{unit}"), quantity.parse(f"{amount}.{unit}")
+    assert (plain.nano, plain.format) == (pointed.nano, pointed.format)
+
+
 def test_equality_is_of_amounts() -> None:
     assert quantity.parse("1Gi") == quantity.parse("1024Mi")
     assert quantity.parse("1") == quantity.parse("1000m")
