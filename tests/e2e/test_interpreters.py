@@ -169,7 +169,7 @@ HEALTH = """    healthInterpretation:
 def test_apply_waits_for_what_the_script_of_a_kind_calls_healthy(world: World) -> None:
     """The object has no condition that anybody else could read."""
     world.push(workload_repository(RULES + HEALTH))
-    done = world.apply("--wait", "--timeout", "4s", check=False)
+    done = world.apply("--wait", "--timeout", "12s", check=False)
     assert done.returncode == 6
     assert f"m1: Workload.{GROUP}/shop/web: not healthy, says the customization" in done.stdout + done.stderr
     for name in ("m1", "m2"):

@@ -15,6 +15,7 @@ This is the side of the daemon; the other is `child`.
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import importlib
 import itertools
 import os
@@ -27,7 +28,7 @@ import weakref
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Final, TypeAlias, cast
+from typing import Final, TypeAlias, cast
 
 from gitfed.edges.lua import pipe
 from gitfed.edges.lua.request import Outcome, Request, ScriptError
@@ -40,6 +41,8 @@ _REST: Final = (30.0, 120.0, 600.0)
 """Seconds a call is left alone after it was killed, the first, the second, every other time."""
 _HUNG: Final = 3
 """Calls of one script left alone at a time, from which on all of it is."""
+_REMEMBERED: Final = 100
+"""Calls of one script that are known to have been killed."""
 _TOGETHER: Final = 32
 """Calls in one message."""
 _LARGE: Final = 1 << 16
@@ -94,7 +97,7 @@ class Worker:
         self._clock = clock
         self._lock = threading.Lock()
         self._process: _Process | None = None
-        self._resting: dict[Script, dict[tuple[Any, ...], _Resting]] = {}
+        self._resting: dict[Script, dict[bytes, _Resting]] = {}
         """Calls that were killed, by script."""
 
     def close(self) -> None:
@@ -145,7 +148,10 @@ class Worker:
     def _stopped(self, request: Request, error: Exception) -> Killed:
         times = self._times(request)
         until = self._clock() + _REST[min(times, len(_REST) - 1)]
-        self._resting.setdefault(request.script, {})[_content(request)] = _Resting(until, times + 1)
+        known = self._resting.setdefault(request.script, {})
+        known[_content(request)] = _Resting(until, times + 1)
+        if len(known) > _REMEMBERED:
+            del known[min(known, key=lambda content: known[content].until)]
         if isinstance(error, TimeoutError):
             return Killed(f"was stopped after {self._seconds:g} seconds without an end")
         return Killed("its process ended without an answer")
@@ -274,8 +280,12 @@ def functions_of(name: str) -> Mapping[str, Function]:
     return cast("Mapping[str, Function]", getattr(importlib.import_module(module), attribute))
 
 
-def _content(request: Request) -> tuple[Any, ...]:
-    return (request.function, *pipe.sent(request))
+def _content(request: Request) -> bytes:
+    """What tells a call from others of its script."""
+    digest = hashlib.blake2b(request.function.encode(), digest_size=16)
+    for text in pipe.sent(request):
+        digest.update(b"\0%d\0" % len(text) + text)
+    return digest.digest()
 
 
 def _kill(process: subprocess.Popen[bytes]) -> None:
