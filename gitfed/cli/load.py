@@ -78,7 +78,7 @@ class Session:
             return inputs.fleet(self.opened, self.repo, self.given.fleet)
         seen = observe(self.repo, self.given, self.credentials)
         if self.given.fleet is None:
-            return seen
+            return self._completed(seen)
         named = given_files.fleet(self.given.fleet, self.repo)
         return FleetSnapshot(named.facts, named.clusters, seen.live)
 
@@ -89,6 +89,14 @@ class Session:
             return known
         seen = observe(self.repo, self.given, self.credentials)
         return seen if known.facts.source == "assumed" else FleetSnapshot(known.facts, known.clusters, seen.live)
+
+    def _completed(self, seen: FleetSnapshot) -> FleetSnapshot:
+        """With what the facts branch says of clusters that nobody could ask, for want of credentials."""
+        if not any(facts.assumed for facts in seen.clusters.values()):
+            return seen
+        known = inputs.fleet(self.opened, self.repo).clusters
+        clusters = {name: known.get(name, facts) if facts.assumed else facts for name, facts in seen.clusters.items()}
+        return replace(seen, clusters=clusters)
 
     def plan(self, fleet: FleetSnapshot | None = None, past: Decisions | None = None) -> Plan:
         fleet = fleet or self.fleet()

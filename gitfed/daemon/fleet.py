@@ -198,8 +198,8 @@ class Fleet:
     # -- what is there ------------------------------------------------------------------------------------------
 
     def facts(self) -> dict[ClusterName, ClusterFacts]:
-        """What is believed of each cluster that was looked at."""
-        return {name: member.facts for name, member in self.members.items() if member.looked.is_set()}
+        """What is believed of each cluster that was asked."""
+        return {name: member.facts for name, member in self.members.items() if member.looked.is_set() and member.asked}
 
     def snapshot(self, repo: RepoSnapshot) -> FleetSnapshot:
         """Facts and objects as known now."""

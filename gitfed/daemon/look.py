@@ -16,7 +16,7 @@ from gitfed.interpret import collect, readiness
 from gitfed.interpret.registry import Interpreter
 from gitfed.model.base import Body, ClusterName, Kind, ObjectKey
 from gitfed.model.declared.cluster import Cluster
-from gitfed.model.fleet import FactsRef, FleetSnapshot, Health, LiveObject, LiveState
+from gitfed.model.fleet import ClusterFacts, FactsRef, FleetSnapshot, Health, LiveObject, LiveState
 from gitfed.model.repo import RepoSnapshot
 
 
@@ -74,9 +74,14 @@ def _snapshot(members: list[Member], now: datetime, interpreter: Interpreter) ->
             objects.setdefault(key, {})[member.name] = _judged(live, interpreter)
     return FleetSnapshot(
         FactsRef("live", taken_at=now),
-        {member.name: member.facts for member in members},
+        {member.name: member.facts if member.asked else _unasked(member.name) for member in members},
         LiveState({member.name: member.seen() for member in members}, objects),
     )
+
+
+def _unasked(name: ClusterName) -> ClusterFacts:
+    """What is taken for true of a cluster that there are no credentials for: that is no fact about it."""
+    return ClusterFacts(name, assumed=True)
 
 
 def _judged(live: LiveObject, interpreter: Interpreter) -> LiveObject:

@@ -113,6 +113,9 @@ class Member:
         self.cluster = cluster
         self.facts = replace(known or ClusterFacts(self.name, apis=None), reach=Reach.UNKNOWN)
         """What is believed of it."""
+        self.asked = False
+        """The cluster was asked how it is, whether or not it answered. Without usable credentials it never is, and what
+        is believed of it is what was known before: that we lack credentials is no fact about the cluster."""
         self.looked = asyncio.Event()
         """The first look is over, well or badly."""
         self.ready = asyncio.Event()
@@ -271,7 +274,6 @@ class Member:
                 pause = 60.0
             except errors.GitfedError as error:
                 self._fail(str(error))
-                self._note_unreachable(error)
                 pause = RETRIES[min(attempt, len(RETRIES) - 1)]
             except BaseExceptionGroup as group:
                 failed, rest = group.split(errors.GitfedError)
@@ -294,11 +296,6 @@ class Member:
         self.looked.set()
         self._upward.facts_changed(self.name)
 
-    def _note_unreachable(self, error: errors.GitfedError) -> None:
-        """What failed before anybody could look: the credentials. All else is the next look's to find out."""
-        if isinstance(error, errors.CredentialsError):
-            self._take(facts.unusable(self.facts, error, now=self._upward.now()))
-
     async def _serve(self) -> None:
         """Everything from the first look to the last write; ends with an exception only."""
         if self._session is None:
@@ -310,6 +307,7 @@ class Member:
         assert discovery is not None
         assert inventory is not None
         found = await facts.probe(session, discovery, now=self._upward.now(), previous=self.facts)
+        self.asked = True
         self._take(found)
         if found.reach is not Reach.READY:
             message = next((c.message for c in found.conditions if c.type == "Ready"), "not ready")

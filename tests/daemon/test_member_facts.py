@@ -187,10 +187,11 @@ async def test_what_an_earlier_process_knew_of_a_cluster_that_does_not_answer_st
         assert (ready.status, ready.reason, ready.last_transition) == ("False", "ClusterNotReachable", NOW)
 
 
-async def test_a_cluster_without_usable_credentials_says_so() -> None:
+async def test_that_there_are_no_credentials_is_no_fact_about_the_cluster() -> None:
     def refused(cluster: Cluster) -> Session:
         raise CredentialsError("cluster m1: no context m1", cluster="m1")
 
-    async with serving(refused, timing=QUICK) as member:
-        assert member.facts.reach is Reach.UNKNOWN
-        assert of("Ready", member) == Condition("Ready", "False", "StatusCollectionFailed", "no context m1", NOW)
+    async with serving(refused, timing=QUICK, known=KNOWN) as member:
+        assert not member.asked
+        assert member.facts.conditions == KNOWN.conditions
+        assert member.live().error == "no context m1"

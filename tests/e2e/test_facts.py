@@ -163,3 +163,28 @@ def test_a_quota_inside_a_cluster_limits_what_goes_there(world: World) -> None:
     told = json.loads(world.gitfed("explain", "--repo", str(world.bare), "deploy/shop/web", "-o", "json").stdout)
     here = next(item for item in told["placement"]["clusters"] if item["name"] == "m2")
     assert {"estimator": "quota shop/small", "replicas": 3, "limitedBy": "cpu"} in here["estimates"]
+
+
+def test_that_nobody_has_credentials_for_a_cluster_is_no_fact_about_it(world: World) -> None:
+    """Nothing is recorded of it, so a plan elsewhere takes it for what it was; with a credential it is used at once."""
+    config = yaml.safe_load(world.kubeconfig.read_text())
+    without = {**config, "contexts": [one for one in config["contexts"] if one["name"] != "m2"]}
+    world.kubeconfig.write_text(json.dumps(without))
+    world.push({"gitfed.json": settings(), **{f"clusters/{name}.json": cluster(name) for name in world.names},
+                "policies/web.json": policy("web", ["m1", "m2"]), "apps/web.json": deployment("web")})  # fmt: skip
+    daemon = world.daemon()
+    said = world.until(lambda: daemon.said("cluster cannot be used"), "it is said")[0]
+    assert (said["cluster"], "m2" in said["error"]) == ("m2", True)
+    world.until(lambda: world.get("m1", "Deployment", "shop", "web"), "the other one is used")
+    world.until(lambda: "outcome: applied" in world.state().get("state.yaml", ""), "recorded")
+    assert branch_facts(world, "m2") == {}
+    assert "clusters/m2.yaml" not in world.state()
+    for arguments in ([], ["--live", "--kubeconfig", str(world.kubeconfig)]):
+        shown = json.loads(world.gitfed("plan", "--repo", str(world.bare), *arguments, "-o", "json").stdout)
+        web = next(one for one in shown["bindings"] if one["resource"]["name"] == "web")
+        assert [one["name"] for one in web["clusters"]] == ["m1", "m2"], f"{arguments}: {web['rejected']}"
+        assert "failing" not in shown or shown["failing"] == []
+    daemon.stop()
+    world.kubeconfig.write_text(json.dumps(config))
+    world.daemon()
+    world.until(lambda: world.get("m2", "Deployment", "shop", "web"), "used as soon as there is a credential")

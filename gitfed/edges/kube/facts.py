@@ -32,7 +32,10 @@ _PROBE = 10.0
 async def probe(
     session: Session, discovery: Discovery, *, now: datetime, previous: ClusterFacts | None = None
 ) -> ClusterFacts:
-    """The cluster's facts at `now`. Raises nothing that a cluster can cause: a failure is a fact."""
+    """The cluster's facts at `now`. A failure of the cluster is a fact; that nobody could ask it is none.
+
+    Raises CredentialsError, and nothing else.
+    """
     known = previous or ClusterFacts(name=session.cluster)
     reach, ready = await _ready(session)
     if reach is not Reach.READY:
@@ -48,12 +51,6 @@ async def probe(
         apis=apis,
         assumed=False,
     )
-
-
-def unusable(known: ClusterFacts, error: errors.GitfedError, *, now: datetime) -> ClusterFacts:
-    """The facts of a cluster that could not even be asked (Karmada: no client could be built)."""
-    ready = Condition("Ready", "False", "StatusCollectionFailed", translate.said(error))
-    return _with_ready(known, Reach.UNKNOWN, ready, now)
 
 
 def _with_ready(known: ClusterFacts, reach: Reach, ready: Condition, now: datetime) -> ClusterFacts:
@@ -73,8 +70,8 @@ async def _ready(session: Session) -> tuple[Reach, Condition]:
         if answer.status == 404:
             # Karmada: only a server that has no /readyz at all is asked for /healthz.
             answer = await session.request("GET", "/healthz", timeout=_PROBE, accept="*/*")
-    except errors.CredentialsError as error:
-        return Reach.UNKNOWN, Condition("Ready", "False", "StatusCollectionFailed", translate.said(error))
+    except errors.CredentialsError:
+        raise
     except errors.ClusterError as error:
         answered = error.status > 0 or isinstance(error, errors.ObjectConflict)
         reach = Reach.NOT_READY if answered else Reach.UNKNOWN

@@ -116,7 +116,7 @@ async def test_a_cluster_that_gives_no_answer_is_unknown() -> None:
     assert (ready.status, ready.reason) == ("False", "ClusterNotReachable")
 
 
-async def test_credentials_that_cannot_be_used_are_a_fact() -> None:
+async def test_credentials_that_cannot_be_used_are_no_fact_about_the_cluster() -> None:
     from gitfed import errors
 
     async def refuse() -> Any:
@@ -124,9 +124,8 @@ async def test_credentials_that_cannot_be_used_are_a_fact() -> None:
 
     way = credentials.Connection("m1", "https://127.0.0.1:1", "a test", refuse)
     async with Session("m1", way) as session:
-        found = await facts.probe(session, Discovery(session), now=NOW)
-    expected = Condition("Ready", "False", "StatusCollectionFailed", "its program gave no credential", NOW)
-    assert (found.reach, found.conditions) == (Reach.UNKNOWN, (expected,))
+        with pytest.raises(errors.CredentialsError):
+            await facts.probe(session, Discovery(session), now=NOW)
 
 
 @pytest.mark.parametrize(
