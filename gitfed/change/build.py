@@ -125,7 +125,7 @@ def build(
         totals=totals(changes, of_clusters=len(world.candidates)),
         digest=digest,
         clusters=tuple(candidate.name for candidate in world.candidates),
-        notes=remarks.notes(world),
+        notes=remarks.notes(world, bindings.values()),
         records=world.step.records,
         outage=world.step.outage,
         said=world.step.said,

@@ -10,6 +10,7 @@ from gitfed.change.memo import World
 from gitfed.model.base import ClusterName, Problem, Severity
 from gitfed.model.decisions import Decisions
 from gitfed.model.fleet import FleetSnapshot, Reach
+from gitfed.model.plan import Binding
 from gitfed.model.repo import RepoSnapshot
 from gitfed.placement import failover
 
@@ -72,7 +73,12 @@ def failing(repo: RepoSnapshot, step: failover.Step) -> Iterator[Problem]:
         yield Problem(repo.settings.origin, message, hint, Severity.WARNING)
 
 
-def notes(world: World) -> tuple[str, ...]:
+def goes_nowhere(binding: Binding) -> bool:
+    """No policy selects it, nothing that goes anywhere needs it, and it is no Namespace, which needs no policy."""
+    return binding.policy is None and not binding.shares and binding.key[:2] != ("", "Namespace")
+
+
+def notes(world: World, bindings: Iterable[Binding]) -> tuple[str, ...]:
     notes = []
     if world.fleet.facts.source == "assumed":
         notes.append("No facts: declared clusters are assumed Ready, with every API and unknown capacity.")
@@ -92,4 +98,9 @@ def notes(world: World) -> tuple[str, ...]:
         notes.append(f"Limits are those of {since}: its own count when nothing of this commit is held.")
     for one in world.decisions.suspensions:
         notes.append(f"{one.of} is {one}.")
+    nowhere = [binding.key for binding in bindings if goes_nowhere(binding)]
+    if nowhere:
+        listed = ", ".join(map(str, nowhere[:_EXAMPLES])) + (", …" if len(nowhere) > _EXAMPLES else "")
+        objects, are = ("object", "is") if len(nowhere) == 1 else ("objects", "are")
+        notes.append(f"{len(nowhere)} {objects} {are} selected by no policy: {listed} (gitfed get bindings).")
     return tuple(notes)

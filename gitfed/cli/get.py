@@ -96,6 +96,8 @@ def command(
     listing = listings.OF[thing](session, fleet, plan, namespace, cluster)
     listing = _chosen(listing, only)
     show(listing, output)
+    if thing == "works" and fleet.live is None and listing.rows:
+        load.note("what is in the clusters was not looked at: --live asks them")
     return exits.first([load.tell_errors(plan.problems), load.tell_unread(plan)])
 
 

@@ -6,10 +6,11 @@ one file. `validate` says it and nothing is held because of it: all are warnings
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
+from gitfed.change import remarks
 from gitfed.cli import names
-from gitfed.model.base import ObjectKey, Origin, Problem, Severity
+from gitfed.model.base import Body, ObjectKey, Origin, Problem, Severity
 from gitfed.model.decisions import PolicyRef
 from gitfed.model.declared.policy import Propagation
 from gitfed.model.plan import Plan
@@ -25,6 +26,7 @@ def check(repo: RepoSnapshot, plan: Plan) -> tuple[Problem, ...]:
         *_unreached(repo, plan),
         *_idle_overrides(repo, plan),
         *_single_places(repo, plan),
+        *_unselected(repo, plan),
     )
 
 
@@ -54,6 +56,24 @@ def _warning(origin: Origin, message: str, hint: str = "") -> Problem:
 def _few(keys: Sequence[ObjectKey], most: int = 3) -> str:
     listed = ", ".join(names.shown(key) for key in keys[:most])
     return f"{listed} and {len(keys) - most} more" if len(keys) > most else listed
+
+
+def _unselected(repo: RepoSnapshot, plan: Plan) -> Iterator[Problem]:
+    """A workload that goes nowhere. Of other objects that may be meant: they wait for something that needs them."""
+    for binding in plan.bindings.values():
+        manifest = repo.manifests.get(binding.key)
+        if manifest is not None and _runs_pods(manifest.body) and remarks.goes_nowhere(binding):
+            yield _warning(
+                manifest.origin,
+                f"{names.shown(binding.key)} goes nowhere: no policy selects it",
+                "a PropagationPolicy of its namespace, or a ClusterPropagationPolicy",
+            )
+
+
+def _runs_pods(body: Body) -> bool:
+    spec = body.get("spec")
+    spec = spec if isinstance(spec, Mapping) else {}
+    return body.get("kind") == "Pod" or "jobTemplate" in spec or isinstance(spec.get("template"), Mapping)
 
 
 def _dead(repo: RepoSnapshot, plan: Plan) -> Iterator[Problem]:

@@ -67,7 +67,9 @@ def command(
     checkout = desired.open_checkout(repo)
     if name not in checkout.repo.clusters and cluster_kubeconfig is None:
         checkout.cluster(name)
-    if not dry_run:
+    if dry_run:
+        _preview(checkout, name, objects, cluster_kubeconfig, cluster_context, credentials)
+    else:
         code = _clean(checkout, name, objects, cluster_kubeconfig, cluster_context, wait, force, credentials, progress)
         if code:
             return code
@@ -78,6 +80,37 @@ def command(
     if not dry_run:
         click.echo(f"cluster({plain.clean(name)}) is unjoined")
     return 0
+
+
+def _preview(
+    checkout: desired.Checkout, name: str, objects: str, kubeconfig: Path | None, context: str,
+    credentials: options.Credentials,
+) -> None:  # fmt: skip
+    """What would become of each object in the cluster."""
+    from gitfed.daemon import inputs, leaving
+
+    async def work() -> Left:
+        async with session_of(checkout, name, kubeconfig, context, credentials) as session:
+            return await leaving.look(
+                session,
+                federation=checkout.repo.settings.metadata.name,
+                repository_id=inputs.decisions(checkout.opened, checkout.repo).repository_id,
+                delete=objects == "delete",
+            )
+
+    try:
+        left = asyncio.run(work())
+    except ClusterError as error:
+        load.note(f"{error}: what would become of its objects is not known")
+        return
+    if not left.present:
+        click.echo(f"{plain.clean(name)} holds nothing of this federation", err=True)
+    for key in sorted(left.deleted):
+        click.echo(f"would delete {_shown(key)}", err=True)
+    for key in sorted(left.released):
+        click.echo(f"would leave {_shown(key)} there, as nobody's", err=True)
+    for key, why in sorted(left.kept.items()):
+        click.echo(f"would keep {_shown(key)}: {why}", err=True)
 
 
 def _clean(

@@ -89,6 +89,21 @@ async def leave(
     return left
 
 
+async def look(session: Session, *, federation: str, repository_id: str, delete: bool) -> Left:
+    """What `leave` would do, with nothing changed: what would be deleted counts as deleted. Raises as `leave` does."""
+    inventory = Inventory(session, federation=federation, repository_id="")
+    snapshot = await inventory.read(expected=0)
+    left = Left(present=snapshot.present)
+    if not snapshot.present:
+        return left
+    inventory.repository_id = repository_id or snapshot.repository_id
+    inventory.check_repository()
+    leaving = _Leaving(session, Discovery(session), federation, delete, left, looks=True)
+    await leaving.each(snapshot.entries.values(), lambda: None)
+    left.deleted += leaving.marked
+    return left
+
+
 @dataclass(slots=True)
 class _Leaving:
     session: Session
@@ -96,6 +111,8 @@ class _Leaving:
     federation: str
     delete: bool
     left: Left
+    looks: bool = False
+    """Nothing is changed."""
     marked: set[ObjectKey] = field(default_factory=set)
     """Asked to be deleted, not seen gone yet."""
 
@@ -116,7 +133,8 @@ class _Leaving:
         key = entry.key
         body = await self.read(key)
         if body is None:
-            self.left.deleted.append(key)
+            if not self.looks:
+                self.left.deleted.append(key)
             return
         metadata = body["metadata"]
         labels = metadata.get("labels") or {}
@@ -172,6 +190,8 @@ class _Leaving:
             return None
 
     async def ask(self, method: str, key: ObjectKey, body: object, **options: Any) -> None:
+        if self.looks:
+            return
         resource = await self.discovery.resource(Kind(*key[:2]))
         try:
             await self.session.request(method, resource.path(key.namespace, key.name), body=body, **options)

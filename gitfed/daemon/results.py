@@ -9,12 +9,15 @@ not taken for the repair of drift.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from gitfed.daemon.fleet import Fleet
 from gitfed.model.base import ClusterName
 from gitfed.model.orders import Removal
 from gitfed.model.plan import Action, Plan
+
+if TYPE_CHECKING:
+    # Who only reads what was written down (`limits`) touches no cluster, and is not to pay for a Kubernetes client.
+    from gitfed.daemon.fleet import Fleet
 
 _MOST_UNFINISHED = 100
 """Objects of a cluster that the state names one by one."""

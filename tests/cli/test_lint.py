@@ -86,3 +86,24 @@ def test_interpreters_that_change_are_told_with_what_they_read(fleet: Path) -> N
     assert "ResourceInterpreterCustomization/deployments changes:" in gitfed("validate", "--base", "HEAD~1").out
     commit(fleet, {"apps/config.yaml": FILES["apps/config.yaml"].replace("blue", "red")})
     assert "ResourceInterpreterCustomization" not in gitfed("validate", "--base", "HEAD~1").out
+
+
+def test_a_workload_that_no_policy_selects_is_told_by_validate_and_by_the_plan(fleet: Path) -> None:
+    lonely = (
+        "apiVersion: batch/v1\nkind: Job\nmetadata: {name: lonely, namespace: other}\nspec:\n  template:\n"
+        "    spec:\n      restartPolicy: Never\n      containers:\n      - {name: main, image: busybox}\n"
+    )
+    commit(fleet, {"apps/lonely.yaml": lonely})
+    assert (
+        "apps/lonely.yaml:1:1: warning: other/Job/lonely goes nowhere: no policy selects it "
+        "(a PropagationPolicy of its namespace, or a ClusterPropagationPolicy)\n" in gitfed("validate").out
+    )
+    note = "1 object is selected by no policy: Job.batch/other/lonely (gitfed get bindings)."
+    assert note in gitfed("plan").out
+
+
+def test_a_map_that_nothing_needs_yet_is_no_warning_and_one_note(fleet: Path) -> None:
+    spare = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: spare, namespace: other}\ndata: {a: b}\n"
+    commit(fleet, {"apps/spare.yaml": spare})
+    assert "spare" not in gitfed("validate").out
+    assert "1 object is selected by no policy: ConfigMap/other/spare" in gitfed("plan").out

@@ -132,6 +132,15 @@ def test_a_cluster_leaves_and_what_is_not_ours_stays(world: World, objects: str)
     foreign = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "theirs"}, "data": {"x": "y"}}
     world.ask("m2", "POST", "/api/v1/namespaces/shop/configmaps", foreign)
     world.git("fetch", "-q", "origin", "gitfed/state:refs/remotes/origin/gitfed/state")
+    looked = command(world, "unjoin", "m2", objects, "--kubeconfig", str(world.kubeconfig), "--dry-run=client")
+    would = "would delete Deployment.apps/shop/web\n" if objects == "--delete-objects" else (
+        "would leave Deployment.apps/shop/web there, as nobody's\n"
+    )  # fmt: skip
+    assert would in looked.stderr
+    assert "theirs" not in looked.stderr
+    body = world.get("m2", "Deployment", "shop", "web")
+    assert body is not None, "only looked at"
+    assert body["metadata"]["labels"]["gitfed.io/federation"] == "acme"
     said = command(world, "unjoin", "m2", objects, "--kubeconfig", str(world.kubeconfig), "--commit")
     assert said.stdout == "cluster(m2) is unjoined\n"
     assert not (world.work / "clusters/m2.json").exists()

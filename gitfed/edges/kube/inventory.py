@@ -138,7 +138,7 @@ class Inventory:
 
     def check_ours(self) -> None:
         """Raise NotOwned if another repository or a leader of a higher term owns this cluster."""
-        self._check_repository()
+        self.check_repository()
         header = self._shards.header
         if header is not None and header.term > self._term:
             raise errors.NotOwned(
@@ -146,7 +146,8 @@ class Inventory:
                 f"ours is {self._term})"
             )
 
-    def _check_repository(self) -> None:
+    def check_repository(self) -> None:
+        """Raise NotOwned if another repository owns this cluster."""
         header = self._shards.header
         if header is not None and header.repository_id != self.repository_id:
             raise errors.NotOwned(
@@ -175,7 +176,7 @@ class Inventory:
     async def _write_header(self, term: int, *, adopt: bool) -> None:
         for _ in range(_ATTEMPTS):
             if not adopt:
-                self._check_repository()
+                self.check_repository()
             header = self._shards.header
             if header is not None and header.term >= term and not adopt:
                 if header.term == term == self._term:
