@@ -155,7 +155,7 @@ class Rooms:
         had = {share.cluster: share.replicas or 0 for share in before}
         index = self._layout.index
         more = [
-            (index[name], count)
+            (index[name], min(count, estimate.MOST))  # a script may say any number; room is never found beyond this one
             for name, replicas in shares
             if (count := (replicas or 0) - had.get(name, 0)) > 0 and name in index
         ]

@@ -61,6 +61,23 @@ def test_fewer_than_no_replicas_are_refused_and_what_runs_stays(how: dict[str, A
     assert of(plan, "one").shares == (Share("a", 4),)
 
 
+@pytest.mark.parametrize("how", [DUPLICATED, DIVIDED])
+@pytest.mark.parametrize("count", [2**40, 2**63, 2**70])
+def test_replicas_beyond_all_measure_leave_no_room_for_others(how: dict[str, Any], count: int) -> None:
+    class OfOne(Counts):
+        def answer(self, operation: Operation, inputs: Inputs) -> Any:
+            return (
+                super()
+                .answer(operation, inputs)
+                ._replace(replicas=self.replicas if inputs.object["metadata"]["name"] == "all" else 1)
+            )
+
+    objects = [workload("all", 1), policy("all", ["all"], how), workload("one", 1), policy("one", ["one"], DYNAMIC)]
+    plan = World(objects, {"a": "9"}, interpreter=Interpreter((OfOne(count),))).plan()
+    assert where(plan, "all") == f"a={count}"
+    assert told(plan)[0] == "Unschedulable"
+
+
 def test_replicas_beyond_all_measure_are_divided_in_no_time() -> None:
     count = 2**31
     beyond = Interpreter((Counts(count),))
