@@ -18,7 +18,7 @@ from gitfed.change import causes
 from gitfed.change import review as reviewing
 from gitfed.cli import bodies, matrix, names
 from gitfed.model.base import Body, ClusterName, ObjectKey
-from gitfed.model.plan import Plan, RenderedManifest
+from gitfed.model.plan import RenderedManifest
 from gitfed.text import canonical
 
 _REPLICAS = ("/spec/replicas", "/spec/parallelism")
@@ -48,8 +48,10 @@ class Difference:
         return "new" if self.before is None else "gone" if self.after is None else "changed"
 
 
-def placement(base: Plan, head: Plan) -> list[matrix.Row]:
+def placement(review: reviewing.Review) -> list[matrix.Row]:
     """Templates whose clusters or replicas differ."""
+    base, head = review.base, review.head
+    edited = {(one.key.kind, one.key.namespace, one.key.name) for one in review.declared if one.verb == "changed"}
     rows = []
     for key in sorted(base.bindings.keys() | head.bindings.keys()):
         old, new = base.bindings.get(key), head.bindings.get(key)
@@ -71,6 +73,8 @@ def placement(base: Plan, head: Plan) -> list[matrix.Row]:
             why = f"replicas {old.replicas} → {new.replicas}"
         else:
             why = new.why
+        if old and new and new.policy == old.policy and new.policy is not None and tuple(new.policy) in edited:
+            why = f"its policy changed; {why}"
         rows.append(matrix.Row(names.shown(key), before, after, why))
     return rows
 

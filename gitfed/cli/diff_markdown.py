@@ -209,22 +209,26 @@ def _declared(shown: Shown) -> list[str]:
     found = shown.review.declared
     if not found:
         return []
-    lines = [line for one in found[:100] for line in _declaration(one)]
-    if len(found) > 100:
-        lines.append(f"- and {len(found) - 100} more")
-    if len(found) > _OPEN_ROWS:
+    groups = diff_show.alike(found)
+    lines = [line for group in groups[:100] for line in _declaration(group)]
+    if len(groups) > 100:
+        lines.append(f"- and {len(groups) - 100} more")
+    if len(groups) > _OPEN_ROWS:
         return [*markdown.details(f"<b>Causes</b> ({len(found)})", lines), ""]
     return ["#### Causes", "", *lines, ""]
 
 
-def _declaration(one: Declaration) -> list[str]:
+def _declaration(group: Sequence[Declaration]) -> list[str]:
     """A list, not a table: paths are long, and only a list breaks them."""
-    label = f"{one.key.kind}/{one.key.namespace + '/' if one.key.namespace else ''}{one.key.name}"
-    concerns = f": concerns {words.count(len(one.concerns), 'object')}, {len(one.differing)} differ"
+    one = group[0]
+    said = diff_show.concerned(group)
     fields = [f"  - {markdown.code(diff_show.field_text(field))}" for field in one.fields[:6]]
     if len(one.fields) > 6:
         fields.append(f"  - and {len(one.fields) - 6} more fields")
-    where = f"{markdown.code(label)} in {markdown.code(str(one.origin))}{concerns if one.concerns else ''}"
+    if several := diff_show.named(group):
+        fields.append(f"  - {markdown.code(several)}")
+    place = diff_show.where_declared(group).removeprefix("in ")
+    where = f"{markdown.code(diff_show.label(group))} in {markdown.code(place)}{f': {said}' if said else ''}"
     return [f"- **{one.verb}** {where}", *fields]
 
 
@@ -236,7 +240,7 @@ def _left_alone(shown: Shown) -> list[str]:
     if not groups:
         return []
     table = [
-        [markdown.code(names.shown(key)), action, markdown.code(words.some(clusters)), markdown.escape(reason)]
+        [markdown.code(names.shown(key)), action, markdown.code(words.some(sorted(clusters))), markdown.escape(reason)]
         for (action, key, reason), clusters in list(groups.items())[:100]
     ]
     lines = markdown.table(["Object", "", "Clusters", "Why"], table)

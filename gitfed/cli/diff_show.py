@@ -23,8 +23,10 @@ from gitfed.model.plan import Change, FieldChange
 
 SCHEMA = "gitfed.io/diff/v1"
 _MOST_FIELDS = 20
-_LISTED = 12
-"""Clusters that are listed by name; all of more than these are just all."""
+_ALIKE = 3
+"""New or gone declarations of one kind that still get a line each."""
+LISTED = 12
+"""Clusters, or others, that are listed by name; all of more than these are just all."""
 
 
 class Shown(NamedTuple):
@@ -37,7 +39,7 @@ class Shown(NamedTuple):
 
     @property
     def rows(self) -> list[matrix.Row]:
-        return compare.placement(self.review.base, self.review.head)
+        return compare.placement(self.review)
 
     @property
     def clusters(self) -> list[str]:
@@ -109,11 +111,14 @@ def _text(shown: Shown, found: list[compare.Difference], output: options.Output)
 
 def _declared(found: Sequence[Declaration], paint: plain.Paint) -> Iterator[str]:
     signs = {"new": paint.added("+"), "gone": paint.removed("-"), "changed": paint.changed("~")}
-    for one in found:
-        label = f"{one.key.kind}/{one.key.namespace + '/' if one.key.namespace else ''}{one.key.name}"
-        yield f"  {signs[one.verb]} {paint.strong(plain.clean(label))} {one.verb}  " + plain.clean(
-            f"{one.origin}{_concerned(one)}"
+    for group in alike(found):
+        one = group[0]
+        said = concerned(group)
+        yield f"  {signs[one.verb]} {paint.strong(plain.clean(label(group)))} {one.verb}  " + plain.clean(
+            f"{where_declared(group)}{f'  {said}' if said else ''}"
         )
+        if several := named(group):
+            yield f"      {plain.clean(several)}"
         for field in one.fields[:_MOST_FIELDS]:
             yield f"      {plain.clean(field_text(field))}"
         if len(one.fields) > _MOST_FIELDS:
@@ -126,10 +131,48 @@ def loosens(one: Declaration) -> bool:
     return bool(causes.loosened(one))
 
 
-def _concerned(one: Declaration) -> str:
-    if not one.concerns:
+def alike(found: Sequence[Declaration]) -> list[list[Declaration]]:
+    """Declarations that one line can say: more than a few new or gone ones of one kind, and each other by itself."""
+    groups: dict[tuple[str, str, str], list[Declaration]] = {}
+    for one in found:
+        if not one.fields:
+            groups.setdefault((one.key.kind, one.key.namespace, one.verb), []).append(one)
+    many = {id(one): members for members in groups.values() if len(members) > _ALIKE for one in members}
+    return [many.get(id(one), [one]) for one in found if id(one) not in many or many[id(one)][0] is one]
+
+
+def label(group: Sequence[Declaration]) -> str:
+    """`PropagationPolicy/shop/web`, `Cluster (60)`."""
+    key = group[0].key
+    space = f"/{key.namespace}" if key.namespace else ""
+    if len(group) == 1:
+        return f"{key.kind}{space}/{key.name}"
+    return f"{key.kind}{space} ({len(group)})"
+
+
+def named(group: Sequence[Declaration]) -> str:
+    """`edge-00 edge-01 … and 49 more`; "" for one that is named already."""
+    return words.some([one.key.name for one in group], most=LISTED) if len(group) > 1 else ""
+
+
+def where_declared(group: Sequence[Declaration]) -> str:
+    paths = {one.origin.path for one in group}
+    if len(group) == 1:
+        return str(group[0].origin)
+    return paths.pop() if len(paths) == 1 else f"in {len(paths)} files"
+
+
+def concerned(group: Sequence[Declaration]) -> str:
+    """`concerns 9 objects, 3 of them differ`; "" when it concerns none."""
+    every = {key for one in group for key in one.concerns}
+    differing = {key for one in group for key in one.differing}
+    if not every:
         return ""
-    return f"  concerns {words.count(len(one.concerns), 'object')}, {len(one.differing)} of them differ"
+    verb = "concerns" if len(group) == 1 else "concern"
+    if len(every) == 1:
+        return f"{verb} 1 object, which {'differs' if differing else 'stays as it is'}"
+    many = "all" if differing == every else str(len(differing)) if differing else "none"
+    return f"{verb} {len(every)} objects, {many} of them {'differs' if many == '1' else 'differ'}"
 
 
 def field_text(field: FieldChange) -> str:
@@ -170,14 +213,16 @@ def where(item: compare.Difference, of: int, *, wide: bool = False) -> str:
     rest = f", differs in {item.of - number}" if item.of > number else ""
     if number == 1:
         return f"in {names[0]}{like}{rest}"
-    listed = " ".join(names) if wide else words.some(names, most=_LISTED)
+    listed = " ".join(names) if wide else words.some(names, most=LISTED)
+    if rest:
+        listed += f"; {rest.removeprefix(', ')}"
     every = "all " if number == of else ""
-    if every and number > _LISTED and not wide:
+    if every and number > LISTED and not wide:
         shown = "" if item.exact else f", shown for {names[0]}"
         return f"{'same' if item.exact else 'alike'} in all {number} clusters{like}{shown}"
     if item.exact:
-        return f"same in {every}{number} clusters{like}{rest}: {listed}"
-    return f"alike in {every}{number} clusters{like}{rest}, shown for {names[0]}: {listed}"
+        return f"same in {every}{number} clusters{like}: {listed}"
+    return f"alike in {every}{number} clusters{like}, shown for {names[0]}: {listed}"
 
 
 def lines(item: compare.Difference, titles: tuple[str, str]) -> list[str]:

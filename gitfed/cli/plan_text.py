@@ -185,7 +185,7 @@ def left_alone(found: Sequence[Change], paint: plain.Paint) -> list[str]:
     if not groups:
         return []
     grid: list[list[Cell | str]] = [
-        [Cell(action, paint.changed), names.shown(key), words.some(clusters), Cell(reason)]
+        [Cell(action, paint.changed), names.shown(key), words.some(sorted(clusters)), Cell(reason)]
         for (action, key, reason), clusters in groups.items()
     ]
     return [paint.strong("Left alone"), *table.lines(grid, indent=2)]

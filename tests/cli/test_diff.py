@@ -144,6 +144,26 @@ def test_a_namespace_stays_where_a_gate_holds_what_is_in_it(fleet: Path) -> None
     assert found["eu-2", "shop"] == ("keep", "stays until ConfigMap/shop/settings has left it")
 
 
+def test_many_new_clusters_are_one_cause_and_few_are_one_each(fleet: Path) -> None:
+    commit(fleet, {f"clusters/edge-{n:02}.yaml": cluster(f"edge-{n:02}", "eu") for n in range(20)})
+    text = gitfed(*RANGE).out
+    assert "  + Cluster (20) new  in 20 files  concern 3 objects, all of them differ\n      edge-00 edge-01 " in text
+    assert text.count("  + ") == 1
+    comment = gitfed(*RANGE, "-o", "md").out
+    assert "- **new** <code>Cluster &#40;20&#41;</code> in <code>20 files</code>: concern 3 objects" in comment
+    commit(fleet, {"clusters/edge-00.yaml": None, "clusters/edge-01.yaml": None})
+    text = gitfed(*RANGE).out
+    assert "  - Cluster/edge-00 gone  clusters/edge-00.yaml:1:1  concerns 3 objects, all of them differ\n" in text
+    assert "  - Cluster/edge-01 gone" in text
+
+
+def test_that_a_policy_changed_stands_beside_what_it_places(fleet: Path) -> None:
+    commit(fleet, {"policies/web.yaml": FILES["policies/web.yaml"].replace("weight: 2", "weight: 5")})
+    text = gitfed(*RANGE).out
+    assert "its policy changed; divided by static weights" in text
+    assert "concerns 1 object, which differs\n" in text
+
+
 def test_without_a_change_there_is_no_comment(fleet: Path) -> None:
     commit(fleet, {"README.md": "words\n"})
     result = gitfed(*RANGE, "-o", "md")
