@@ -212,19 +212,14 @@ def from_document(document: Body) -> Decision:
     key = ObjectKey(
         group_of(resource["apiVersion"]), resource["kind"], resource.get("namespace") or "", resource["name"]
     )
-    placement = None
-    if applied := annotations.get(APPLIED_PLACEMENT):
-        try:
-            placement = canonical.loads(applied.encode())
-        except ValueError:
-            placement = {UNREADABLE: applied}  # Karmada: it counts as unchanged; a missing one does not.
+    applied = annotations.get(APPLIED_PLACEMENT)
     return Decision(
         key=key,
         api_version=resource["apiVersion"],
         shares=_shares_of(spec.get("clusters") or []),
         affinity_name=status.get("schedulerObservingAffinityName") or "",
         policy=_policy(annotations),
-        placement=placement,
+        placement=_placement(str(applied)) if applied else None,
         evictions=tuple(
             EvictionTask(task["fromCluster"], task)
             for task in spec.get("gracefulEvictionTasks") or []
@@ -256,14 +251,27 @@ def from_document(document: Body) -> Decision:
     )
 
 
+@lru_cache(maxsize=4096)
+def _placement(applied: str) -> Body:
+    """All that one policy placed share it: the same object again, so that nobody looks at it ten thousand times."""
+    try:
+        found: Body = canonical.loads(applied.encode())
+    except ValueError:
+        return {UNREADABLE: applied}  # Karmada: it counts as unchanged; a missing one does not.
+    return found
+
+
 def _names(annotations: Mapping[str, Any], name: str) -> tuple[str, ...]:
     return tuple(filter(None, str(annotations.get(name) or "").split(",")))
 
 
 def _json(annotations: Mapping[str, Any], name: str) -> Mapping[str, Any]:
     """What somebody spoiled by hand is as good as not there."""
+    text = annotations.get(name)
+    if not text:
+        return {}
     try:
-        value = canonical.loads(str(annotations.get(name) or "{}").encode())
+        value = canonical.loads(str(text).encode())
     except ValueError:
         return {}
     return value if isinstance(value, Mapping) else {}

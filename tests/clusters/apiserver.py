@@ -49,6 +49,7 @@ class RealApiServer:
         self._authority = trustme.CA()
         self._processes: dict[str, subprocess.Popen[bytes]] = {}
         self._etcd_port = self._port = 0
+        self._lingers = False
 
     @property
     def url(self) -> str:
@@ -89,14 +90,23 @@ class RealApiServer:
     def thaw(self) -> None:
         self._processes["kube-apiserver"].send_signal(signal.SIGCONT)
 
+    def may_ail(self) -> None:
+        """Start again as a server that takes its time to end; `ail` needs that."""
+        self.stop()
+        self._lingers = True
+        self.start()
+
     def ail(self) -> None:
-        """The API server loses its etcd: it answers, that it is not ready, and fails every request."""
-        etcd = self._processes.pop("etcd")
-        etcd.kill()
-        etcd.wait()
+        """It answers everything, and says at /readyz that it is not ready: it was told to end, and lingers.
+
+        (One that merely lost its etcd goes on to call itself ready.)
+        """
+        self._processes["kube-apiserver"].send_signal(signal.SIGTERM)
 
     def heal(self) -> None:
-        self._launch("etcd", self._etcd_flags())
+        self.kill()
+        self._lingers = False
+        self.start()
 
     def kubeconfig(self) -> dict[str, Any]:
         """A kubeconfig whose one cluster, user and context have this server's name."""
@@ -152,6 +162,7 @@ class RealApiServer:
             # A loopback address cannot be an endpoint of the service `kubernetes`.
             "--endpoint-reconciler-type=none",
             "--allow-privileged=true",
+            *(["--shutdown-delay-duration=10m"] if self._lingers else []),
         ]
 
     def _launch(self, program: str, flags: Sequence[str]) -> None:
@@ -181,7 +192,7 @@ class RealApiServer:
             process = self._processes.pop(program, None)
             if process is None:
                 continue
-            process.send_signal(sign)
+            process.send_signal(signal.SIGKILL if self._lingers else sign)
             process.send_signal(signal.SIGCONT)
             try:
                 process.wait(_STOP_SECONDS)

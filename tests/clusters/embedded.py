@@ -36,6 +36,9 @@ class EmbeddedServer:
 
     stop = kill
 
+    def may_ail(self) -> None:
+        pass
+
     def ail(self) -> None:
         """It answers that it is not ready, and fails every request."""
         self.tell(lambda faults: faults.fail(500))

@@ -90,7 +90,8 @@ def test_work_leaves_a_cluster_that_dies_and_its_old_copy_goes_when_it_is_back(w
 
 
 def test_a_cluster_that_answers_and_is_not_ready_is_left_too(world: World) -> None:
-    """A real API server that lost its etcd says so at /readyz, and that is another taint than silence."""
+    """What says of itself that it is not ready has another taint than what says nothing."""
+    world.servers["m1"].may_ail()
     world.push(files())
     daemon = world.daemon(*FAST)
     settled_in_m1(world)
