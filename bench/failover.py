@@ -13,7 +13,8 @@ from datetime import UTC, datetime, timedelta
 
 from bench.scale import MemoryTree, deployment
 from gitfed.change import build, gate
-from gitfed.daemon.rehearsal import Event, Rehearsal
+from gitfed.daemon.events import Event
+from gitfed.daemon.rehearsal import Rehearsal
 from gitfed.interpret import native
 from gitfed.interpret.registry import Interpreter
 from gitfed.model.base import Commit

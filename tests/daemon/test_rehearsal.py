@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from gitfed.daemon import rehearsal
-from gitfed.daemon.rehearsal import Event, Rehearsal, Story
+from gitfed.daemon.events import Event
+from gitfed.daemon.rehearsal import Rehearsal, Story
 from gitfed.model.decisions import Decisions
 from gitfed.model.fleet import ClusterFacts, FactsRef, FleetSnapshot
 from gitfed.model.plan import Action

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -276,3 +277,21 @@ def test_the_order_of_clusters_never_matters_and_replicas_are_conserved(
     assert sum(share.replicas or 0 for share in result.shares) == replicas
     named = {share.cluster for share in result.shares} | {rejection.cluster for rejection in result.rejections}
     assert named == {candidate.name for candidate in FLEET}
+
+
+@given(
+    st.dictionaries(st.sampled_from("abcdef"), st.integers(0, 20), min_size=1),
+    st.integers(0, 60),
+    st.booleans(),
+    st.sampled_from(["", "b"]),
+)
+def test_a_copy_in_a_cluster_that_is_gone_changes_nothing(
+    rooms: dict[str, int], replicas: int, aggregated: bool, uid: str
+) -> None:
+    """A workload that runs nowhere takes a shorter way through scheduling than one that ran somewhere."""
+    division = {**DIVIDED, "replicaDivisionPreference": "Aggregated"} if aggregated else DYNAMIC
+    new = request(replicas=replicas, requirements=True, replicaScheduling=division, uid=uid, requirements_of_one=None)
+    moved = replace(new, previous=(Share("gone", 7),))
+    ours, theirs = (schedule.schedule(one, roomy(**rooms)) for one in (new, moved))
+    assert (ours.condition, ours.rejections) == (theirs.condition, theirs.rejections)
+    assert not ours.condition.status or ours.shares == theirs.shares
