@@ -1,63 +1,47 @@
-"""The suite runs on the embedded fleet always, and unchanged on real API servers when they are at hand."""
+"""The suite runs on the embedded fleet always, and unchanged on real API servers when they are at hand.
+
+A test that takes `faulty` beside `world` has switches for faults in that world's clusters; only the embedded fleet can
+make them on demand.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+import contextlib
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from tests import needs
-from tests.clusters import beside
-from tests.clusters.apiserver import RealApiServer, real_fleet
-from tests.clusters.embedded import EmbeddedFleet
+from tests.clusters.faulty import NAMES, Faulty
+from tests.e2e import worlds
 from tests.e2e.world import World
 
-NAMES = ["m1", "m2"]
-KINDS = ["embedded", pytest.param("real", marks=needs.program("kube-apiserver", "etcd"))]
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    if "world" in metafunc.fixturenames and "faulty" not in metafunc.fixturenames:
+        metafunc.parametrize("world", worlds.BOTH, indirect=True)
 
 
-@pytest.fixture(params=KINDS)
+@pytest.fixture
+def faulty(tmp_path: Path) -> Iterator[Faulty]:
+    with Faulty(tmp_path) as made:
+        yield made
+
+
+@pytest.fixture
 def world(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[World]:
     """Two empty clusters m1 and m2, an empty repository, no daemon yet."""
-    with opened(request.param, tmp_path, NAMES) as made:
+    names = list(NAMES)
+    if "faulty" not in request.fixturenames:
+        with request.param(names, tmp_path) as made:
+            yield made
+        return
+    with contextlib.closing(World(tmp_path, request.getfixturevalue("faulty").kubeconfig, names, {})) as made:
         yield made
 
 
-@pytest.fixture(params=KINDS, scope="module")
+@pytest.fixture(params=worlds.BOTH, scope="module")
 def three(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
     """Three empty clusters for all tests of a module: each has its own namespace, and leaves the others alone."""
-    with opened(request.param, tmp_path_factory.mktemp(request.param), [*NAMES, "m3"]) as made:
+    with request.param([*NAMES, "m3"], tmp_path_factory.mktemp("three")) as made:
         yield made
-
-
-@contextmanager
-def opened(kind: str, directory: Path, names: Sequence[str]) -> Iterator[World]:
-    names = list(names)
-    with EmbeddedFleet(names, directory) if kind == "embedded" else _Real(directory, names) as fleet:
-        made = World(directory, fleet.kubeconfig, names, fleet.servers)
-        try:
-            yield made
-        finally:
-            made.close()
-
-
-class _Real:
-    """`real_fleet` is asynchronous; these tests are not."""
-
-    def __init__(self, directory: Path, names: list[str]) -> None:
-        self._context: Any = real_fleet(names, directory)
-        self.kubeconfig = Path()
-        self.servers: dict[str, RealApiServer] = {}
-
-    def __enter__(self) -> _Real:
-        self._beside = beside.Loop()
-        fleet = self._beside.call(self._context.__aenter__(), 120)
-        self.kubeconfig, self.servers = fleet.kubeconfig, fleet.servers
-        return self
-
-    def __exit__(self, *ignored: object) -> None:
-        self._beside.call(self._context.__aexit__(None, None, None), 60)
-        self._beside.close()
