@@ -8,7 +8,6 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from datetime import datetime
 from types import TracebackType
 from typing import Any, Final, TypeAlias
@@ -161,7 +160,7 @@ class Lua:
         if which in self._examined or not (outcome.took_order or outcome.took_chance):
             return
         self._examined.add(which)
-        others = {"random numbers": replace(request, seed=77), "the order of pairs()": replace(request, backwards=True)}
+        others = {"random numbers": request._replace(seed=77), "the order of pairs()": request._replace(backwards=True)}
         for what, other in others.items():
             if (self._here(other) or self._worker.call([other])[0]) != outcome:
                 self._notes[which] = f"{request.script.name}: what {request.function} returns depends on {what}"
@@ -177,7 +176,7 @@ def _content(call: Call) -> tuple[_Key, tuple[bytes | None, ...]]:
 
 def _digests(arguments: tuple[Any, ...], texts: tuple[bytes | None, ...]) -> Iterator[Any]:
     for one, known in zip(arguments, texts, strict=True):
-        yield (type(one), one) if known is None else hashlib.blake2b(known, digest_size=16).digest()
+        yield (type(one), one) if known is None else hashlib.sha256(known).digest()
 
 
 def _keep(memory: OrderedDict[_Key, Any], key: _Key, value: Any, most: int) -> None:

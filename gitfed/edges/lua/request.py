@@ -2,14 +2,13 @@
 
 `model.script.Call` says what the rules want to know; a `Request` adds what running it takes: the clock and the order
 that the script sees, and its arguments as JSON, which are worth making once, because the digest of a call, the way into
-Lua and the way to the worker all need them.
+Lua and the way to the worker all need them. Both are made for every call, so they are tuples.
 """
 
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import orjson
 
@@ -20,8 +19,7 @@ class ScriptError(Exception):
     """The script is wrong, or its inputs cannot be given to it: the same call fails again."""
 
 
-@dataclass(frozen=True, slots=True)
-class Request:
+class Request(NamedTuple):
     """Runs the whole script in a fresh environment, then its global function with up to two arguments."""
 
     script: Script
@@ -40,8 +38,7 @@ class Request:
     """Tell what was changed of the first argument, if that is possible (`Outcome.edits`)."""
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
+class Outcome(NamedTuple):
     kinds: tuple[str, ...]
     """Lua's type of each value."""
     values: tuple[Any, ...]
@@ -52,7 +49,7 @@ class Outcome:
     """The script walked over the keys of a map."""
     took_chance: bool
     """The script asked for a random number."""
-    line: int = field(default=0, compare=False)
+    line: int = 0
     """Where the function that was called begins in the script."""
     edits: tuple[Any, ...] | None = None
     """In place of the one value: what was changed of the first argument (`model.script.Returned`)."""

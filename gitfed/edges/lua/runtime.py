@@ -111,8 +111,8 @@ class Runtime:
         script = request.script
         try:
             chunk, reads = self._compiled(script)
-            texts = [*map(exact, request.texts), None, None][:2]
-            first, second = (*map(self._intake.take, request.arguments, texts), None, None)[:2]
+            texts = (*map(exact, request.texts), None, None)
+            first, second, *_ = (*map(self._intake.take, request.arguments, texts), None, None)
             # Positions in a list without its nulls are not those of the list.
             edits = request.edits and texts[0] is not None and b"null" not in texts[0]
             mode = "edits" if edits else "reads" if reads else ""
