@@ -8,7 +8,9 @@ import click
 
 from gitfed.cli import bodies, complete, exits, load, options, plain, structured, words
 from gitfed.cli.log import document, said
-from gitfed.daemon.chronicle import Chronicle, Replay
+from gitfed.daemon import replay
+from gitfed.daemon.chronicle import Chronicle
+from gitfed.daemon.replay import Replay
 
 SCHEMA = "gitfed.io/replay/v1"
 _MOST = 20
@@ -22,19 +24,19 @@ def command(commit: str, inputs: options.Inputs, output: options.Output) -> int:
     """Decide again what was decided, from the same commit, facts, decisions and time, and compare every byte.
 
     COMMIT is one of the state branch, or the one that was decided for; without it the newest decision is replayed.
-    What a decision took from the clusters themselves (which copies are healthy while a move or an eviction is under
-    way) is not recorded, and may make a difference, which is then shown.
+    What a decision took from the copies in the clusters (how far an eviction is, whether a copy is left) is not
+    recorded: such a decision is named with its reason, and taken as it is for what follows from it.
 
     \b
     gitfed replay
     gitfed replay 3f2c1a9
 
     \b
-    Exit codes: 0 the same bytes · 1 other bytes · 2 bad usage · 4 an input is not here.
+    Exit codes: 0 the same bytes, wherever that can be told · 1 other bytes · 2 bad usage · 4 an input is not here.
     """
     session = load.Session(inputs)
     history = Chronicle(session.opened, session.repo)
-    result = history.replay(history.find(commit))
+    result = replay.of(history, history.find(commit))
     if output.format in ("json", "yaml"):
         structured.echo(_document(result), output.format)
     else:
@@ -48,7 +50,8 @@ def _print(session: load.Session, result: Replay, output: options.Output) -> Non
     if entry.facts:
         about += f" from facts {entry.facts[:7]}"
     if not result.differing:
-        click.echo(f"The same bytes: {words.count(result.files, 'decision')} for {about}.")
+        number = result.files - len(result.seen)
+        click.echo(f"The same bytes: {words.count(number, 'decision')} for {about}.")
     else:
         number = len(result.differing)
         click.echo(
@@ -62,6 +65,10 @@ def _print(session: load.Session, result: Replay, output: options.Output) -> Non
                 click.echo(bodies.painted(line, output.paint), color=True)
         if number > _MOST:
             click.echo(f"and {number - _MOST} more")
+    if result.seen:
+        click.echo(f"{words.count(len(result.seen), 'decision')} cannot be replayed: it takes the copies of that time.")
+        for path, why in result.seen[:_MOST] if not output.quiet else ():
+            click.echo(f"  {plain.clean(path)}: {why}")
     click.echo(f"plan {result.digest}")
 
 
@@ -73,4 +80,5 @@ def _document(result: Replay) -> dict[str, Any]:
         "decisions": result.files,
         "same": not result.differing,
         "differing": [path for path, _, _ in result.differing],
+        "notReplayed": [{"path": path, "why": why} for path, why in result.seen],
     }

@@ -9,19 +9,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 
-from gitfed.change import build, gate
 from gitfed.daemon import inputs
 from gitfed.edges import state as state_edge
 from gitfed.edges.git.history import CommitInfo
 from gitfed.errors import InputError, RevisionNotFound, SourceError
-from gitfed.model.base import ClusterName, Commit, Digest, ObjectKey
-from gitfed.model.decisions import Decision, Decisions, Share
+from gitfed.model.base import ClusterName, Commit, ObjectKey
+from gitfed.model.decisions import Decision, Share
 from gitfed.model.repo import RepoSnapshot
 from gitfed.source import bindings
-from gitfed.text import emit, yaml
+from gitfed.text import yaml
 from gitfed.text.build import YamlError
 
 _SUBJECT = re.compile(r"(?P<verb>Decide for|Applied|Status at) (?P<commit>[0-9a-f]{7,64})\b")
@@ -54,11 +53,11 @@ class Chronicle:
 
     def __init__(self, opened: inputs.Opened, repo: RepoSnapshot) -> None:
         """Raises RevisionNotFound when there is no state branch."""
-        self._opened = opened
+        self.opened = opened
         self._repository = opened.repository
         self.branch = repo.settings.spec.state.branch
-        self._state = state_edge.StateBranch(opened.repository, bindings, branch=self.branch)
-        tip = self._state.head() or opened.repository.branch_commit(f"refs/remotes/origin/{self.branch}")
+        self.state = state_edge.StateBranch(opened.repository, bindings, branch=self.branch)
+        tip = self.state.head() or opened.repository.branch_commit(f"refs/remotes/origin/{self.branch}")
         if tip is None:
             message = f"there is no branch {self.branch}: nothing was decided yet"
             if opened.repository.remote_url("origin") is None:
@@ -167,46 +166,6 @@ class Chronicle:
             )
         )
 
-    # -- replay -------------------------------------------------------------------------------------------------
-
-    def replay(self, entry: Entry) -> Replay:
-        """Decide again what `entry` decided. Raises RevisionNotFound when one of its inputs is not here."""
-        if entry.source is None:
-            raise RevisionNotFound(
-                f"the commit that {entry.commit[:7]} decided for is not in this repository", hint="fetch its branch"
-            )
-        recorded = self._state.at(entry.commit)
-        before = self._state.at(entry.parent).decisions if entry.parent is not None else Decisions()
-        held = {one.path: one for one in recorded.held}
-        repo = inputs.read(self._opened, entry.source, held=held).repo
-        past = replace(
-            before, known=True, answers=recorded.decisions.answers,
-            descends=before.applied_commit is None
-            or self._repository.is_ancestor(before.applied_commit, entry.source),
-        )  # fmt: skip
-        fleet = inputs.assumed(repo)
-        if entry.facts:
-            fleet = inputs.fleet_at(self._opened, repo, Commit(entry.facts))
-        interpreter = inputs.interpreter_of(repo, past)
-        plan = build.build(repo, fleet, past, interpreter, entry.when, base=past.applied_commit)
-        decided = gate.decisions_to_record(plan.bindings, past, (), None)
-        files = {
-            bindings.path_of(key): emit.dump(
-                bindings.to_document(decision, recorded.decisions.statuses.get(key))
-            ).encode()
-            for key, decision in decided.items()
-        }
-        entries = self._repository.entries(entry.commit)
-        stored = {
-            path: self._repository.read(one.blob_id) for path, one in entries.items() if path.startswith("bindings/")
-        }
-        differing = tuple(
-            (path, stored.get(path, b""), files.get(path, b""))
-            for path in sorted(stored.keys() | files.keys())
-            if stored.get(path) != files.get(path)
-        )
-        return Replay(entry, plan.digest, len(stored), differing)
-
 
 @dataclass(frozen=True, slots=True)
 class Blame:
@@ -222,16 +181,6 @@ class Blame:
     def same_source(self) -> bool:
         """The files did not change: facts or time did."""
         return self.previous is not None and self.previous.source == self.entry.source
-
-
-@dataclass(frozen=True, slots=True)
-class Replay:
-    entry: Entry
-    digest: Digest
-    """Of the plan: the same on every machine."""
-    files: int
-    differing: tuple[tuple[str, bytes, bytes], ...]
-    """(path, as recorded, as decided now)"""
 
 
 def _has(decision: Decision, share: Share) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+from typing import Any
 
 import pytest
 
@@ -11,13 +12,16 @@ from tests.e2e.world import World, cluster, config_map, deployment, policy, sett
 
 pytestmark = pytest.mark.e2e
 
-WEIGHTS = [{"targetCluster": {"clusterNames": [name]}, "weight": weight} for name, weight in (("m1", 2), ("m2", 1))]
-DIVIDED = {
-    "replicaScheduling": {
-        "replicaSchedulingType": "Divided", "replicaDivisionPreference": "Weighted",
-        "weightPreference": {"staticWeightList": WEIGHTS},
-    }
-}  # fmt: skip
+
+def weighted(first: int, second: int) -> dict[str, Any]:
+    weights = [{"targetCluster": {"clusterNames": [name]}, "weight": weight}
+               for name, weight in (("m1", first), ("m2", second))]  # fmt: skip
+    return {
+        "replicaScheduling": {
+            "replicaSchedulingType": "Divided", "replicaDivisionPreference": "Weighted",
+            "weightPreference": {"staticWeightList": weights},
+        }
+    }  # fmt: skip
 
 
 def started(world: World) -> list[str]:
@@ -26,7 +30,7 @@ def started(world: World) -> list[str]:
         "gitfed.yaml": settings(),
         "clusters.yaml": f"{cluster('m1')}\n---\n{cluster('m2')}",
         "web.yaml": deployment("web", replicas=3),
-        "policy.yaml": policy("web", None, placement=DIVIDED),
+        "policy.yaml": policy("web", None, placement=weighted(2, 1)),
     }
     commits = [world.push(files, "A fleet")]
     world.apply()
@@ -83,6 +87,28 @@ def test_a_replay_of_every_decision_gives_the_same_bytes(world: World) -> None:
     assert told.returncode == 1
     assert "1 of 2 decisions differs: " in told.stdout
     assert "-  - name: m1\n-    replicas: 5" in told.stdout or "-    replicas: 5\n" in told.stdout
+
+
+def test_a_decision_that_went_by_copies_in_the_clusters_is_named_and_the_rest_is_replayed(world: World) -> None:
+    """Two such decisions: a move that a gate holds, and a template that is gone while a copy of it is left."""
+    base = {
+        "gitfed.yaml": settings(), "clusters.yaml": f"{cluster('m1')}\n---\n{cluster('m2')}",
+        "all.yaml": policy("all", ["m1", "m2"], (("v1", "ConfigMap"),)), "old.yaml": config_map("old", {"k": "v"}),
+        "web.yaml": deployment("web", replicas=10),
+        "policy.yaml": policy("web", None, placement=weighted(1, 9)),
+    }  # fmt: skip
+    world.push(base)
+    world.apply()
+    pushed = world.push({"policy.yaml": policy("web", None, placement=weighted(9, 1)), "old.yaml": None,
+                         "new.yaml": config_map("new", {"k": "v"})})  # fmt: skip
+    assert world.apply(check=False).returncode == 5
+    told = ask(world, "replay", pushed, check=False)
+    assert told.returncode == 0, told.stdout
+    assert "bindings/shop/web-Deployment.apps.yaml: a gate held its move, as far as there were copies" in told.stdout
+    found = json.loads(ask(world, "replay", pushed, "-o", "json").stdout)
+    assert found["same"] is True
+    assert "bindings/shop/web-Deployment.apps.yaml" in [one["path"] for one in found["notReplayed"]]
+    assert "bindings/shop/new-ConfigMap.core.yaml" not in [one["path"] for one in found["notReplayed"]]
 
 
 def test_without_a_state_branch_it_is_said_how_to_get_it(world: World) -> None:
