@@ -50,6 +50,8 @@ MEANING = {
     "not ready.",
     "failover.unreachableTolerationSeconds": "The same for a cluster that does not answer.",
     "failover.gracefulEvictionTimeout": "An old copy waits this long at most for its replacement to be healthy.",
+    "failover.maxEvictionsPerMinute": "So many workloads leave failing clusters in one minute; others wait for their "
+    "turn. Those whose new copy is healthy do not count any more.",
     "failover.maxUnreachablePercent": "Above this share of clusters lost at once, nothing is evicted from them: we are "
     "probably cut off.",
     "failover.startWithoutConfirmation": "purgeMode Directly: whether the new copy starts although the deletion of the "

@@ -71,6 +71,12 @@ def failing(repo: RepoSnapshot, step: failover.Step) -> Iterator[Problem]:
         message = f"{len(away)} of {len(repo.clusters)} clusters are not ready: nothing is evicted from them"
         hint = "we are probably cut off; failover.maxUnreachablePercent"
         yield Problem(repo.settings.origin, message, hint, Severity.WARNING)
+    if step.paced:
+        limit = repo.settings.spec.failover.max_evictions_per_minute
+        one = step.paced == 1
+        message = f"{step.paced} workload{'' if one else 's'} wait{'s' if one else ''} for a turn to leave"
+        hint = f"failover.maxEvictionsPerMinute is {limit}"
+        yield Problem(repo.settings.origin, message, hint, Severity.WARNING)
 
 
 def goes_nowhere(binding: Binding) -> bool:

@@ -3,6 +3,7 @@
     taints     clusters that are not ready for too long, or that a person or a policy marked, get taints    (taints)
     tolerate   how long each workload puts up with them                                                      (tolerate)
     evict      who leaves, with a task each; which tasks are over                                            (evict)
+    pace       how many of them in one minute, if somebody asks for that                                     (pace)
     preserve   what of a workload's state goes with it                                                       (preserve)
 
 This is the first thing that a build does; placing what lost its cluster is then `schedule`'s usual work. Whether a
@@ -23,7 +24,7 @@ from gitfed.model.declared.placement import Toleration
 from gitfed.model.declared.policy import Propagation
 from gitfed.model.fleet import FleetSnapshot, LiveObject
 from gitfed.model.repo import RepoSnapshot
-from gitfed.placement import evict, match, preserve, taints, tolerate
+from gitfed.placement import evict, match, pace, preserve, taints, tolerate
 from gitfed.placement.cluster import Candidate
 from gitfed.placement.taints import NO_EXECUTE
 
@@ -42,6 +43,8 @@ class Step:
     said: tuple[str, ...]
     """What became of clusters, as sentences for the record."""
     cut_off: bool = False
+    paced: int = 0
+    """Workloads that wait for their turn to leave (`pace`)."""
     look_again: datetime | None = None
 
     @property
@@ -94,26 +97,33 @@ def step(
     before: dict[ObjectKey, Decision] = {}
     problems: dict[ObjectKey, tuple[str, ...]] = {}
     later = [tainted.look_again] if tainted.look_again is not None else []
+    results: list[tuple[ObjectKey, Decision, evict.Result]] = []
     for key, decision in decisions.bindings.items():
         policy = policies.of(decision.policy)
         if policy is None or not _concerned(decision, policies.watches(policy), repelling):
             continue
         copies = fleet.live.objects.get(key, _NOTHING) if fleet.live is not None else _NOTHING
         result = evict.of(decision, policy, policies.tolerations(policy, settings), copies, scene)
-        if result.settled is not decision or result.moved is not None:
-            bindings[key] = result.moved or result.settled
-        if result.moved is not None:
-            before[key] = result.settled
+        results.append((key, decision, result))
         if result.problems:
             problems[key] = result.problems
         if result.look_again is not None:
             later.append(result.look_again)
+    limit = settings.spec.failover.max_evictions_per_minute
+    pacing = pace.Pace(limit, (result.settled for _, _, result in results), now)
+    for key, decision, result in results:
+        if result.moved is not None and pacing.admits(result.settled, result.moved):
+            bindings[key], before[key] = result.moved, result.settled
+        elif result.settled is not decision:
+            bindings[key] = result.settled
+    if pacing.look_again is not None:
+        later.append(pacing.look_again)
     after = decisions
     if bindings:
         after = replace(after, bindings={**decisions.bindings, **bindings})
     if tainted.records != decisions.clusters or tainted.outage != decisions.outage:
         after = replace(after, clusters=tainted.records, outage=tainted.outage)
-    return Step(after, before, problems, tainted.said, tainted.cut_off, min(later, default=None))
+    return Step(after, before, problems, tainted.said, tainted.cut_off, pacing.held, min(later, default=None))
 
 
 def _concerned(decision: Decision, watched: bool, repelling: set[ClusterName]) -> bool:

@@ -79,6 +79,7 @@ class FailoverSettings(Part):
     unreachable_toleration_seconds: _Count = 300
     graceful_eviction_timeout: Duration = 10 * _MINUTE
     max_unreachable_percent: _Percent = 50
+    max_evictions_per_minute: Annotated[StrictInt, Field(ge=1)] | None = None
     start_without_confirmation: Flag = False
 
 
