@@ -12,6 +12,7 @@ from typing import Any, TypeAlias
 
 from gitfed.model.base import Body
 from gitfed.model.fleet import NodeFacts
+from gitfed.text import selector
 
 Filter: TypeAlias = Callable[[NodeFacts], bool]
 
@@ -22,13 +23,13 @@ _CORDONED = {"key": "node.kubernetes.io/unschedulable", "value": "", "effect": "
 def filter_of(requirements: Body | None) -> Filter:
     """The nodes that a replica with these requirements may use."""
     claim = _table((requirements or {}).get("nodeClaim"))
-    selector = _table(claim.get("nodeSelector"))
+    wanted = _table(claim.get("nodeSelector"))
     required = claim.get("hardNodeAffinity")
     terms = _rows(_table(required).get("nodeSelectorTerms"))
     tolerations = _rows(claim.get("tolerations"))
 
     def takes(node: NodeFacts) -> bool:
-        if any(node.labels.get(key) != value for key, value in selector.items()):
+        if any(node.labels.get(key) != value for key, value in wanted.items()):
             return False
         if required and not any(_term_matches(term, node) for term in terms):
             return False
@@ -79,8 +80,11 @@ def _holds(requirement: Mapping[str, Any], labels: Mapping[str, str]) -> bool:
 
 
 def _compared(have: str | None, values: Sequence[Any]) -> int:
-    """Above, below, or 0 where the two cannot be compared as whole numbers."""
+    """Above, below, or 0 where the two cannot be compared as whole numbers. The bound must be fit for a label's value
+    (Kubernetes: NewRequirement): there is no minus."""
     try:
+        if not selector.is_value(str(values[0])):
+            return 0
         return int(have or "") - int(values[0])
     except (ValueError, TypeError, IndexError):
         return 0

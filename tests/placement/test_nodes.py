@@ -102,6 +102,7 @@ def test_each_cluster_is_estimated_by_all_that_is_known_of_it(accurate: tuple[st
         (("d", "DoesNotExist", None), SSD, False),
         (("n", "Gt", ["4"]), {"n": "5"}, True),
         (("n", "Gt", ["5"]), {"n": "5"}, False),
+        (("n", "Gt", ["-1"]), {"n": "5"}, False),
         (("n", "Lt", ["6"]), {"n": "5"}, True),
         (("n", "Lt", ["x"]), {"n": "5"}, False),
         (("n", "Gt", ["4"]), {}, False),
