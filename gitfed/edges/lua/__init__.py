@@ -1,7 +1,7 @@
 """Runs the Lua scripts of resource interpreters, so that none of them can harm anybody.
 
     Lua ──► Runtime            in this process: limits on instructions and memory      (`runtime`, `sandbox/`)
-        └─► Worker ──► Runtime in a process that is killed when it hangs               (`worker`, `pipe`, `child`)
+        └─► Worker ──► Runtime in a process that is killed when it hangs               (`worker`, `process`, `child`)
 
 A script that is wrong gives `Failed(permanent=True)`: it raises, returns what JSON cannot hold, or needs more
 instructions or memory than a script may; the same everywhere. One that had to be killed gives `permanent=False`,

@@ -13,8 +13,7 @@ import sys
 
 from gitfed.edges.lua import pipe
 from gitfed.edges.lua.request import Outcome, Request, ScriptError
-from gitfed.edges.lua.runtime import Runtime
-from gitfed.edges.lua.worker import functions_of
+from gitfed.edges.lua.runtime import Runtime, functions_of
 
 _ADDRESS_SPACE = 2 << 30
 

@@ -13,8 +13,8 @@ from types import TracebackType
 from typing import Any, Final, TypeAlias
 
 from gitfed.edges.lua.request import Outcome, Request, ScriptError, text
-from gitfed.edges.lua.runtime import Elsewhere, Runtime
-from gitfed.edges.lua.worker import Killed, Worker, functions_of
+from gitfed.edges.lua.runtime import Elsewhere, Runtime, functions_of
+from gitfed.edges.lua.worker import Killed, Worker
 from gitfed.model.script import Call, Failed, Returned, Script
 
 _KEPT: Final = 20_000

@@ -10,11 +10,12 @@ and an amount of work that cannot be interrupted, which is no error: such a call
 
 from __future__ import annotations
 
+import importlib
 import re
 from collections.abc import Callable, Mapping
 from functools import lru_cache
 from importlib import resources
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import orjson
 from lupa import luajit21
@@ -171,6 +172,12 @@ class Runtime:
 def _sandbox() -> tuple[str, ...]:
     folder = resources.files(__package__).joinpath("sandbox")
     return tuple(folder.joinpath(f"{name}.lua").read_text(encoding="utf-8") for name in _PARTS)
+
+
+def functions_of(name: str) -> Mapping[str, Function]:
+    """The mapping named "package.module:NAME"."""
+    module, _, attribute = name.partition(":")
+    return cast("Mapping[str, Function]", getattr(importlib.import_module(module), attribute))
 
 
 def _no_attributes(_obj: object, _name: str, _setting: bool) -> str:
