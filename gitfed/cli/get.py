@@ -10,11 +10,11 @@ from gitfed.cli import complete, exits, listings, load, options, structured, tab
 from gitfed.cli.main import meant
 from gitfed.errors import UsageError
 
-_THINGS = ("clusters", "bindings", "policies", "problems", "works", "orphans")
+_THINGS = ("clusters", "bindings", "policies", "problems", "works", "orphans", "events")
 _WORDS = {
     "cluster": "clusters", "binding": "bindings", "rb": "bindings", "crb": "bindings", "resourcebindings": "bindings",
     "policy": "policies", "pp": "policies", "cpp": "policies", "op": "policies", "cop": "policies",
-    "problem": "problems", "work": "works", "orphan": "orphans",
+    "problem": "problems", "work": "works", "orphan": "orphans", "event": "events", "ev": "events",
 }  # fmt: skip
 
 
@@ -35,7 +35,8 @@ class Thing(click.ParamType[str]):
 
 
 def _named(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
-    offer = {"clusters": complete.clusters, "policies": complete.policies, "bindings": complete.workloads}
+    offer = {"clusters": complete.clusters, "policies": complete.policies, "bindings": complete.workloads,
+             "events": complete.workloads}  # fmt: skip
     found = offer.get(ctx.params.get("thing") or "")
     return found(ctx, param, incomplete) if found else []
 
@@ -74,11 +75,13 @@ def command(
     problems    what is wrong, as gitfed validate
     works       every object in every cluster; with --live its state there
     orphans     objects in clusters that no policy or file asks for any more (reads the clusters)
+    events      what happened to objects lately, newest first, in Karmada's words (from the state branch)
 
     \b
     gitfed get clusters -o wide
     gitfed get bindings -n shop
     gitfed get works --live --cluster eu-1
+    gitfed get events deploy/shop/web
 
     \b
     Exit codes: 0 done · 2 bad usage, or nothing of that name · 3 invalid input in the repository · 4 repository or a
@@ -89,6 +92,9 @@ def command(
         found = validate.problems_of(session)
         validate.show(found, output, of=validate.contents(session.repo))
         return load.code(found)
+    if thing == "events":
+        show(listings.events(session, only, namespace, cluster), output)
+        return exits.OK
     fleet = session.fleet(live=True if thing == "orphans" else None)
     plan = session.plan(fleet)
     if cluster and cluster not in plan.clusters:

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from gitfed.change import status
-from gitfed.cli import load, matrix, names, plan_json, plan_text, room
+from gitfed.cli import load, matrix, names, plan_json, plan_text, room, words
 from gitfed.daemon import inputs
+from gitfed.daemon.chronicle import Chronicle
 from gitfed.model.base import Body, ClusterName, Kind, ObjectKey
 from gitfed.model.declared.policy import Override, Propagation
 from gitfed.model.fleet import FleetSnapshot, Health, LiveState
@@ -217,6 +218,33 @@ def _orphans(session: load.Session, fleet: FleetSnapshot, plan: Plan, namespace:
         })  # fmt: skip
         called.append(f"{change.cluster}/{names.typed(change.key)}")
     return Listing("orphans", ["CLUSTER", "OBJECT", "REASON"], rows, items, called)
+
+
+_COMMITS = 200
+"""Commits of the state branch that are read for events; of one object: that concern it."""
+
+
+def events(session: load.Session, objects: tuple[str, ...], namespace: str, only: str) -> Listing:
+    """What happened to these objects, or to all, newest first. Raises RevisionNotFound without a state branch."""
+    history = Chronicle(session.opened, session.repo)
+    known = {*session.repo.manifests, *session.decisions().bindings} if objects else set()
+    asked: list[ObjectKey | None] = [names.find(one, known) for one in objects] or [None]
+    found = [one for key in asked for one in history.events(limit=_COMMITS, key=key)]
+    if len(asked) > 1:
+        found.sort(key=lambda one: one[0].when, reverse=True)
+    rows, items, called = [], [], []
+    for entry, key, one in found:
+        if (namespace and key.namespace != namespace) or (only and one.cluster != only):
+            continue
+        when = words.time(entry.when)
+        rows.append([when, one.type, one.reason, names.shown(key), one.message])
+        items.append({
+            "when": when, "type": one.type, "reason": one.reason, "group": key.group, "kind": key.kind,
+            "namespace": key.namespace, "name": key.name, "cluster": one.cluster, "message": one.message,
+            "commit": entry.commit, "source": entry.source,
+        })  # fmt: skip
+        called.append(names.typed(key))
+    return Listing("events", ["WHEN", "TYPE", "REASON", "OBJECT", "MESSAGE"], rows, items, called)
 
 
 OF: dict[str, Callable[[load.Session, FleetSnapshot, Plan, str, str], Listing]] = {

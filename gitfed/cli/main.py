@@ -32,7 +32,7 @@ _GROUPS = {
         "log": "Show what was decided, when and why.",
         "blame": "Say which commit and which facts gave each cluster its share.",
         "replay": "Decide again, and prove that it gives the same bytes.",
-        "get": "List clusters, bindings, policies, problems, works, orphans.",
+        "get": "List clusters, bindings, policies, problems, works, orphans, events.",
         "simulate": "Rehearse a failover on a virtual clock.",
         "top": "Show how full clusters or their nodes are.",
     },

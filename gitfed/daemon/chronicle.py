@@ -11,7 +11,10 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
+from gitfed.change import happened
+from gitfed.change.happened import Happening
 from gitfed.daemon import inputs
 from gitfed.edges import state as state_edge
 from gitfed.edges.git.history import CommitInfo
@@ -71,6 +74,36 @@ class Chronicle:
         """Newest first; with `key` only what changed its binding."""
         path = bindings.path_of(key) if key is not None else ""
         return [self._entry(info) for info in self._repository.log(self.tip, limit=limit, path=path)]
+
+    def events(self, *, limit: int, key: ObjectKey | None = None) -> Iterator[tuple[Entry, ObjectKey, Happening]]:
+        """What happened in the last `limit` commits (with `key`: in those that concern its binding), newest first."""
+        for entry in self.entries(limit=limit, key=key):
+            after = self._bindings(entry.commit)
+            before = self._bindings(entry.parent) if entry.parent is not None else {}
+            for path in sorted(after if key is None else {bindings.path_of(key)} & after.keys()):
+                if after[path] == before.get(path):
+                    continue
+                document = self._document(after[path])
+                try:
+                    of = bindings.from_document(document or {}).key
+                except InputError:
+                    continue  # edited by hand and broken
+                for one in happened.between(self._document(before.get(path, "")), document):
+                    yield entry, of, one
+
+    def _bindings(self, commit: Commit) -> dict[str, str]:
+        """Blob ids of the records by path."""
+        listing = self._repository.entries(commit)
+        return {path: one.blob_id for path, one in listing.items() if path.startswith("bindings/")}
+
+    def _document(self, blob: str) -> Mapping[str, Any] | None:
+        if not blob:
+            return None
+        try:
+            (document,) = yaml.load_all(self._repository.read(blob))
+        except (YamlError, ValueError):
+            return None
+        return document if isinstance(document, Mapping) else None
 
     def find(self, name: str) -> Entry:
         """The commit of the state branch that `name` means, or the newest that decided for the source commit `name`.

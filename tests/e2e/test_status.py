@@ -84,3 +84,22 @@ def test_what_does_not_become_healthy_in_time_is_said_once(world: World) -> None
     world.until(lambda: image(world, "web", "m1"), "web in m1")
     said = world.until(lambda: daemon.said("binding not healthy in time"), "said")
     assert [line["object"] for line in said] == ["Deployment.apps/shop/web"]
+
+
+def test_what_happened_is_told_in_the_reference_s_words(world: World) -> None:
+    world.push(BASE)
+    world.daemon()
+    world.until(lambda: world.state().get("state.yaml", "").count("outcome: applied") == 2, "recorded")
+
+    def events(*arguments: str) -> list[tuple[str, str, str]]:
+        world.git("fetch", "-q", "origin", "+gitfed/state:refs/heads/gitfed/state")
+        found = json.loads(world.gitfed("get", "events", *arguments, "-o", "json").stdout)
+        assert found["schema"] == "gitfed.io/events/v1"
+        return [(one["type"], one["reason"], one["message"]) for one in found["items"]]
+
+    placed = ("Normal", "ScheduleBindingSucceed", "placed on m1=2, m2=2")
+    world.until(lambda: placed in events("deploy/shop/web"), "where it goes")
+    world.until(lambda: ("Normal", "SyncSucceed", "applied in m1") in events("-c", "m1"), "that it is there")
+    world.push({"policies/web.json": policy("web", ["m2"])})
+    world.until(lambda: events("deploy/shop/web")[0][:2] == ("Normal", "ScheduleBindingSucceed"), "a move, on top")
+    assert "placed on m2=2" in events()[0][2]
