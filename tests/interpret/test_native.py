@@ -79,6 +79,12 @@ def test_nothing_is_retained_in_what_is_no_object(kind: tuple[str, str]) -> None
     assert "cannot be retained" in answer.reason
 
 
+def test_a_deployment_that_reports_nothing_yet_still_says_which_generation_it_is_of() -> None:
+    stamped = {"annotations": {"resourcetemplate.karmada.io/generation": "2"}}
+    fresh = {**workload(), "metadata": {"name": "d", "generation": 3, **stamped}, "status": {}}
+    assert INTERPRETER.status(fresh) == Answer({"generation": 3, "resourceTemplateGeneration": 2}, "native")
+
+
 def test_null_elements_and_amounts_count_as_empty_ones() -> None:
     pod = {"containers": [None, {"resources": {"requests": {"cpu": None, "memory": "1Mi"}}}]}
     assert requirements(pod) == {"resourceRequest": {"memory": "1Mi"}}

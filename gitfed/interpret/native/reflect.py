@@ -63,8 +63,6 @@ def _with_generation(body: Body) -> Body | None:
         return None
     values = {name: read.number(body, "status", name) for name in COUNTERS[kind]}
     observed = 0 if kind == "StatefulSet" else read.number(body, "status", "observedGeneration")
-    if kind == "Deployment" and not observed and not any(values.values()):
-        return None
     stamped = read.table(body, "metadata", "annotations").get(GENERATION)
     try:
         template = int(str(stamped))
@@ -75,7 +73,7 @@ def _with_generation(body: Body) -> Body | None:
         "resourceTemplateGeneration": template,
         "observedGeneration": observed,
     }
-    return {**counters(kind, values), **{name: value for name, value in generations.items() if value}}
+    return {**counters(kind, values), **{name: value for name, value in generations.items() if value}} or None
 
 
 def _service(body: Body) -> Body | None:
