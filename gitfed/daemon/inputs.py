@@ -26,7 +26,7 @@ from typing import Any
 
 from gitfed.change import build, exposed
 from gitfed.daemon import answers, given, interpreters, kustomized, limits, reader, trust
-from gitfed.edges import files, git
+from gitfed.edges import files, git, state_memory
 from gitfed.edges import state as state_edge
 from gitfed.errors import RevisionNotFound, SourceError
 from gitfed.interpret.registry import Interpreter
@@ -319,18 +319,27 @@ def fleet_at(opened: Opened, repo: RepoSnapshot, commit: Commit) -> FleetSnapsho
     repository, branch = opened.repository, repo.settings.spec.state.facts_branch
     found: dict[ClusterName, ClusterFacts] = {}
     total = hashlib.sha256()
-    entries = repository.entries(commit)
+    entries = repository.some(commit, (), ("clusters/",))
+    known = state_memory.Memory(
+        files.DiskCache(files.cache_directory() / "facts"),
+        hashlib.sha256(f"{repository.path}\0{branch}".encode()).hexdigest(),
+    )
+    known.take_up()
     for path in sorted(entries):
-        if not path.startswith("clusters/"):
-            continue
-        content = repository.read(entries[path].blob_id)
+        blob = entries[path].blob_id
+        content = repository.read(blob)
         total.update(content)
-        for place, document in given.documents(content, f"{branch}:{path}"):
+        parsed = known.get(blob)
+        if parsed is None:
+            parsed = {"documents": [list(one) for one in given.documents(content, f"{branch}:{path}")]}
+            known.add(blob, parsed)
+        for place, document in parsed["documents"]:
             if facts.is_cluster(document):
                 given.check_cluster(place, document)
                 one = facts.from_document(document)
                 if one.name in repo.clusters:  # a cluster whose declaration is gone is no target any more
                     found[one.name] = one
+    known.keep({entry.blob_id for entry in entries.values()})
     ref = FactsRef("facts branch", commit, repository.info(commit).when, total.hexdigest())
     return FleetSnapshot(ref, given.completed(found, repo))
 

@@ -1,7 +1,7 @@
-"""What documents of the state branch said, remembered between processes that only look.
+"""What documents of our branches said, remembered between processes that only look.
 
-Parsing ten thousand bindings takes seconds, and a blob never says anything else: so what was parsed once is kept in one
-file by blob id. Whether a document makes sense is `state`'s question, each time anew.
+Parsing ten thousand bindings, or the facts of a hundred clusters, takes seconds, and a blob never says anything else:
+so what was parsed once is kept in one file by blob id. Whether a document makes sense is asked each time anew.
 """
 
 from __future__ import annotations

@@ -263,6 +263,7 @@ def test_facts_come_from_the_facts_branch(fleet: Path) -> None:
     result = gitfed("plan")
     assert " · facts 2026-08-22T10:04Z sha256:" in result.out
     assert "ap-1" not in result.out  # no file declares it any more
+    assert gitfed("plan").out == result.out, "the second time nothing is parsed"
 
 
 def test_a_file_with_errors_is_planned_at_its_last_good_version_and_leaves_with_3(fleet: Path) -> None:
