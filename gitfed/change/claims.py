@@ -6,6 +6,10 @@ from it is a quarrel that nobody wins. So `conflictResolution` decides about suc
 object of somebody else (Karmada: policies §5.4): `Overwrite` takes it over, `Abort` leaves it and says whose it is. The
 rest of the object is written all the same.
 
+Both may own a field while both want the same. If a commit changes it then, it is written: whoever applied it may have
+left long ago, as the deployer that was here before us. One that is still there takes the field back, and has it alone;
+from then on it is a claim.
+
 What the other one declares in a list that is a map (containers, ports) is told by the item's keys, so that a container
 added beside ours is no claim on ours.
 """
@@ -17,7 +21,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from gitfed.change import redact
+from gitfed.change import diff, redact
 from gitfed.model.base import Body
 from gitfed.model.plan import FieldChange
 from gitfed.text import pointer
@@ -53,12 +57,15 @@ def found(desired: Body, live: Body, differences: Iterable[FieldChange]) -> tupl
     if not appliers:
         return ()
     records = [entry.get("fieldsV1") or {} for entry in live["metadata"]["managedFields"]]
+    ours = diff.owned_fields(live, MANAGER) or {}
     claims: dict[Pointer, set[str]] = {}
     for one in differences:
         if one.absent_after:
             continue
         place = pointer.parse(one.pointer)
         if place[:2] in _LABELLED and place[2:] and place[2].startswith(_OURS):
+            continue
+        if ours and _owned(ours, desired, place, records) is not None:
             continue
         for name, record in appliers:
             if (end := _owned(record, desired, place, records)) is not None:

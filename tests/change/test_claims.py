@@ -49,6 +49,18 @@ def test_only_who_declares_an_object_claims_its_fields(record: dict[str, Any]) -
     assert found({"kind": "X", "spec": {"replicas": 2}}, {"kind": "X", "spec": {"replicas": 9}}, record) == []
 
 
+def test_what_both_own_is_changed_by_a_commit() -> None:
+    """The deployer that was here before may have left; one that is still there takes the field back, and has it."""
+    mine, theirs = {"kind": "X", "spec": {"replicas": 2}}, {"kind": "X", "spec": {"replicas": 9}}
+    ours = entry(OTHERS, manager="gitfed")
+    assert found(mine, theirs, ours, entry(OTHERS)) == []
+    assert found(mine, theirs, entry({"f:spec": {"f:paused": {}}}, manager="gitfed"), entry(OTHERS)) == [
+        'conflict with "argo": /spec/replicas'
+    ]
+    both = [entry(in_containers(main={".": {}, "f:image": {}}), manager=name) for name in ("gitfed", "argo")]
+    assert found(deployment("nginx:2"), deployment("nginx:1"), *both) == []
+
+
 def test_items_of_a_list_are_told_apart_by_their_keys() -> None:
     side = {"name": "side", "image": "proxy:1"}
     mine, theirs = deployment("nginx:2"), deployment("nginx:1", side)

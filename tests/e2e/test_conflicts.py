@@ -77,3 +77,10 @@ def test_what_was_left_is_ours_again_when_the_other_gives_it_up(world: World) ->
     world.until(lambda: [action for _, action, _ in said(world)] == ["skip"], "left alone")
     declare(world, "m1", "other-deployer")
     world.until(lambda: replicas(world, "m1") == 2, "ours again")
+
+
+def test_a_commit_changes_what_both_wanted_alike(world: World) -> None:
+    settle(world, {})
+    declare(world, "m1", "the-one-before", replicas=2)
+    world.push({"apps/web.json": deployment("web", replicas=3)})
+    world.until(lambda: replicas(world, "m1") == 3, "the deployer before us does not hold it back")
