@@ -1,4 +1,4 @@
--- The pods of a Kafka cluster by Strimzi. Needs pods.lua.
+-- The pods of a Kafka cluster by Strimzi, and of its pools of nodes. Needs pods.lua.
 kafka = {}
 
 -- The pod of a part: its containers as {name, what stands in the spec, what stands in the template}, and the pod of its
@@ -16,6 +16,11 @@ local function pod(part, containers)
     }
   end
   return {spec = spec}
+end
+
+-- The template of a pool of brokers.
+function kafka.pool(object)
+  return pod(object.spec, {{"kafka", object.spec, "kafkaContainer"}})
 end
 
 local function enabled(object, annotation)

@@ -1,0 +1,3 @@
+function ReviseReplica(desiredObj, desiredReplica)
+  return workload.revise(desiredObj, desiredReplica)
+end
