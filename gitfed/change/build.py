@@ -14,7 +14,7 @@ a memo equals one without: that is a property test, not a hope.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import replace
 from datetime import datetime
 from operator import attrgetter
@@ -88,7 +88,8 @@ def build(
     for manifest, where in _implied_namespaces(memo, world, items):
         items.append(derive.item(memo, world, manifest, bind.implied(manifest, where)))
     items.sort(key=lambda item: item.manifest.key)
-    _forget(memo, {item.manifest.key for item in items})
+    bindings = {item.manifest.key: item.binding for item in items}
+    _forget(memo, bindings.keys())
 
     changes: list[Change] = []
     problems += [*repo.problems, *decisions.problems, *order.cycles([item.manifest for item in items])]
@@ -99,12 +100,11 @@ def build(
         problems.extend(item.unretained)
         changes.extend(item.changes)
     if fleet.live is not None:
-        changes.extend(_leavers(world, {item.manifest.key for item in items}))
+        changes.extend(_leavers(world, bindings.keys()))
         changes = namespaces_last.hold(changes, fleet.live)
     problems.extend(remarks.lost_clusters(repo, decisions, fleet))
     problems.extend(interpreter.problems())
     problems.extend(remarks.failing(repo, world.step))
-    bindings = {item.manifest.key: item.binding for item in items}
     digest = _digest(repo, items, changes)
     changes = orders.suspend(changes, decisions.suspensions)
     gates, changes = gate.hold(changes, bindings, repo=repo, decisions=decisions, live=fleet.live)
@@ -162,12 +162,12 @@ def _implied_namespaces(
     return found
 
 
-def _forget(memo: Memo, present: set[ObjectKey]) -> None:
+def _forget(memo: Memo, present: Set[ObjectKey]) -> None:
     for key in memo.items.keys() - present:
         del memo.items[key]
 
 
-def _leavers(world: World, present: set[ObjectKey]) -> Iterator[Change]:
+def _leavers(world: World, present: Set[ObjectKey]) -> Iterator[Change]:
     """Objects of ours whose template is gone from the repository."""
     assert world.fleet.live is not None
     for key in sorted(world.fleet.live.objects.keys() - present):
