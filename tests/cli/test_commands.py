@@ -260,10 +260,11 @@ def test_facts_come_from_the_facts_branch(fleet: Path) -> None:
         "gitfed/facts", {f"clusters/{n}.yaml": text.encode() for n, text in enumerate(documents)}, "facts",
         parent=None, when=datetime(2026, 8, 22, 10, 4, tzinfo=UTC),
     )  # fmt: skip
-    result = gitfed("plan")
+    plan = ("plan", "--now", "2026-08-22T10:05:00Z")
+    result = gitfed(*plan)
     assert " · facts 2026-08-22T10:04Z sha256:" in result.out
     assert "ap-1" not in result.out  # no file declares it any more
-    assert gitfed("plan").out == result.out, "the second time nothing is parsed"
+    assert gitfed(*plan).out == result.out, "the second time nothing is parsed"
 
 
 def test_a_file_with_errors_is_planned_at_its_last_good_version_and_leaves_with_3(fleet: Path) -> None:
