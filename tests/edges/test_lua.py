@@ -335,6 +335,17 @@ def test_a_worker_that_ends_between_calls_is_not_missed_and_one_that_ends_in_a_c
     assert told == ["its process ended without an answer", 3]
 
 
+def test_who_gives_up_in_the_middle_leaves_no_answers_for_others(worker: Worker) -> None:
+    def interrupted() -> Iterator[Request]:
+        for n in range(40):
+            yield Request(Script("s", HANGS_AT), "F", ({"n": n, "much": "x" * 20_000},))
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        worker.call(interrupted())
+    assert _of_batch(worker, {"n": 100}, {"n": 101}) == [100, 101]
+
+
 @pytest.mark.parametrize("value", [2**70, -(2**64), "half \ud800 of a pair", {"a": 2**65, "b": ["\ud800"]}])
 def test_what_json_can_hardly_say_gets_to_the_worker_too(lua: Lua, value: Any) -> None:
     text = BACKTRACKS.replace("return", "local x =").replace(" + o.n", " return o")

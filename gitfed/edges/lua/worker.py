@@ -98,6 +98,9 @@ class Worker:
                     if not batch.sent:
                         batch.sent.append(next(batch.coming))
                     batch.settle(self._stopped(batch.sent[0][1], error))
+                except BaseException:
+                    self._end()  # what it still answers must not be taken for the answer to something else
+                    raise
                 batch.put_back(*batch.sent)
                 batch.sent.clear()
         return [batch.said[at] for at in range(len(batch.said))]
