@@ -1,40 +1,28 @@
 """A failover rehearsed on a virtual clock: the daemon's own steps, with clusters that only exist here.
 
 What a cluster's health is believed to be (`daemon.facts`), what is decided from it (`change.build`), what of it is
-recorded (`change.gate`) and how it is told (`daemon.story`) is the daemon's code. Made up are the looks at clusters
-that fail when they are told to, and the roll-out: where a cluster answers, a change is done at once, and a new copy is
-healthy after a while. The clock jumps from one moment at which something can happen to the next.
+recorded (`change.gate`) and how it is told (`daemon.story`) is the daemon's code. The clusters are `imagined`. The
+clock jumps from one moment at which something can happen to the next.
 """
 
 from __future__ import annotations
 
 import gc
-import heapq
 import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
 from gitfed.change import build, gate
-from gitfed.daemon import facts, losses, story
+from gitfed.daemon import facts, imagined, losses, story
 from gitfed.daemon.events import Event
 from gitfed.daemon.losses import Loss
 from gitfed.interpret.registry import Interpreter
 from gitfed.model.base import ClusterName, ObjectKey
 from gitfed.model.decisions import ClusterRecord, Decisions, TimedTaint
 from gitfed.model.declared.cluster import Taint
-from gitfed.model.fleet import (
-    ClusterFacts,
-    ClusterLive,
-    Condition,
-    FleetSnapshot,
-    Health,
-    InventoryEntry,
-    LiveObject,
-    LiveState,
-    Reach,
-)
-from gitfed.model.plan import Action, Binding, Plan, RenderedManifest
+from gitfed.model.fleet import ClusterFacts, FleetSnapshot, LiveState, Reach
+from gitfed.model.plan import Action, Binding, Plan
 from gitfed.model.repo import RepoSnapshot
 from gitfed.placement.cluster import UNREACHABLE
 from gitfed.placement.taints import FAILOVER, NO_EXECUTE
@@ -145,7 +133,7 @@ class Rehearsal:
             names = self.clusters(target)
             taint = TimedTaint(UNREACHABLE, NO_EXECUTE, "", long_ago, FAILOVER)
             records = {name: ClusterRecord(name, Reach.UNKNOWN, long_ago, "", (taint,)) for name in names}
-            seen = {name: _seen(self._fleet.clusters.get(name) or ClusterFacts(name), away=True, now=long_ago)
+            seen = {name: imagined.seen(self._fleet.clusters.get(name) or ClusterFacts(name), away=True, now=long_ago)
                     for name in names}  # fmt: skip
             plan = self._alone(
                 replace(decisions, clusters={**base.records, **records}), {**self._fleet.clusters, **seen}
@@ -175,14 +163,7 @@ class _Run:
         self._interpreter, self._start, self._options, self._memo = interpreter, start, options, memo
         self._events = [(event, clusters(event.target)) for event in events]
         self._at = 0.0
-        # Where nobody looked, it is taken for well: only what is known can fail.
-        self._facts: dict[ClusterName, ClusterFacts] = {
-            name: _seen(one, away=False, now=start) if one.assumed else one for name, one in fleet.clusters.items()
-        }
-        self._beliefs: dict[ClusterName, facts.Belief] = {}
-        self._away: set[ClusterName] = set()
-        self._objects: dict[ObjectKey, dict[ClusterName, LiveObject]] = {}
-        self._starting: list[tuple[float, ObjectKey, ClusterName]] = []
+        self._clusters = imagined.Fleet(fleet.clusters, start)
         self._timeline: list[Moment] = []
         self._plan: Plan | None = None
         self._changed = False
@@ -199,8 +180,8 @@ class _Run:
                 break
             while waiting and waiting[0][0].after <= self._at:
                 self._happen(*waiting.pop(0))
-            self._look()
-            self._grow()
+            self._changed |= self._look()
+            self._changed |= self._clusters.grow(self._at)
             if self._is_due():
                 self._settle()
         assert self._plan is not None
@@ -211,28 +192,24 @@ class _Run:
         found = [math.inf]
         if waiting:
             found.append(waiting[0][0].after)
-        if self._starting:
-            found.append(self._starting[0][0])
+        if (grown := self._clusters.next_healthy) is not None:
+            found.append(grown)
         if self._plan is not None and self._plan.look_again is not None:
             due = (self._plan.look_again - self._start).total_seconds()
             found.append(max(due, self._at + 1))
-        if self._watched():
+        if self._clusters.watched():
             probe = self._options.probe
             found.append((math.floor(self._at / probe) + 1) * probe)
         return max(min(found), self._at)
-
-    def _watched(self) -> list[ClusterName]:
-        """Clusters whose health is not what it is believed to be: only there the next look can matter."""
-        return [name for name, one in self._facts.items() if (one.reach is Reach.READY) == (name in self._away)]
 
     # -- what happens -------------------------------------------------------------------------------------------
 
     def _happen(self, event: Event, names: list[ClusterName]) -> None:
         self._say("event", f"{event.target}: {event.words}")
         if event.what == "fail":
-            self._away.update(names)
+            self._clusters.away.update(names)
         elif event.what == "recover":
-            self._away.difference_update(names)
+            self._clusters.away.difference_update(names)
         else:
             key, value, effect = event.taint
             clusters = dict(self._repo.clusters)
@@ -246,38 +223,18 @@ class _Run:
             self._repo = replace(self._repo, clusters=clusters)
         self._changed = True
 
-    def _look(self) -> None:
-        """One look at every cluster whose health may have to be believed anew, as often as the daemon looks."""
+    def _look(self) -> bool:
+        """The clusters are looked at as often as the daemon looks."""
         looks = self._at / self._options.probe
         if abs(looks - round(looks)) > 1e-6:
-            return
-        watched = self._watched()
-        self._beliefs = {name: one for name, one in self._beliefs.items() if name in watched}
-        for name in watched:
-            away, known = name in self._away, self._facts[name]
-            before = self._beliefs.get(name) or facts.Belief(_seen(known, away=not away, now=self._start))
-            seen = _seen(known, away=away, now=self._now)
-            belief = self._beliefs[name] = facts.believe(seen, before, self._at, self._options.thresholds)
-            if belief.facts.reach is not known.reach:
-                self._facts[name] = belief.facts
-                self._changed = True
-
-    def _grow(self) -> None:
-        while self._starting and self._starting[0][0] <= self._at:
-            _, key, name = heapq.heappop(self._starting)
-            copy = self._objects.get(key, {}).get(name)
-            if copy is not None:
-                self._put(replace(copy, health=Health.CURRENT))
-                self._changed = True
+            return False
+        return self._clusters.look(self._at, self._now, self._options.thresholds)
 
     def _begin(self) -> Plan:
         """What is decided is there, and healthy."""
         plan = self._plan = self._build(replace(self._snapshot(), live=None))
         self._record(plan, None, quietly=True)
-        for key, classes in plan.rendered.items():
-            self._objects[key] = {
-                name: _copy(key, name, one, Health.CURRENT) for one in classes for name in one.clusters
-            }
+        self._clusters.hold(plan.rendered)
         return plan
 
     def _is_due(self) -> bool:
@@ -315,32 +272,23 @@ class _Run:
         """Whether anything was deleted: then there is more to decide at once, else when the new copies are healthy."""
         deleted = False
         for change in plan.changes or ():
-            if change.cluster in self._away:
+            if change.cluster in self._clusters.away:
                 continue
             if change.action is Action.DELETE:
-                copies = {name: one for name, one in self._objects[change.key].items() if name != change.cluster}
-                self._objects[change.key] = copies
+                self._clusters.delete(change.key, change.cluster)
                 verb, deleted = "deleted", True
             elif change.action in (Action.CREATE, Action.UPDATE) and change.rendered is not None:
-                self._put(_copy(change.key, change.cluster, change.rendered, Health.IN_PROGRESS))
-                healthy_at = self._at + self._options.healthy_after
-                heapq.heappush(self._starting, (healthy_at, change.key, change.cluster))
+                self._clusters.write(
+                    change.key, change.cluster, change.rendered, self._at + self._options.healthy_after
+                )
                 verb = "created" if change.action is Action.CREATE else "configured"
             else:
                 continue
             self._say("change", f"{change.key} {verb} in {change.cluster}")
         return deleted
 
-    def _put(self, copy: LiveObject) -> None:
-        """The inner mapping is replaced: a build tells by identity what to look at again."""
-        self._objects[copy.key] = {**self._objects.get(copy.key, {}), copy.cluster: copy}
-
     def _snapshot(self) -> FleetSnapshot:
-        live = {}
-        for name in self._repo.clusters:
-            away = name in self._away
-            live[name] = ClusterLive(name, inventory_read=not away, error="it does not answer" if away else "")
-        return replace(self._fleet, clusters=dict(self._facts), live=LiveState(live, dict(self._objects)))
+        return self._clusters.snapshot(self._fleet, self._repo.clusters)
 
     @property
     def _now(self) -> datetime:
@@ -363,7 +311,7 @@ class _Run:
             for task in binding.evictions:
                 others = ", ".join(share.cluster for share in binding.shares)
                 pending.setdefault((key, f"its copy in {task.from_cluster} stays until {others} is healthy"), None)
-        short = losses.of(plan, self._away, before)
+        short = losses.of(plan, self._clusters.away, before)
         told = {key for key, _ in pending}
         pending |= {(loss.key, loss.why): None for loss in short if loss.key not in told}
         left_behind = sorted(self._left_behind(plan))
@@ -374,26 +322,6 @@ class _Run:
             if binding.decision is None:
                 continue  # a namespace that went along stays
             targets = {share.cluster for share in binding.shares}
-            for name in self._objects.get(key, {}):
-                if name in self._away and name not in targets:
+            for name in self._clusters.holders(key):
+                if name in self._clusters.away and name not in targets:
                     yield name, key
-
-
-def _copy(key: ObjectKey, cluster: ClusterName, rendered: RenderedManifest, health: Health) -> LiveObject:
-    """A copy as its cluster would show it."""
-    entry = InventoryEntry(key, "rehearsed", rendered.binding, rendered.replicas)
-    return LiveObject(
-        key, cluster, "rehearsed", "1", ours=True, matches=rendered.digest, health=health, healthy=True, entry=entry
-    )
-
-
-def _seen(known: ClusterFacts, *, away: bool, now: datetime) -> ClusterFacts:
-    """What a look at the cluster would show."""
-    ready = (
-        Condition("Ready", "False", "ClusterNotReachable", "it was told to fail", now)
-        if away
-        else Condition("Ready", "True", "ClusterReady", "", now)
-    )
-    others = [one for one in known.conditions if one.type != "Ready"]
-    reach = Reach.UNKNOWN if away else Reach.READY
-    return replace(known, reach=reach, conditions=(*others, ready), assumed=False)
