@@ -76,9 +76,10 @@ def of_all(
     """The status of many bindings: what scripts have to be asked about, they are asked at once."""
     unknown = [
         live
-        for binding, _, copies, outstanding in asked
+        for _, _, copies, left in asked
         for live in copies.values()
-        if live.uid and live.cluster not in outstanding and _known(live, interpreter, memory) is None
+        if live.healthy is None and live.body is not None  # a script has a say
+        if live.uid and live.cluster not in left and _known(live, interpreter, memory) is None
     ]
     found = collect.collect_all(interpreter, [live.body for live in unknown if live.body is not None])
     for live, one in zip(unknown, found, strict=True):
