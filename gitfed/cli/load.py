@@ -6,6 +6,7 @@ Notes and problems that are not the command's result go to stderr. Nothing here 
 
 from __future__ import annotations
 
+import gc
 import logging
 import os
 from collections.abc import Iterable
@@ -31,6 +32,9 @@ from gitfed.placement.cluster import Candidate, candidate
 if TYPE_CHECKING:
     from gitfed.daemon import wiring
 
+_RARELY = 50_000
+"""New objects between two looks for garbage."""
+
 
 @dataclass(slots=True)
 class Session:
@@ -45,6 +49,8 @@ class Session:
     def opened(self) -> inputs.Opened:
         if self._opened is None:
             log_plainly()
+            # What a command reads lives until it ends: looking for garbage among it is a third of the reading.
+            gc.set_threshold(_RARELY)
             self._opened = inputs.open_repository(
                 self.given.repo, credentials=self.given.git_credentials, submodules=self.given.submodules
             )
