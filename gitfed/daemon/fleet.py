@@ -19,7 +19,9 @@ from typing import Any
 from gitfed.change import compare, exposed, redact
 from gitfed.daemon.assess import Assessor
 from gitfed.daemon.copies import Copies
-from gitfed.daemon.member import Member, Timing, Upward
+from gitfed.daemon.member import Member, Timing
+from gitfed.daemon.upward import Upward
+from gitfed.edges.kube import credentials
 from gitfed.edges.kube.observe import Assessment
 from gitfed.edges.kube.session import Session
 from gitfed.interpret import collect
@@ -50,7 +52,6 @@ _SAID = {
 }
 _OVER = ("failed", "skipped")
 """Outcomes of changes that stay in a list and have nothing to wait for but another look."""
-_CONNECTS = ("gitfed.io/context", "gitfed.io/in-cluster")
 
 
 @dataclass(slots=True)
@@ -110,7 +111,7 @@ class Fleet:
         """
         for name in list(self.members):
             declared = repo.clusters.get(name)
-            if declared is None or _connection(declared) != _connection(self.members[name].cluster):
+            if declared is None or credentials.way_to(declared) != credentials.way_to(self.members[name].cluster):
                 self._tasks.pop(name).cancel()
                 self._served.discard(name)
                 del self.members[name]
@@ -392,17 +393,3 @@ class Fleet:
     def _last(self, cluster: ClusterName, key: ObjectKey) -> str:
         result = self.results.get((cluster, key))
         return result.outcome if result is not None else ""
-
-
-def _connection(cluster: Cluster) -> object:
-    """What decides how a cluster is reached; another region or taint is no reason to connect anew."""
-    spec = cluster.spec
-    annotations = cluster.metadata.annotations or {}
-    return (
-        spec.api_endpoint,
-        spec.secret_ref,
-        spec.insecure_skip_tls_verification,
-        spec.proxy_url,
-        spec.proxy_header,
-        [annotations.get(name) for name in _CONNECTS],
-    )

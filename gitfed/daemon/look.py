@@ -9,7 +9,8 @@ from datetime import datetime
 
 from gitfed.change import compare, redact, remove
 from gitfed.daemon import facts
-from gitfed.daemon.member import Member, Upward, look_for
+from gitfed.daemon.member import Member, look_for
+from gitfed.daemon.upward import Upward
 from gitfed.edges.kube.observe import Assessment
 from gitfed.edges.kube.session import Session
 from gitfed.interpret import collect, readiness

@@ -15,20 +15,20 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from gitfed import errors
-from gitfed.change import compare, retain
+from gitfed.change import compare
 from gitfed.daemon import facts as beliefs
 from gitfed.daemon.measure import Measure
+from gitfed.daemon.upward import Upward
 from gitfed.daemon.worker import Worker
-from gitfed.edges.kube import apply, capacity, facts, stuck
+from gitfed.daemon.writing import Writing
+from gitfed.edges.kube import capacity, facts, stuck
 from gitfed.edges.kube.discovery import Discovery
 from gitfed.edges.kube.inventory import Inventory
-from gitfed.edges.kube.observe import Assessment, Observer
+from gitfed.edges.kube.observe import Observer
 from gitfed.edges.kube.session import Session
-from gitfed.interpret.registry import Interpreter
-from gitfed.model.base import Body, ClusterName, Kind, ObjectKey
+from gitfed.model.base import ClusterName, Kind, ObjectKey
 from gitfed.model.declared.cluster import Cluster
-from gitfed.model.fleet import ApplyResult, ClusterFacts, ClusterLive, InventoryEntry, LiveObject, Reach, Stuck
-from gitfed.model.plan import Action, Change
+from gitfed.model.fleet import ClusterFacts, ClusterLive, InventoryEntry, LiveObject, Reach, Stuck
 
 log = logging.getLogger("gitfed.member")
 
@@ -53,30 +53,6 @@ class Timing:
     probe: float = 10.0
     """Seconds between two looks at a cluster's health, and at its room where that changed."""
     thresholds: beliefs.Thresholds = field(default_factory=beliefs.Thresholds)
-
-
-def _log_trouble(cluster: ClusterName, error: str) -> None:
-    log.warning("cluster cannot be used", extra={"cluster": cluster, "error": error})
-
-
-@dataclass(frozen=True, slots=True)
-class Upward:
-    """What a member tells and asks the daemon."""
-
-    assess: Callable[[ClusterName, ObjectKey, Body], Assessment]
-    changed: Callable[[ClusterName, ObjectKey], None]
-    relisted: Callable[[ClusterName], None]
-    """Everything in the cluster was read anew."""
-    facts_changed: Callable[[ClusterName], None]
-    finished: Callable[[Change, ApplyResult], None]
-    now: Callable[[], datetime]
-    redact: Callable[[Body, str], str]
-    interpreter: Callable[[], Interpreter] = lambda: Interpreter(())
-    """The one of the newest plan; only who writes needs it."""
-    rush: set[ClusterName] = field(default_factory=set)
-    """Clusters where changes wait for their turn (`Worker`)."""
-    troubled: Callable[[ClusterName, str], None] = _log_trouble
-    """The cluster cannot be used, for a new reason. Who only looks tells it in the result instead."""
 
 
 async def look_for(members: Iterable[Member], keys: Iterable[ObjectKey]) -> None:
@@ -336,18 +312,18 @@ class Member:
             self._upward.relisted(self.name)
             await self._claim.wait()
             await self._lead(inventory)
-            target = apply.Target(
-                session=session,
-                discovery=discovery,
+            writing = Writing(
+                session,
+                discovery,
+                observer,
                 federation=self._federation,
                 redact=self._upward.redact,
-                observed=observer.observed,
-                retained=self._retained,
+                interpreter=self._upward.interpreter,
             )
             worker = self.worker = Worker(
                 self.name,
                 inventory,
-                lambda change: self._carry_out(target, observer, change),
+                writing.carry_out,
                 observer.get,
                 observer.look,
                 self._upward.finished,
@@ -359,40 +335,6 @@ class Member:
             self._upward.facts_changed(self.name)
             group.create_task(worker.run())
             group.create_task(self._keep_probing(session, discovery))
-
-    async def _carry_out(self, target: apply.Target, observer: Observer, change: Change) -> ApplyResult:
-        """Read first what a write depends on: bodies of objects that were as they should be are not held."""
-        live, rendered = change.live, change.rendered
-        if (
-            change.action is Action.UPDATE
-            and rendered is not None
-            and live is not None
-            and live.body is None
-            and not change.adopt  # then the object is read anyway
-            and retain.reads_live(rendered.body, self._upward.interpreter())
-        ):
-            found = await observer.look(change.key)
-            if found is None or found.body is None:
-                return ApplyResult(change.cluster, change.key, "failed", "was deleted meanwhile", retry=True)
-            try:
-                body = await self._retained(rendered.body, found.body, adopting=False)
-            except errors.NotRetained as error:
-                return ApplyResult(change.cluster, change.key, "failed", error.message, retry=True)
-            change = replace(change, live=found, body=body)
-        return await apply.carry_out(target, change)
-
-    async def _retained(self, desired: Body, observed: Body, *, adopting: bool) -> Body:
-        """What to send of an object that was only just read. A script may take its time: not in the event loop."""
-        interpreter = self._upward.interpreter()
-        try:
-            if retain.has_rule(desired, interpreter):
-                kept = await asyncio.to_thread(retain.for_apply, desired, observed, interpreter, adopting=adopting)
-            else:
-                kept = retain.for_apply(desired, observed, interpreter, adopting=adopting)
-        except retain.RetainError as error:
-            message = f"not written: what the cluster keeps is unknown: {error}"
-            raise errors.NotRetained(message, cluster=self.name) from error
-        return desired if kept is None else kept
 
     async def _lead(self, inventory: Inventory) -> None:
         """Raise the term once in this process's life: who meets a higher one has been replaced, and stops."""

@@ -240,3 +240,15 @@ def _peace(times: int) -> float:
 
 def backoff(attempt: int) -> float:
     return BACKOFF[min(attempt, len(BACKOFF) - 1)]
+
+
+def contested(change: Change) -> str:
+    """Two programs want different things of one object: that is for a person to settle."""
+    if change.action is Action.CREATE:
+        return f"somebody deletes it again and again: it was made {FIGHT} times, the next time in an hour"
+    fields = ", ".join(field.pointer for field in change.diff[:3]) or "it"
+    who = change.reason.removeprefix("changed by ") if change.reason.startswith("changed by ") else "somebody"
+    return (
+        f"{who} changes {fields} again and again: it was put back {FIGHT} times, the next time in an hour "
+        "(gitfed.io/ignore-differences gives a field away)"
+    )

@@ -368,7 +368,7 @@ class Worker:
             self._rush.discard(self.cluster)
         self._finished(change, result)
         if contested:
-            self._finished(change, ApplyResult(change.cluster, change.key, "failed", _contested(change)))
+            self._finished(change, ApplyResult(change.cluster, change.key, "failed", queue.contested(change)))
         self._wake.set()
 
     def _note(self, change: Change, result: ApplyResult) -> None:
@@ -393,15 +393,3 @@ class Worker:
 def _makes(change: Change) -> bool:
     """Whether the change brings an object into our hands, so that its entry has to be there first."""
     return change.rendered is not None and (change.action is Action.CREATE or change.adopt)
-
-
-def _contested(change: Change) -> str:
-    """Two programs want different things of one object: that is for a person to settle."""
-    if change.action is Action.CREATE:
-        return f"somebody deletes it again and again: it was made {queue.FIGHT} times, the next time in an hour"
-    fields = ", ".join(field.pointer for field in change.diff[:3]) or "it"
-    who = change.reason.removeprefix("changed by ") if change.reason.startswith("changed by ") else "somebody"
-    return (
-        f"{who} changes {fields} again and again: it was put back {queue.FIGHT} times, the next time in an hour "
-        "(gitfed.io/ignore-differences gives a field away)"
-    )

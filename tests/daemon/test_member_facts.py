@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from gitfed.daemon.facts import Thresholds
-from gitfed.daemon.member import Member, Timing, Upward
+from gitfed.daemon.member import Member, Timing
+from gitfed.daemon.upward import Upward
 from gitfed.edges.kube.observe import Assessment
 from gitfed.edges.kube.session import Session
 from gitfed.errors import CredentialsError

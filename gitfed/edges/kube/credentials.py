@@ -75,6 +75,20 @@ class Connection:
     warnings: tuple[str, ...] = ()
 
 
+def way_to(cluster: declared.Cluster) -> object:
+    """What decides how a cluster is reached, to be compared; another region or taint is no reason to connect anew."""
+    spec = cluster.spec
+    annotations = cluster.metadata.annotations or {}
+    return (
+        spec.api_endpoint,
+        spec.secret_ref,
+        spec.insecure_skip_tls_verification,
+        spec.proxy_url,
+        spec.proxy_header,
+        [annotations.get(name) for name in (CONTEXT, IN_CLUSTER)],
+    )
+
+
 def resolve(cluster: declared.Cluster, sources: CredentialSources) -> Connection:
     """The connection for a declared cluster. Raises CredentialsError; makes no request and runs nothing."""
     name = cluster.metadata.name
