@@ -334,7 +334,6 @@ class Table:
         )
         self._have = np.insert(self._have, positions, self._have[:, sources], axis=1)
         self._touched = np.zeros(self.count, dtype=np.int64)
-        self._known.clear()
         self._use(wanted, np.insert(first_use, positions, uses))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from hypothesis import given
@@ -154,12 +155,16 @@ class ByTheBook:
     """One node after the other, with a pencil: what `Rooms` finds with arrays."""
 
     def __init__(self, fleet: dict[str, Capacity]) -> None:
-        self._rows = {name: [Row.of(node) for node in capacity.nodes] for name, capacity in fleet.items()}
+        self._rows = {
+            name: [Row.of(node) for node in capacity.nodes for _ in range(node.count)]
+            for name, capacity in fleet.items()
+        }
 
     def take(self, needs: Any, placed: dict[str, int]) -> None:
         one, takes = estimate.wanted(needs), filter_of(needs)
         for name, count in placed.items():
             for at, row in enumerate(self._rows[name]):
+                row = row._replace(number=1)
                 used = min(count, row.holds(one)) if row.node is not None and takes(row.node) else 0
                 free = {resource: amount - used * one.get(resource, 0) for resource, amount in row.free.items()}
                 self._rows[name][at] = row._replace(slots=row.slots - used, free=free)
@@ -192,23 +197,31 @@ WIDE = {
     for cluster in range(1, 6)
 }
 """More nodes than are counted anew for every question, many of them full."""
+CLASSES = {
+    name: replace(capacity, nodes=tuple(replace(node, count=at % 4) for at, node in enumerate(capacity.nodes[:30])))
+    for name, capacity in WIDE.items()
+}
+"""Rows that stand for several nodes, or for none."""
 
 
 @given(
     st.lists(
         st.tuples(
-            st.sampled_from(SHAPES), st.dictionaries(st.sampled_from(sorted(WIDE)), st.integers(1, 25)), st.booleans()
+            st.sampled_from(SHAPES), st.dictionaries(st.sampled_from(sorted(WIDE)), st.integers(1, 90)), st.booleans()
         ),
-        max_size=12,
-    )
+        max_size=8,
+    ),
+    st.sampled_from([WIDE, CLASSES]),
 )
-def test_many_nodes_are_filled_as_one_would_with_a_pencil(line: list[tuple[Any, dict[str, int], bool]]) -> None:
-    rooms, book = Rooms(WIDE), ByTheBook(WIDE)
+def test_many_nodes_are_filled_as_one_would_with_a_pencil(
+    line: list[tuple[Any, dict[str, int], bool]], fleet: dict[str, Capacity]
+) -> None:
+    rooms, book = Rooms(fleet), ByTheBook(fleet)
     for needs, placed, is_asked in line:
         take(rooms, needs, placed)
         book.take(needs, placed)
         if is_asked:
-            assert rooms.of(needs) == book.of(needs)
+            assert [rooms.of(one) for one in SHAPES] == [book.of(one) for one in SHAPES]
     assert [rooms.of(needs) for needs in SHAPES] == [book.of(needs) for needs in SHAPES]
 
 
@@ -228,3 +241,11 @@ def test_a_trace_is_that_of_what_was_taken_of_the_clusters_in_question() -> None
         assert other[1] != first[1]
         assert other[2] != first[2]
     assert trace((1, {"c1": 1}), (2, {"c1": 1})) != trace((2, {"c1": 1}), (1, {"c1": 1})), "the order matters"
+
+
+def test_a_full_cluster_takes_nothing_of_the_next_one() -> None:
+    node = NodeFacts("n", {"pods": "1"}, {}, {})
+    rooms = Rooms({name: Capacity(None, {}, (node, node, node)) for name in ("a", "b")})
+    for _ in range(3):
+        take(rooms, None, {"a": 5})
+        assert rooms.of(None) == {"a": 0, "b": 3}
