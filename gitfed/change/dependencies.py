@@ -18,7 +18,7 @@ from typing import TypeAlias
 from gitfed.change import ahead
 from gitfed.change.binder import Bound
 from gitfed.interpret.registry import Answer, Interpreter, Result
-from gitfed.model.base import Body, ClusterName, ObjectKey, Problem, Severity, group_of
+from gitfed.model.base import Body, ClusterName, Kind, ObjectKey, Problem, Severity, group_of
 from gitfed.model.decisions import Decision, Decisions, Requirement, Share
 from gitfed.model.fleet import Health, LiveState
 from gitfed.model.plan import Binding
@@ -153,13 +153,22 @@ def _attached(
 def _past(
     previous: Decision | None, needed: Mapping[ObjectKey, object], live: LiveState | None, *, keep_one: bool
 ) -> Iterator[Requirement]:
-    """Who needed it before and may still have a copy somewhere; `keep_one`: one at least, as the memory of it."""
+    """Who needed it before and may still have a copy somewhere; `keep_one`: one at least, as the memory of it.
+
+    In a cluster that cannot be read there may be one.
+    """
     past = [one.owner for one in previous.required_by if one.owner not in needed] if previous is not None else []
-    left = [owner for owner in past if live is None or live.objects.get(owner)]
+    left = [owner for owner in past if live is None or live.objects.get(owner) or _is_hidden(owner, live)]
     if keep_one and not needed and not left:
         left = past[:1]
     for owner in left:
         yield Requirement(owner, ())
+
+
+def _is_hidden(key: ObjectKey, live: LiveState) -> bool:
+    """Whether a copy may be where nobody can look now: unknown is not absent."""
+    kind = Kind(key.group, key.kind)
+    return any(not state.inventory_read or kind in state.unread for state in live.clusters.values())
 
 
 def _mixed(what: str, binding: Binding, answers: Mapping[ObjectKey, bool]) -> Iterator[Problem]:

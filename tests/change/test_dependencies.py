@@ -10,8 +10,8 @@ import orjson
 
 from gitfed.change import build
 from gitfed.model.decisions import Decisions, Requirement
-from gitfed.model.fleet import Health, LiveState
-from gitfed.model.plan import Binding, Plan
+from gitfed.model.fleet import ClusterLive, Health, LiveState
+from gitfed.model.plan import Action, Binding, Plan
 from gitfed.source import bindings
 from tests.change.test_build import acts, carried_out, decided, empty, plan_of, read
 from tests.e2e.world import config_map, policy
@@ -169,6 +169,26 @@ def test_a_policy_that_goes_away_leaves_orphans_but_where_it_is_needed() -> None
     assert where(plan, "conf") == ["a", "b"]
     assert [change.reason for change in plan.changes or () if change.cluster == "c" and change.key.name == "conf"] == [
         "orphaned: no policy selects its template any more"
+    ]
+
+
+def test_who_needed_it_is_not_forgotten_while_its_cluster_cannot_be_read() -> None:
+    """A daemon that starts while the cluster of an orphan is away sees no copy of it: that is not its absence."""
+    maps = (("v1", "ConfigMap"),)
+    story = Story({**BASE, "p-web.json": taking("web", ["c"]), "p-conf.json": policy("conf", ["c"], maps)})
+    story.push(p_web=None)
+    story.turn()
+    there = story.live
+    away = {**empty().clusters, "c": ClusterLive("c", inventory_read=False)}
+    seen = {key: {name: copy for name, copy in copies.items() if name != "c"} for key, copies in there.objects.items()}
+    story.live = replace(there, clusters=away, objects=seen)
+    story.decisions = decided(story.plan(), story.decisions)
+    story.live = there
+    story.files["p-conf.json"] = policy("conf", ["a"], maps)
+    story.commit += 1
+    kept = [change for change in story.plan().changes or () if change.key.name == "conf" and change.cluster == "c"]
+    assert [(change.action, change.reason) for change in kept] == [
+        (Action.KEEP, "Deployment.apps/shop/web still needs it here")
     ]
 
 
