@@ -170,3 +170,11 @@ def test_no_content_whatever_makes_an_operation_crash(kind: tuple[str, str], spe
         INTERPRETER.dependencies(body),
     ):
         assert isinstance(answer, Answer | Unknown)
+
+
+def test_an_ingress_depends_on_the_secret_of_each_host() -> None:
+    tls = [{"secretName": "b"}, {"secretName": "a"}, {"secretName": "b"}]
+    ingress = {"apiVersion": "networking.k8s.io/v1", "kind": "Ingress", "metadata": {"name": "i"}, "spec": {"tls": tls}}
+    answer = INTERPRETER.dependencies(ingress)
+    assert isinstance(answer, Answer)
+    assert [item["name"] for item in answer.value] == ["a", "b", "b"]

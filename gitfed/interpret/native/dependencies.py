@@ -1,6 +1,7 @@
 """What else a workload needs to run: configuration, secrets, accounts, claims (Karmada: interpreters §4.5).
 
-References are unique and sorted, so that nothing depends on the order in which a template mentions them.
+References are sorted, and unique in what has a Pod, so that nothing depends on the order in which a template mentions
+them.
 """
 
 from __future__ import annotations
@@ -38,7 +39,8 @@ def _ingress(body: Body) -> tuple[Body, ...]:
     names = [read.text(entry, "secretName") for entry in read.rows(body, "spec", "tls")]
     if not all(names):
         raise InterpretError("an entry of spec.tls has no secretName")
-    return _sorted(body, (("Secret", name) for name in names))
+    # Karmada: a Secret of two hosts is told twice. Whoever unites references does not mind.
+    return tuple(_reference(body, "Secret", name) for name in sorted(names))
 
 
 def _service_import(body: Body) -> tuple[Body, ...]:
@@ -102,11 +104,11 @@ def _of_volume(volume: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def _sorted(body: Body, found: Iterable[tuple[str, str]]) -> tuple[Body, ...]:
-    inside = _inside(body)
-    return tuple(
-        {"apiVersion": "v1", "kind": kind, **inside, "name": name}
-        for kind, name in sorted({item for item in found if item[1]})
-    )
+    return tuple(_reference(body, kind, name) for kind, name in sorted({item for item in found if item[1]}))
+
+
+def _reference(body: Body, kind: str, name: str) -> Body:
+    return {"apiVersion": "v1", "kind": kind, **_inside(body), "name": name}
 
 
 def _inside(body: Body) -> dict[str, str]:
