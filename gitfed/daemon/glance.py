@@ -24,7 +24,7 @@ from gitfed.model.repo import RepoSnapshot
 from gitfed.source import kustomize, overview
 from gitfed.source.overview import Overview
 
-_MOST_FILES = 1000
+_MOST_FILES = 1500
 """Changed files from which on everything is looked at."""
 _MOST_TEMPLATES = 0.25
 """The same for what a change reaches, as a part of all templates."""
