@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from operator import attrgetter
 
 from gitfed.change.memo import World
-from gitfed.model.base import ClusterName, Problem, Severity
+from gitfed.model.base import ClusterName, ObjectKey, Problem, Severity
 from gitfed.model.decisions import Decisions
 from gitfed.model.fleet import FleetSnapshot, Reach
 from gitfed.model.plan import Binding
@@ -106,7 +106,11 @@ def notes(world: World, bindings: Iterable[Binding]) -> tuple[str, ...]:
         notes.append(f"{one.of} is {one}.")
     nowhere = [binding.key for binding in bindings if goes_nowhere(binding)]
     if nowhere:
-        listed = ", ".join(map(str, nowhere[:_EXAMPLES])) + (", …" if len(nowhere) > _EXAMPLES else "")
-        objects, are = ("object", "is") if len(nowhere) == 1 else ("objects", "are")
-        notes.append(f"{len(nowhere)} {objects} {are} selected by no policy: {listed} (gitfed get bindings).")
+        notes.append(selected_by_none(nowhere))
     return tuple(notes)
+
+
+def selected_by_none(keys: Sequence[ObjectKey]) -> str:
+    listed = ", ".join(map(str, keys[:_EXAMPLES])) + (", …" if len(keys) > _EXAMPLES else "")
+    objects, are = ("object", "is") if len(keys) == 1 else ("objects", "are")
+    return f"{len(keys)} {objects} {are} selected by no policy: {listed} (gitfed get bindings)."

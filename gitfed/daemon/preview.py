@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from gitfed.change import build, extent, place
+from gitfed.change import build, extent, place, remarks
 from gitfed.change import review as reviewing
 from gitfed.daemon import glance, inputs
 from gitfed.errors import RevisionNotFound
@@ -116,7 +116,7 @@ def _of(
     if few is not None and not extent.is_whole(found, base_repo, head_repo, past, waited=plans.waited):
         return None
     state = source.settings.spec.state.branch
-    notes = [*_state_notes(recorded, state, given), *facts_notes(head.facts, now)]
+    notes = [*_new_nowhere(found), *_state_notes(recorded, state, given), *facts_notes(head.facts, now)]
     if first:
         notes.append("BASE has no Federation: limits are those of HEAD.")
     refused = inputs.refused(opened, head_repo, recorded, base_repo.commit or None)
@@ -182,8 +182,25 @@ def facts_notes(facts: FactsRef, now: datetime) -> list[str]:
 
 
 def _without_observation(notes: tuple[str, ...]) -> tuple[str, ...]:
-    """That no cluster was asked is the point of a preview, not worth a note."""
-    return tuple(note for note in notes if not note.startswith("Clusters not observed"))
+    """That no cluster was asked is the point of a preview, not worth a note; and what goes nowhere in all of the
+    repository is not this change's."""
+    return tuple(
+        note
+        for note in notes
+        if not note.startswith("Clusters not observed") and " selected by no policy: " not in note
+    )
+
+
+def _new_nowhere(found: reviewing.Review) -> list[str]:
+    """Templates that this change brings, or that it takes from their policy, and that go nowhere."""
+    before, after = found.base.bindings, found.head.bindings
+    keys = [
+        key
+        for key in found.touched
+        if key in after and remarks.goes_nowhere(after[key])
+        and not (key in before and remarks.goes_nowhere(before[key]))
+    ]  # fmt: skip
+    return [remarks.selected_by_none(keys)] if keys else []
 
 
 # -- which two commits --------------------------------------------------------------------------------------------
