@@ -112,7 +112,7 @@ async def test_the_first_write_names_a_version_that_nothing_has() -> None:
         if request.path in ("/api", "/apis"):
             return body(CORE if request.path == "/api" else aggregated())
         sent.append(await request.read())
-        assert dict(request.query) == {"fieldManager": "gitfed", "force": "true"}
+        assert dict(request.query) == {"fieldManager": "gitfed", "force": "true", "fieldValidation": "Ignore"}
         assert request.headers["Content-Type"] == "application/apply-patch+yaml"
         return body(LIVE, 201)
 
