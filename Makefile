@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 JOBS   ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check format bench e2e docs wheel golden clean
+.PHONY: help demo test check formatted lint types imports format bench e2e docs wheel golden clean
 
 help: ## list the targets
 	@grep -hE '^[a-z0-9]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9]+):.*## /  make \1\t/' | expand -t 18
@@ -29,16 +29,25 @@ $(VENV)/.test: $(VENV)/.python pyproject.toml
 demo: $(VENV)/.run ## set up, then watch a fleet of four embedded clusters follow a Git repository (KEEP=1: it stays up)
 	@$(BIN)/gitfed demo $(if $(KEEP),,--once) $(ARGS)
 
-test: $(VENV)/.test ## set up, then run the whole test suite
-	@$(BIN)/pytest -n $(JOBS) --dist loadgroup --cov --cov-report=term:skip-covered $(ARGS)
-	@$(BIN)/python tools/coverage_gate.py
+test: $(VENV)/.test ## set up, then run the whole test suite and judge the coverage
+	@wrong=0; \
+	$(BIN)/pytest -n $(JOBS) --dist loadgroup --cov --cov-report= $(ARGS) || wrong=1; \
+	$(BIN)/python tools/coverage_gate.py || wrong=1; \
+	exit $$wrong
 
-check: $(VENV)/.test ## format, lint, types, import contracts, docs, wheel
+check: formatted lint types imports docs wheel ## the six, one after the other
+
+formatted: $(VENV)/.test ## is the code formatted?
 	@$(BIN)/ruff format --check .
+
+lint: $(VENV)/.test
 	@$(BIN)/ruff check .
+
+types: $(VENV)/.test
 	@$(BIN)/mypy
-	@$(BIN)/lint-imports
-	@$(MAKE) --no-print-directory docs wheel
+
+imports: $(VENV)/.test ## do imports keep to the contracts?
+	@$(BIN)/lint-imports --no-logo
 
 format: $(VENV)/.test ## format the code
 	@$(BIN)/ruff format .
