@@ -143,7 +143,7 @@ class _Leaving:
         elif not self.delete:
             await self.release(key)
         elif Kind(*key[:2]) == _NAMESPACE:
-            self.left.kept[key] = "namespaces are never deleted: others may live in them"
+            self.left.kept[key] = "unjoin deletes no namespace, others may live in it"
             await self.release(key)
         elif (metadata.get("annotations") or {}).get(_PRUNE) == "disabled":
             self.left.kept[key] = f"annotated {_PRUNE}: disabled"

@@ -33,29 +33,9 @@ def check(snapshot: RepoSnapshot, at: locate.Locate = locate.by_object) -> tuple
 
 def _not_acted_on(snapshot: RepoSnapshot) -> Iterator[Problem]:
     """What is accepted and understood, and has no effect in this version: nobody should find that out in an outage."""
-    declared: list[Declared] = [
-        *snapshot.quotas, *snapshot.taint_policies, *snapshot.interpreters, *snapshot.webhooks, *snapshot.rebalancers,
-        *snapshot.tests,
-    ]  # fmt: skip
-    for one in declared:
-        if one.kind not in ACTED_ON:
-            yield _warning(one, f"{one.kind} is understood and not acted on yet")
     for cluster in snapshot.clusters.values():
         if cluster.spec.sync_mode == "Pull":
             yield _warning(cluster, "spec.syncMode Pull is not acted on yet: gitfed connects to the cluster itself")
-
-
-ACTED_ON = frozenset(
-    {
-        "ClusterTaintPolicy",
-        "FederatedResourceQuota",
-        "PlacementTest",
-        "ResourceInterpreterCustomization",
-        "ResourceInterpreterWebhookConfiguration",
-        "WorkloadRebalancer",
-    }
-)
-"""Declared kinds beside policies and clusters that this version carries out."""
 
 
 def _state_preservation(snapshot: RepoSnapshot) -> Iterator[Problem]:
