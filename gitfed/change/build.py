@@ -14,7 +14,7 @@ a memo equals one without: that is a property test, not a hope.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 from datetime import datetime
 from operator import attrgetter
@@ -33,13 +33,14 @@ from gitfed.change import (
     remove,
     waves,
 )
+from gitfed.change.binder import Bound
 from gitfed.change.memo import Item, World, prepare
 from gitfed.change.memo import Memo as Memo
 from gitfed.interpret.registry import Interpreter
 from gitfed.model.base import ClusterName, Commit, Digest, ObjectKey, Origin
 from gitfed.model.decisions import Decisions
 from gitfed.model.fleet import FleetSnapshot
-from gitfed.model.plan import Action, Binding, Change, Plan, Totals
+from gitfed.model.plan import Action, Change, Plan, Totals
 from gitfed.model.repo import Manifest, RepoSnapshot
 from gitfed.render import namespaces
 from gitfed.text import canonical
@@ -72,15 +73,7 @@ def build(
     bounds = dependencies.attach(bounds, repo, interpreter, world.decisions, fleet.live, memo.references)
     if not lazily:
         ahead.rendering(((repo.manifests[key], bounds[key].binding) for key in asked), interpreter)
-    items: list[Item] = []
-    changing: dict[ObjectKey, frozenset[ClusterName]] = {}
-    needed = [key for key, bound in bounds.items() if _is_needed(bound.binding)]
-    last = set(needed)
-    for key in (*(key for key in bounds if key not in last), *needed):
-        # What others may still need has to know what becomes of those.
-        items.append(derive.item(memo, world, repo.manifests[key], bounds[key], changing=changing))
-        if needed:
-            changing[key] = frozenset(change.cluster for change in items[-1].changes)
+    items = _derived(memo, world, bounds)
     items += [
         derive.item(memo, world, manifest, bound, bodies)
         for manifest, bound, bodies in place.assigned_quotas(memo.assigned, repo, world.by_name)
@@ -133,8 +126,19 @@ def build(
     )
 
 
-def _is_needed(binding: Binding) -> bool:
-    return binding.decision is not None and bool(binding.decision.required_by)
+def _derived(memo: Memo, world: World, bounds: Mapping[ObjectKey, Bound]) -> list[Item]:
+    """Every template through render and compare; what others need after those (`dependencies`)."""
+    items: list[Item] = []
+    owners = dependencies.owners(bounds)
+    watched = frozenset().union(*owners.values())
+    finished: dict[ObjectKey, frozenset[ClusterName]] = {}
+    for key in (*(key for key in bounds if key not in owners), *owners):
+        bound = dependencies.let_go(bounds[key], finished) if key in owners else bounds[key]
+        item = derive.item(memo, world, world.repo.manifests[key], bound)
+        if key in watched and item.live is not None:
+            finished[key] = dependencies.up_to_date(item.rendered, item.changes, item.live)
+        items.append(item)
+    return items
 
 
 def _implied_namespaces(

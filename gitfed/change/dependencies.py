@@ -5,8 +5,12 @@ in it, to every cluster of its own. An object that has a policy too goes to both
 clusters. One that has none goes where it is needed, and leaves when nobody needs it there any more, but never before
 the last copy of those that needed it has left the cluster. Dependencies have no dependencies, as in the reference.
 
-The binding remembers who needed it (Karmada: `requiredBy`). An entry without clusters means: not any more. It tells an
-object that came only as a dependency, and has to go again, from an orphan, which stays.
+The binding remembers who needs it, and in which clusters a copy may still run that refers to it although nothing asks
+for it there any more (`requiredBy`; Karmada has the first half). A workload *lets go* of it, in one cluster, when its
+copy there is gone, or is as its template says and healthy: until then the Pods of the version before may start anew.
+The copy of an orphan stays as it was, so it keeps what it was running with, and nothing that it had let go before. The
+last entry is kept as long as no policy places the object, even if it names no cluster: it tells an object that came
+only as a dependency, and has to go again, from an orphan, which stays.
 """
 
 from __future__ import annotations
@@ -20,8 +24,8 @@ from gitfed.change.binder import Bound
 from gitfed.interpret.registry import Answer, Interpreter, Result
 from gitfed.model.base import Body, ClusterName, Kind, ObjectKey, Problem, Severity, group_of
 from gitfed.model.decisions import Decision, Decisions, Requirement, Share
-from gitfed.model.fleet import Health, LiveState
-from gitfed.model.plan import Binding
+from gitfed.model.fleet import Health, LiveObject, LiveState
+from gitfed.model.plan import Binding, Change, RenderedManifest
 from gitfed.model.repo import Manifest, RepoSnapshot
 from gitfed.text import selector
 
@@ -120,10 +124,8 @@ def _attached(
     placed = binding.policy is not None
     if placed and binding.decision is None:
         return bound  # a Namespace that goes everywhere
-    required = tuple(sorted([
-        *(Requirement(owner, tuple(sorted(clusters))) for owner, clusters in needed.items()),
-        *_past(previous, needed, live, keep_one=not placed),
-    ]))  # fmt: skip
+    remembered = _remembered(previous.required_by if previous is not None else (), needed, bounds, live)
+    required = _essential(remembered, keep_one=not placed)
     decision = binding.decision or previous or Decision(binding.key, binding.api_version)
     if decision.required_by != required:
         decision = replace(decision, required_by=required)
@@ -150,25 +152,37 @@ def _attached(
     return replace(bound, binding=attached, problems=(*bound.problems, *problems))
 
 
-def _past(
-    previous: Decision | None, needed: Mapping[ObjectKey, object], live: LiveState | None, *, keep_one: bool
+def _remembered(
+    previous: Iterable[Requirement],
+    needed: Mapping[ObjectKey, tuple[ClusterName, ...]],
+    bounds: Mapping[ObjectKey, Bound],
+    live: LiveState | None,
 ) -> Iterator[Requirement]:
-    """Who needed it before and may still have a copy somewhere; `keep_one`: one at least, as the memory of it.
+    """Who needs it, and who needed it and may still have a copy that does, sorted."""
+    before = {one.owner: {*one.clusters, *one.still_in} for one in previous}
+    for owner in sorted(needed.keys() | before.keys()):
+        now = needed.get(owner, ())
+        then = before.get(owner, set())
+        if owner in needed and live is not None and not bounds[owner].binding.preserve:
+            # All other copies of it are leaving, those too that came before any of this was written down.
+            then = {*then, *live.objects.get(owner, {})}
+        left = (name for name in then.difference(now) if live is None or _may_run(owner, name, live))
+        yield Requirement(owner, tuple(sorted(now)), tuple(sorted(left)))
 
-    In a cluster that cannot be read there may be one.
-    """
-    past = [one.owner for one in previous.required_by if one.owner not in needed] if previous is not None else []
-    left = [owner for owner in past if live is None or live.objects.get(owner) or _is_hidden(owner, live)]
-    if keep_one and not needed and not left:
-        left = past[:1]
-    for owner in left:
-        yield Requirement(owner, ())
+
+def _may_run(owner: ObjectKey, cluster: ClusterName, live: LiveState) -> bool:
+    """Whether a copy of it is there, or may be where nobody can look now: unknown is not absent."""
+    state = live.clusters.get(cluster)
+    if state is None or not state.inventory_read or Kind(owner.group, owner.kind) in state.unread:
+        return True
+    copy = live.objects.get(owner, {}).get(cluster)
+    return copy is not None and bool(copy.uid) and copy.entry is not None
 
 
-def _is_hidden(key: ObjectKey, live: LiveState) -> bool:
-    """Whether a copy may be where nobody can look now: unknown is not absent."""
-    kind = Kind(key.group, key.kind)
-    return any(not state.inventory_read or kind in state.unread for state in live.clusters.values())
+def _essential(requirements: Iterable[Requirement], *, keep_one: bool) -> tuple[Requirement, ...]:
+    """Those that name a cluster; `keep_one`: one at least, as the memory that there was any."""
+    found = tuple(requirements)
+    return tuple(one for one in found if one.clusters or one.still_in) or (found[:1] if keep_one else ())
 
 
 def _mixed(what: str, binding: Binding, answers: Mapping[ObjectKey, bool]) -> Iterator[Problem]:
@@ -181,22 +195,51 @@ def _mixed(what: str, binding: Binding, answers: Mapping[ObjectKey, bool]) -> It
         )  # fmt: skip
 
 
-def still_needed(
-    binding: Binding, live: LiveState | None, changing: Mapping[ObjectKey, frozenset[ClusterName]]
-) -> dict[ClusterName, str]:
-    """Clusters where a copy of something that needs this object, or did until now, still is, and of what.
+def up_to_date(
+    rendered: Iterable[RenderedManifest], changes: Iterable[Change], live: Mapping[ClusterName, LiveObject]
+) -> frozenset[ClusterName]:
+    """Clusters where a workload runs as its template says, and well: what that does not refer to is not used there."""
+    unfinished = {change.cluster for change in changes}
+    return frozenset(
+        name
+        for one in rendered
+        for name in one.clusters
+        if name not in unfinished and name in live and live[name].ours and live[name].health is Health.CURRENT
+    )
 
-    `changing`: templates that were looked at already, each with the clusters where anything is left to be done. A copy
-    that does not refer to it any more lets it go when it is as it should be and healthy: until then the Pods of the
-    version before may start anew.
+
+def let_go(bound: Bound, finished: Mapping[ObjectKey, frozenset[ClusterName]]) -> Bound:
+    """The same, without the clusters where those that needed it are `up_to_date` by now: nothing there refers to it.
+
+    `finished`: of the templates that were looked at already. Written down at once, because it cannot be seen later,
+    when the workload is an orphan and its copy is what it happens to be.
     """
-    if live is None or binding.decision is None or not binding.decision.required_by:
-        return {}
-    found: dict[ClusterName, str] = {}
-    for requirement in binding.decision.required_by:
-        left = None if requirement.clusters else changing.get(requirement.owner)
-        for name, copy in live.objects.get(requirement.owner, {}).items():
-            finished = left is not None and name not in left and copy.health is Health.CURRENT
-            if copy.uid and copy.entry is not None and not finished:
-                found.setdefault(name, str(requirement.owner))
-    return found
+    decision = bound.binding.decision
+    assert decision is not None
+    required = _essential(
+        (
+            replace(one, still_in=tuple(name for name in one.still_in if name not in finished.get(one.owner, ())))
+            for one in decision.required_by
+        ),
+        keep_one=bound.binding.policy is None,
+    )
+    if required == decision.required_by:
+        return bound
+    return replace(bound, binding=replace(bound.binding, decision=replace(decision, required_by=required)))
+
+
+def still_needed(binding: Binding) -> dict[ClusterName, str]:
+    """Clusters that it is to leave, but where a copy of something may still refer to it, and of what."""
+    required = binding.decision.required_by if binding.decision is not None else ()
+    return {name: str(one.owner) for one in reversed(required) for name in one.still_in}
+
+
+def owners(bounds: Mapping[ObjectKey, Bound]) -> dict[ObjectKey, frozenset[ObjectKey]]:
+    """The objects that something needs or needed, and what: those that are owners themselves come first."""
+    found = {
+        key: frozenset(one.owner for one in bound.binding.decision.required_by)
+        for key, bound in bounds.items()
+        if bound.binding.decision is not None and bound.binding.decision.required_by
+    }
+    both = found.keys() & frozenset().union(*found.values())
+    return {key: found[key] for key in sorted(found, key=lambda key: key not in both)}

@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
-from types import MappingProxyType
 
 from gitfed.change import compare, dependencies, order, remove, waves
 from gitfed.change.binder import Bound
@@ -30,8 +29,6 @@ def item(
     manifest: Manifest,
     bound: Bound,
     bodies: Mapping[ClusterName, Body] | None = None,
-    *,
-    changing: Mapping[ObjectKey, frozenset[ClusterName]] = MappingProxyType({}),
 ) -> Item:
     """One object through render and compare, each step only if something it reads is another object now."""
     known = memo.items.get(manifest.key)
@@ -67,10 +64,8 @@ def item(
         _render(world, item)
         fresh = True
     live = world.fleet.live.objects.get(manifest.key, _NOTHING) if world.fleet.live is not None else None
-    needed = dependencies.still_needed(bound.binding, world.fleet.live, changing)
     if (
         fresh
-        or needed != item.needed
         or live is not item.live
         or item.live_clusters is not world.live_clusters
         or item.ask_again
@@ -78,7 +73,6 @@ def item(
         or (item.changes and item.drift_known != world.settled(manifest.key))
     ):
         item.live, item.live_clusters, item.drift_known = live, world.live_clusters, world.settled(manifest.key)
-        item.needed = needed
         item.unretained, item.ask_again = (), False
         item.changes = () if live is None else tuple(_changes(world, item, live))
         memo.recomputed += 1
@@ -128,7 +122,7 @@ def _changes(world: World, item: Item, live: Mapping[ClusterName, LiveObject]) -
         self_heal=settings.sync.self_heal,
         prune=settings.sync.prune and world.repo.complete,
         unsettled=world.settled(item.manifest.key),
-        needed=item.needed,
+        needed=dependencies.still_needed(item.binding),
     )
     wanted: set[ClusterName] = set()
     for rendered in item.rendered:

@@ -64,7 +64,7 @@ def _still(share: Share, live: LiveObject | None) -> str:
     """What another cluster has to reach first; "" when it has, or when it gives replicas away itself."""
     if not share.replicas:
         return ""
-    has = live.entry.replicas or 0 if live is not None and live.uid and live.entry is not None else 0
+    has = live.entry.replicas or 0 if live is not None and live.ours and live.entry is not None else 0
     if has > share.replicas:
         return ""
     if has < share.replicas:

@@ -47,8 +47,6 @@ class Item:
     live: Mapping[ClusterName, LiveObject] | None = None
     live_clusters: object = None
     drift_known: frozenset[ClusterName] | None = None
-    needed: Mapping[ClusterName, str] = field(default_factory=dict)
-    """Where something that needs it still is."""
     render_again: bool = False
     """A rule gave no answer when this was rendered; it may the next time."""
     changes: tuple[Change, ...] = ()

@@ -155,7 +155,8 @@ def is_protected(body: Body) -> bool:
 
 
 def _healthy(live: LiveObject | None, manifest: Manifest) -> bool:
-    if live is None or not live.uid:
+    """Whether a replacement is there: what somebody else has under that name is none."""
+    if live is None or not live.uid or not live.ours:
         return False
     return live.health is Health.CURRENT or compare.annotation(manifest.body, "gitfed.io/wait") == "false"
 

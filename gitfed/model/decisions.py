@@ -156,10 +156,13 @@ class Descheduled:
 
 @dataclass(frozen=True, slots=True, order=True)
 class Requirement:
-    """A workload that needs an object, and the clusters it takes it to; none: it needs it no more."""
+    """A workload that takes an object along, or did: without any cluster it is the memory that one did."""
 
     owner: ObjectKey
     clusters: tuple[ClusterName, ...] = ()
+    """Where it takes the object."""
+    still_in: tuple[ClusterName, ...] = ()
+    """Where it does not any more, but a copy of it may still run that refers to the object."""
 
 
 @dataclass(frozen=True, slots=True)

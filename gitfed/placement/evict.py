@@ -257,8 +257,9 @@ def _all_healthy(decision: Decision, copies: Mapping[ClusterName, LiveObject], s
 
 
 def _is_healthy(copy: LiveObject | None, scene: Scene) -> bool:
-    """Up and, where the interpreter has an opinion, well."""
-    if copy is None or not copy.uid or copy.health is not Health.CURRENT:
+    """Ours (what somebody else has under that name replaces nothing), up and, where the interpreter has an opinion,
+    well."""
+    if copy is None or not copy.uid or not copy.ours or copy.health is not Health.CURRENT:
         return False
     return scene.collect(copy)[0] is not False
 

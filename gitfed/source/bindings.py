@@ -292,6 +292,8 @@ def _requirement(one: Requirement) -> Body:
         entry["namespace"] = one.owner.namespace
     if one.clusters:
         entry["clusters"] = [{"name": name} for name in one.clusters]
+    if one.still_in:
+        entry["stillIn"] = list(one.still_in)
     return entry
 
 
@@ -299,14 +301,18 @@ def _requirements(items: object) -> Iterator[Requirement]:
     for item in items if isinstance(items, list) else []:
         if not isinstance(item, Mapping):
             continue
-        clusters = item.get("clusters")
+        clusters, left = item.get("clusters"), item.get("stillIn")
         names = [
             one.get("name") for one in (clusters if isinstance(clusters, list) else []) if isinstance(one, Mapping)
         ]
         kind, _, rest = str(item.get("resource") or f"Binding/{item.get('name')}").partition("/")
         kind, _, group = kind.partition(".")
         space, _, name = rest.rpartition("/")
-        yield Requirement(ObjectKey(group, kind, space, name), tuple(sorted(n for n in names if isinstance(n, str))))
+        yield Requirement(
+            ObjectKey(group, kind, space, name),
+            tuple(sorted(n for n in names if isinstance(n, str))),
+            tuple(sorted(n for n in (left if isinstance(left, list) else []) if isinstance(n, str))),
+        )
 
 
 def _is_scheduling_suspended(suspension: object) -> bool:

@@ -265,6 +265,21 @@ def test_a_move_waits_for_its_replacement_to_be_healthy() -> None:
     assert [(change.cluster, change.key.kind) for change in left] == [("a", "Namespace")]
 
 
+def test_what_somebody_else_has_under_that_name_is_no_replacement() -> None:
+    """Else a move to where the name is taken would leave the workload nowhere."""
+    live, decisions = settled(WEB)
+    theirs = replace(live.objects[WEB_KEY]["a"], cluster="b", uid="theirs", ours=False, entry=None,
+                     body=orjson.loads(deployment("web")))  # fmt: skip
+    live = LiveState(live.clusters, {**live.objects, WEB_KEY: {**live.objects[WEB_KEY], "b": theirs}})
+    plan = plan_of(read({**WEB, "p.json": policy("p", ["b"])}, "2"), live, decisions)
+    said = [(one.cluster, one.action.value, one.reason) for one in plan.changes or () if one.key == WEB_KEY]
+    assert said == [
+        ("b", "skip", "exists and is not ours: set work.karmada.io/conflict-resolution: overwrite on the template to "
+         "adopt it"),
+        ("a", "keep", "move: stays until b is healthy"),
+    ]  # fmt: skip
+
+
 def test_no_fitting_cluster_keeps_the_copies_and_says_so() -> None:
     live, decisions = settled(WEB)
     nowhere = plan_of(read({**WEB, "p.json": policy("p", ["nowhere"])}, "2"), live, decisions)

@@ -9,6 +9,7 @@ from typing import Any
 import orjson
 
 from gitfed.change import build
+from gitfed.model.base import Kind
 from gitfed.model.decisions import Decisions, Requirement
 from gitfed.model.fleet import ClusterLive, Health, LiveState
 from gitfed.model.plan import Action, Binding, Plan
@@ -38,6 +39,7 @@ BASE = {
     "web.json": workload("web", "conf"), "conf.json": config_map("conf", {"a": "1"}),
     "p-web.json": taking("web", ["a", "b"]),
 }  # fmt: skip
+MAPS = (("v1", "ConfigMap"),)
 
 
 def of(plan: Plan, name: str) -> Binding:
@@ -94,6 +96,18 @@ def healthy(live: LiveState) -> LiveState:
     return LiveState(live.clusters, objects)
 
 
+def recorded(story: Story, name: str) -> list[tuple[str, tuple[str, ...], tuple[str, ...]]]:
+    """(owner, where it takes the object, where it still runs with it) as written down last."""
+    decision = next((one for key, one in story.decisions.bindings.items() if key.name == name), None)
+    return [(one.owner.name, one.clusters, one.still_in) for one in decision.required_by] if decision else []
+
+
+def kept(plan: Plan, name: str) -> list[tuple[str, str]]:
+    return [
+        (one.cluster, one.reason) for one in plan.changes or () if one.key.name == name and one.action.value == "keep"
+    ]
+
+
 def test_a_dependency_goes_where_its_workload_goes_and_needs_no_policy() -> None:
     plan = plan_of(read(BASE), empty())
     assert where(plan, "conf") == ["a", "b"]
@@ -109,7 +123,7 @@ def test_a_policy_that_does_not_say_so_takes_nothing_along() -> None:
 
 
 def test_a_dependency_with_a_policy_of_its_own_goes_to_both_in_one_binding() -> None:
-    own = policy("conf", ["c"], (("v1", "ConfigMap"),))
+    own = policy("conf", ["c"], MAPS)
     plan = plan_of(read({**BASE, "p-conf.json": own}), empty())
     assert where(plan, "conf") == ["a", "b", "c"]
     found = of(plan, "conf").decision
@@ -162,7 +176,7 @@ def test_a_dependency_waits_for_the_move_of_its_workload() -> None:
 
 
 def test_a_policy_that_goes_away_leaves_orphans_but_where_it_is_needed() -> None:
-    own = policy("conf", ["c"], (("v1", "ConfigMap"),))
+    own = policy("conf", ["c"], MAPS)
     story = Story({**BASE, "p-conf.json": own})
     story.push(p_conf=None)
     plan = story.plan()
@@ -174,8 +188,7 @@ def test_a_policy_that_goes_away_leaves_orphans_but_where_it_is_needed() -> None
 
 def test_who_needed_it_is_not_forgotten_while_its_cluster_cannot_be_read() -> None:
     """A daemon that starts while the cluster of an orphan is away sees no copy of it: that is not its absence."""
-    maps = (("v1", "ConfigMap"),)
-    story = Story({**BASE, "p-web.json": taking("web", ["c"]), "p-conf.json": policy("conf", ["c"], maps)})
+    story = Story({**BASE, "p-web.json": taking("web", ["c"]), "p-conf.json": policy("conf", ["c"], MAPS)})
     story.push(p_web=None)
     story.turn()
     there = story.live
@@ -184,12 +197,73 @@ def test_who_needed_it_is_not_forgotten_while_its_cluster_cannot_be_read() -> No
     story.live = replace(there, clusters=away, objects=seen)
     story.decisions = decided(story.plan(), story.decisions)
     story.live = there
-    story.files["p-conf.json"] = policy("conf", ["a"], maps)
+    story.files["p-conf.json"] = policy("conf", ["a"], MAPS)
     story.commit += 1
     kept = [change for change in story.plan().changes or () if change.key.name == "conf" and change.cluster == "c"]
     assert [(change.action, change.reason) for change in kept] == [
         (Action.KEEP, "Deployment.apps/shop/web still needs it here")
     ]
+
+
+def test_an_orphan_holds_nothing_that_it_had_let_go_before() -> None:
+    story = Story({**BASE, "p-conf.json": policy("conf", ["a", "b"], MAPS)})
+    assert recorded(story, "conf") == [("web", ("a", "b"), ())]
+    story.push(web=workload("web", replicas=2))
+    story.turn(Health.IN_PROGRESS)
+    assert recorded(story, "conf") == [("web", (), ("a", "b"))]
+    story.live = healthy(story.live)
+    story.turn()
+    assert recorded(story, "conf") == []
+    story.push(p_web=None)
+    story.turn()
+    story.push(p_conf=policy("conf", ["c"], MAPS))
+    story.turn()
+    assert acts(story.turn()) == [("delete", "a", "conf"), ("delete", "b", "conf")]
+
+
+def test_an_orphan_keeps_what_its_running_version_needs_whatever_its_template_says_since() -> None:
+    story = Story({**BASE, "p-conf.json": policy("conf", ["a", "b"], MAPS)})
+    story.push(p_web=None)
+    story.turn()
+    story.push(web=workload("web", replicas=2), p_conf=policy("conf", ["c"], MAPS))
+    story.turn()
+    plan = story.turn()
+    assert recorded(story, "conf") == [("web", (), ("a", "b"))]
+    assert kept(plan, "conf") == [(name, "Deployment.apps/shop/web still needs it here") for name in ("a", "b")]
+    story.push(web=None)  # now the copies go, and what they needed after them
+    assert acts(story.turn()) == [("delete", "a", "web"), ("delete", "b", "web")]
+    assert acts(story.turn()) == [("delete", "a", "conf"), ("delete", "b", "conf")]
+    assert recorded(story, "conf") == []
+
+
+def test_a_workload_lets_go_of_it_cluster_by_cluster() -> None:
+    """The copy that a policy preserves where it was is of the version before; the new one elsewhere proves nothing."""
+    preserved = {"preserveResourcesOnDeletion": True}
+    story = Story({**BASE, "p-web.json": taking("web", ["a"], **preserved), "p-conf.json": policy("conf", ["a"], MAPS)})
+    story.push(p_web=taking("web", ["b"], **preserved))
+    story.turn()
+    assert recorded(story, "conf") == [("web", ("b",), ("a",))]
+    story.push(web=workload("web", replicas=2), p_conf=policy("conf", ["c"], MAPS))
+    story.turn()
+    plan = story.turn()
+    assert acts(plan) == [("delete", "b", "conf")]
+    assert kept(plan, "conf") == [("a", "Deployment.apps/shop/web still needs it here")]
+    story.push(p_web=None)
+    assert kept(story.turn(), "conf") == [("a", "Deployment.apps/shop/web still needs it here")]
+    assert recorded(story, "conf") == [("web", (), ("a",))]
+
+
+def test_it_stays_where_nobody_can_see_whether_its_workload_is_gone() -> None:
+    """Its own kind can be listed there, that of the workload cannot: unknown is not absent."""
+    story = Story({**BASE, "p-conf.json": policy("conf", ["a", "b"], MAPS)})
+    story.push(web=None, p_web=None, p_conf=policy("conf", ["c"], MAPS))
+    blind = ClusterLive("a", inventory_read=True, unread=frozenset({Kind("apps", "Deployment")}))
+    seen = {key: copies for key, copies in story.live.objects.items() if key.kind != "Deployment"}
+    story.live = replace(story.live, clusters={**story.live.clusters, "a": blind}, objects=seen)
+    story.turn()
+    plan = story.turn()
+    assert kept(plan, "conf") == [("a", "Deployment.apps/shop/web still needs it here")]
+    assert ("delete", "b", "conf") in acts(plan)
 
 
 def test_those_that_need_it_say_how_it_is_treated_and_a_disagreement_is_said() -> None:

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gitfed.model.decisions import EvictionTask, Share
-from gitfed.model.fleet import Condition, Reach
+from gitfed.model.fleet import Condition, Health, LiveObject, Reach
 from gitfed.model.plan import Action
 from gitfed.placement import taints
 from gitfed.source import bindings
@@ -77,6 +77,17 @@ def test_a_task_whose_replacement_never_becomes_healthy_is_over_after_the_timeou
     assert stage.tasks == ["m1"]
     stage.at(635 + 601).turn()
     assert (stage.tasks, stage.where) == ([], "m2=2")
+
+
+def test_what_somebody_else_has_where_it_goes_replaces_nothing() -> None:
+    stage = evicted()
+    key = next(key for key in stage.objects if key.name == "web")
+    theirs = LiveObject(key, "m2", "theirs", "3", ours=False, body=json.loads(deployment("web")), health=Health.CURRENT)
+    stage.objects[key]["m2"] = theirs
+    stage.turn()
+    stage.at(640).turn()
+    assert (stage.where, stage.tasks) == ("m2=2", ["m1"])
+    assert stage.objects[key]["m2"].uid == "theirs"
 
 
 def test_a_taint_policy_evicts_at_once_and_its_taint_stays_until_conditions_remove_it() -> None:

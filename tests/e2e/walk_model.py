@@ -113,6 +113,16 @@ class Repository:
         return name in self.templates and (self.is_needed(name, where) or (rule is not None and where in rule.clusters))
 
 
+@dataclass(frozen=True)
+class Seen:
+    """What the clusters show, as far as the rules ask for it."""
+
+    taken: frozenset[tuple[str, str]] = frozenset()
+    """(cluster, name) that others have, or that a wave before it keeps from being written."""
+    behind: frozenset[tuple[str, str]] = frozenset()
+    """(cluster, workload) whose copy there does not run the template's version: a wave before it cannot end."""
+
+
 @dataclass
 class History:
     repository: Repository
@@ -122,11 +132,11 @@ class History:
     """Templates that a policy placed since they are there: without it their copies are orphans."""
     preserved: set[str] = field(default_factory=set)
     """Templates whose last policy said that copies outlive them."""
-    needed: dict[str, set[str]] = field(default_factory=dict)
-    """Which workloads took an object along: those that became orphans still need it where they are."""
+    holds: dict[str, set[tuple[str, str]]] = field(default_factory=dict)
+    """By object: (cluster, workload) of copies whose running version took it along."""
 
-    def expected(self, name: str, taken: set[str]) -> set[str]:
-        """Where copies of ours should be, once all is settled; in `taken` others have the name."""
+    def expected(self, name: str, seen: Seen) -> set[str]:
+        """Where copies of ours should be, once all is settled."""
         repository = self.repository
         before = self.ours.get(name, set())
         if name not in repository.templates:
@@ -139,21 +149,46 @@ class History:
         elif name in self.placed or name in self.preserved:
             wanted, stays = needed, set(before)
         else:
-            wanted, stays = needed, set()
-        for app in self.needed.get(name, set()):
-            # A copy that is nowhere wanted but stays (an orphan, or preserved) still runs, with what it had.
-            stays |= {where for where in before & self.expected(app, set()) if not repository.wants(app, where)}
-        return (wanted - taken) | stays
+            # Those that take it along say whether it is preserved where it leaves.
+            owners = [app for app in repository.rules if repository.takes(app, name)]
+            wanted, stays = needed, set(before) if any(repository.rules[app].preserves for app in owners) else set()
+        stays |= before & {where for where, _ in self.holders(name, seen)}
+        taken = {where for where in wanted if (where, name) in seen.taken}
+        # A move is over when all that should be is there: until then nothing leaves.
+        return (wanted - taken) | (set(before) if taken else stays)
 
-    def settled(self, ours: dict[str, set[str]], expected: dict[str, set[str]]) -> None:
+    def holders(self, name: str, seen: Seen) -> set[tuple[str, str]]:
+        """(cluster, workload) of copies that run with an object that they do not take along any more.
+
+        One that is nowhere wanted but stays (an orphan, or preserved) runs with what it had; one that is wanted
+        as soon as it runs its new version lets go of the rest.
+        """
+        return {
+            (where, app)
+            for where, app in self.holds.get(name, ())
+            if where in self.ours.get(app, ())
+            and ((where, app) in seen.behind or not self.repository.wants(app, where))
+            and where in self.expected(app, seen)
+            and not (self.repository.takes(app, name) and where in self.repository.rules[app].clusters)
+        }
+
+    def requirements(self, name: str, seen: Seen) -> set[tuple[str, str, bool]]:
+        """(workload, cluster, whether it takes the object there or only runs with it) as the state branch must say."""
+        repository = self.repository
+        takers = [app for app in repository.rules if repository.takes(app, name)]
+        active = {(app, where, True) for app in takers for where in repository.rules[app].clusters}
+        return active | {(app, where, False) for where, app in self.holders(name, seen)}
+
+    def settled(self, ours: dict[str, set[str]], seen: Seen) -> None:
         """All is as it should be: this is what the next edits begin from."""
-        self.ours = ours
-        for name in MAPS:
-            self.needed[name] = {
-                app for app in APPS
-                if (name in self.repository.templates or ours[name])  # its binding, which remembers, is there as long
-                and any(ours[app]) and (app in self.needed.get(name, ()) or self.repository.takes(app, name))
-            }  # fmt: skip
+        expected = {name: self.expected(name, seen) for name in KINDS}
+        holds = {
+            name: {(where, app) for app, where, _ in self.requirements(name, seen) if where in ours[app]}
+            for name in MAPS if name in self.repository.templates
+        }  # fmt: skip
+        # While a template is gone nobody looks at what is remembered of it, which lasts as long as its copies.
+        holds |= {name: self.holds.get(name, set()) for name in MAPS if name not in holds and ours[name]}
+        self.ours, self.holds = ours, holds
         for name in KINDS:
             if name not in self.repository.templates:
                 self.placed.discard(name)

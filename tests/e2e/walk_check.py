@@ -1,0 +1,198 @@
+"""What must be true after each settling of a random walk: clusters as `walk_model` expects, and nothing else touched.
+
+Read from the clusters and the state branch themselves. `Check.wrong` says all that is not (yet) as it should be; what
+people and others do meanwhile is in `walk`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import subprocess
+import tarfile
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+import yaml
+
+from gitfed.edges.kube import ledger
+from tests.clusters.rest import RefusedError
+from tests.e2e.walk_model import APPS, CLUSTERS, KINDS, MAPS, History, Repository, Seen
+from tests.e2e.world import World
+
+Found: TypeAlias = dict[str, dict[str, dict[str, Any]]]
+"""Cluster → name → body."""
+
+
+@dataclass
+class Check:
+    world: World
+    repository: Repository
+    history: History
+    foreign: dict[tuple[str, str], str] = field(default_factory=dict)
+    """(cluster, ConfigMap) of others → what it holds."""
+    notes: dict[tuple[str, str], tuple[str, str]] = field(default_factory=dict)
+    """(cluster, object of ours) → (uid, what somebody else wrote into an annotation of theirs)."""
+    down: set[str] = field(default_factory=set)
+    head: str = ""
+    """The newest commit."""
+
+    def look(self) -> Found:
+        """Every Deployment and ConfigMap."""
+        return {
+            where: {
+                body["metadata"]["name"]: body
+                for kind in ("Deployment", "ConfigMap")
+                for body in self.world.ask(where, "GET", self.world.path(kind, "shop"))["items"]
+            }
+            for where in CLUSTERS
+        }
+
+    def is_ours(self, where: str, name: str, found: Found) -> bool:
+        labels = found[where][name]["metadata"].get("labels") or {} if name in found[where] else {}
+        return labels.get("gitfed.io/federation") == "acme" and (where, name) not in self.foreign
+
+    def seen(self, found: Found) -> Seen:
+        """What of it is not ours to decide: names that others have, and what a wave that cannot end keeps back."""
+        stopped = {(where, name) for where in CLUSTERS for name in self.stopped(where)}
+        missing = {(where, name) for where, name in stopped if not self.is_ours(where, name, found)}
+        behind = {
+            (where, name) for where, name in stopped - missing
+            if version(found[where][name]) != str(self.repository.templates[name].version)
+        }  # fmt: skip
+        return Seen(frozenset(self.foreign.keys() | missing), frozenset(behind))
+
+    def wrong(self) -> list[str]:
+        self.controllers()
+        found = self.look()
+        seen = self.seen(found)
+        wrong = [*self.wrong_in_clusters(found, seen), *self.wrong_with_others(), *self.unrecorded()]
+        return wrong or [*self.wrongly_remembered(seen)]
+
+    def wrong_in_clusters(self, everything: Found, seen: Seen) -> Iterator[str]:
+        repository = self.repository
+        expected = {name: self.history.expected(name, seen) for name in KINDS}
+        for where, found in everything.items():
+            owned = {name: body["metadata"]["uid"] for name, body in found.items()
+                     if self.is_ours(where, name, everything)}  # fmt: skip
+            should = {name for name, clusters in expected.items() if where in clusters}
+            stopped = self.stopped(where)
+            for name in sorted((should ^ owned.keys()) - stopped):
+                yield f"{where}: {name} is {'missing' if name in should else 'too much'}"
+            for name in sorted((should & owned.keys() & repository.templates.keys()) - stopped):
+                if not repository.wants(name, where):
+                    continue  # an orphan, or kept where it was: it stays as it is
+                template, body = repository.templates[name], found[name]
+                has = version(body)
+                if has != str(template.version) or (name in APPS and body["spec"]["replicas"] != 2):
+                    yield f"{where}: {name} is at {has}, not at {template.version}"
+            listed = self.inventory(where)
+            if listed != owned:
+                odd = {name for name in listed.keys() | owned.keys() if listed.get(name) != owned.get(name)}
+                entries = [f"{name}: {listed.get(name, 'none')} for {owned.get(name, 'none')}" for name in sorted(odd)]
+                yield f"{where}: the inventory is not exact: {', '.join(entries)}"
+
+    def wrong_with_others(self) -> Iterator[str]:
+        for (where, name), content in self.foreign.items():
+            if self.content(where, name) != content:
+                yield f"{where}: {name} of somebody else was changed"
+        for (where, name), (uid, text) in list(self.notes.items()):
+            metadata = (self.world.get(where, KINDS[name], "shop", name) or {"metadata": {}})["metadata"]
+            if metadata.get("uid") != uid:
+                del self.notes[where, name]  # it went with its object
+            elif (metadata.get("annotations") or {}).get("example.com/note") != text:
+                yield f"{where}: somebody's annotation of {name} was changed"
+
+    def unrecorded(self) -> Iterator[str]:
+        """The daemon says itself that it is done, on the state branch."""
+        command = ["git", "-C", str(self.world.bare), "show", "gitfed/state:state.yaml"]
+        text = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+        done = text.count(self.head)
+        if self.head and done != 1 + len(CLUSTERS):
+            yield f"the state branch does not say of every cluster that it holds {self.head[:12]}:\n{text}"
+
+    def stopped(self, where: str) -> set[str]:
+        """Of the second wave everything, in a cluster where the first cannot end: a name in it is somebody else's."""
+        templates = self.repository.templates
+        in_the_way = [
+            name for at, name in self.foreign
+            if at == where and name in MAPS and self.repository.wants(name, where) and not templates[name].wave
+        ]  # fmt: skip
+        return {name for name, one in templates.items() if one.wave} if in_the_way else set()
+
+    def wrongly_remembered(self, seen: Seen) -> Iterator[str]:
+        """The bindings say who takes an object along, and who still runs with it: later that cannot be seen."""
+        command = ["git", "-C", str(self.world.bare), "archive", "gitfed/state", "bindings/shop"]
+        archive = subprocess.run(command, check=False, capture_output=True).stdout
+        recorded: dict[str, set[tuple[str, str, bool]]] = {}
+        if archive:
+            with tarfile.open(fileobj=io.BytesIO(archive)) as files:
+                for name in MAPS:
+                    with contextlib.suppress(KeyError):
+                        file = files.extractfile(f"bindings/shop/{name}-ConfigMap.core.yaml")
+                        assert file is not None
+                        recorded[name] = set(requirements(yaml.safe_load(file.read())))
+        for name in MAPS:
+            if name in self.repository.templates:
+                should, has = self.history.requirements(name, seen), recorded.get(name, set())
+                if should != has:
+                    yield f"{name}: remembered {sorted(has - should)} too much, {sorted(should - has)} not"
+            elif name in recorded and not self.history.expected(name, seen):
+                yield f"{name}: a binding of something that is gone everywhere"
+
+    def planned(self) -> list[str]:
+        """What a plan says of it now."""
+        done = self.world.gitfed("plan", "--repo", str(self.world.bare), "--live", "--kubeconfig",
+                                 str(self.world.kubeconfig), "-o", "json", check=False)  # fmt: skip
+        if not done.stdout:
+            return [done.stderr]
+        changes = json.loads(done.stdout)["changes"]
+        return [f"{c['cluster']} {c['name']} {c['action']} {c['reason']} {c['waits'] or ''}" for c in changes]
+
+    def inventory(self, where: str) -> dict[str, str]:
+        found = {}
+        shards = self.world.ask(where, "GET", "/api/v1/namespaces/gitfed-system/configmaps")["items"]
+        for shard in shards:
+            for key, value in (shard.get("data") or {}).items():
+                if key not in ("count", "schemaVersion", "repositoryId", "term", "shards"):
+                    entry = ledger.decode(key, value)
+                    if entry.key.namespace == "shop":
+                        found[entry.key.name] = entry.uid
+        return found
+
+    def content(self, where: str, name: str) -> str:
+        body = self.world.get(where, "ConfigMap", "shop", name)
+        if body is None:
+            return "gone"
+        return json.dumps([body["metadata"]["uid"], body["metadata"]["resourceVersion"], body.get("data")])
+
+    def controllers(self) -> None:
+        """What the controllers of every cluster would do: Deployments become available."""
+        for where in CLUSTERS:
+            if where in self.down:
+                continue
+            for body in self.world.ask(where, "GET", self.world.path("Deployment", "shop"))["items"]:
+                status = body.get("status") or {}
+                now = (status.get("observedGeneration"), status.get("availableReplicas"))
+                if now != (body["metadata"]["generation"], body["spec"]["replicas"]):
+                    with contextlib.suppress(RefusedError):  # deleted in this moment
+                        self.world.mark_available(where, "shop", body["metadata"]["name"])
+
+
+def version(body: Mapping[str, Any]) -> str | None:
+    """Of an app its image's, of a ConfigMap the one it holds."""
+    if body["metadata"]["name"] in MAPS:
+        found = body["data"].get("version")
+    else:
+        found = body["spec"]["template"]["spec"]["containers"][0]["image"].removeprefix("nginx:")
+    return None if found is None else str(found)
+
+
+def requirements(document: Mapping[str, Any]) -> Iterator[tuple[str, str, bool]]:
+    """(workload, cluster, whether it takes the object there or only runs with it) of one binding."""
+    for one in document["spec"].get("requiredBy", ()):
+        owner = one["resource"].rpartition("/")[2]
+        yield from ((owner, item["name"], True) for item in one.get("clusters", ()))
+        yield from ((owner, where, False) for where in one.get("stillIn", ()))
