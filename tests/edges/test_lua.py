@@ -82,7 +82,12 @@ def test_an_object_that_is_nested_too_deeply_is_refused(lua: Lua) -> None:
     deep: dict[str, Any] = {}
     for _ in range(300):
         deep = {"a": deep}
-    assert lua.run(call("function F(o) return 1 end", deep)) == Failed("the object is nested more than 200 levels deep")
+    assert lua.run(call("function F(o) return o end", deep)) == Failed(
+        "s:1: a table nested more than 200 levels deep cannot be returned"
+    )
+    assert lua.run(call("function F(o) return #o.list end", {"list": [deep]})) == Failed(
+        "s:1: the object is nested more than 200 levels deep"
+    )
 
 
 def test_parts_that_are_shared_in_python_are_not_in_lua(lua: Lua) -> None:
@@ -100,13 +105,27 @@ def test_only_the_wanted_results_are_looked_at(lua: Lua) -> None:
 # -- once ---------------------------------------------------------------------------------------------------------
 
 
-def test_an_answer_is_asked_for_once_per_content(lua: Lua) -> None:
-    text = "function F(o) return {n = o.n} end"
+@pytest.mark.parametrize(
+    "work",
+    [
+        "local n = 0 for i = 1, 1000 do n = n + i end",
+        "local sum = require('kube').resourceAdd('1', '2')",
+        "local found = (('a'):rep(3))",
+    ],
+)
+def test_a_costly_answer_is_asked_for_once_per_content(lua: Lua, work: str) -> None:
+    text = f"function F(o) {work} return {{n = o.n}} end"
     first = lua.run(call(text, {"n": 1}))
     assert lua.run(call(text, {"n": 1})) is first
-    assert lua.run(call(text, {"n": 2})) == Returned(("table",), ({"n": 2},))
-    body = {"n": 3}
-    assert lua.run(call(text, body)) is lua.run(call(text, body))
+    other = lua.run(call(text, {"n": 2}))
+    assert lua.run(call(text, {"n": 2})) is other is not first
+
+
+def test_an_answer_that_costs_less_than_to_know_its_question_again_is_asked_for_again(lua: Lua) -> None:
+    text = "function F(o) return {n = o.n} end"
+    first, again = (lua.run(call(text, {"n": 1})) for _ in range(2))
+    assert first == again == Returned(("table",), ({"n": 1},))
+    assert first is not again
 
 
 def test_true_is_not_one(lua: Lua) -> None:

@@ -13,7 +13,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gitfed.edges.lua import intake
 from gitfed.edges.lua.request import Request, ScriptError
 from gitfed.edges.lua.runtime import MEMORY, Runtime
 from gitfed.interpret import kube_module
@@ -95,10 +94,8 @@ def test_no_script_can_tell_that_a_body_is_taken_in_by_parts(
 ) -> None:
     by_parts, whole = runtimes
     for script, edits in calls:  # one after another: what a script has looked at stays for the next
-        found = _answer(by_parts, script, objects, edits)
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(intake, "is_plain", lambda _text: False)
-            assert found == _answer(whole, script, objects, edits)
+        whole._intake.by_parts = False
+        assert _answer(by_parts, script, objects, edits) == _answer(whole, script, objects, edits)
 
 
 def _value(runtime: Runtime, line: str, *arguments: Any) -> Any:
@@ -119,10 +116,27 @@ def test_what_no_script_looks_at_is_not_taken_in() -> None:
 def test_a_body_that_does_not_fit_into_the_memory_is_an_error_and_nobody_s_end() -> None:
     runtime = Runtime(kube_module.FUNCTIONS)
     body = {"small": 1, "big": [[]] * (MEMORY // 64)}
-    for line in ("return #o.big", "o.x = 1 return o.small"):
+    for line in (
+        "return #o.big",
+        "o.x = 1 return #o.big",
+        "local n = 0 for k, v in pairs(o) do n = n + 1 end return n",
+    ):
         with pytest.raises(ScriptError, match="needs more than 48 MiB of memory"):
             _value(runtime, line, body)
     assert _value(runtime, "return o.small", {"small": 1}) == 1
+
+
+@pytest.mark.parametrize("filled", [False, True])
+def test_a_script_that_needs_little_of_a_body_that_does_not_fit_gets_it_whatever_the_memory_holds(filled: bool) -> None:
+    runtime = Runtime(kube_module.FUNCTIONS)
+    fill = "local t = {} for i = 1, 200000 do t[i] = {i, i, i, i, i, i, i, i, i, i} end "
+    if filled:
+        _value(runtime, fill + "return #t", {})
+    body = {"few": {"n": 1}, "many": {f"m{i}": "x" * 1000 for i in range(50_000)}, "big": [[]] * (MEMORY // 64)}
+    assert _value(runtime, "o.x = 1 return o.few.n", body) == 1
+    for line in ("return #o.big", "return o.many.m1", "return o"):
+        with pytest.raises(ScriptError, match="needs more than 48 MiB of memory"):
+            _value(runtime, line, body)
 
 
 def test_a_script_that_fills_the_memory_gets_the_same_answer_and_the_same_limit() -> None:
@@ -142,8 +156,10 @@ def test_bodies_that_fit_alone_but_not_together_are_an_error_and_nobody_s_end() 
     large: dict[str, Any] = {"n": 1, "big": [[]] * (MEMORY // 110)}
     small: dict[str, Any] = {"n": 2, "some": [[]] * 20_000}
     assert _value(runtime, "return o.n", large) == 1
+    assert _value(runtime, "return #o.big", large) == MEMORY // 110
+    assert _value(runtime, "return o.n + p.n", large, large | {"n": 3}) == 4
     with pytest.raises(ScriptError, match="needs more than 48 MiB of memory"):
-        _value(runtime, "return o.n + p.n", large, large | {"n": 3})
+        _value(runtime, "return #o.big + #p.big", large, large | {"n": 3})
     assert _value(runtime, "return o.n + p.n + #o.some", small, large) == 20_003
     assert _value(runtime, "return o.n + p.n + #p.some", large, small) == 20_003
 

@@ -175,6 +175,47 @@ def test_nothing_is_left_behind_for_the_next_call(runtime: Runtime, text: str) -
     assert body == {"a": {"b": 1}}
 
 
+_NAME = st.sampled_from(["string", "math", "tostring", "require", "package", "_G", "mine", "getmetatable", "_VERSION"])
+_ON_NAMES = st.sampled_from(
+    [
+        "{x} = nil", "{x} = 1", "{x} = {y}", "local t = {x} {x} = nil {y} = t", "_G['{x}'] = nil", "_G.{x} = {y}",
+        "seen = {x} == nil", "seen = {x} == _G.{y}", "seen = type({x})", "{x}.upper = nil", "{x}.mine = 1",
+        "seen = {x}.mine", "local n = 0 for k in pairs({x}) do n = n + 1 end seen = n", "seen = #{x}",
+        "for k in pairs(_G) do if k ~= '{x}' then _G[k] = nil end end", "seen = next(_G, '{x}')", "_G[1] = {x}",
+        "seen = require('{x}') == {y}", "seen = require('{x}').upper == nil",
+        "package.preload.mine = function() return 1 end",
+        "package.loaded.{x} = {y}", "seen = require('mine')", "_G[nil] = 1", "_G[0/0] = 1", "seen = _G[nil]",
+        "_G[2] = 1", "table.insert(_G, 1)", "seen = table.remove(_G)", "seen = table.maxn(_G)", "seen = unpack(_G)",
+        "seen = {{_G}}", "seen = _G", "seen = tostring(_G)", "seen = select('#', pcall(next, _G))",
+        "seen = require('kube') == {x}", "{x} = nil seen = {x} == nil", "{x} = 1 {x} = nil seen = {x} == nil",
+    ]
+)  # fmt: skip
+
+
+@st.composite
+def _name_scripts(draw: st.DrawFn) -> tuple[str, str]:
+    lines = [draw(_ON_NAMES).format(x=draw(_NAME), y=draw(_NAME)) for _ in range(draw(st.integers(1, 6)))]
+    told = "type(seen), " + draw(st.sampled_from(["seen", "1", "_G", "type(string)"]))
+    return "\n".join([f"pcall(function() {line} end)" if draw(st.booleans()) else line for line in lines]), told
+
+
+@settings(max_examples=300, deadline=None)
+@given(_name_scripts())
+def test_no_script_can_tell_that_names_are_put_in_when_they_are_looked_up(
+    runtime: Runtime, script: tuple[str, str]
+) -> None:
+    def answer(before: str) -> object:
+        lines, told = script
+        text = f"{before} function F() local seen {lines}\nreturn {told} end"
+        try:
+            found = runtime.call(Request(Script("s", text), "F", ({"n": 1},), results=2))
+        except ScriptError as error:  # of several things that cannot be returned, either may be met first
+            return re.sub(r"(s:\d+: ).*cannot be returned", r"\1cannot be returned", str(error))
+        return found.kinds, found.values
+
+    assert answer("") == answer("for _ in pairs(_G) do break end")
+
+
 def test_top_level_locals_begin_anew_with_every_call(runtime: Runtime) -> None:
     script = Script("s", "local n = 0 function F() n = n + 1 return n end")
     assert [runtime.call(Request(script, "F")).values for _ in range(3)] == [(1,)] * 3

@@ -2,8 +2,8 @@
 
 A script mostly looks at a few members of an object, and to take in all of it costs more than everything else about a
 call. So a body crosses as a map of its plain members; for a map or list in it only the name is given, and
-`sandbox/lazy.lua` asks for it when a script does. A script cannot tell. Whatever is not plain (a text that is not
-ASCII, a null anywhere) is taken in at once and whole, cleaned.
+`sandbox/lazy.lua` asks for it when a script does. A script cannot tell. Nobody has to know the whole body for that, not
+even how large it is: a part that needs much memory is refused, and then the body is taken in at once and whole.
 
 A body stays until others push it out, because the next operation asks about it too. It is known by its identity: bodies
 are never changed in place.
@@ -27,11 +27,12 @@ _KEPT: Final = 8
 _USED: Final = 2
 """Arguments of one call, the last that were taken in: what is lazy about them must stay."""
 _EXACT: Final = 2**63
-_LONGEST: Final = 200_000
-"""Bytes of JSON that are taken in by parts; `_PER_BYTE` of memory for each must be free for that."""
+RESERVE: Final = 12 << 20
+"""Bytes of memory that are free when a part of a body is taken in, and that it may need."""
 _PER_BYTE: Final = 64
 """Bytes of memory that are always enough for one of JSON: `[[],[]…` takes 26, and more while a table grows."""
-RESERVE: Final = _LONGEST * _PER_BYTE
+_PER_MEMBER: Final = 256
+"""Bytes of memory that are always enough for a member of a map, without its text: a growing table exists twice."""
 
 OUT_OF_MEMORY: Final = "not enough memory"
 
@@ -61,19 +62,23 @@ class Intake:
         """Makes a table of what `member` returns; `sandbox/lazy.lua` has it."""
 
     def take(self, value: Any, text: bytes | None = None) -> Any:
-        """The value as Lua has it. `text`: the same as JSON, where that is known. Raises ScriptError."""
+        """The value as Lua has it. `text`: the same as JSON, where that is known.
+
+        Raises ScriptError, LuaMemoryError; nothing is half done then.
+        """
         if not isinstance(value, dict | list):
             return number(value) if isinstance(value, int) and not isinstance(value, bool) else _scalar(value)
         known = self._taken.get(id(value))
         if known is not None:
             self._taken.move_to_end(id(value))
             return known.table
-        if text is None:
-            text = _json(value)
-        self._need(value, text)
         numbers: dict[int, int] = {}
-        lazy = self.by_parts and isinstance(value, dict) and text is not None and by_parts(text)
-        table = self.opened(*self._open(value, numbers)) if lazy else self._whole(value, text)
+        table = self._in_parts(value, numbers) if self.by_parts and isinstance(value, dict) else None
+        if table is None:
+            if text is None:
+                text = _json(value)
+            self._need(value, text)
+            table = self._whole(value, text)
         self._taken[id(value)] = _Taken(value, table, numbers)
         if len(self._taken) > _KEPT:
             self._drop()
@@ -97,19 +102,23 @@ class Intake:
             body, numbers = self._sources[source]
             found = self._open(body[name], numbers)
             return found if len(found) > 1 else found[0]
-        except luajit21.LuaMemoryError:
+        except (luajit21.LuaMemoryError, _TooMuch):
             return False, OUT_OF_MEMORY
-        except (ValueError, TypeError, LookupError, RuntimeError, MemoryError, luajit21.LuaError, ScriptError) as error:
+        except _ANYTHING as error:
             return False, latin(str(error))
 
     def member_json(self, source: int, name: str) -> str | None:
-        """For `sandbox/lazy.lua`: a member as JSON, None if Lua would not write it the same. Never raises."""
+        """For `sandbox/lazy.lua`: a member as JSON; None if Lua would not write it the same, or it is too long for it.
+
+        Never raises.
+        """
         try:
             text = orjson.dumps(self._sources[source][0][name])
         except (ValueError, TypeError, LookupError, MemoryError):
             return None
         shallow = text.count(b"{") + text.count(b"[") <= _DEEPEST // 2
-        return text.decode("latin-1") if shallow and not _OTHERWISE.search(text) else None
+        same = len(text) < RESERVE and shallow and b"null" not in text and not _OTHERWISE.search(text)
+        return text.decode("latin-1") if same else None
 
     def value(self, value: Any) -> Any:
         """A value that nobody is going to ask for again. Raises ScriptError, LuaMemoryError."""
@@ -119,19 +128,44 @@ class Intake:
         self._need(value, text)
         return self._whole(value, text)
 
+    def _in_parts(self, value: dict[str, Any], numbers: dict[int, int]) -> Any:
+        """None where that is not possible."""
+        if self._lua.get_memory_used() > self._memory - RESERVE:
+            self.forget(_USED)
+            if self._lua.get_memory_used() > self._memory - RESERVE:
+                return None
+        try:
+            return self.opened(*self._open(value, numbers))
+        except _TooMuch:
+            return None
+
     def _open(self, value: Any, numbers: dict[int, int]) -> tuple[Any, ...]:
+        """See `member`. Raises _TooMuch."""
         if isinstance(value, list | tuple):
-            return (self._whole(value, _json(value)),)
+            return (self._part(value),)
         if not isinstance(value, dict):  # JSON knows what it is: Lua gets no Python object
-            plain = orjson.loads(orjson.dumps(value))
+            text = orjson.dumps(value)
+            if len(text) > RESERVE // 2:
+                raise _TooMuch
+            plain = orjson.loads(text)
             return self._open(plain, numbers) if isinstance(plain, dict | list) else (_scalar(plain),)
-        members, pending = {}, {}
+        members, pending, size = {}, {}, 0
         for name, child in value.items():
+            if not name.isascii():  # Lua would ask for it by another name
+                return (self._part(value),)
+            size += len(name)
             kind = type(child)
-            if kind is str or kind is int or kind is bool or kind is float:
+            if kind is str:
+                if not child.isascii():
+                    child = latin(child)
+                size += len(child)
                 members[name] = child
-            else:
+            elif kind is int or kind is bool or kind is float:
+                members[name] = child
+            elif child is not None:
                 pending[name] = True
+        if size + len(value) * _PER_MEMBER > RESERVE:
+            raise _TooMuch
         try:
             table = self._lua.table_from(members)
         except OverflowError:  # an integer beyond 64 bits
@@ -143,6 +177,13 @@ class Intake:
             self._count = source = numbers[id(value)] = self._count + 1
             self._sources[source] = value, numbers
         return table, source, self._lua.table_from(pending)
+
+    def _part(self, value: Any) -> Any:
+        """A part of a body that is not taken in by parts itself. Raises _TooMuch."""
+        text = _json(value)
+        if (_size(value) if text is None else len(text) * _PER_BYTE) > RESERVE:
+            raise _TooMuch
+        return self._whole(value, text)
 
     def _whole(self, value: Any, text: bytes | None) -> Any:
         try:
@@ -167,14 +208,14 @@ class Intake:
             del self._sources[source]
 
 
-def is_plain(text: bytes) -> bool:
-    """Whether Lua can take everything in this JSON as it is."""
-    return text.isascii() and b"null" not in text
+_ANYTHING = (
+    ValueError, TypeError, AttributeError, LookupError, RuntimeError, MemoryError, luajit21.LuaError, ScriptError,
+)  # fmt: skip
+"""What taking in a part of what is no JSON may raise."""
 
 
-def by_parts(text: bytes) -> bool:
-    """Whether a body may be taken in by parts: where memory runs out must be the same, so none that needs much."""
-    return len(text) <= _LONGEST and is_plain(text)
+class _TooMuch(Exception):
+    """This needs more memory than is free for sure."""
 
 
 _OTHERWISE = re.compile(rb'\{\}|(?:":|[\[,])-?\d+(?:[.eE]|(?<=\d{16}))')
@@ -241,7 +282,8 @@ def _prepared(value: Any, text: bytes | None) -> Any:
     A table that is met twice would be missing the second time. Most objects need no more than a copy,
     which the JSON library makes in half the time.
     """
-    return orjson.loads(text) if text is not None and is_plain(text) else _clean(value, _DEEPEST)
+    plain = text is not None and text.isascii() and b"null" not in text
+    return orjson.loads(text) if text is not None and plain else _clean(value, _DEEPEST)
 
 
 def _clean(value: Any, depth: int) -> Any:

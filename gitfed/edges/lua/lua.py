@@ -1,4 +1,9 @@
-"""What others call: script calls, each where it is safe, those in the worker all at once, none twice."""
+"""What others call: script calls, each where it is safe, those in the worker all at once, no costly one twice.
+
+Answers are remembered by what went in. To find out what that was means to write the whole body as JSON, which costs as
+much as a script that looks at a few members of it. So a function is asked anew until one of its answers was costly
+(`Outcome.costly`); whoever has the same body in hands again remembers the answer by that (`interpret.scripted`).
+"""
 
 from __future__ import annotations
 
@@ -8,6 +13,7 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from types import TracebackType
 from typing import Any, Final, TypeAlias
@@ -21,6 +27,19 @@ _KEPT: Final = 20_000
 """Answers that are remembered by what went in."""
 
 _Key: TypeAlias = tuple[Any, ...]
+
+
+@dataclass(slots=True)
+class _Habits:
+    """What is known of a function of a script."""
+
+    elsewhere: bool = False
+    """It is asked in the worker: it could hang."""
+    costly: bool = False
+    """Its answers are remembered."""
+    examined: bool = False
+    note: str = ""
+    """How its answers depend on what they should not."""
 
 
 class Lua:
@@ -37,9 +56,7 @@ class Lua:
         self._clock = clock
         self._lock = threading.Lock()
         self._by_content: OrderedDict[_Key, Returned | Failed] = OrderedDict()
-        self._elsewhere: set[tuple[Script, str]] = set()
-        self._examined: set[tuple[Script, str]] = set()
-        self._notes: dict[tuple[Script, str], str] = {}
+        self._habits: dict[tuple[Script, str], _Habits] = {}
 
     def __enter__(self) -> Lua:
         return self
@@ -64,7 +81,7 @@ class Lua:
         Answers are the same on every machine nevertheless: keys come in their own order and random numbers begin anew.
         Under Karmada they would not be.
         """
-        return {script: note for (script, _), note in self._notes.copy().items()}
+        return {script: habits.note for (script, _), habits in self._habits.copy().items() if habits.note}
 
     def run(self, call: Call) -> Returned | Failed:
         """Never raises for anything that a script does."""
@@ -75,18 +92,20 @@ class Lua:
         found: list[Returned | Failed | None] = [None] * len(calls)
         elsewhere: list[int] = []
         for at, call in enumerate(calls):
-            if (call.script, call.function) in self._elsewhere:
+            habits = self._of(call)
+            if habits.elsewhere:
                 elsewhere.append(at)  # what tells it from others is found out while the worker has something to do
                 continue
-            key, texts = _content(call)
-            found[at] = self._by_content.get(key)
-            if found[at] is None:
+            key, texts = _content(call) if habits.costly or call.edits else (None, ())
+            answer = self._by_content.get(key) if key else None
+            if answer is None:
                 request = self._request(call, texts)
-                outcome = self._here(request)
+                outcome = self._here(request, habits)
                 if outcome is None:
                     elsewhere.append(at)
-                else:
-                    found[at] = self._answer(call, request, outcome, key)
+                    continue
+                answer = self._answer(call, request, outcome, key, habits)
+            found[at] = answer
         if elsewhere:
             for at, answer in zip(elsewhere, self._elsewhere_all([calls[at] for at in elsewhere]), strict=True):
                 found[at] = answer
@@ -113,31 +132,42 @@ class Lua:
         if (first := next(coming, None)) is not None:
             outcomes = self._worker.call(itertools.chain((first,), coming))
             for (key, (call, request)), outcome in zip(sent.items(), outcomes, strict=True):
-                found[key] = self._answer(call, request, outcome, key)
+                found[key] = self._answer(call, request, outcome, key, self._of(call))
         return [found[key] for key in keys]
+
+    def _of(self, call: Call) -> _Habits:
+        which = (call.script, call.function)
+        habits = self._habits.get(which)
+        if habits is None:
+            habits = self._habits[which] = _Habits()
+        return habits
 
     def _request(self, call: Call, texts: tuple[bytes | None, ...]) -> Request:
         now = _seconds(call.now) if call.now else int(self._clock())
         return Request(call.script, call.function, call.arguments, texts, call.results, now, edits=call.edits)
 
-    def _here(self, request: Request) -> Outcome | ScriptError | None:
+    def _here(self, request: Request, habits: _Habits) -> Outcome | ScriptError | None:
         """What comes of it in this process; None where that is not safe. What once was not never is.
 
         The worker has a lock of its own: while it waits for a script that hangs, others go on.
         """
-        which = (request.script, request.function)
-        if which not in self._elsewhere:
+        if not habits.elsewhere:
             try:
                 with self._lock:
                     return self._runtime.call(request)
             except ScriptError as error:
                 return error
             except Elsewhere:
-                self._elsewhere.add(which)
+                habits.elsewhere = True
         return None
 
     def _answer(
-        self, call: Call, request: Request, outcome: Outcome | ScriptError | Killed, key: _Key
+        self,
+        call: Call,
+        request: Request,
+        outcome: Outcome | ScriptError | Killed,
+        key: _Key | None,
+        habits: _Habits,
     ) -> Returned | Failed:
         """What is told of it; remembered if it will be the same at any other time."""
         if isinstance(outcome, Killed):
@@ -145,25 +175,24 @@ class Lua:
         if isinstance(outcome, ScriptError):
             answer: Returned | Failed = Failed(str(outcome))
         else:
-            self._examine(request, outcome)
+            if (outcome.took_order or outcome.took_chance) and not habits.examined:
+                self._examine(request, outcome, habits)
             lasting = not outcome.told_time
             answer = Returned(outcome.kinds, outcome.values, outcome.edits, outcome.line, lasting)
-            if not lasting:
+            if not lasting or (key is None and not outcome.costly):
                 return answer
+        habits.costly = True
         with self._lock:
-            _keep(self._by_content, key, answer, _KEPT)
+            _keep(self._by_content, key or _content(call)[0], answer, _KEPT)
         return answer
 
-    def _examine(self, request: Request, outcome: Outcome) -> None:
+    def _examine(self, request: Request, outcome: Outcome, habits: _Habits) -> None:
         """Asks a function once more with another order of keys and other random numbers, to see if that matters."""
-        which = (request.script, request.function)
-        if which in self._examined or not (outcome.took_order or outcome.took_chance):
-            return
-        self._examined.add(which)
+        habits.examined = True
         others = {"random numbers": request._replace(seed=77), "the order of pairs()": request._replace(backwards=True)}
         for what, other in others.items():
-            if (self._here(other) or self._worker.call([other])[0]) != outcome:
-                self._notes[which] = f"{request.script.name}: what {request.function} returns depends on {what}"
+            if not outcome.says_as(self._here(other, habits) or self._worker.call([other])[0]):
+                habits.note = f"{request.script.name}: what {request.function} returns depends on {what}"
                 return
 
 

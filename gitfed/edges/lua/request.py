@@ -26,7 +26,7 @@ class Request(NamedTuple):
     function: str
     arguments: tuple[Any, ...] = ()
     texts: tuple[bytes | None, ...] = ()
-    """The arguments as JSON (`text`), where that is known."""
+    """The arguments as JSON (`text`), where that is known; empty if it is of none."""
     results: int = 1
     now: int = 0
     """The script's clock, seconds since 1970."""
@@ -53,6 +53,12 @@ class Outcome(NamedTuple):
     """Where the function that was called begins in the script."""
     edits: tuple[Any, ...] | None = None
     """In place of the one value: what was changed of the first argument (`model.script.Returned`)."""
+    costly: bool = True
+    """To know a question again by its content costs less than this answer did. Not a part of what was answered."""
+
+    def says_as(self, other: object) -> bool:
+        """Whether it is the same answer."""
+        return isinstance(other, Outcome) and self[:-1] == other[:-1]
 
 
 _INEXACT = b" "

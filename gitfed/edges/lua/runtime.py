@@ -39,6 +39,8 @@ _EFFORT: Final = 3e6
 """Steps of pattern matching and the like, which no look at the limits interrupts."""
 _PARTS: Final = ("limits", "lazy", "order", "libraries", "json", "environment", "calls")
 """Of the sandbox. Each takes from the table `shared` what those before it have put there, and puts in its own."""
+_FLAGS: Final = tuple(tuple(bool(flags & bit) for bit in (1, 2, 4, 8)) for flags in range(16))
+"""What `sandbox/calls.lua` says of a call in one number: told the time, took order, took chance, was costly."""
 _KEPT_SCRIPTS: Final = 1024
 _LONGEST_MESSAGE: Final = 10_000
 
@@ -95,48 +97,63 @@ class Runtime:
         try:
             return self._once(request)
         except _OutOfMemory:
-            self._start()  # what others left behind may have filled the state
-        self._intake.by_parts = False  # how much fits is the same however little is looked at
-        try:
-            return self._once(request)
-        except _OutOfMemory as error:
+            pass
+        line = 0
+        # What others left behind may have filled the state, so it must not decide: a new one, in which everything is
+        # taken in before the script runs. Where not even that is possible, the script may still need little of it.
+        for by_parts in (False, True):
             self._start()
-            message = f"needs more than {MEMORY >> 20} MiB of memory"
-            raise ScriptError(request.script.headed(message, error.line)) from None
-        finally:
-            self._intake.by_parts = True
+            self._intake.by_parts = by_parts
+            try:
+                return self._once(request)
+            except _OutOfMemory as error:
+                line = error.line
+                if error.ran:
+                    break
+            finally:
+                self._intake.by_parts = True
+        self._start()
+        raise ScriptError(request.script.headed(f"needs more than {MEMORY >> 20} MiB of memory", line))
 
     def _once(self, request: Request) -> Outcome:
         if self._lua.get_memory_used() > MEMORY // 2:
             self._intake.forget()
-        script = request.script
+        script, ran = request.script, False
         try:
             chunk, reads = self._compiled(script)
-            texts = (*map(exact, request.texts), None, None)
-            first, second, *_ = (*map(self._intake.take, request.arguments, texts), None, None)
-            # Positions in a list without its nulls are not those of the list.
-            edits = request.edits and texts[0] is not None and b"null" not in texts[0]
-            mode = "edits" if edits else "reads" if reads else ""
+            first, second = self._taken(request)
+            mode = "reads" if reads else ""
+            if request.edits and request.texts and (text := exact(request.texts[0])) and b"null" not in text:
+                mode = "edits"  # positions in a list without its nulls are not those of the list
+            ran = True
             settings = (request.results, request.now, request.backwards, request.seed)
             answer = self._call(chunk, request.function, *settings, mode, first, second)
         except luajit21.LuaMemoryError:
-            raise _OutOfMemory(self._line()) from None
+            raise _OutOfMemory(self._line(), ran) from None
         except luajit21.LuaError as error:
             line = self._line()
             if str(error).startswith("\1whole"):
-                raise _OutOfMemory(line) from None
+                raise _OutOfMemory(line, ran) from None
             self._start()
             raise _ended(str(error), script, line) from None
         if answer[0] is True:
-            _, kinds, text, time, order, chance, line = answer
-            found = tuple(orjson.loads(utf8(text)))
+            _, kinds, answered, flags, line = answer
+            found = tuple(orjson.loads(utf8(answered)))
+            edits = None
             if kinds == "edits":
-                in_order = tuple(sorted(found, key=lambda edit: orjson.dumps(edit[0])))  # Lua has none
-                return Outcome(("table",), (), time, order, chance, line, in_order)
-            return Outcome(tuple(kinds.split()), found, time, order, chance, line)
+                edits = tuple(sorted(found, key=lambda edit: orjson.dumps(edit[0])))  # Lua has none
+                kinds, found = "table", ()
+            told, order, chance, costly = _FLAGS[flags]
+            return Outcome(tuple(kinds.split()), found, told, order, chance, line, edits, costly)
         if answer[1].endswith(OUT_OF_MEMORY):
-            raise _OutOfMemory(self._line())
+            raise _OutOfMemory(self._line(), ran)
         raise ScriptError(_said(answer[1], script, self._line()))
+
+    def _taken(self, request: Request) -> tuple[Any, Any]:
+        first, *rest = request.arguments or (None,)
+        text, *texts = request.texts or (None,)
+        one = self._intake.take(first, exact(text))
+        return one, self._intake.take(rest[0], exact(texts[0]) if texts else None) if rest else None
 
     def _line(self) -> int:
         """The line that a message without one is about. A call that was stopped leaves its hook behind."""
@@ -185,9 +202,11 @@ def _no_attributes(_obj: object, _name: str, _setting: bool) -> str:
 
 
 class _OutOfMemory(Exception):
-    def __init__(self, line: int) -> None:
+    def __init__(self, line: int, ran: bool) -> None:
+        """`ran`: the arguments were there, and the script ran."""
         super().__init__()
         self.line = line
+        self.ran = ran
 
 
 _ANYTHING = (

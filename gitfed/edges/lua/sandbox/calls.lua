@@ -20,9 +20,7 @@ local function deep_copy(t)
   return lazy and opened(copy, lazy.source, copied(lazy.pending)) or copy
 end
 
-local function body(chunk, name, wanted, original, ...)
-  local env = environment()
-  setfenv(chunk, env)
+local function body(chunk, env, name, wanted, original, ...)
   chunk()
   local f = env[name]
   if type(f) ~= "function" then
@@ -46,7 +44,11 @@ end
 
 local function finished(ok, first, second)
   sethook()
-  if ok then return true, first, second, run.told_time, run.took_order, run.took_chance, run.defined_at or 0 end
+  if ok then
+    local costly = run.costly or run.left < budget -- the first look at the limits is after some hundred instructions
+    local flags = (run.told_time and 1 or 0) + (run.took_order and 2 or 0) + (run.took_chance and 4 or 0)
+    return true, first, second, flags + (costly and 8 or 0), run.defined_at or 0
+  end
   local kind = type(first)
   if kind == "number" then first = number_text(first) end
   if kind ~= "number" and kind ~= "string" then first = "the script raised a " .. kind .. " as its error" end
@@ -57,15 +59,17 @@ end
 local function call(chunk, name, wanted, when, reverse, seed, mode, a, b)
   run.left, run.deadline, run.worked, run.reason = budget, clock() + seconds, 0, nil
   run.now, run.backwards, run.random_state, run.ids, run.count_of_ids = when, reverse, seed, {}, 0
-  run.told_time, run.took_order, run.took_chance = false, false, false
+  run.told_time, run.took_order, run.took_chance, run.costly = false, false, false, false
   run.stopped_at, run.defined_at = nil, nil
   local original = mode == "edits" and a or nil
   if mode ~= "reads" then
     if type(a) == "table" then a = deep_copy(a) end
     if type(b) == "table" then b = deep_copy(b) end
   end
+  local env = environment()
+  setfenv(chunk, env)
   sethook(tick, "", step)
-  return finished(pcall(body, chunk, name, wanted, original, a, b))
+  return finished(pcall(body, chunk, env, name, wanted, original, a, b))
 end
 
 local function compile(text, name)

@@ -1,11 +1,14 @@
 -- What a script finds around itself: a fresh environment for every call, of copies, in which nothing leads back here.
 --
--- No metatable, no debug, no load, no Python object. Names that a script may expect and does not get say so.
+-- No metatable that a script could see, no debug, no load, no Python object. Names that a script may expect and does not
+-- get say so. Most scripts use a few names, so each is put in when it is first looked up (`lazy.lua` has the same trick
+-- for bodies); what a script puts there itself, or takes away, is its own from then on.
 
 local shared = ...
-local bridge, memory, encode_list = shared.bridge, shared.memory, shared.encode_list
+local run, bridge, memory, encode_list = shared.run, shared.bridge, shared.memory, shared.encode_list
 
 local error, next, select, type, raw_tostring = error, next, select, type, tostring
+local getmetatable, setmetatable, rawset = getmetatable, setmetatable, rawset
 local collectgarbage = collectgarbage
 local gmatch = string.gmatch
 
@@ -13,6 +16,7 @@ local gmatch = string.gmatch
 
 local function kube_function(name)
   return function(...)
+    run.costly = true
     local _, arguments = encode_list(select("#", ...), ...)
     if collectgarbage("count") > memory / 1024 - 1024 then
       collectgarbage()
@@ -107,21 +111,18 @@ local function copied(t)
   return copy
 end
 
-local function environment()
-  local env = copied(BASE)
-  env._G = env
-  env.string, env.table, env.math, env.os = copied(STRING), copied(TABLE), copied(MATH), copied(OS)
-  local kube
+local LIBRARIES = { string = STRING, table = TABLE, math = MATH, os = OS }
+
+-- `package` and the `require` that goes with it.
+local function loading(env)
   local package = { preload = {}, loaded = {} }
-  env.package = package
-  function env.require(name)
+  local kube
+  local function require(name)
     if name == "kube" then
       kube = kube or copied(KUBE)
       return kube
     end
-    if name == "string" or name == "table" or name == "math" or name == "os" or name == "package" or name == "_G" then
-      return env[name]
-    end
+    if LIBRARIES[name] or name == "package" or name == "_G" then return env[name] end
     local known = package.loaded[name]
     if known ~= nil then return known end
     local loader = type(package.preload) == "table" and package.preload[name]
@@ -132,7 +133,51 @@ local function environment()
     package.loaded[name] = known == nil and true or known
     return package.loaded[name]
   end
-  return env
+  return { package = package, require = require }
+end
+
+-- What a script finds under a name that it has not touched yet; nil if there is nothing.
+local function given(env, own, k)
+  local v = BASE[k]
+  if v ~= nil then return v end
+  if LIBRARIES[k] then return copied(LIBRARIES[k]) end
+  if k == "_G" then return env end
+  if k == "package" or k == "require" then
+    own.loading = own.loading or loading(env)
+    return own.loading[k]
+  end
+end
+
+local NAMES = copied(BASE)
+for name in gmatch("string table math os _G package require", "[%a_]+") do NAMES[name] = true end
+
+local function index(env, k)
+  local own = getmetatable(env)
+  if own.touched[k] then return nil end
+  local v = given(env, own, k)
+  if v ~= nil then
+    rawset(env, k, v)
+    own.touched[k] = true
+  end
+  return v
+end
+
+local function newindex(env, k, v)
+  if k == nil then error("table index is nil", 2) end
+  if k ~= k then error("table index is NaN", 2) end
+  rawset(env, k, v)
+  getmetatable(env).touched[k] = true
+end
+
+-- For `lazy.lua`, when a script walks over its environment.
+local function fill(env, own)
+  for k in next, NAMES do
+    if not own.touched[k] then rawset(env, k, given(env, own, k)) end
+  end
+end
+
+local function environment()
+  return setmetatable({}, { __index = index, __newindex = newindex, touched = {}, fill = fill, pending = NAMES })
 end
 
 shared.environment, shared.copied = environment, copied

@@ -46,7 +46,7 @@ local function encode_table(t, out, n, path, depth)
   if depth > DEEPEST then error("a table nested more than 200 levels deep cannot be returned", 0) end
   path[t] = true
   local first, lazy = next(t), getmetatable(t)
-  if lazy and (type(first) == "number" or depth > DEEPEST / 2) then
+  if lazy and (lazy.fill or type(first) == "number" or depth > DEEPEST / 2) then
     complete(t)
     first, lazy = next(t), nil
   elseif lazy and first == nil then

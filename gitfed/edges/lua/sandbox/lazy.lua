@@ -1,11 +1,12 @@
--- Maps of which a part is still with Python.
+-- Maps of which a part is not there yet: it is still with Python.
 --
 -- Most scripts look at a few members of an object, and to take in all of it costs more than everything else. So a map
 -- comes with its plain members only; the names of its maps and lists are in `pending`, and one is taken in when a script
 -- first asks for it. No script can tell: it has no rawget and no getmetatable, what is raw in the libraries looks at
 -- numbers as keys only, of which a JSON map has none, and whatever walks over a table calls `complete` before.
 --
--- `source` is the number that Python knows the map by: the same for every copy of it.
+-- `source` is the number that Python knows the map by: the same for every copy of it. A script's environment
+-- (`environment.lua`) is such a map too; it has `fill` and no source.
 
 local shared = ...
 local stop, memory, reserve = shared.stop, shared.memory, shared.reserve
@@ -63,10 +64,13 @@ end
 -- Makes it a table like any other; the maps in it may be lazy.
 local function complete(t)
   local lazy = getmetatable(t)
-  if lazy then
+  if not lazy then return end
+  if lazy.fill then
+    lazy.fill(t, lazy)
+  else
     for k in next, lazy.pending do rawset(t, k, opened(member(lazy.source, k))) end
-    setmetatable(t, nil)
   end
+  setmetatable(t, nil)
 end
 
 local function some_key(t)
