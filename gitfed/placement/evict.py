@@ -92,7 +92,7 @@ def of(
     moved = decision
     if scene.active:
         for share in decision.shares:
-            task = _task(moved, share.cluster, share.replicas, policy, tolerations, copies, scene, later, problems)
+            task = _task(decision, share.cluster, share.replicas, policy, tolerations, copies, scene, later, problems)
             if task is not None:
                 later.append(_next_look(task, scene))
                 moved = replace(
@@ -188,9 +188,13 @@ def _review(
     placed = bool(decision.shares) and decision.condition is not None and decision.condition.status
     for task in decision.evictions:
         created = task.created
-        if created is None or created > scene.now:
-            created = scene.now
-            task = EvictionTask(task.from_cluster, {**task.raw, "creationTimestamp": _text(created)})
+        if created is None:
+            # Somebody wrote it by hand: its time begins now, and it is looked at the next time (Karmada: §2.5, 1).
+            kept.append(_since(task, scene.now))
+            later.append(scene.now + timedelta(seconds=1))
+            continue
+        if created > scene.now:
+            created, task = scene.now, _since(task, scene.now)
         if task.purge_mode == "Directly" and task.from_cluster not in cleared:
             if is_gone(task.from_cluster, decision, copies, scene):
                 cleared.add(task.from_cluster)
@@ -293,6 +297,7 @@ def _task(
         problems.append(f"it is unhealthy in {cluster} and stays there: the feature gate GracefulEviction is off")
         return None
     labels: Labels = ()
+    before: list[ClusterName] = []
     if application.state_preservation is not None and scene.injects:
         copy = copies.get(cluster)
         found = scene.states.values(
@@ -301,13 +306,13 @@ def _task(
         if isinstance(found, str):
             problems.append(f"it is unhealthy in {cluster} and stays there: its state cannot be preserved: {found}")
             return None
-        labels = found
+        labels, before = found, [share.cluster for share in decision.shares]
     kind = "resource" if decision.key.namespace else "cluster-resource"
     return _made(
-        decision, cluster, replicas, application.purge_mode, APPLICATION,
+        cluster, replicas, application.purge_mode, APPLICATION,
         f"unhealthy since {_text(since)}", f"{kind}-binding-application-failover-controller", labels, scene,
         gracePeriodSeconds=application.grace_period_seconds if application.purge_mode == "Gracefully" else None,
-        clustersBeforeFailover=[share.cluster for share in decision.shares],
+        clustersBeforeFailover=before,
     )  # fmt: skip
 
 
@@ -344,7 +349,7 @@ def _for_taint(
             return None
         labels = known
     mode = failover.purge_mode if failover is not None else "Gracefully"
-    return _made(decision, cluster, replicas, mode, TAINT, message, _MANAGER, labels, scene)
+    return _made(cluster, replicas, mode, TAINT, message, _MANAGER, labels, scene)
 
 
 def _next_look(task: EvictionTask, scene: Scene) -> datetime:
@@ -356,7 +361,6 @@ def _next_look(task: EvictionTask, scene: Scene) -> datetime:
 
 
 def _made(
-    decision: Decision,
     cluster: ClusterName,
     replicas: int | None,
     mode: str,
@@ -382,6 +386,10 @@ def _made(
     if labels:
         raw["preservedLabelState"] = dict(labels)
     return EvictionTask(cluster, {**raw, **{name: value for name, value in members.items() if value}})
+
+
+def _since(task: EvictionTask, when: datetime) -> EvictionTask:
+    return EvictionTask(task.from_cluster, {**task.raw, "creationTimestamp": _text(when)})
 
 
 def _text(when: datetime) -> str:

@@ -71,16 +71,17 @@ def render(
                 body = revise.with_completions(body, completions)
             if body is not manifest.body:
                 edits = (Edit("replicas", manifest.origin, f"{replicas} of {binding.replicas}"),)
-        if labels:
-            body = _labelled(body, labels)
-            edits = (*edits, Edit("failover", manifest.origin, f"labels {', '.join(name for name, _ in labels)}"))
+        preserved = (
+            (Edit("failover", manifest.origin, f"labels {', '.join(name for name, _ in labels)}"),) if labels else ()
+        )
         for result in overrides.classes(body, present):
             if result.error is not None:
                 reason = f"override failed: {result.error}"
                 failed.update(dict.fromkeys(result.clusters, reason))
                 problems.append(_problem(overrides, result.error, manifest, result.clusters))
                 continue
-            final = prune.prune(stamp(_one_secret(result.body), federation, binding.id))
+            # State comes last: an override neither sees these labels nor changes what was preserved.
+            final = prune.prune(stamp(_one_secret(_labelled(result.body, labels)), federation, binding.id))
             digest = Digest(canonical.digest(final))
             known = found.get(digest)
             found[digest] = RenderedManifest(
@@ -91,7 +92,7 @@ def render(
                 clusters=tuple(sorted(result.clusters + (known.clusters if known else ()))),
                 replicas=replicas,
                 origin=manifest.origin,
-                edits=(*edits, *result.edits),
+                edits=(*edits, *result.edits, *preserved),
             )
     return Rendered(tuple(sorted(found.values(), key=lambda item: item.clusters)), failed, tuple(problems), ask_again)
 
@@ -141,6 +142,8 @@ def _one_secret(body: Body) -> Body:
 
 def _labelled(body: Body, labels: Labels) -> Body:
     """State that a failover brought (Karmada: failover §2.7): on the object itself, not on its pods."""
+    if not labels:
+        return body
     metadata = body["metadata"]
     return {**body, "metadata": {**metadata, "labels": {**(metadata.get("labels") or {}), **dict(labels)}}}
 

@@ -124,7 +124,10 @@ def test_ports_of_a_balancer_and_active_jobs_have_only_members_that_say_somethin
     report = {"clusterName": "m", "status": {"loadBalancer": {"ingress": [{"ip": "10.0.0.1", "ports": ports}]}}}
     answer = INTERPRETER.aggregate_status(ingress, [report], "2026-01-02T03:04:05Z")
     assert isinstance(answer, Answer)
-    assert answer.value["status"]["loadBalancer"]["ingress"][0]["ports"] == [{"port": 443, "protocol": ""}]
+    assert answer.value["status"]["loadBalancer"]["ingress"][0]["ports"] == [
+        {"port": 443, "protocol": ""},
+        {"port": 443, "protocol": "", "error": ""},  # an error without words is one
+    ]
     cron = {"apiVersion": "batch/v1", "kind": "CronJob", "metadata": {"name": "c", "namespace": "shop"}}
     report = {"clusterName": "m", "status": {"active": [{"kind": "Job", "name": "c-1", "uid": ""}]}}
     answer = INTERPRETER.aggregate_status(cron, [report], "2026-01-02T03:04:05Z")
@@ -178,3 +181,26 @@ def test_an_ingress_depends_on_the_secret_of_each_host() -> None:
     answer = INTERPRETER.dependencies(ingress)
     assert isinstance(answer, Answer)
     assert [item["name"] for item in answer.value] == ["a", "b", "b"]
+
+
+def aggregated(body: dict[str, Any], *statuses: dict[str, Any]) -> Any:
+    items = [{"clusterName": f"m{number}", "status": status} for number, status in enumerate(statuses)]
+    answer = INTERPRETER.aggregate_status(body, items, "2030-01-01T00:00:00Z")
+    assert isinstance(answer, Answer)
+    return answer.value["status"]
+
+
+def test_of_a_job_that_says_two_ends_the_first_counts() -> None:
+    job = {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "j"}}
+    ends = [{"type": "Complete", "status": "True"}, {"type": "Failed", "status": "True"}]
+    assert [one["type"] for one in aggregated(job, {"conditions": ends})["conditions"]] == ["Complete"]
+    assert [one["type"] for one in aggregated(job, {"conditions": ends[::-1]})["conditions"]] == ["Failed"]
+
+
+def test_moments_are_written_as_a_server_does() -> None:
+    budget = {"apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "metadata": {"name": "b"}}
+    found = aggregated(budget, {"disruptedPods": {"a": "2026-01-01T02:00:00+01:00"}})
+    assert found["disruptedPods"] == {"m0/a": "2026-01-01T01:00:00Z"}
+    started = {"startTime": "2026-01-01T02:00:00+01:00"}
+    job = {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "j"}, "status": started}
+    assert aggregated(job, {"active": 1})["startTime"] == "2026-01-01T01:00:00Z"

@@ -71,14 +71,16 @@ def _balanced(body: Body, items: Items, names: Sequence[str]) -> Body:
     ]
     for entry in ordered:
         if "ports" in entry:
-            entry["ports"].sort(key=lambda port: (port["port"], port["protocol"], port.get("error", "")))
+            entry["ports"].sort(
+                key=lambda port: (port["port"], port["protocol"], "error" in port, port.get("error", ""))
+            )
     return _with_status(body, {"loadBalancer": {"ingress": ordered} if ordered else {}})
 
 
 def _port(entry: Mapping[str, Any]) -> dict[str, Any]:
-    """Number and protocol are always there, an error only if there is one."""
+    """Number and protocol are always there, an error only if the cluster says something of one."""
     port = {"port": read.number(entry, "port"), "protocol": read.text(entry, "protocol")}
-    return {**port, "error": error} if (error := read.text(entry, "error")) else port
+    return port if entry.get("error") is None else {**port, "error": read.text(entry, "error")}
 
 
 _POD_PHASES = ("Failed", "Pending", "Running", "Succeeded")
@@ -137,7 +139,7 @@ def _budget(body: Body, items: Items, now: str) -> Body:
         for name in values:
             values[name] += read.number(item, "status", name)
         for pod, when in read.table(item, "status", "disruptedPods").items():
-            disrupted[f"{item['clusterName']}/{pod}"] = when
+            disrupted[f"{item['clusterName']}/{pod}"] = aggregate_batch.utc(when) if isinstance(when, str) else when
     status: dict[str, Any] = counters("PodDisruptionBudget", values)
     # The first report is written even if it counts nothing: a budget without a status has not been looked at.
     return {**body, "status": {**status, "disruptedPods": disrupted} if disrupted else status}

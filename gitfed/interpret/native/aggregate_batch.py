@@ -31,7 +31,7 @@ def job(body: Body, items: Sequence[Body], now: str) -> dict[str, Any] | None:
         status["conditions"] = conditions
     started = _times(statuses, "startTime")
     if old.get("startTime"):
-        status["startTime"] = old["startTime"]
+        status["startTime"] = utc(read.text(old, "startTime"))
     elif started and len(started) == len(items):
         status["startTime"] = min(started)
     completed = _times(statuses, "completionTime")
@@ -52,11 +52,11 @@ def cron_job(items: Sequence[Body]) -> dict[str, Any]:
 
 
 def _outcome(reporting: Sequence[Body], expected: int, now: str) -> list[dict[str, Any]]:
-    failed = [item["clusterName"] for item in reporting if _has(read.table(item, "status"), "Failed")]
+    failed = [item["clusterName"] for item in reporting if _ended(item) == "Failed"]
     if failed:
         message = f"Job executed failed in member clusters {','.join(failed)}"
         return [_condition("Failed", "JobFailed", message, now)]
-    complete = [item for item in reporting if _has(read.table(item, "status"), "Complete")]
+    complete = [item for item in reporting if _ended(item) == "Complete"]
     if not complete or len(complete) != expected:
         return []
     conditions = [_condition("Complete", "Completed", "Job completed", now)]
@@ -64,6 +64,14 @@ def _outcome(reporting: Sequence[Body], expected: int, now: str) -> list[dict[st
         message = "All member clusters have met success criteria"
         conditions.append(_condition("SuccessCriteriaMet", "CompletionsReached", message, now))
     return conditions
+
+
+def _ended(item: Body) -> str:
+    """How a copy ended, "" if it runs. Of a copy that says both, what it says first counts."""
+    for condition in read.rows(item, "status", "conditions"):
+        if condition.get("type") in ("Complete", "Failed") and condition.get("status") == "True":
+            return str(condition["type"])
+    return ""
 
 
 def _has(status: Mapping[str, Any], kind: str) -> bool:
@@ -83,10 +91,11 @@ def _condition(kind: str, reason: str, message: str, now: str) -> dict[str, Any]
 
 def _times(statuses: Iterable[Mapping[str, Any]], name: str) -> list[str]:
     """In UTC and whole seconds, so that they sort as text."""
-    return [_utc(text) for status in statuses if (text := read.text(status, name))]
+    return [utc(text) for status in statuses if (text := read.text(status, name))]
 
 
-def _utc(text: str) -> str:
+def utc(text: str) -> str:
+    """A moment as a server writes it."""
     try:
         moment = datetime.fromisoformat(text)
     except ValueError as error:
