@@ -34,6 +34,7 @@ from gitfed.change import (
     waves,
 )
 from gitfed.change.binder import Bound
+from gitfed.change.bystanders import NOBODY, Beside
 from gitfed.change.memo import Item, World, prepare
 from gitfed.change.memo import Memo as Memo
 from gitfed.interpret.registry import Interpreter
@@ -59,12 +60,13 @@ def build(
     base: Commit | None = None,
     memo: Memo | None = None,
     lazily: bool = False,
+    beside: Beside = NOBODY,
 ) -> Plan:
     """Everything that should be true of the fleet at `repo.commit`, and what to do about it.
 
     `fleet.live` None gives a plan without changes ("not observed"). `lazily`: a template is rendered when somebody
     looks at it, for who compares two plans and knows where they can differ; what then cannot be rendered is not among
-    the problems.
+    the problems. `beside`: of templates that are left out because nothing about them is asked.
     """
     memo = Memo() if memo is None else memo
     world = replace(prepare(memo, repo, fleet, decisions, interpreter, now), lazily=lazily)
@@ -78,7 +80,7 @@ def build(
         derive.item(memo, world, manifest, bound, bodies)
         for manifest, bound, bodies in place.assigned_quotas(memo.assigned, repo, world.by_name)
     ]
-    for manifest, where in _implied_namespaces(memo, world, items):
+    for manifest, where in _implied_namespaces(memo, world, items, beside.content):
         items.append(derive.item(memo, world, manifest, bind.implied(manifest, where)))
     items.sort(key=lambda item: item.manifest.key)
     bindings = {item.manifest.key: item.binding for item in items}
@@ -100,7 +102,7 @@ def build(
     problems.extend(remarks.failing(repo, world.step))
     digest = _digest(repo, items, changes)
     changes = orders.suspend(changes, decisions.suspensions)
-    gates, changes = gate.hold(changes, bindings, repo=repo, decisions=decisions, live=fleet.live)
+    gates, changes = gate.hold(changes, bindings, repo=repo, decisions=decisions, live=fleet.live, beside=beside)
     changes = orders.remove(changes, decisions.removals)
     if any(change.waits_for for change in changes) or len({item.wave.wave for item in items} - {order.NO_WAVE}) > 1:
         changes = waves.hold(changes, [derive.placed(item) for item in items])
@@ -142,11 +144,11 @@ def _derived(memo: Memo, world: World, bounds: Mapping[ObjectKey, Bound]) -> lis
 
 
 def _implied_namespaces(
-    memo: Memo, world: World, items: Sequence[Item]
+    memo: Memo, world: World, items: Sequence[Item], beside: Mapping[str, Set[ClusterName]]
 ) -> list[tuple[Manifest, tuple[ClusterName, ...]]]:
     """Namespaces that objects need but no file declares, and where. The same objects again while nothing changed."""
-    origins: dict[str, Origin] = {}
-    targets: dict[str, set[ClusterName]] = {}
+    origins = dict.fromkeys(beside, Origin(""))
+    targets = {space: set(where) for space, where in beside.items()}
     for item in items:
         space = item.manifest.key.namespace
         if space and item.binding.shares:

@@ -6,12 +6,12 @@ is told apart: the review of that change does not go by it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from typing import Any
 
 from gitfed.change import redact
-from gitfed.model.base import ObjectKey, Origin
+from gitfed.model.base import ClusterName, ObjectKey, Origin
 from gitfed.model.decisions import PolicyRef
 from gitfed.model.declared.interpreter import ResourceInterpreterCustomization
 from gitfed.model.declared.policy import Override, Propagation
@@ -49,12 +49,14 @@ def declared(
     differing: set[ObjectKey],
     touched: Sequence[ObjectKey],
     hidden: redact.Hidden,
+    placed: Mapping[ClusterName, Set[ObjectKey]],
 ) -> Iterator[Declaration]:
+    """`placed`: by cluster, what is there of objects that neither plan holds."""
     old, new = {one.key: one for one in _all(base_repo)}, {one.key: one for one in _all(head_repo)}
     found = [
         key for key in old.keys() | new.keys() if old.get(key) is not new.get(key) and old.get(key) != new.get(key)
     ]
-    concerns = _Concerns(base, head, touched) if found else None
+    concerns = _Concerns(base, head, touched, placed) if found else None
     for key in sorted(found):
         assert concerns is not None
         before, after = old.get(key), new.get(key)
@@ -81,9 +83,12 @@ def _all(repo: RepoSnapshot) -> list[Declared]:
 class _Concerns:
     """Which objects a declared object concerns, in either plan; each index is made when it is first asked."""
 
-    def __init__(self, base: Plan, head: Plan, touched: Sequence[ObjectKey]) -> None:
+    def __init__(
+        self, base: Plan, head: Plan, touched: Sequence[ObjectKey], placed: Mapping[ClusterName, Set[ObjectKey]]
+    ) -> None:
         self._plans = (base, head)
         self._touched = touched
+        self._placed = placed
         self._edited: dict[str, set[ObjectKey]] | None = None
 
     def of(self, declared: Declared) -> set[ObjectKey]:
@@ -100,7 +105,8 @@ class _Concerns:
             }
         if declared.kind == "Cluster":
             name = declared.metadata.name
-            return {key for plan in plans for key, one in plan.bindings.items() if one.share_of(name) is not None}
+            here = {key for plan in plans for key, one in plan.bindings.items() if one.share_of(name) is not None}
+            return here | self._placed.get(name, set())
         return set()
 
     def _by_override(self) -> dict[str, set[ObjectKey]]:

@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from operator import attrgetter
 
+from gitfed.change.bystanders import NOBODY, Beside
 from gitfed.model.base import ObjectKey
 from gitfed.model.decisions import Decision, Decisions, Share
 from gitfed.model.fleet import LiveState
@@ -38,8 +39,10 @@ def hold(
     repo: RepoSnapshot,
     decisions: Decisions,
     live: LiveState | None,
+    beside: Beside = NOBODY,
 ) -> tuple[tuple[Gate, ...], list[Change]]:
-    """The gates, and the changes with what they hold turned into skips."""
+    """The gates, and the changes with what they hold turned into skips. `beside`: what there is that none of this
+    concerns, and that limits are parts of too."""
     guards = decisions.guards or repo.settings.spec.guards
     allowed: dict[str, int] = {}
     for approval in decisions.approvals:
@@ -68,11 +71,12 @@ def hold(
     deletions = [change for change in changes if change.action is Action.DELETE and not change.move]
     gate("deletions", str(guards.max_deletions), str(len(deletions)),
          over=len(deletions) > guards.max_deletions, counts=_is_deletion)  # fmt: skip
-    owned = _owned(live) if deletions else 0  # counting a million copies is not for every cycle
+    owned = _owned(live) + beside.copies if deletions else 0  # counting a million copies is not for every cycle
     percent = 100 * len(deletions) / owned if owned >= _SMALL else 0.0
     gate("deletion percent", f"{guards.max_deletion_percent}%", f"{percent:.0f}%",
          over=percent > guards.max_deletion_percent, counts=_is_deletion)  # fmt: skip
     moved, total, movers = _moved(bindings, decisions)
+    total += beside.replicas
     share = 100 * moved / total if total >= _SMALL else 0.0
     gate("moved replicas", f"{guards.max_moved_replicas_percent}%", f"{share:.0f}%",
          over=share > guards.max_moved_replicas_percent, counts=lambda change: change.key in movers)  # fmt: skip

@@ -135,9 +135,20 @@ def questions(
     return cast("dict[ObjectKey, Question]", found), new
 
 
-def waits(asked: Mapping[ObjectKey, Question]) -> bool:
-    """Whether any answer depends on what is decided for other templates."""
-    return any(isinstance(one.asked, Asked) and one.asked.waits for one in asked.values())
+def waits_for_room(asked: Mapping[ObjectKey, Question]) -> bool:
+    """Whether any answer depends on what others take of the clusters' room."""
+    return any(one.waits and isinstance(one.asked, Asked) and one.asked.request.needs_room for one in asked.values())
+
+
+def claiming(
+    asked: Mapping[ObjectKey, Question], decided: Mapping[ObjectKey, Decision | None], facts_taken: datetime | None
+) -> set[ObjectKey]:
+    """The templates that take room which the facts do not show (`turns.claims`), given what was decided for them."""
+    return {
+        key
+        for key, one in asked.items()
+        if isinstance(one.asked, Asked) and turns.claims(one.asked, decided.get(key), facts_taken)
+    }
 
 
 def answers(

@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from gitfed.change import build, causes, compare, extent, gate, order, redact, remove
+from gitfed.change.bystanders import NOBODY, Beside
 from gitfed.interpret.registry import Interpreter
 from gitfed.model.base import Body, ClusterName, ObjectKey, Problem
 from gitfed.model.decisions import Decisions
@@ -72,9 +73,10 @@ def review(
     head: Plan,
     decisions: Decisions,
     interpreter: Interpreter,
+    beside: Beside = NOBODY,
 ) -> Review:
     """`head_repo` as it stands in its commit; `head` planned `with_limits_of` the base, from `decisions`: those that
-    the base leaves behind."""
+    the base leaves behind. `beside`: of templates that neither plan holds."""
     hidden = redact.Hidden(_secrets(base_repo, head_repo, base, head))
     base, head = (replace(plan, problems=_without(hidden, plan.problems)) for plan in (base, head))
     limited = with_limits_of(base_repo, head_repo)
@@ -82,11 +84,11 @@ def review(
     changes = list(_changes(limited, base, head, decisions, interpreter, touched))
     gates, changes = gate.hold(
         changes, head.bindings, repo=limited, decisions=replace(decisions, known=True, descends=True),
-        live=_left_by(base) if any(one.action is Action.DELETE for one in changes) else None,
+        live=_left_by(base) if any(one.action is Action.DELETE for one in changes) else None, beside=beside,
     )  # fmt: skip
     changes = _with_what_is_held(changes)
     differing = {change.key for change in changes} | _placed_otherwise(base, head)
-    declared = tuple(causes.declared(base_repo, head_repo, base, head, differing, touched, hidden))
+    declared = tuple(causes.declared(base_repo, head_repo, base, head, differing, touched, hidden, beside.placed))
     return Review(
         base=base,
         head=head,

@@ -23,7 +23,7 @@ from gitfed.change import bind, settle
 from gitfed.change.binder import Asked, Binder, Bound
 from gitfed.change.schedules import Schedules
 from gitfed.model.base import Body, ClusterName, ObjectKey
-from gitfed.model.decisions import Share
+from gitfed.model.decisions import Decision, Share
 from gitfed.placement import allowance, quota, schedule
 from gitfed.placement.allowance import Allowances, Space
 from gitfed.placement.estimate import Capacity
@@ -188,6 +188,16 @@ def _is_in_flight(entry: Entry, facts_taken: datetime) -> bool:
     if not entry.asked.stands or decision is None or decision.last_scheduled is None:
         return False
     return entry.asked.request.is_workload and decision.last_scheduled > facts_taken - IN_FLIGHT
+
+
+def claims(asked: Asked, decided: Decision | None, facts_taken: datetime | None) -> bool:
+    """Whether a template with this answer takes room that the facts do not show: in the build that gave the answer, or
+    in one that begins with it."""
+    if not asked.request.is_workload:
+        return False
+    if asked.stands:
+        return facts_taken is not None and _is_in_flight(Entry(asked, None), facts_taken)
+    return asked.request.needs_room or decided is not asked.decision
 
 
 def _takes_room(entry: Entry) -> bool:

@@ -1,11 +1,13 @@
 """A look at what a change reaches, and at nothing else of a large repository.
 
-Reading ten thousand files and placing what they hold takes seconds, and a change of one of them concerns one. So where
-the templates of one commit stand is remembered (`source.overview`), in one file of the cache for each repository. For
-two other commits Git says which files differ from it and from each other; those are read, with all that say something
-about other files' objects, and `change.extent` tells which templates beside them the change can reach.
+Reading ten thousand files and placing what they hold takes seconds, and a change of one of them concerns one. So two
+things are remembered of the last look at everything, in one file of the cache each for every repository: where the
+templates of its base stand (`source.overview`) and what the plan said of each (`change.bystanders`). For two other
+commits Git says which files differ from it and from each other; those are read, with all that say something about other
+files' objects, and `change.reach` tells which templates beside them the change can reach.
 
-A glance is taken when its answer is the same as that of a look at everything, and else not at all.
+A glance is taken when its answer is the same as that of a look at everything, and else not at all. Without what the
+plan said, or where that does not hold any more, it is taken only of changes that no other template counts for.
 """
 
 from __future__ import annotations
@@ -15,13 +17,14 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from gitfed import __version__
-from gitfed.change import extent
+from gitfed.change import bystanders, reach
+from gitfed.change.bystanders import Beside, Bystanders, Circumstances
 from gitfed.daemon import inputs
 from gitfed.edges import files, git
 from gitfed.errors import SourceError
 from gitfed.model.base import Commit, ObjectKey
 from gitfed.model.repo import RepoSnapshot
-from gitfed.source import kustomize, overview
+from gitfed.source import bindings, kustomize, overview
 from gitfed.source.overview import Overview
 
 _MOST_FILES = 1500
@@ -31,14 +34,25 @@ _MOST_TEMPLATES = 0.25
 
 
 @dataclass(frozen=True, slots=True)
+class Known:
+    """What is remembered of the last look at everything."""
+
+    overview: Overview
+    bystanders: Bystanders | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Glance:
     base: RepoSnapshot
     head: RepoSnapshot
     templates: frozenset[ObjectKey]
     """Of both; no other can come out otherwise."""
+    beside: Beside | None = None
+    """What all others come to in these circumstances; None: that is not known."""
+    circumstances: Circumstances | None = None
 
 
-def remember(opened: inputs.Opened, repo: RepoSnapshot) -> None:
+def remember(opened: inputs.Opened, repo: RepoSnapshot, others: Bystanders | None = None) -> None:
     """So that later changes can be looked at alone; the newest commit replaces the one before."""
     if (
         opened.repository.brought
@@ -46,23 +60,36 @@ def remember(opened: inputs.Opened, repo: RepoSnapshot) -> None:
     ):
         return
     _cache().put(_name(opened), found.dump())
+    if others is not None:
+        _cache().put(_name(opened, "bystanders"), others.dump())
 
 
-def recall(opened: inputs.Opened) -> Overview | None:
+def recall(opened: inputs.Opened) -> Known | None:
     content = None if opened.submodules else _cache().get(_name(opened))
-    return overview.load(content) if content is not None else None
+    found = overview.load(content) if content is not None else None
+    if found is None:
+        return None
+    content = _cache().get(_name(opened, "bystanders"))
+    others = bystanders.load(content) if content is not None else None
+    if others is not None and others.commit == found.commit and all(
+        key in others.rows for templates in found.templates.values() for key, _ in templates
+    ):  # fmt: skip
+        return Known(found, others)
+    return Known(found)
 
 
 def _cache() -> files.DiskCache:
     return files.DiskCache(files.cache_directory() / "overview")
 
 
-def _name(opened: inputs.Opened) -> str:
-    return hashlib.sha256(f"{opened.repository.path}\0{__version__}".encode()).hexdigest()
+def _name(opened: inputs.Opened, what: str = "") -> str:
+    return hashlib.sha256(f"{opened.repository.path}\0{__version__}\0{what}".encode()).hexdigest()
 
 
-def at_change(opened: inputs.Opened, known: Overview, base: Commit, head: Commit) -> Glance | None:
-    """Two commits as far as they differ; None when everything has to be looked at."""
+def at_change(opened: inputs.Opened, remembered: Known, base: Commit, head: Commit, *, counted: bool) -> Glance | None:
+    """Two commits as far as they differ; None when everything has to be looked at. `counted`: what is remembered of the
+    others may count; not where somebody named other facts or decisions than those of the branches."""
+    known = remembered.overview
     try:
         before = opened.repository.differences(known.commit, base)
         after = opened.repository.differences(base, head) if before is not None else None
@@ -77,7 +104,8 @@ def at_change(opened: inputs.Opened, known: Overview, base: Commit, head: Commit
     if _could_be_twins(known.places.keys() | changed, {entry.path for entry in entries} - known.places.keys()):
         return None
     wanted = (known.places.keys() - known.templates.keys()) | changed
-    return _read(opened, known, wanted, _Versions(base, before), _Versions(head, {**before, **after}))
+    versions = (_Versions(known.commit, {}), _Versions(base, before), _Versions(head, {**before, **after}))
+    return _Look(opened, known, *versions).at(wanted, remembered.bystanders if counted else None)
 
 
 _PLAIN = (0o100644, 0o100755)
@@ -94,26 +122,87 @@ class _Versions:
         return git.PartOfTree(repository, self.commit, tuple(entry for entry in found if entry is not None))
 
 
-def _read(
-    opened: inputs.Opened, known: Overview, wanted: set[str], older: _Versions, newer: _Versions
-) -> Glance | None:
-    homes = {key: path for path, found in known.templates.items() for key, _ in found if path not in wanted}
-    versions = {key: version for path, found in known.templates.items() if path not in wanted for key, version in found}
-    while True:
-        base, head = (
-            inputs.read_tree(opened, one.tree(opened.repository, known, wanted), one.commit) for one in (older, newer)
-        )
-        # The same object in a file that did not change: together they are at fault, or it moved there.
-        twice = homes.keys() & (base.manifests.keys() | head.manifests.keys())
-        more = set(twice) or extent.further(base, head, versions)
-        if more is None or len(more) > _MOST_TEMPLATES * len(versions):
-            return None
-        if not more:
-            return Glance(base, head, frozenset(base.manifests.keys() | head.manifests.keys()))
-        paths = {homes[key] for key in more}
-        wanted = wanted | paths
-        homes = {key: path for key, path in homes.items() if path not in paths}
-        versions = {key: version for key, version in versions.items() if key in homes}
+@dataclass(frozen=True, slots=True)
+class _Others:
+    """What is known of the templates that are not looked at."""
+
+    known: Bystanders
+    decided: frozenset[ObjectKey]
+    """Those for which something else was decided since."""
+
+
+def _still_true(opened: inputs.Opened, others: Bystanders, base: RepoSnapshot) -> _Others | None:
+    """None when too much was decided since."""
+    state = inputs.state_commit(opened, base) or ""
+    if bool(others.state) is not bool(state):
+        return None
+    try:
+        written = opened.repository.differences(Commit(others.state), Commit(state)) if state else {}
+    except SourceError:
+        return None  # the state branch was written anew
+    if written is None:
+        return None
+    return _Others(others, frozenset(key for key in others.rows if written and bindings.path_of(key) in written))
+
+
+@dataclass(frozen=True, slots=True)
+class _Look:
+    """The search for what a change reaches."""
+
+    opened: inputs.Opened
+    known: Overview
+    then: _Versions
+    """The commit that is remembered."""
+    older: _Versions
+    newer: _Versions
+
+    def at(self, wanted: set[str], remembered: Bystanders | None) -> Glance | None:
+        """`wanted`: the files to read at least."""
+        others: _Others | None = None
+        while True:
+            rest = {path: found for path, found in self.known.templates.items() if path not in wanted}
+            homes = {key: path for path, found in rest.items() for key, _ in found}
+            versions = {key: version for found in rest.values() for key, version in found}
+            most = _MOST_TEMPLATES * len(versions)
+            base, head = self._read(self.older, wanted), self._read(self.newer, wanted)
+            if remembered is not None:
+                others, remembered = _still_true(self.opened, remembered, base), None
+            # The same object in a file that did not change: together they are at fault, or it moved there.
+            more: set[ObjectKey] | None = homes.keys() & (base.manifests.keys() | head.manifests.keys())
+            more = more or reach.further(base, head, versions, others.known.rows if others is not None else None)
+            if more is None or len(more) > most:
+                return None
+            if others is not None:
+                restless = self._restless(others, base, head, wanted, versions)
+                if restless is None or len(more | restless) > most:
+                    others = None
+                    continue
+                more |= restless
+            if not more:
+                templates = frozenset(base.manifests.keys() | head.manifests.keys())
+                if others is None:
+                    return Glance(base, head, templates)
+                beside = others.known.beside(versions.keys(), base, head)
+                return Glance(base, head, templates, beside, others.known.circumstances)
+            wanted = wanted | {homes[key] for key in more}
+
+    def _restless(
+        self, others: _Others, base: RepoSnapshot, head: RepoSnapshot, wanted: set[str], rest: Mapping[ObjectKey, str]
+    ) -> set[ObjectKey] | None:
+        """Those of the rest that have to be looked at for what happened since they are known, or because others count
+        on what they take. None: all."""
+        found = set(others.decided & rest.keys())
+        if reach.goes_by_room(base, head):
+            found |= others.known.claiming() & rest.keys()
+        if self.then.commit != self.older.commit:
+            since = reach.further(self._read(self.then, wanted), base, rest, others.known.rows)
+            if since is None:
+                return None
+            found |= since
+        return found
+
+    def _read(self, one: _Versions, wanted: set[str]) -> RepoSnapshot:
+        return inputs.read_tree(self.opened, one.tree(self.opened.repository, self.known, wanted), one.commit)
 
 
 def _could_be_twins(paths: Collection[str], added: Collection[str]) -> bool:

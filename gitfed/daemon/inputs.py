@@ -215,16 +215,27 @@ def decisions(
     """
     if path is not None:
         return replace(given.decisions(path), answers=recorded_answers(opened, repo))
-    branch = repo.settings.spec.state.branch
-    cache = files.DiskCache(files.cache_directory() / "state")
-    state = state_edge.StateBranch(opened.repository, bindings, branch=branch, cache=cache)
-    known = state.read(fallback=f"refs/remotes/origin/{branch}", only=only).decisions
+    known = _state_branch(opened, repo).read(fallback=_origins_state(repo), only=only).decisions
     if known.applied_commit is None or not repo.commit:
         return known
     descends = opened.repository.is_ancestor(known.applied_commit, repo.commit)
     guards = limits.in_force(known, repo.commit, lambda commit: _settings_at(opened, commit).spec.guards)
     approvals = (*known.approvals, *_granted(opened, repo, known.limits or known.applied_commit))
     return replace(known, descends=descends, guards=guards, approvals=approvals)
+
+
+def state_commit(opened: Opened, repo: RepoSnapshot) -> Commit | None:
+    """Where the state branch stands whose decisions `decisions` reads; None: there is none."""
+    return _state_branch(opened, repo).head() or opened.repository.branch_commit(_origins_state(repo))
+
+
+def _state_branch(opened: Opened, repo: RepoSnapshot) -> state_edge.StateBranch:
+    cache = files.DiskCache(files.cache_directory() / "state")
+    return state_edge.StateBranch(opened.repository, bindings, branch=repo.settings.spec.state.branch, cache=cache)
+
+
+def _origins_state(repo: RepoSnapshot) -> str:
+    return f"refs/remotes/origin/{repo.settings.spec.state.branch}"
 
 
 def recorded_answers(opened: Opened, repo: RepoSnapshot) -> Mapping[str, Body]:
@@ -234,9 +245,7 @@ def recorded_answers(opened: Opened, repo: RepoSnapshot) -> Mapping[str, Body]:
     """
     if not repo.webhooks:
         return {}
-    branch = repo.settings.spec.state.branch
-    state = state_edge.StateBranch(opened.repository, bindings, branch=branch)
-    return state.read(fallback=f"refs/remotes/origin/{branch}").decisions.answers
+    return _state_branch(opened, repo).read(fallback=_origins_state(repo)).decisions.answers
 
 
 def _granted(opened: Opened, repo: RepoSnapshot, applied: Commit) -> tuple[Approval, ...]:

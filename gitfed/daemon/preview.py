@@ -15,8 +15,9 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from gitfed.change import build, extent, place, remarks
+from gitfed.change import build, bystanders, place, reach, remarks
 from gitfed.change import review as reviewing
+from gitfed.change.bystanders import NOBODY, Beside, Bystanders, Circumstances
 from gitfed.daemon import glance, inputs
 from gitfed.errors import RevisionNotFound
 from gitfed.interpret.registry import Interpreter
@@ -60,45 +61,70 @@ class Given:
     decisions: Path | None = None
     now: datetime | None = None
 
+    @property
+    def by_hand(self) -> bool:
+        return self.fleet is not None or self.decisions is not None
+
 
 def between(opened: inputs.Opened, base: Commit, head: Commit, given: Given) -> Preview:
     """The preview of two commits; of a large repository only what the change reaches is looked at, if that can be told.
 
     Raises as `of`, and SourceError.
     """
-    remembered = glance.recall(opened)
-    few = glance.at_change(opened, remembered, base, head) if remembered is not None else None
-    if few is not None:
-        found = _of(opened, few.base, few.head, given, few.templates)
-        if found is not None:
-            return found
+    if (found := _glance(opened, base, head, given)) is not None:
+        return found
     base_repo, head_repo = inputs.read(opened, base).repo, inputs.read(opened, head).repo
+    looked = _whole(opened, base_repo, head_repo, given)
     if len(base_repo.manifests) >= LARGE:
-        glance.remember(opened, base_repo)
-    return of(opened, base_repo, head_repo, given)
+        glance.remember(opened, base_repo, looked.others)
+    return looked.preview
+
+
+def _glance(opened: inputs.Opened, base: Commit, head: Commit, given: Given) -> Preview | None:
+    """The same of few templates; None when that does not tell."""
+    remembered = glance.recall(opened)
+    if remembered is None:
+        return None
+    # What is remembered of the others may not hold any more; then the change may still do without them.
+    for counted in (True, False):
+        few = glance.at_change(opened, remembered, base, head, counted=counted and not given.by_hand)
+        found = _look(opened, few.base, few.head, given, few) if few is not None else None
+        if found is not None:
+            return found.preview
+        if few is None or few.beside is None:
+            break
+    return None
 
 
 def of(opened: inputs.Opened, base_repo: RepoSnapshot, head_repo: RepoSnapshot, given: Given) -> Preview:
     """Raises InputError for files that cannot be used, StateTooNew."""
-    found = _of(opened, base_repo, head_repo, given, None)
+    return _whole(opened, base_repo, head_repo, given).preview
+
+
+@dataclass(frozen=True, slots=True)
+class _Looked:
+    preview: Preview
+    others: Bystanders | None = None
+    """What a look at everything found out for later glances."""
+
+
+def _whole(opened: inputs.Opened, base_repo: RepoSnapshot, head_repo: RepoSnapshot, given: Given) -> _Looked:
+    found = _look(opened, base_repo, head_repo, given, None)
     assert found is not None
     return found
 
 
-def _of(
-    opened: inputs.Opened,
-    base_repo: RepoSnapshot,
-    head_repo: RepoSnapshot,
-    given: Given,
-    few: Collection[ObjectKey] | None,
-) -> Preview | None:
+def _look(
+    opened: inputs.Opened, base_repo: RepoSnapshot, head_repo: RepoSnapshot, given: Given, few: glance.Glance | None
+) -> _Looked | None:
     """`few`: the snapshots hold no other templates. None: then these are not enough."""
     now = given.now or datetime.now(UTC)
     first = federation.is_missing(base_repo.settings)
     # Before its first Federation a repository has no limits to keep to: then the head's own are all there is.
     limited = head_repo if first else reviewing.with_limits_of(base_repo, head_repo)
     source = limited if first else base_repo
-    recorded = inputs.decisions(opened, source, given.decisions, few)
+    state = None if given.by_hand else inputs.state_commit(opened, source)
+    recorded = inputs.decisions(opened, source, given.decisions, few.templates if few is not None else None)
     past = replace(recorded, known=True, guards=None)
     fleets = [_fleet(opened, base_repo, source, given)]
     fleets += fleets if base_repo.clusters == limited.clusters else [_fleet(opened, limited, source, given)]
@@ -106,21 +132,30 @@ def _of(
     same = (head_repo.interpreters, head_repo.webhooks) == (base_repo.interpreters, base_repo.webhooks)
     understands = knows if same else inputs.interpreter_of(head_repo, past)
     lazily = few is not None or len(head_repo.manifests) >= LARGE
-    plans = _plans(base_repo, limited, fleets, past, (knows, understands), now, lazily=lazily)
+    beside = few.beside if few is not None and few.beside is not None else NOBODY
+    plans = _plans(base_repo, limited, fleets, past, (knows, understands), now, lazily=lazily, beside=beside)
     base, head, between = plans.base, plans.head, plans.between
-    found = reviewing.review(limited if first else base_repo, head_repo, base, head, between, understands)
+    if few is not None and few.circumstances is not None and not few.circumstances.allow(plans.circumstances):
+        return None
+    found = reviewing.review(limited if first else base_repo, head_repo, base, head, between, understands, beside)
     if first:
         found = replace(
             found, declared=reviewing.review(base_repo, head_repo, base, head, between, understands).declared
         )
-    if few is not None and not extent.is_whole(found, base_repo, head_repo, past, waited=plans.waited):
+    if few is not None and not reach.is_whole(
+        found, base_repo, head_repo, past, waited=plans.waited, counted=few.beside is not None
+    ):
         return None
-    state = source.settings.spec.state.branch
-    notes = [*_new_nowhere(found), *_state_notes(recorded, state, given), *facts_notes(head.facts, now)]
+    branch = source.settings.spec.state.branch
+    notes = [*_new_nowhere(found), *_state_notes(recorded, branch, given), *facts_notes(head.facts, now)]
     if first:
         notes.append("BASE has no Federation: limits are those of HEAD.")
     refused = inputs.refused(opened, head_repo, recorded, base_repo.commit or None)
-    return Preview(base_repo, head_repo, found, (*_without_observation(head.notes), *notes), refused)
+    preview = Preview(base_repo, head_repo, found, (*_without_observation(head.notes), *notes), refused)
+    if few is not None or given.by_hand or state != inputs.state_commit(opened, source):
+        return _Looked(preview)
+    others = bystanders.of(base, plans.circumstances, state or "", base_repo.manifests, plans.claiming)
+    return _Looked(preview, others)
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +165,11 @@ class _Plans:
     between: Decisions
     """What is decided when the base was carried out."""
     waited: bool
-    """Whether a template took its turn among others."""
+    """Whether the place of a template depended on what others take of the clusters' room."""
+    circumstances: Circumstances
+    """Of the base."""
+    claiming: Collection[ObjectKey]
+    """Templates that take room in the base or after it."""
 
 
 def _plans(
@@ -142,18 +181,24 @@ def _plans(
     now: datetime,
     *,
     lazily: bool,
+    beside: Beside,
 ) -> _Plans:
     """Both plans, and the decisions between them. `lazily`: a manifest is rendered when it is looked at."""
     memo = build.Memo()
     base = build.build(
-        base_repo, fleets[0], past, interpreters[0], now, base=past.applied_commit, memo=memo, lazily=lazily
-    )
-    waited = place.waits(memo.questions)
+        base_repo, fleets[0], past, interpreters[0], now, base=past.applied_commit, memo=memo, lazily=lazily,
+        beside=beside,
+    )  # fmt: skip
+    waited = place.waits_for_room(memo.questions)
+    decided = {key: one.decision for key, one in base.bindings.items()}
+    claiming = place.claiming(memo.questions, decided, base.facts.taken_at)
+    circumstances = Circumstances.of(base, memo.candidates, past)
     between = inputs.after(base, past)
     head = build.build(
-        head_repo, fleets[1], between, interpreters[1], now, base=base_repo.commit, memo=memo, lazily=lazily
-    )
-    return _Plans(base, head, between, waited or place.waits(memo.questions))
+        head_repo, fleets[1], between, interpreters[1], now, base=base_repo.commit, memo=memo, lazily=lazily,
+        beside=beside,
+    )  # fmt: skip
+    return _Plans(base, head, between, waited or place.waits_for_room(memo.questions), circumstances, claiming)
 
 
 def _fleet(opened: inputs.Opened, repo: RepoSnapshot, source: RepoSnapshot, given: Given) -> FleetSnapshot:

@@ -85,6 +85,16 @@ def candidate(declared: Cluster | None, facts: ClusterFacts) -> Candidate:
     )
 
 
+def as_json(candidate: Candidate) -> list[Any]:
+    """All that placement goes by but room: equal values mean that every template is placed alike."""
+    apis = candidate.apis
+    return [
+        candidate.name, dict(candidate.labels), candidate.provider, candidate.region, list(candidate.zones),
+        [list(taint) for taint in candidate.taints], candidate.reach.value,
+        None if apis is None else [sorted(map(list, apis.kinds)), apis.complete],
+    ]  # fmt: skip
+
+
 def with_taints(candidate: Candidate, taints: Iterable[TimedTaint]) -> Candidate:
     """The cluster with taints from the record; one that its file declares already is not doubled."""
     declared = {(taint.key, taint.effect) for taint in candidate.taints}

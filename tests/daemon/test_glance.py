@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Iterator
-from datetime import UTC, datetime
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -13,13 +14,16 @@ import pytest
 
 from gitfed.cli import compare, diff_markdown, diff_show
 from gitfed.daemon import glance, inputs, preview
+from gitfed.edges import facts_branch
 from gitfed.edges import state as state_edge
-from gitfed.model.decisions import Decisions
-from gitfed.source import bindings
+from gitfed.model.base import Commit
+from gitfed.model.fleet import ClusterFacts, Reach
+from gitfed.source import bindings, facts
 from tests.cli.world import commit, git, repository
 
 NOW = datetime(2026, 1, 2, tzinfo=UTC)
 SPACES = ("shop", "bank", "")
+MANY = 16
 KINDS = (("apps/v1", "Deployment"), ("v1", "ConfigMap"), ("v1", "Secret"), ("batch/v1", "Job"))
 
 
@@ -46,7 +50,8 @@ def template(chance: random.Random, name: str) -> dict[str, Any]:
         body["stringData" if kind == "Secret" else "data"] = {"k": f"value-{chance.randint(0, 3)}"}
         return body
     container = {"name": "c", "image": f"app:{chance.randint(0, 3)}", "args": [f"value-{chance.randint(0, 3)}"],
-                 "envFrom": [{"configMapRef": {"name": f"t{chance.randint(0, 9)}"}}]}  # fmt: skip
+                 "envFrom": [{"configMapRef": {"name": f"t{chance.randint(0, 9)}"}}],
+                 "resources": {"requests": {"cpu": chance.choice(["500m", "1", "3"])}}}  # fmt: skip
     pod = {"metadata": {"labels": {"app": name}}, "spec": {"containers": [container], "restartPolicy": "Always"}}
     if kind == "Job":
         pod["spec"]["restartPolicy"] = "Never"
@@ -62,7 +67,7 @@ def selectors(chance: random.Random, most: int = 2) -> list[dict[str, Any]]:
         one: dict[str, Any] = {"apiVersion": version, "kind": kind}
         match chance.randint(0, 3):
             case 0:
-                one["name"] = f"t{chance.randint(0, 9)}"
+                one["name"] = f"t{chance.randint(0, MANY - 1)}"
             case 1:
                 one["labelSelector"] = {"matchLabels": {"tier": chance.choice("ab")}}
         found.append(one)
@@ -73,6 +78,10 @@ def placement(chance: random.Random) -> dict[str, Any]:
     found: dict[str, Any] = {}
     if chance.random() < 0.6:
         found["clusterAffinity"] = {"clusterNames": chance.sample(["m1", "m2", "m3"], chance.randint(1, 3))}
+    elif chance.random() < 0.3:
+        found["clusterAffinity"] = {"labelSelector": {"matchLabels": {"l": chance.choice("ab")}}}
+    if chance.random() < 0.2:
+        found["clusterTolerations"] = [{"key": "k", "operator": "Exists"}]
     match chance.randint(0, 19):
         case 0 | 1 | 2:
             weights = [
@@ -82,7 +91,7 @@ def placement(chance: random.Random) -> dict[str, Any]:
                 "replicaSchedulingType": "Divided", "replicaDivisionPreference": "Weighted",
                 "weightPreference": {"staticWeightList": weights},
             }  # fmt: skip
-        case 3:
+        case 3 | 6 | 7:
             found["replicaScheduling"] = {"replicaSchedulingType": "Divided", "replicaDivisionPreference": "Aggregated"}
         case 4:
             found["workloadAffinity"] = {"affinity": {"groupByLabelKey": "tier"}}
@@ -94,8 +103,10 @@ def placement(chance: random.Random) -> dict[str, Any]:
 def propagation(chance: random.Random, name: str) -> dict[str, Any]:
     space = chance.choice(SPACES)
     spec: dict[str, Any] = {"resourceSelectors": selectors(chance), "placement": placement(chance)}
-    if chance.random() < 0.03:
+    if chance.random() < 0.1:
         spec["propagateDeps"] = True
+    if chance.random() < 0.1:
+        spec["dependentOverrides"] = [f"o{chance.randint(0, 3)}"]
     return {"apiVersion": "policy.karmada.io/v1alpha1",
             "kind": "PropagationPolicy" if space else "ClusterPropagationPolicy",
             "metadata": metadata(name, space), "spec": spec}  # fmt: skip
@@ -104,8 +115,9 @@ def propagation(chance: random.Random, name: str) -> dict[str, Any]:
 def override(chance: random.Random, name: str) -> dict[str, Any]:
     space = chance.choice(SPACES)
     tag = {"component": "Tag", "operator": "replace", "value": str(chance.randint(0, 3))}
+    by_label = {"labelSelector": {"matchLabels": {"l": chance.choice("ab")}}}
     rule = {
-        "targetCluster": {"clusterNames": chance.sample(["m1", "m2", "m3"], 2)},
+        "targetCluster": chance.choice([by_label, {"clusterNames": chance.sample(["m1", "m2", "m3"], 2)}]),
         "overriders": {"imageOverrider": [tag]},
     }
     spec = {"overrideRules": [rule]} | ({"resourceSelectors": selectors(chance)} if chance.random() < 0.7 else {})
@@ -121,17 +133,41 @@ def rule(chance: random.Random) -> dict[str, Any]:
                 "customizations": {"replicaResource": {"luaScript": script}}}}  # fmt: skip
 
 
-def cluster(name: str, label: str) -> dict[str, Any]:
+def cluster(name: str, label: str, *taints: str) -> dict[str, Any]:
+    spec = {"syncMode": "Push", "region": name, "taints": [{"key": "k", "effect": effect} for effect in taints]}
     return {"apiVersion": "cluster.karmada.io/v1alpha1", "kind": "Cluster",
-            "metadata": metadata(name, labels={"l": label}), "spec": {"syncMode": "Push", "region": name}}  # fmt: skip
+            "metadata": metadata(name, labels={"l": label}), "spec": spec}  # fmt: skip
+
+
+def quota(chance: random.Random) -> dict[str, Any]:
+    spec: dict[str, Any] = {"overall": {"cpu": str(chance.choice([2, 20, 200]))}}
+    if chance.random() < 0.3:
+        spec["staticAssignments"] = [{"clusterName": "m1", "hard": {"cpu": "5"}}]
+    return {"apiVersion": "policy.karmada.io/v1alpha1", "kind": "FederatedResourceQuota",
+            "metadata": metadata("q", "shop"), "spec": spec}  # fmt: skip
+
+
+def settings(chance: random.Random) -> dict[str, Any]:
+    spec: dict[str, Any] = {
+        "sync": {"interval": f"{chance.randint(30, 90)}s", "prune": chance.random() < 0.9},
+        "guards": {
+            "maxDeletionPercent": chance.choice([5, 25, 100]),
+            "maxMovedReplicasPercent": chance.choice([5, 50]),
+        },
+    }
+    if chance.random() < 0.2:
+        spec["namespaces"] = {"autoPropagate": chance.random() < 0.5}
+    if chance.random() < 0.2:
+        spec["sources"] = {"exclude": [f"apps/t{chance.randint(0, 9)}.json"]}
+    return {"apiVersion": "gitfed.io/v1alpha1", "kind": "Federation", "metadata": {"name": "t"}, "spec": spec}
 
 
 def edit(chance: random.Random) -> dict[str, str | None]:
     """One to three random edits of a fleet repository, of which few concern everything."""
     edits: dict[str, Any] = {}
     for _ in range(chance.randint(1, 3)):
-        number = chance.randint(0, 9)
-        match chance.choices(range(9), (70, 5, 8, 8, 3, 1, 1, 3, 1))[0]:
+        number = chance.randint(0, MANY - 1)
+        match chance.choices(range(11), (60, 12, 8, 8, 3, 7, 1, 4, 1, 3, 2))[0]:
             case 0:
                 edits[f"apps/t{number}.json"] = template(chance, f"t{number}")
             case 1:
@@ -143,7 +179,8 @@ def edit(chance: random.Random) -> dict[str, str | None]:
             case 4:
                 edits[f"policies/{'po'[number % 2]}{number % 4}.json"] = None
             case 5:
-                edits["clusters/m1.json"] = cluster("m1", str(number))
+                taints = chance.choices(("NoSchedule", "NoExecute"), (8, 1), k=chance.randint(0, 1))
+                edits[f"clusters/m{number % 3 + 1}.json"] = cluster(f"m{number % 3 + 1}", chance.choice("ab"), *taints)
             case 6:
                 edits["policies/jobs.json"] = rule(chance)
             case 7:
@@ -151,6 +188,10 @@ def edit(chance: random.Random) -> dict[str, str | None]:
                 edits[f"{space}.json"] = chance.choice(
                     [None, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": space}}]
                 )
+            case 8:
+                edits["gitfed.json"] = settings(chance)
+            case 9:
+                edits["policies/quota.json"] = chance.choice([quota(chance), None])
             case _:
                 # The same object in another file, and something that is no object at all.
                 edits[f"more/{number}.json"] = chance.choice(
@@ -159,15 +200,33 @@ def edit(chance: random.Random) -> dict[str, str | None]:
     return {path: None if body is None else json.dumps(body) for path, body in edits.items()}
 
 
-def record(opened: inputs.Opened) -> None:
-    """What a daemon would have recorded for HEAD."""
+def observe(chance: random.Random, opened: inputs.Opened, when: datetime) -> None:
+    """What a daemon would have seen of the clusters and written to the facts branch."""
+    branch = facts_branch.FactsBranch(opened.repository, facts)
+    known = branch.read()
+    ready = [name for name in ("m1", "m2", "m3") if chance.random() < 0.97]
+    seen = {
+        name: ClusterFacts(
+            name, Reach.READY if name in ready else Reach.NOT_READY,
+            resource_summary={"allocatable": {"cpu": str(chance.randint(4, 40)), "pods": "100"},
+                              "allocated": {"cpu": str(chance.randint(0, 4))}},
+        )
+        for name in ("m1", "m2", "m3")
+    }  # fmt: skip
+    branch.write(known, seen, now=when)
+
+
+def record(opened: inputs.Opened, now: datetime) -> None:
+    """What a daemon would have decided for HEAD, from what was decided before."""
     repo = inputs.read(opened).repo
-    plan = inputs.plan(opened, repo, inputs.assumed(repo), Decisions(), NOW)
     branch = state_edge.StateBranch(opened.repository, bindings)
+    state = branch.read()
+    past = replace(state.decisions, known=True)
+    plan = inputs.plan(opened, repo, inputs.fleet(opened, repo), past, now)
     decided = {key: one.decision for key, one in plan.bindings.items() if one.decision is not None}
     branch.write(
-        branch.read(), decided, repository_id="test", applied=repo.commit, results={}, approvals=(), held=(),
-        subject="Decide", reasons=(), now=NOW, clusters={}, outage=None,
+        state, decided, repository_id="test", applied=repo.commit, results={}, approvals=(), held=(),
+        subject="Decide", reasons=(), now=now, clusters=plan.records, outage=plan.outage,
     )  # fmt: skip
 
 
@@ -178,12 +237,12 @@ def said(found: preview.Preview) -> list[Any]:
 
 
 def history(path: Path, chance: random.Random, commits: int) -> Iterator[str]:
-    files: dict[str, str] = {"gitfed.yaml": json.dumps(
+    files: dict[str, str] = {"gitfed.json": json.dumps(
         {"apiVersion": "gitfed.io/v1alpha1", "kind": "Federation", "metadata": {"name": "t"}}
     )}  # fmt: skip
-    files |= {f"clusters/m{n}.json": json.dumps(cluster(f"m{n}", "0")) for n in (1, 2, 3)}
+    files |= {f"clusters/m{n}.json": json.dumps(cluster(f"m{n}", "a")) for n in (1, 2, 3)}
     files["shop.json"] = json.dumps({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop"}})
-    files |= {f"apps/t{n}.json": json.dumps(template(chance, f"t{n}")) for n in range(10)}
+    files |= {f"apps/t{n}.json": json.dumps(template(chance, f"t{n}")) for n in range(MANY)}
     files |= {f"policies/p{n}.json": json.dumps(propagation(chance, f"p{n}")) for n in range(3)}
     repository(path, files)
     yield git(path, "rev-parse", "HEAD")
@@ -193,32 +252,39 @@ def history(path: Path, chance: random.Random, commits: int) -> Iterator[str]:
         )
 
 
-@pytest.mark.parametrize("seed", range(4))
-def test_a_glance_at_a_random_change_says_what_a_look_at_everything_says(seed: int, tmp_path: Path) -> None:
-    chance = random.Random(seed)
-    path = tmp_path / "fleet"
-    given = preview.Given(now=NOW)
-    before, taken = "", 0
-    for number, commit_id in enumerate(history(path, chance, 25)):
-        opened = inputs.open_repository(str(path))
-        try:
+@pytest.mark.parametrize("observed", [False, True], ids=["nobody looked at the clusters", "facts change"])
+@pytest.mark.parametrize("decided", [False, True], ids=["decided once", "decided again and again"])
+def test_a_glance_at_a_random_change_says_what_a_look_at_everything_says(
+    observed: bool, decided: bool, tmp_path: Path
+) -> None:
+    few = 0
+    for seed in (10 * observed + 20 * decided, 10 * observed + 20 * decided + 1):
+        chance = random.Random(seed)
+        path = tmp_path / f"fleet-{seed}"
+        before, now = "", NOW
+        for number, commit_id in enumerate(history(path, chance, 25)):
+            now += timedelta(minutes=chance.randint(0, 3))
+            opened = inputs.open_repository(str(path))
+            if observed and chance.random() < 0.4:
+                observe(chance, opened, now)
+            if number == 0 or (decided and chance.random() < 0.4):
+                record(opened, now)
             if before:
-                known = glance.recall(opened)
-                few = glance.at_change(opened, known, before, commit_id) if known is not None else None
-                found = preview._of(opened, few.base, few.head, given, few.templates) if few is not None else None
-                if found is not None:
-                    taken += 1
-                    fresh = inputs.open_repository(str(path))
-                    whole = preview.of(
-                        fresh, inputs.read(fresh, before).repo, inputs.read(fresh, commit_id).repo, given
-                    )
-                    assert said(found) == said(whole)
-                    fresh.repository.close()
-            if chance.random() < 0.5:
-                glance.remember(opened, inputs.read(opened, commit_id).repo)
-            if number == 0 or chance.random() < 0.2:
-                record(opened)
-        finally:
+                few += agree(opened, Commit(before), Commit(commit_id), now, remember=chance.random() < 0.5)
             opened.repository.close()
-        before = commit_id
-    assert taken > 0
+            before = commit_id
+    assert few > 0
+
+
+def agree(opened: inputs.Opened, before: Commit, after: Commit, now: datetime, *, remember: bool) -> bool:
+    """Whether a glance told of a difference from a part of the templates; a failure if it told anything untrue."""
+    given = preview.Given(now=now)
+    found = preview._glance(opened, before, after, given)
+    base, head = (inputs.read(opened, one).repo for one in (before, after))
+    whole = preview._whole(opened, base, head, given)
+    if remember:
+        glance.remember(opened, base, whole.others)
+    if found is None:
+        return False
+    assert said(found) == said(whole.preview)
+    return len(found.base_repo.manifests) < len(base.manifests) and not found.review.empty
