@@ -57,8 +57,9 @@ NAME_SHOWN = 50
 """Characters of a script's name that stand in its messages: Lua cuts longer ones."""
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
+class Call(NamedTuple):
+    """Made for every question, so it is a tuple."""
+
     script: Script
     function: str
     """The global function that the script defines."""
