@@ -5,12 +5,14 @@ Nothing is decided here, and nothing depends on it but time: what is not foresee
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from gitfed.change.binder import Binder
 from gitfed.interpret import defaults
 from gitfed.interpret.registry import Inputs, Interpreter, Operation
-from gitfed.model.plan import Binding
+from gitfed.model.base import ClusterName
+from gitfed.model.fleet import LiveObject
+from gitfed.model.plan import Binding, RenderedManifest
 from gitfed.model.repo import Manifest
 from gitfed.render import manifest as render_manifest
 
@@ -41,4 +43,18 @@ def rendering(placed: Iterable[tuple[Manifest, Binding]], interpreter: Interpret
         for manifest, binding in placed
         if interpreter.gains(manifest.body, Operation.REVISE)
         for inputs in render_manifest.revisions(manifest, binding)
+    )
+
+
+def comparing(
+    rendered: Iterable[RenderedManifest], copies: Mapping[ClusterName, LiveObject], interpreter: Interpreter
+) -> None:
+    """Of a template's copies that may differ from it: what each cluster keeps of its own (`retain.wanted`)."""
+    interpreter.prepare(
+        (Operation.RETAIN, Inputs(one.body, observed=live.body))
+        for one in rendered
+        if interpreter.gains(one.body, Operation.RETAIN)
+        for name in one.clusters
+        if (live := copies.get(name)) is not None and live.ours and live.body is not None
+        if live.matches != one.digest
     )

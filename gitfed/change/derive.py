@@ -10,7 +10,7 @@ import hashlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
-from gitfed.change import compare, dependencies, order, remove, waves
+from gitfed.change import ahead, compare, dependencies, order, remove, waves
 from gitfed.change.binder import Bound
 from gitfed.change.memo import Item, Memo, World
 from gitfed.change.retain import RetainError
@@ -125,6 +125,7 @@ def _changes(world: World, item: Item, live: Mapping[ClusterName, LiveObject]) -
         needed=dependencies.still_needed(item.binding),
     )
     wanted: set[ClusterName] = set()
+    ahead.comparing(item.rendered, live, world.interpreter)
     for rendered in item.rendered:
         for name in rendered.clusters:
             wanted.add(name)

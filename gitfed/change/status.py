@@ -14,7 +14,7 @@ from types import MappingProxyType
 from typing import Any, TypeAlias
 
 from gitfed.interpret import collect
-from gitfed.interpret.registry import Interpreter, Operation, Unknown
+from gitfed.interpret.registry import Inputs, Interpreter, Operation, Unknown
 from gitfed.model.base import Body, ClusterName, ObjectKey
 from gitfed.model.fleet import ClusterLive, LiveObject
 from gitfed.model.plan import Action, Binding, Change, Plan
@@ -45,25 +45,8 @@ def of(
     `copies`: what is in the clusters; `outstanding`: clusters where something is left to be done about this object,
     each with the reason; `template`: its manifest, None for an object that no file declares; `now`: RFC 3339.
     """
-    memory = {} if memory is None else memory
-    remembered = memory.get(binding.key, {})
-    for gone in remembered.keys() - copies.keys():
-        del remembered[gone]
-
-    def ask(live: LiveObject) -> collect.Collected:
-        return collected(live, interpreter, memory)
-
-    items = tuple(
-        _copy(binding.key, name, copies.get(name), outstanding.get(name), clusters.get(name), ask)
-        for name in _expected(binding)
-    )
-    condition = _fully_applied(items)
-    if template is None or not interpreter.handles(template, Operation.AGGREGATE):
-        return BindingStatus(binding.key, items, condition)
-    answer = interpreter.aggregate_status(collect.as_template(template), [item.as_json() for item in items], now)
-    if isinstance(answer, Unknown):
-        return BindingStatus(binding.key, items, condition, error=answer.reason)
-    return BindingStatus(binding.key, items, condition, status=answer.value.get("status"))
+    asked = (binding, template, copies, outstanding)
+    return of_all([asked], clusters, interpreter, now, {} if memory is None else memory)[0]
 
 
 def of_all(
@@ -84,7 +67,13 @@ def of_all(
     found = collect.collect_all(interpreter, [live.body for live in unknown if live.body is not None])
     for live, one in zip(unknown, found, strict=True):
         _remember(live, interpreter, memory, one)
-    return [of(*one, clusters, interpreter, now, memory) for one in asked]
+    items = [_items(binding, copies, left, clusters, interpreter, memory) for binding, _, copies, left in asked]
+    sums = [_sum(one[1], of_one, interpreter, now) for one, of_one in zip(asked, items, strict=True)]
+    interpreter.prepare((Operation.AGGREGATE, one) for one in sums if one is not None)
+    return [
+        _status(binding.key, of_one, sum_, interpreter)
+        for (binding, *_), of_one, sum_ in zip(asked, items, sums, strict=True)
+    ]
 
 
 def of_plan(
@@ -113,6 +102,47 @@ def outstanding(changes: Iterable[Change]) -> dict[ObjectKey, dict[ClusterName, 
                 change.waits or change.reason or f"to be {change.action.value}d"
             )
     return found
+
+
+def _items(
+    binding: Binding,
+    copies: Mapping[ClusterName, LiveObject],
+    outstanding: Mapping[ClusterName, str],
+    clusters: Mapping[ClusterName, ClusterLive],
+    interpreter: Interpreter,
+    memory: Memory,
+) -> tuple[CopyStatus, ...]:
+    """How each copy is; what is remembered of copies that are gone is forgotten."""
+    remembered = memory.get(binding.key, {})
+    for gone in remembered.keys() - copies.keys():
+        del remembered[gone]
+
+    def ask(live: LiveObject) -> collect.Collected:
+        return collected(live, interpreter, memory)
+
+    return tuple(
+        _copy(binding.key, name, copies.get(name), outstanding.get(name), clusters.get(name), ask)
+        for name in _expected(binding)
+    )
+
+
+def _sum(template: Body | None, items: tuple[CopyStatus, ...], interpreter: Interpreter, now: str) -> Inputs | None:
+    """What the rule of the kind is asked that takes all copies together; None: there is no such rule."""
+    if template is None or not interpreter.handles(template, Operation.AGGREGATE):
+        return None
+    return Inputs(collect.as_template(template), items=[item.as_json() for item in items], now=now)
+
+
+def _status(
+    key: ObjectKey, items: tuple[CopyStatus, ...], asked: Inputs | None, interpreter: Interpreter
+) -> BindingStatus:
+    condition = _fully_applied(items)
+    if asked is None:
+        return BindingStatus(key, items, condition)
+    answer = interpreter.aggregate_status(asked.object, asked.items, asked.now)
+    if isinstance(answer, Unknown):
+        return BindingStatus(key, items, condition, error=answer.reason)
+    return BindingStatus(key, items, condition, status=answer.value.get("status"))
 
 
 def _expected(binding: Binding) -> list[ClusterName]:

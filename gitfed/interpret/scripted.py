@@ -34,7 +34,7 @@ FUNCTIONS: Mapping[Operation, str] = {
 _OF_TWO = (Operation.RETAIN, Operation.AGGREGATE)
 """Operations that look at more than one object."""
 _KEPT = 4096
-_Key: TypeAlias = tuple[Operation, int, int]
+_Key: TypeAlias = tuple[Operation, int, int, int]
 
 
 class Scripted:
@@ -109,7 +109,7 @@ class Scripted:
 
 
 def _key(operation: Operation, inputs: Inputs) -> _Key:
-    return operation, id(inputs.object), inputs.replicas
+    return operation, id(inputs.object), id(inputs.observed), inputs.replicas
 
 
 def _call(script: Script, operation: Operation, inputs: Inputs) -> Call:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -15,7 +16,7 @@ from gitfed.interpret.registry import Interpreter, Operation
 from gitfed.interpret.scripted import Scripted
 from gitfed.model.base import ObjectKey
 from gitfed.model.decisions import Decisions
-from gitfed.model.fleet import ClusterFacts, ClusterLive, FactsRef, FleetSnapshot, LiveObject
+from gitfed.model.fleet import ClusterFacts, ClusterLive, FactsRef, FleetSnapshot, LiveObject, LiveState
 from gitfed.model.plan import Plan
 from gitfed.model.repo import RepoSnapshot
 from gitfed.model.script import Call, Failed, Returned, Script
@@ -63,6 +64,10 @@ class Scripts:
             return Returned(("number", "nil"), (body["spec"]["replicas"], None))
         if call.function == "ReviseReplica":
             return Returned(("table",), (), edits=([["spec", "replicas"], call.arguments[1]],))
+        if call.function == "Retain":
+            return Returned(("table",), (), edits=([["spec", "paused"], call.arguments[1]["spec"]["paused"]],))
+        if call.function == "AggregateStatus":
+            return Returned(("table",), ({**body, "status": {"copies": len(call.arguments[1])}},))
         if call.function == "InterpretHealth":
             return Returned(("boolean",), (True,))
         return Returned(("table",), ([],) if call.function == "GetDependencies" else ({"n": 1},))
@@ -71,8 +76,9 @@ class Scripts:
 OPERATIONS = (Operation.REPLICA, Operation.REVISE, Operation.DEPENDENCY, Operation.HEALTH, Operation.STATUS)
 
 
-def interpreter(scripts: Scripts) -> Interpreter:
-    rules = {("e.com/v1", kind, one): (Script("s", "…"),) for kind in ("Widget", "Gadget") for one in OPERATIONS}
+def interpreter(scripts: Scripts, *more: Operation) -> Interpreter:
+    asked = (*OPERATIONS, *more)
+    rules = {("e.com/v1", kind, one): (Script("s", "…"),) for kind in ("Widget", "Gadget") for one in asked}
     return Interpreter([Scripted("customization", rules, scripts.run), Native()])
 
 
@@ -157,3 +163,47 @@ def test_what_was_said_of_a_copy_is_forgotten_when_the_copy_is_gone() -> None:
         copies = {name: LiveObject(key, name, "u", "1", True, body=body) for name in names}
         status.of(found.bindings[key], body, copies, {}, {}, answers, "", memory)
         assert sorted(memory[key]) == list(names)
+
+
+def test_what_the_clusters_keep_of_a_template_is_asked_at_once() -> None:
+    scripts = Scripts()
+    answers = interpreter(scripts, Operation.RETAIN)
+    repo = repository(widget("x"), widget("y", 4))
+    clusters = {name: ClusterLive(name, inventory_read=True) for name in ("a", "b")}
+    objects: dict[ObjectKey, dict[str, LiveObject]] = {}
+    for key, classes in plan(repo, answers).rendered.items():
+        if key.kind == "Widget":
+            (rendered,) = classes
+            spec = {**rendered.body["spec"], "replicas": 9}
+            objects[key] = {
+                name: LiveObject(key, name, "u", "1", True, body={**rendered.body, "spec": {**spec, "paused": name}})
+                for name in ("a", "b")
+            }
+    scripts.messages.clear()
+    live = LiveState(clusters, objects)
+    found = build.build(
+        repo, replace(FLEET, live=live), Decisions(repository_id="r"), interpreter(scripts, Operation.RETAIN), NOW
+    )
+    messages = [message for message in scripts.messages if "Retain" in message]
+    assert messages[::3] == [{"Retain": ["x", "x"]}, {"Retain": ["y", "y"]}]
+    kept = {(change.key.name, change.cluster): change.body for change in found.changes or () if change.body}
+    assert {where: (body["spec"]["paused"], body["spec"]["replicas"]) for where, body in kept.items()} == {
+        ("x", "a"): ("a", 2), ("x", "b"): ("b", 2), ("y", "a"): ("a", 4), ("y", "b"): ("b", 4),
+    }  # fmt: skip
+
+
+def test_the_sums_of_many_bindings_are_asked_at_once() -> None:
+    scripts = Scripts()
+    answers = interpreter(scripts, Operation.AGGREGATE)
+    repo = repository(widget("x"), widget("y"), widget("bad"))
+    asked: list[status.Asked] = [
+        (binding, repo.manifests[key].body, {}, {})
+        for key, binding in plan(repo, answers).bindings.items()
+        if key.kind == "Widget"
+    ]
+    scripts.messages.clear()
+    found = status.of_all(asked, {}, answers, "2026-03-01T12:00:00Z", {})
+    assert scripts.messages == [{"AggregateStatus": ["bad", "x", "y"]}]
+    assert {one.key.name: (one.status, one.error) for one in found} == {
+        "bad": (None, "Widget AggregateStatus: s:1: no"), "x": ({"copies": 2}, ""), "y": ({"copies": 2}, ""),
+    }  # fmt: skip
