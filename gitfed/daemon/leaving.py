@@ -2,8 +2,8 @@
 
 The term is raised first, so that a daemon which still knows the cluster stops writing there. *Ours* is what it always
 is: listed in the inventory, by that uid, and labelled. Namespaces are never deleted: others may live in them.
-Definitions go last, when nothing of their kinds is left of ours. Whatever is cut short can be done again: an entry is
-taken out of the inventory only after its object was seen gone.
+Definitions go last, and only those of whose kind nobody has an object any more. Whatever is cut short can be done
+again: an entry is taken out of the inventory only after its object was seen gone.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from gitfed import errors
+from gitfed.edges.kube import emptiness
 from gitfed.edges.kube.apply import FEDERATION
 from gitfed.edges.kube.discovery import Discovery
 from gitfed.edges.kube.inventory import Inventory
@@ -147,6 +148,11 @@ class _Leaving:
             await self.release(key)
         elif (metadata.get("annotations") or {}).get(_PRUNE) == "disabled":
             self.left.kept[key] = f"annotated {_PRUNE}: disabled"
+            await self.release(key)
+        elif Kind(*key[:2]) == _DEFINITION and not self.looks and (
+            left := await emptiness.first_of(self.session, body)
+        ):  # fmt: skip
+            self.left.kept[key] = f"{left} is still there, and would be deleted with it"
             await self.release(key)
         else:
             await self.ask(

@@ -355,7 +355,7 @@ class Worker:
             self._note(change, result)
             if (change.drift or repeats) and result.outcome != "unchanged":
                 contested = self._queue.repaired(change, loop.time()) >= queue.FIGHT
-        # Nobody tells when somebody else's objects have left a namespace: it is looked at again, ever more rarely.
+        # Nobody tells when somebody else's objects have left a namespace or a kind: asked again, ever more rarely.
         again = failed or result.details.get("reason") == NOT_EMPTY
         # A change that a new look can mend is tried again soon; one that the server refused waits longer.
         first = 0 if result.retry else 2

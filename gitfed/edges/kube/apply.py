@@ -16,7 +16,8 @@ earlier writers ours (`adopt`), and applies. Without it an existing foreign obje
 **Delete** names the uid, in the background; what is gone already is deleted. An object that the plan does not know to
 be ours is refused here once more.
 
-A namespace is deleted when nothing of anybody is left in it (`emptiness`).
+A namespace is deleted when nothing of anybody is left in it, a definition when nobody has an object of its kind
+(`emptiness`).
 
 **Replace**: a field is immutable, and the template allows deleting and creating again. It is tried only after the
 server has refused the update for that reason alone.
@@ -47,7 +48,7 @@ CONFLICT_RESOLUTION = "work.karmada.io/conflict-resolution"
 REPLACE = "gitfed.io/replace"
 
 NOT_EMPTY = "NotEmpty"
-"""The reason of a namespace that was not deleted because it holds something: to be looked at again later."""
+"""The reason of what was not deleted because something would go with it: to be looked at again later."""
 
 _NEVER_STORED = "1"
 _GONE_AFTER = (0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 2.0, 4.0, 5.0, 5.0, 10.0)
@@ -243,11 +244,8 @@ async def _delete(target: Target, change: Change, resource: Resource) -> ApplyRe
         return _failed(change, "not deleted: inventory and label do not both say that it is ours", reason="NotOurs")
     if not live.uid:
         return ApplyResult(change.cluster, change.key, "deleted", "was gone already", Health.NOT_FOUND)
-    if change.key[:2] == _NAMESPACE:
-        left = await emptiness.first_left(target.session, target.discovery, change.key.name)
-        if left:
-            message = f"stays: {left} is still in it"
-            return ApplyResult(change.cluster, change.key, "skipped", message, details={"reason": NOT_EMPTY})
+    if left := await _goes_with(target, change, resource):
+        return ApplyResult(change.cluster, change.key, "skipped", f"stays: {left}", details={"reason": NOT_EMPTY})
     options: dict[str, Any] = {
         "apiVersion": "v1",
         "kind": "DeleteOptions",
@@ -280,6 +278,21 @@ async def _delete(target: Target, change: Change, resource: Resource) -> ApplyRe
         return ApplyResult(change.cluster, change.key, "deleted", f"waits for {held}", Health.TERMINATING)
     _tell(target, change.key, live.uid, None)
     return ApplyResult(change.cluster, change.key, "deleted", "", Health.NOT_FOUND)
+
+
+async def _goes_with(target: Target, change: Change, resource: Resource) -> str:
+    """What the server would delete with an object; "" for nothing that anybody has to miss."""
+    if change.key[:2] == _NAMESPACE:
+        left = await emptiness.first_left(target.session, target.discovery, change.key.name)
+        return f"{left} is still in it" if left else ""
+    if change.key[:2] != served.DEFINITION:
+        return ""
+    try:
+        definition = await _read(target, change, resource)
+    except errors.ObjectNotFound:
+        return ""
+    left = await emptiness.first_of(target.session, definition)
+    return f"{left} is still there" if left else ""
 
 
 async def _replace(target: Target, change: Change, resource: Resource, body: Body) -> ApplyResult:

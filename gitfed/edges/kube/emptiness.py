@@ -1,9 +1,10 @@
-"""What is still in a namespace, of whatever kind and whoever's: asked before a namespace is deleted.
+"""What would go with an object that is to be deleted, whoever's it is: asked before that is done.
 
 Deleting a namespace deletes everything in it. So every kind that the cluster serves in namespaces is asked for a few
-objects; what any cluster puts into every namespace does not count. A kind that cannot be read may hold something: then
-the namespace stays. Between this look and the deletion somebody may still put something in; a server has no deletion
-that depends on emptiness, so that moment is kept short and cannot be closed.
+objects; what any cluster puts into every namespace does not count. Deleting a definition deletes every object of its
+kind, in all namespaces: it is asked for one. What cannot be read may hold something, and is not deleted. Between this
+look and the deletion somebody may still put something in; a server has no deletion that depends on emptiness, so that
+moment is kept short and cannot be closed.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from gitfed import errors
 from gitfed.edges.kube import translate
 from gitfed.edges.kube.discovery import Discovery, Resource
 from gitfed.edges.kube.session import Session
+from gitfed.model.base import Body
 
 _EVERYWHERE = frozenset({("ServiceAccount", "default"), ("ConfigMap", "kube-root-ca.crt")})
 _NOT_CONTENT = frozenset({"Event", "PodMetrics"})
@@ -32,6 +34,28 @@ async def first_left(session: Session, discovery: Discovery, namespace: str) -> 
     asked = [one for one in resources if "list" in one.verbs and one.kind not in _NOT_CONTENT]
     answers = await asyncio.gather(*(_first(session, one, namespace) for one in asked))
     return next((answer for answer in answers if answer), "")
+
+
+async def first_of(session: Session, definition: Body) -> str:
+    """An object of the kind that a CustomResourceDefinition defines, or why nobody knows; "" when there is none."""
+    spec = definition["spec"]
+    version = next((one["name"] for one in spec["versions"] if one.get("served")), None)
+    if version is None:
+        return "what no version of it serves"
+    kind, plural = spec["names"]["kind"], spec["names"]["plural"]
+    try:
+        path = f"/apis/{spec['group']}/{version}/{plural}"
+        found: dict[str, Any] = await session.json("GET", path, query={"limit": "1"})
+    except errors.ObjectNotFound:
+        return ""  # it is not served (yet): nobody can have made any
+    except (errors.ClusterUnreachable, errors.ClusterBusy, errors.Unauthorized, errors.CredentialsError):
+        raise
+    except errors.ClusterError as error:
+        return f"{kind} that cannot be listed ({translate.said(error)})"
+    for item in found.get("items") or ():
+        metadata = item.get("metadata") or {}
+        return "/".join(filter(None, (kind, metadata.get("namespace"), metadata.get("name"))))
+    return ""
 
 
 async def _first(session: Session, resource: Resource, namespace: str) -> str:
