@@ -89,7 +89,11 @@ def groups(wanted: WorkloadAffinity, manifest: Manifest) -> tuple[str, str]:
 
 
 def _field_matches(key: str, operator: str, values: Sequence[str], candidate: Candidate) -> bool:
-    """`In` needs a value that is listed, `NotIn` that none is: a cluster without the field passes `NotIn`."""
+    """`In` needs a value that is listed, `NotIn` that none is: a cluster without the field passes `NotIn`.
+
+    An expression that no API server would accept (values beside `Exists`, none beside `In`) matches nothing; of zones it
+    is read as far as it goes (Karmada: ClusterMatches).
+    """
     have: Sequence[str]
     match key:
         case "provider":
@@ -100,6 +104,8 @@ def _field_matches(key: str, operator: str, values: Sequence[str], candidate: Ca
             have = candidate.zones
         case _:
             return False
-    if operator not in ("In", "NotIn") or not values:
+    needs_values = operator in ("In", "NotIn")
+    if key != "zone" and bool(values) is not needs_values:
         return False
-    return any(value in values for value in have) is (operator == "In")
+    found = any(value in values for value in have) if needs_values else bool(have)
+    return found is (operator in ("In", "Exists"))

@@ -39,6 +39,12 @@ def field(key: str, operator: str, *values: str) -> dict[str, Any]:
         ),
         ({"fieldSelector": {"matchExpressions": [field("region", "In")]}}, False, False),
         ({"fieldSelector": {"matchExpressions": [field("color", "In", "red")]}}, False, False),
+        ({"fieldSelector": {"matchExpressions": [field("zone", "Exists", "ignored")]}}, True, False),
+        ({"fieldSelector": {"matchExpressions": [field("zone", "NotIn")]}}, True, True),
+        ({"fieldSelector": {"matchExpressions": [field("zone", "DoesNotExist")]}}, False, True),
+        ({"fieldSelector": {"matchExpressions": [field("region", "Exists")]}}, True, False),
+        ({"fieldSelector": {"matchExpressions": [field("region", "Exists", "eu")]}}, False, False),
+        ({"fieldSelector": {"matchExpressions": [field("provider", "NotIn")]}}, False, False),
         ({"labelSelector": {"matchExpressions": [{"key": "env", "operator": "Bogus"}]}}, False, False),
     ],
 )
