@@ -91,8 +91,8 @@ def groups(wanted: WorkloadAffinity, manifest: Manifest) -> tuple[str, str]:
 def _field_matches(key: str, operator: str, values: Sequence[str], candidate: Candidate) -> bool:
     """`In` needs a value that is listed, `NotIn` that none is: a cluster without the field passes `NotIn`.
 
-    An expression that no API server would accept (values beside `Exists`, none beside `In`) matches nothing; of zones it
-    is read as far as it goes (Karmada: ClusterMatches).
+    An expression that no API server would accept (values beside `Exists`, none beside `In`) matches nothing; of zones
+    it is read as far as it goes (Karmada: ClusterMatches).
     """
     have: Sequence[str]
     match key:

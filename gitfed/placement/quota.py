@@ -141,11 +141,11 @@ class Ledger:
 
 
 def assignments(declared: FederatedResourceQuota, clusters: Iterable[ClusterName]) -> dict[ClusterName, Body]:
-    """The ResourceQuota of each existing cluster that the quota assigns something to."""
+    """The ResourceQuota of each existing cluster that the quota assigns something to; twice named, the first counts."""
     existing = set(clusters)
     found: dict[ClusterName, Body] = {}
     for assignment in declared.spec.static_assignments:
-        if assignment.cluster_name in existing:
+        if assignment.cluster_name in existing - found.keys():
             metadata: dict[str, Any] = {
                 "name": declared.metadata.name,
                 "namespace": declared.metadata.namespace,
