@@ -56,12 +56,17 @@ def command(revisions: str, inputs: options.Inputs, credentials: options.Credent
     wrong = load.tell(diff_show.problems(shown))
     different = not shown.review.empty
     if not different:
-        base, head = shown.titles
-        click.echo(f"No differences between {base} and {head}.", err=True)
+        _say_nothing(f"between {shown.titles[0]} and {shown.titles[1]}", wrong)
         if shown.preview.refused:
             load.note(diff_show.not_accepted(shown))
     diff_show.show(shown, found, output)
     return exits.first([wrong, exits.DIFFERENT if different else exits.OK])
+
+
+def _say_nothing(between: str, wrong: int) -> None:
+    """A file with errors is not compared: it counts as it was before them."""
+    found = f"No other differences {between}: files with errors count as they were."
+    click.echo(found if wrong else f"No differences {between}.", err=True)
 
 
 def compared(revisions: str, given: options.Inputs) -> diff_show.Shown:
@@ -112,7 +117,7 @@ def _against_clusters(inputs: options.Inputs, credentials: options.Credentials, 
         for line in plan_text.fields(differing, output.paint):
             click.echo(line, color=True)
     if not differing:
-        click.echo(f"No differences between {words.commit(plan.commit)} and the clusters.", err=True)
+        _say_nothing(f"between {words.commit(plan.commit)} and the clusters", wrong)
     return exits.first(
         [wrong, exits.UNREACHABLE if load.unread_notes(plan) else exits.OK, exits.DIFFERENT if differing else exits.OK]
     )

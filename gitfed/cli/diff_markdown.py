@@ -201,7 +201,7 @@ def _placement(shown: Shown, most: int) -> list[str]:
 
 
 def _cell(row: matrix.Row, cluster: str) -> str:
-    text = matrix.cell(row, cluster, plain.Paint()).text
+    text = markdown.unbroken(matrix.cell(row, cluster, plain.Paint()).text)
     return f"**{text}**" if "→" in text else text
 
 

@@ -26,6 +26,11 @@ def code(text: str) -> str:
     return f"<code>{escape(text)}</code>" if text else ""
 
 
+def unbroken(text: str) -> str:
+    """A narrow column would break `✓ → –` after each sign."""
+    return text.replace(" ", "\N{NO-BREAK SPACE}")
+
+
 def fence(lines: Iterable[str], language: str = "") -> list[str]:
     """A code block. Its content cannot end it."""
     content = [plain.clean_lines(line).replace("\n", " ") for line in lines]

@@ -88,7 +88,7 @@ def _where(row: matrix.Row) -> str:
             before.get(cluster), row.after.get(cluster), was=cluster in before, is_=cluster in row.after,
             known=row.before is not None,
         )  # fmt: skip
-        groups.setdefault(cell, []).append(cluster)
+        groups.setdefault(markdown.unbroken(cell), []).append(cluster)
     return "<br>".join(f"{markdown.code(words.some(clusters))} {cell}" for cell, clusters in groups.items())
 
 

@@ -23,6 +23,7 @@ from gitfed.cli import (
 )
 from gitfed.cli.pipeline import PullRequest
 from gitfed.daemon import announce
+from gitfed.daemon import inputs as daemon_inputs
 from gitfed.edges import forge
 from gitfed.edges.forge import Status
 from gitfed.errors import UsageError
@@ -109,9 +110,8 @@ def _shown(revisions: str, inputs: options.Inputs, request: PullRequest) -> tupl
     if revisions or not request.base:
         shown = diff.compared(revisions, inputs)
         return shown, Commit(request.head) if request.head and not revisions else shown.review.head.commit
-    session = load.Session(inputs)
-    opened = session.opened
-    parents = opened.repository.info(session.repo.commit).parents
+    opened = load.Session(inputs).opened
+    parents = opened.repository.info(daemon_inputs.resolve(opened, inputs.rev)).parents
     if not inputs.rev and request.head in parents[1:]:
         # The CI checked out the merge of both: what it was merged into is exactly what stands before it.
         return diff.compared(f"{parents[0]}..HEAD", inputs), Commit(request.head)

@@ -230,6 +230,16 @@ spec:
     assert "moonlight" not in result.out + result.err
 
 
+def test_a_file_that_breaks_is_said_and_not_called_unchanged(fleet: Path) -> None:
+    commit(fleet, {"apps/web.yaml": FILES["apps/web.yaml"] + "\t: {"})
+    result = gitfed("diff", "HEAD~1..HEAD")
+    assert (result.code, result.out) == (3, "")
+    broken, said = result.err.splitlines()
+    assert broken.startswith("apps/web.yaml:")
+    base, head = (git(fleet, "rev-parse", "--short=7", one) for one in ("HEAD~1", "HEAD"))
+    assert said == f"No other differences between {base} and {head}: files with errors count as they were."
+
+
 def test_a_short_secret_is_not_cut_out_of_other_words(fleet: Path) -> None:
     secret = "apiVersion: v1\nkind: Secret\nmetadata: {name: s, namespace: shop}\n"
     commit(fleet, {"apps/s.yaml": secret + "stringData: {a: blue, b: settin, c: web}\n"})
