@@ -7,6 +7,7 @@ at the width of the terminal, in the middle of the assertion. Here lies the word
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 
 import pytest
@@ -14,6 +15,8 @@ import pytest
 TITLE = "What failed:"
 _LINES, _WIDTH = 8, 200
 """Of one message."""
+_OF_A_GROUP = re.compile(r"[\s|]+\|\s(\w+(?:\.\w+)*(?:Error|Warning|Exception): .*)")
+"""What one of a group of exceptions says; such are resources that nobody closed."""
 _DETAILED = 25
 """So many tests are quoted; when more have failed, they have one cause, and their names are enough."""
 
@@ -36,4 +39,6 @@ def _said(report: pytest.TestReport | pytest.CollectReport) -> Iterator[str]:
         return
     first, *more = crash.message.splitlines() or [""]
     yield f"{crash.path}:{crash.lineno}: {first}"
+    if "ExceptionGroup" in first:
+        more = [found[1] for line in report.longreprtext.splitlines() if (found := _OF_A_GROUP.match(line))]
     yield from more[: _LINES - 1]

@@ -19,7 +19,7 @@ from pathlib import Path
 import pytest
 import trustme
 
-from tests import needs
+from tests import needs, patience
 
 
 def git_program(name: str) -> Path:
@@ -150,7 +150,7 @@ def serving(root: Path, directory: Path) -> Iterator[HttpsGit]:
         yield git
     finally:
         server.shutdown()
-        thread.join(10)
+        thread.join(patience.SECONDS)
         server.server_close()
 
 
@@ -166,11 +166,11 @@ def git_daemon(root: Path, port: int, *, push: bool = False) -> Iterator[str]:
         yield f"git://127.0.0.1:{port}/fleet.git"
     finally:
         process.terminate()
-        process.wait(10)
+        process.wait(patience.SECONDS)
 
 
 def until_listening(port: int) -> None:
-    end = time.monotonic() + 30
+    end = time.monotonic() + patience.SECONDS
     while not _listens(port):
         assert time.monotonic() < end, f"nothing listens on {port}"
         time.sleep(0.02)
@@ -231,4 +231,4 @@ def sshd(root: Path, directory: Path) -> Iterator[SshGit]:
         yield SshGit(port, root, f"{kind} {key}", directory / "user")
     finally:
         process.terminate()
-        process.wait(10)
+        process.wait(patience.SECONDS)

@@ -100,6 +100,7 @@ class Faults:
         self._delays: list[tuple[Match, float]] = []
         self._intruders: list[_Intruder] = []
         self._cuts: list[_Failure] = []
+        self._cleared = asyncio.Event()
         self._resets = False
         self._port = 0
         self.requests = 0
@@ -131,7 +132,7 @@ class Faults:
     # answers
 
     def slow(self, seconds: float, **match: str) -> None:
-        """Requests that match (fields of ``Match``) are kept waiting first."""
+        """Requests that match (fields of ``Match``) are kept waiting first, until the faults are cleared at most."""
         self._delays.append((Match(**match), seconds))
 
     def fail(
@@ -169,6 +170,8 @@ class Faults:
         self._rejections.clear()
         self._delays.clear()
         self._intruders.clear()
+        self._cleared.set()
+        self._cleared = asyncio.Event()
 
     # at work
 
@@ -185,7 +188,8 @@ class Faults:
             address = requests.locate(raw.method, raw.rel_url.raw_path, query)
             waits = [seconds for match, seconds in self._delays if match.holds(address)]
             if waits:
-                await asyncio.sleep(max(waits))
+                with contextlib.suppress(TimeoutError):
+                    await asyncio.wait_for(self._cleared.wait(), max(waits))
         return True
 
     def refusal(self, req: Request) -> Response | None:

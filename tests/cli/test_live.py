@@ -15,6 +15,7 @@ import pytest
 import yaml
 
 from gitfed.cli import apply as apply_command
+from tests import patience
 from tests.cli.world import FILES, Result, commit, deployment, git, gitfed, program, repository
 from tests.clusters.rest import Endpoint
 
@@ -41,7 +42,7 @@ def clusters(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         yield kubeconfig
     finally:
         process.send_signal(signal.SIGTERM)
-        assert process.wait(30) == 0
+        assert process.wait(patience.SECONDS) == 0
         process.stdout.close()
 
 

@@ -7,6 +7,8 @@ import threading
 from collections.abc import Coroutine
 from typing import Any, TypeVar
 
+from tests import patience
+
 T = TypeVar("T")
 
 
@@ -16,10 +18,10 @@ class Loop:
         self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
         self._thread.start()
 
-    def call(self, work: Coroutine[Any, Any, T], seconds: float = 30) -> T:
+    def call(self, work: Coroutine[Any, Any, T], seconds: float = patience.SECONDS) -> T:
         return asyncio.run_coroutine_threadsafe(work, self._loop).result(seconds)
 
     def close(self) -> None:
         self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join(10)
+        self._thread.join(patience.SECONDS)
         self._loop.close()

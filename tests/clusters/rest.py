@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-_TIMEOUT_SECONDS = 10
+_TIMEOUT_SECONDS = 60
 
 
 class RefusedError(AssertionError):

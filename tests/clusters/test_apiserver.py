@@ -89,7 +89,7 @@ async def test_a_deployment_marked_available_is_rolled_out_for_kubectl(
     rest.Endpoint.of(server.kubeconfig(), "alpha").request("POST", DEPLOYMENTS, manifest)
     marked = await apiserver.mark_available(kubeconfig, "alpha", "default", "ready")
     assert marked["status"]["availableReplicas"] == 3
-    rolled_out = kubectl(kubeconfig, "rollout", "status", "deployment/ready", "--timeout=30s")
+    rolled_out = kubectl(kubeconfig, "rollout", "status", "deployment/ready", "--timeout=180s")
     assert rolled_out == 'deployment "ready" successfully rolled out\n'
 
 

@@ -17,9 +17,9 @@ from yarl import URL
 from tests.conformance import answers
 from tests.conformance.placeholders import Table, filled, order_errors
 
-_RETRY_SECONDS: Final = 5.0
+_RETRY_SECONDS: Final = 20.0
 _RETRY_PAUSE: Final = 0.02
-_EVENTS_SECONDS: Final = 8.0
+_EVENTS_SECONDS: Final = 20.0
 _NO_MORE_SECONDS: Final = 0.05
 """How long a watch is listened to after its last expected event."""
 _OWN_HEADERS: Final = ("Accept", "Accept-Encoding", "User-Agent", "Content-Type")

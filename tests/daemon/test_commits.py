@@ -15,6 +15,7 @@ from gitfed.errors import SourceUnreachable
 from gitfed.model.base import Commit
 from gitfed.model.repo import RepoSnapshot
 from gitfed.source import repo as source
+from tests import patience
 from tests.source.trees import tree
 
 SETTINGS = {"gitfed.yaml": "apiVersion: gitfed.io/v1alpha1\nkind: Federation\nmetadata: {name: f}\n"}
@@ -35,7 +36,7 @@ class Slow:
 
     def newest(self) -> Commit:
         self.asked += 1
-        assert self.may_answer.wait(60)
+        assert self.may_answer.wait(patience.SECONDS)
         if isinstance(self.answer, Exception):
             raise self.answer
         return self.answer

@@ -20,6 +20,7 @@ from gitfed.model.declared.cluster import Cluster
 from gitfed.model.fleet import ClusterFacts, Condition, Health, NodeFacts, Reach
 from gitfed.sim import cluster as sim
 from gitfed.sim.fleet import ClusterSpec, Fleet
+from tests import patience
 from tests.edges.kube.answering import connection
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -56,7 +57,7 @@ async def serving(open_session: Callable[[Cluster], Session], **options: Any) ->
     member.claim()
     work = asyncio.create_task(member.run())
     try:
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(patience.SECONDS):
             await member.looked.wait()
         yield member
     finally:
@@ -65,7 +66,7 @@ async def serving(open_session: Callable[[Cluster], Session], **options: Any) ->
 
 
 async def until(claim: Callable[[], Any]) -> None:
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(patience.SECONDS):
         while not claim():  # noqa: ASYNC110 - facts change without an event of their own
             await asyncio.sleep(0.01)
 

@@ -18,6 +18,7 @@ from gitfed.model.base import BindingId, Body, Digest, ObjectKey, Origin
 from gitfed.model.decisions import Share
 from gitfed.model.plan import Binding
 from gitfed.model.webhook import NoReply, Question, Webhook
+from tests import patience
 
 
 def question(
@@ -262,7 +263,7 @@ class Scene:
         self.changed.set()
 
     async def until(self, condition: Callable[[], bool]) -> None:
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(patience.SECONDS):
             while not condition():  # noqa: ASYNC110
                 await asyncio.sleep(0.005)
 

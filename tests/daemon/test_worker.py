@@ -11,6 +11,7 @@ from gitfed.daemon.worker import Worker
 from gitfed.model.base import BindingId, ClusterName, Digest, ObjectKey, Origin
 from gitfed.model.fleet import ApplyResult, InventoryEntry
 from gitfed.model.plan import Action, Change, RenderedManifest
+from tests import patience
 
 
 def change(name: str, *, wave: int = 0) -> Change:
@@ -61,7 +62,7 @@ class Cluster:
         return None
 
     async def until(self, *said: str) -> None:
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(patience.SECONDS):
             while not set(said) <= set(self.story):  # noqa: ASYNC110
                 await asyncio.sleep(0.001)
 

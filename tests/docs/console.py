@@ -12,9 +12,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, Self
 
+from tests import patience
 from tests.docs.pages import ROOT, Block, Command
-
-_PATIENCE = 60.0
 
 
 class Console:
@@ -60,7 +59,7 @@ class Console:
     ) -> None:
         for process, output in reversed(self._background):
             process.send_signal(signal.SIGTERM)
-            process.wait(_PATIENCE)
+            process.wait(patience.SECONDS)
             output.close()
 
     def start(self, block: Block) -> None:
@@ -85,7 +84,7 @@ class Console:
             ["sh", "-c", words], cwd=self._here, env=self._environment, stdout=output, stderr=subprocess.STDOUT
         )
         self._background.append((process, output))
-        deadline = time.monotonic() + _PATIENCE
+        deadline = time.monotonic() + patience.SECONDS
         while not path.read_text() and process.poll() is None and time.monotonic() < deadline:
             time.sleep(0.05)
         return process.poll() or 0, self._lines(path.read_text())
@@ -95,7 +94,7 @@ class Console:
         done = subprocess.run(
             ["sh", "-c", f'{line}\ncode=$?; pwd > "{place}"; exit $code'],
             cwd=self._here, env=self._environment, capture_output=False, stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT, text=True, timeout=2 * _PATIENCE, check=False,
+            stderr=subprocess.STDOUT, text=True, timeout=patience.SECONDS, check=False,
         )  # fmt: skip
         self._here = Path(place.read_text().strip())
         return done.returncode, self._lines(done.stdout)

@@ -54,7 +54,7 @@ def test_a_cluster_joins_with_an_account_of_its_own_and_gets_its_share(world: Wo
     config["contexts"] = [context for context in config["contexts"] if context["name"] == "m1"]
     world.kubeconfig.write_text(yaml.safe_dump(config))
     world.daemon("--credentials-dir", str(keys))
-    world.until(lambda: world.get("m2", "Deployment", "shop", "web"), "web in m2", 60)
+    world.until(lambda: world.get("m2", "Deployment", "shop", "web"), "web in m2")
 
 
 def test_joining_again_renews_the_token_and_nothing_else(world: World) -> None:

@@ -65,21 +65,21 @@ LAMPS: dict[str, str | None] = {
 def test_a_definition_goes_after_its_objects_and_never_with_somebody_elses(world: World) -> None:
     world.push({**HERE, **LAMPS})
     daemon = world.daemon()
-    world.until(lambda: all(found(world, name, "desk") for name in world.names), "the lamp everywhere", 60)
+    world.until(lambda: all(found(world, name, "desk") for name in world.names), "the lamp everywhere")
     theirs = {"apiVersion": "example.com/v1", "kind": "Lamp", "metadata": {"name": "theirs", "namespace": "shop"}}
     world.ask("m2", "POST", "/apis/example.com/v1/namespaces/shop/lamps", theirs)
     world.push(dict.fromkeys(LAMPS))
-    world.until(lambda: not defined(world, "m1"), "the definition is gone in m1", 60)
+    world.until(lambda: not defined(world, "m1"), "the definition is gone in m1")
     world.until(lambda: found(world, "m2", "desk") is None, "our lamp is gone in m2")
 
     def reasons() -> set[tuple[str, str]]:
         return {(one["cluster"], one["reason"]) for one in daemon.said("object skipped")}
 
-    world.until(lambda: ("m2", "stays: Lamp/shop/theirs is still there") in reasons(), "m2 keeps it", 60)
+    world.until(lambda: ("m2", "stays: Lamp/shop/theirs is still there") in reasons(), "m2 keeps it")
     assert defined(world, "m2")
     assert found(world, "m2", "theirs") is not None
     world.ask("m2", "DELETE", "/apis/example.com/v1/namespaces/shop/lamps/theirs")
-    world.until(lambda: not defined(world, "m2"), "the definition is gone in m2 too", 60)
+    world.until(lambda: not defined(world, "m2"), "the definition is gone in m2 too")
 
 
 def test_what_is_preserved_keeps_its_definition(world: World) -> None:
@@ -88,7 +88,7 @@ def test_what_is_preserved_keeps_its_definition(world: World) -> None:
     daemon = world.daemon()
     before = world.until(lambda: found(world, "m1", "desk"), "the lamp in m1")
     world.push(dict.fromkeys(LAMPS))
-    world.until(lambda: daemon.said("object skipped"), "the definition stays", 60)
+    world.until(lambda: daemon.said("object skipped"), "the definition stays")
     after = found(world, "m1", "desk")
     assert after is not None
     assert after["metadata"]["uid"] == before["metadata"]["uid"]
@@ -106,15 +106,15 @@ def test_a_definition_and_its_objects_move_and_are_somewhere_all_the_time(world:
         assert here or there
         return here is None
 
-    world.until(moved, "the lamp has moved", 60)
-    world.until(lambda: not defined(world, "m1"), "the definition followed", 60)
+    world.until(moved, "the lamp has moved")
+    world.until(lambda: not defined(world, "m1"), "the definition followed")
 
 
 def test_a_cluster_that_leaves_keeps_the_definition_of_what_stays_there(world: World) -> None:
     other = {"crd2.json": definition("bulbs", "Bulb"), "policies/bulbs.json": everything("bulbs", "Bulb", ["m2"])}
     world.push({**HERE, **LAMPS, **other, **{f"clusters/{name}.json": cluster(name) for name in world.names}})
     daemon = world.daemon()
-    world.until(lambda: found(world, "m2", "desk"), "the lamp in m2", 60)
+    world.until(lambda: found(world, "m2", "desk"), "the lamp in m2")
     world.until(lambda: world.get("m2", "CustomResourceDefinition", "", "bulbs.example.com"), "bulbs are defined")
     theirs = {"apiVersion": "example.com/v1", "kind": "Lamp", "metadata": {"name": "theirs", "namespace": "shop"}}
     world.ask("m2", "POST", "/apis/example.com/v1/namespaces/shop/lamps", theirs)

@@ -90,5 +90,5 @@ def test_a_deletion_that_a_webhook_denies_stays_pending_and_holds_nothing_else_u
         daemon = world.daemon()
         complaint = world.until(lambda: daemon.said("change failed"), "a restart does not forget it")[0]
         assert WORDS in complaint["error"]
-    world.until(lambda: image(world, "web", "m1") is None, "gone when it may go", 90)
+    world.until(lambda: image(world, "web", "m1") is None, "gone when it may go")
     world.until(lambda: "web" not in inventory(world, "m1"), "and from the inventory")

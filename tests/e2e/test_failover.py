@@ -69,7 +69,7 @@ def test_work_leaves_a_cluster_that_dies_and_its_old_copy_goes_when_it_is_back(w
     daemon = world.daemon(*FAST)
     settled_in_m1(world)
     world.servers["m1"].kill()
-    world.until(lambda: image(world, "web", "m2"), "web in m2", 60)
+    world.until(lambda: image(world, "web", "m2"), "web in m2")
     said = log(world)
     assert "cluster m1 does not answer since " in said
     assert "cluster m1 gets the taint cluster.karmada.io/unreachable:NoExecute (failover)" in said
@@ -79,11 +79,11 @@ def test_work_leaves_a_cluster_that_dies_and_its_old_copy_goes_when_it_is_back(w
     daemon.kill()
     again = world.daemon(*FAST)
     world.mark_available("m2", "shop", "web")
-    world.until(lambda: "gitfed.io/released: m1" in binding(world), "the eviction is over", 60)
+    world.until(lambda: "gitfed.io/released: m1" in binding(world), "the eviction is over")
     world.servers["m1"].start()
-    world.until(lambda: world.get("m1", "Deployment", "shop", "web") is None, "the old copy is gone", 60)
-    world.until(lambda: "released" not in binding(world), "nothing is left to be remembered", 60)
-    world.until(lambda: "taints" not in world.state()["clusters/m1.yaml"], "the taint is gone", 60)
+    world.until(lambda: world.get("m1", "Deployment", "shop", "web") is None, "the old copy is gone")
+    world.until(lambda: "released" not in binding(world), "nothing is left to be remembered")
+    world.until(lambda: "taints" not in world.state()["clusters/m1.yaml"], "the taint is gone")
     assert image(world, "web", "m2")
     assert [key for key in inventory(world, "m1") if "web" in key] == []
     assert again.stop() == 0
@@ -96,16 +96,16 @@ def test_a_cluster_that_answers_and_is_not_ready_is_left_too(world: World) -> No
     daemon = world.daemon(*FAST)
     settled_in_m1(world)
     world.servers["m1"].ail()
-    world.until(lambda: image(world, "web", "m2"), "web in m2", 60)
+    world.until(lambda: image(world, "web", "m2"), "web in m2")
     said = log(world)
     assert "cluster m1 is not ready since " in said
     assert "cluster m1 gets the taint cluster.karmada.io/not-ready:NoExecute (failover)" in said
     world.mark_available("m2", "shop", "web")
-    world.until(lambda: "gitfed.io/released: m1" in binding(world), "the eviction is over", 60)
+    world.until(lambda: "gitfed.io/released: m1" in binding(world), "the eviction is over")
     world.servers["m1"].heal()
-    world.until(lambda: "taints" not in world.state()["clusters/m1.yaml"], "the taint is gone", 60)
-    world.until(lambda: world.get("m1", "Deployment", "shop", "web") is None, "the old copy is gone", 60)
-    world.until(lambda: "released" not in binding(world), "nothing is left to be remembered", 60)
+    world.until(lambda: "taints" not in world.state()["clusters/m1.yaml"], "the taint is gone")
+    world.until(lambda: world.get("m1", "Deployment", "shop", "web") is None, "the old copy is gone")
+    world.until(lambda: "released" not in binding(world), "nothing is left to be remembered")
     assert image(world, "web", "m2")
     assert daemon.stop() == 0
 
@@ -117,9 +117,9 @@ def test_the_state_of_a_workload_goes_with_it_as_a_label(world: World) -> None:
                 "gitfed.json": settings(**quick)})  # fmt: skip
     daemon = world.daemon(*FAST)
     settled_in_m1(world)
-    world.until(lambda: "ready-before" in binding(world), "its state is written down while all is well", 60)
+    world.until(lambda: "ready-before" in binding(world), "its state is written down while all is well")
     world.servers["m1"].kill()
-    world.until(lambda: image(world, "web", "m2"), "web in m2", 60)
+    world.until(lambda: image(world, "web", "m2"), "web in m2")
 
     def label() -> str | None:
         return (
@@ -130,10 +130,10 @@ def test_the_state_of_a_workload_goes_with_it_as_a_label(world: World) -> None:
 
     assert label() == "2"
     world.mark_available("m2", "shop", "web")
-    world.until(lambda: "fromCluster" not in binding(world), "the failover is over", 60)
+    world.until(lambda: "fromCluster" not in binding(world), "the failover is over")
     world.servers["m1"].start()
-    world.until(lambda: world.get("m1", "Deployment", "shop", "web") is None, "the old copy is gone", 60)
-    world.until(lambda: "released" not in binding(world), "nothing is left to be remembered", 60)
+    world.until(lambda: world.get("m1", "Deployment", "shop", "web") is None, "the old copy is gone")
+    world.until(lambda: "released" not in binding(world), "nothing is left to be remembered")
     assert label() == "2", "as long as the failover stands"
     assert daemon.stop() == 0
 
@@ -144,7 +144,7 @@ def test_a_daemon_that_loses_its_own_network_evicts_nothing(world: World) -> Non
     settled_in_m1(world)
     for server in world.servers.values():
         server.kill()
-    world.until(lambda: "2 of 2 clusters are not ready, more than 50%" in log(world), "the outage is recorded", 60)
+    world.until(lambda: "2 of 2 clusters are not ready, more than 50%" in log(world), "the outage is recorded")
     world.until(
         lambda: (
             world.state()["clusters/m1.yaml"].count("Unknown") and world.state()["clusters/m2.yaml"].count("Unknown")
@@ -153,8 +153,8 @@ def test_a_daemon_that_loses_its_own_network_evicts_nothing(world: World) -> Non
     )
     for server in world.servers.values():
         server.start()
-    world.until(lambda: "evictions are possible again" in log(world), "it is over", 60)
-    world.until(lambda: world.state()["clusters/m1.yaml"].count("gitfed.io/reach: Ready"), "m1 is ready", 60)
+    world.until(lambda: "evictions are possible again" in log(world), "it is over")
+    world.until(lambda: world.state()["clusters/m1.yaml"].count("gitfed.io/reach: Ready"), "m1 is ready")
     assert image(world, "web", "m1")
     assert image(world, "web", "m2") is None
     assert "gracefulEvictionTasks" not in binding(world)
@@ -166,13 +166,13 @@ def test_directly_waits_for_the_confirmed_deletion_across_a_restart(world: World
     daemon = world.daemon(*FAST)
     settled_in_m1(world)
     world.servers["m1"].kill()
-    world.until(lambda: "fromCluster: m1" in binding(world), "it leaves m1", 60)
+    world.until(lambda: "fromCluster: m1" in binding(world), "it leaves m1")
     daemon.kill()
     world.daemon(*FAST)
     world.until(lambda: "waits for the confirmed deletion" in plan(world), "the plan says what it waits for")
     assert image(world, "web", "m2") is None
     world.servers["m1"].start()
-    world.until(lambda: image(world, "web", "m2"), "web starts in m2", 60)
+    world.until(lambda: image(world, "web", "m2"), "web starts in m2")
     assert world.get("m1", "Deployment", "shop", "web") is None
     assert "waits no longer for the deletion in m1: its new copy may start" in log(world)
 
@@ -192,19 +192,19 @@ def test_kill_9_at_any_step_loses_no_task_and_no_copy(world: World, step: str) -
         "back": lambda: "released" in binding(world),
     }
     if step in ("over", "back"):
-        world.until(lambda: image(world, "web", "m2"), "web in m2", 60)
+        world.until(lambda: image(world, "web", "m2"), "web in m2")
         world.mark_available("m2", "shop", "web")
-    world.until(steps[step], step, 60)
+    world.until(steps[step], step)
     if step == "back":
         world.servers["m1"].start()
     daemon.kill()
     world.daemon(*FAST)
-    world.until(lambda: image(world, "web", "m2"), "web in m2", 60)
+    world.until(lambda: image(world, "web", "m2"), "web in m2")
     world.mark_available("m2", "shop", "web")
     if step != "back":
-        world.until(lambda: "gitfed.io/released: m1" in binding(world), "the eviction is over", 60)
+        world.until(lambda: "gitfed.io/released: m1" in binding(world), "the eviction is over")
         world.servers["m1"].start()
-    world.until(lambda: world.get("m1", "Deployment", "shop", "web") is None, "the old copy is gone", 60)
+    world.until(lambda: world.get("m1", "Deployment", "shop", "web") is None, "the old copy is gone")
     assert image(world, "web", "m2")
     assert json.dumps(binding(world)).count("fromCluster") == 0
 
@@ -221,12 +221,12 @@ def test_a_rehearsal_foretells_what_the_daemon_then_does(world: World) -> None:
     foretold = [plain(one["text"]) for one in told["timeline"] if one["kind"] == "decision"]
     before = len(decided(world))
     world.servers["m1"].kill()
-    world.until(lambda: image(world, "web", "m2"), "web in m2", 60)
+    world.until(lambda: image(world, "web", "m2"), "web in m2")
     world.mark_available("m2", "shop", "web")
-    world.until(lambda: "gitfed.io/released: m1" in binding(world), "the eviction is over", 60)
+    world.until(lambda: "gitfed.io/released: m1" in binding(world), "the eviction is over")
     world.servers["m1"].start()
-    world.until(lambda: "released" not in binding(world), "the old copy is gone", 60)
-    world.until(lambda: "taints" not in world.state()["clusters/m1.yaml"], "the taint is gone", 60)
+    world.until(lambda: "released" not in binding(world), "the old copy is gone")
+    world.until(lambda: "taints" not in world.state()["clusters/m1.yaml"], "the taint is gone")
     done = [plain(line) for line in decided(world)[before:]]
     # A real server that starts is not ready for a while: of clusters only the way down is the same on all.
     of_work = [line for line in done if not line.startswith("cluster ")]
@@ -323,21 +323,21 @@ def test_a_job_goes_on_from_its_last_checkpoint_in_another_cluster(world: World,
         "over": lambda: "gitfed.io/released" in recorded(),
         "back": lambda: "gitfed.io/released" in recorded(),
     }
-    world.until(steps[step], step, 60)
+    world.until(steps[step], step)
     if step == "back":
         world.servers["m1"].start()
     daemon.kill()
     daemon = world.daemon(*FAST)
-    moved = world.until(lambda: job(world, "m2"), "it runs in m2", 60)
+    moved = world.until(lambda: job(world, "m2"), "it runs in m2")
     assert moved["metadata"]["labels"][flink.LABEL] == first
     assert moved["spec"]["job"]["initialSavepointPath"] == f"{flink.CHECKPOINTS}/{first}"
     second = world.until(lambda: status(world, "m2").get("upgradeSavepointPath"), "its new job runs")
     assert second == f"{flink.CHECKPOINTS}/{first}"
-    world.until(lambda: "fromCluster" not in recorded(), "the failover is over", 60)
+    world.until(lambda: "fromCluster" not in recorded(), "the failover is over")
     if step != "back":
         world.servers["m1"].start()
-    world.until(lambda: job(world, "m1") is None, "the old job is gone", 60)
-    world.until(lambda: "released" not in recorded(), "nothing is left to be remembered", 60)
+    world.until(lambda: job(world, "m1") is None, "the old job is gone")
+    world.until(lambda: "released" not in recorded(), "nothing is left to be remembered")
     assert (job(world, "m2") or {})["metadata"]["labels"][flink.LABEL] == first, "as long as the failover stands"
     assert daemon.stop() == 0
 
@@ -360,10 +360,10 @@ def test_a_copy_that_falls_ill_leaves_a_cluster_that_is_well(world: World) -> No
     ill = {"status": {"availableReplicas": 0, "readyReplicas": 0, "updatedReplicas": 0, "unavailableReplicas": 2,
                       "conditions": [{"type": "Available", "status": "False"}]}}  # fmt: skip
     world.ask("m1", "PATCH", world.path("Deployment", "shop", "web") + "/status", ill, "application/merge-patch+json")
-    world.until(lambda: "unhealthy-since" in binding(world), "that it is ill is written down", 60)
-    world.until(lambda: image(world, "web", "m2"), "web in m2", 60)
+    world.until(lambda: "unhealthy-since" in binding(world), "that it is ill is written down")
+    world.until(lambda: image(world, "web", "m2"), "web in m2")
     assert "Deployment.apps/shop/web leaves m1 (Gracefully, ApplicationFailure: unhealthy since" in log(world)
     assert image(world, "web", "m1"), "the old copy stays until the new one is healthy"
     world.mark_available("m2", "shop", "web")
-    world.until(lambda: world.get("m1", "Deployment", "shop", "web") is None, "the old copy is gone", 60)
+    world.until(lambda: world.get("m1", "Deployment", "shop", "web") is None, "the old copy is gone")
     assert "NoExecute" not in world.state()["clusters/m1.yaml"]

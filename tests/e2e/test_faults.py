@@ -67,12 +67,12 @@ def test_errors_delay_only_their_cluster_and_everything_arrives_once_they_end(
     world.daemon()
     world.until(lambda: whole(faulty, "m2"), "m2 is not delayed")
     faulty.tell("m1", lambda f: f.clear())
-    world.until(lambda: whole(faulty, "m1") and recorded(faulty, "m1"), "m1 has everything in the end", 60)
+    world.until(lambda: whole(faulty, "m1") and recorded(faulty, "m1"), "m1 has everything in the end")
     assert theirs(world) == before
 
 
 def test_a_slow_server_delays_nobody_else(world: World, faulty: Faulty) -> None:
-    faulty.tell("m1", lambda f: f.slow(1.0))
+    faulty.tell("m1", lambda f: f.slow(60.0))
     world.push({**BASE, **APPS})
     world.daemon()
     world.until(lambda: whole(faulty, "m2"), "m2 is whole")
@@ -123,7 +123,7 @@ def test_somebody_who_fights_over_a_field_is_answered_at_a_calm_pace(world: Worl
     world.push({"apps/extra.json": deployment("extra")})
     world.until(lambda: image(world, "extra", "m1") and image(world, "extra", "m2"), "other work goes on")
     faulty.tell("m1", lambda f: f.clear())
-    world.until(lambda: _replicas(world, "m1", "web") == 2, "peace", 60)
+    world.until(lambda: _replicas(world, "m1", "web") == 2, "peace")
 
 
 def test_somebody_who_is_at_it_from_the_first_moment_is_answered_calmly_too(world: World, faulty: Faulty) -> None:
@@ -191,7 +191,7 @@ def test_a_cluster_that_cuts_every_connection_catches_up(world: World, faulty: F
     world.push(APPS)
     world.until(lambda: whole(faulty, "m2"), "m2 goes on")
     faulty.tell("m1", lambda f: f.up())
-    world.until(lambda: whole(faulty, "m1"), "m1 caught up", 60)
+    world.until(lambda: whole(faulty, "m1"), "m1 caught up")
 
 
 def test_a_cache_that_cannot_be_written_only_makes_things_slower(world: World, faulty: Faulty) -> None:
@@ -222,7 +222,7 @@ def test_on_a_full_disk_nothing_is_done_that_cannot_be_recorded_and_nothing_is_l
         assert names == ["web"]
         assert sorted(world.state()) == written
         assert daemon.process.poll() is None, "it waits"
-    world.until(lambda: whole(faulty, "m1") and whole(faulty, "m2"), "all well with room again", 60)
+    world.until(lambda: whole(faulty, "m1") and whole(faulty, "m2"), "all well with room again")
     world.until(lambda: daemon.said("what is decided can be recorded again"), "said, too")
     assert not list((world.data / "clone.git").glob("fast_import_crash_*"))
     assert daemon.stop() == 0
@@ -241,7 +241,7 @@ def test_a_daemon_that_starts_on_a_full_disk_waits_for_room(world: World, faulty
     assert not whole(faulty, "m1")
     assert daemon.process.poll() is None, "it waits"
     resource.prlimit(daemon.process.pid, resource.RLIMIT_FSIZE, old)
-    world.until(lambda: whole(faulty, "m1") and whole(faulty, "m2"), "all well with room", 60)
+    world.until(lambda: whole(faulty, "m1") and whole(faulty, "m2"), "all well with room")
 
 
 def test_one_apply_on_a_full_disk_says_so_and_ends(world: World, faulty: Faulty) -> None:

@@ -64,7 +64,7 @@ def test_a_fight_is_reported_and_not_fought_for_ever(world: World) -> None:
             "rival changes /spec/replicas again and again: it was put back 5 times, the next time in an hour "
             "(gitfed.io/ignore-differences gives a field away)"
         )
-        world.until(lambda: expected in [line.get("error") for line in daemon.said("change failed")], "reported", 60)
+        world.until(lambda: expected in [line.get("error") for line in daemon.said("change failed")], "reported")
         world.until(lambda: replicas(world, "m1") == 9, "left as it is")
         # A person's change is written at once.
         world.push({"apps/web.json": deployment("web", image="nginx:1.28")})
@@ -84,6 +84,6 @@ def test_what_a_cluster_missed_while_it_was_away_is_no_drift(world: World) -> No
     world.until(lambda: image(world, "web", "m1") == "nginx:1.28", "the push in m1")
     world.daemons[-1].kill()
     world.daemon()
-    world.until(lambda: f"appliedCommit: {commit}" in world.state().get("state.yaml", ""), "recorded without m2", 60)
+    world.until(lambda: f"appliedCommit: {commit}" in world.state().get("state.yaml", ""), "recorded without m2")
     world.servers["m2"].start()
-    world.until(lambda: image(world, "web", "m2") == "nginx:1.28", "m2 catches up", 60)
+    world.until(lambda: image(world, "web", "m2") == "nginx:1.28", "m2 catches up")

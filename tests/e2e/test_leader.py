@@ -29,7 +29,7 @@ def candidate(world: World, lock: str, number: int, **ways: Any) -> Daemon:
     """A daemon of its own machine: nothing but the repository and the clusters is shared."""
     context = ("--leader-elect-context", "m1") if lock == "leases" else ()
     # Every renewal by the git lock is a push, and takes its time on a busy machine.
-    lease, renew = ("4s", "3s") if lock == "leases" else ("12s", "10s")
+    lease, renew = ("7s", "6s") if lock == "leases" else ("12s", "10s")
     return world.daemon(
         "--data-dir", str(world.directory / f"data-{number}"), "--leader-elect", "--leader-elect-resource-lock", lock,
         *context, "--leader-elect-lease-duration", lease, "--leader-elect-renew-deadline", renew,
@@ -44,7 +44,7 @@ def image(world: World, where: str, name: str = "web") -> str | None:
 
 def applied_everywhere(world: World, wanted: str) -> None:
     for name in world.names:
-        world.until(lambda name=name: image(world, name) == wanted, f"{wanted} in {name}", 60)
+        world.until(lambda name=name: image(world, name) == wanted, f"{wanted} in {name}")
 
 
 def test_one_leads_and_when_it_dies_the_other_goes_on_without_writing_anything_again(world: World, lock: str) -> None:
@@ -58,9 +58,9 @@ def test_one_leads_and_when_it_dies_the_other_goes_on_without_writing_anything_a
     before = world.versions("Deployment", "shop", "web")
     assert not second.said("leading")
     first.kill()
-    world.until(lambda: second.said("cycle finished"), "the second goes on", 60)
+    world.until(lambda: second.said("cycle finished"), "the second goes on")
     world.push({"apps/web.json": deployment("web"), "apps/more.json": deployment("more")})
-    world.until(lambda: image(world, "m2", "more"), "a push is applied by the second", 60)
+    world.until(lambda: image(world, "m2", "more"), "a push is applied by the second")
     assert world.versions("Deployment", "shop", "web") == before
     assert second.stop() == 0
 
@@ -84,14 +84,13 @@ def test_a_leader_that_was_asleep_finds_another_and_writes_nothing_more(world: W
     second = candidate(world, lock, 2)
     world.until(lambda: second.said("standing by until nobody else leads"), "the second stands by")
     first.process.send_signal(signal.SIGSTOP)
-    world.until(lambda: second.said("leading"), "the second leads", 60)
+    world.until(lambda: second.said("leading"), "the second leads")
     world.push({"apps/web.json": deployment("web", image="nginx:1.28")})
     applied_everywhere(world, "nginx:1.28")
     first.process.send_signal(signal.SIGCONT)
     world.until(
         lambda: first.said("no longer leading: somebody else does, or the lock could not be renewed"),
         "the first notices",
-        60,
     )
     world.push({"apps/web.json": deployment("web", image="nginx:1.29")})
     applied_everywhere(world, "nginx:1.29")

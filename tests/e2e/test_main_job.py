@@ -7,6 +7,7 @@ import json
 import pytest
 import yaml
 
+from tests import patience
 from tests.e2e.world import World, cluster, config_map, deployment, policy, settings
 
 pytestmark = pytest.mark.e2e
@@ -232,7 +233,7 @@ def test_a_daemon_says_when_it_lives_and_when_it_is_ready(world: World) -> None:
     port = world.until(lambda: [line["health"] for line in daemon.said("gitfed runs")], "the health port")[0]
     world.until(lambda: image(world, "web", "m1"), "web in m1")
     for path in ("livez", "healthz", "readyz"):
-        with urlopen(f"http://127.0.0.1:{port}/{path}", timeout=5) as answer:
+        with urlopen(f"http://127.0.0.1:{port}/{path}", timeout=patience.SECONDS) as answer:
             assert answer.read() == b"ok\n"
     assert {"ts", "level", "logger", "msg"} <= daemon.lines()[0].keys()
 

@@ -47,7 +47,7 @@ def test_a_namespace_goes_after_its_content_and_never_with_somebody_elses(world:
     assert there(world, "m2", "lab")
     assert world.get("m2", "ConfigMap", "lab", "theirs") is not None
     world.ask("m2", "DELETE", world.path("ConfigMap", "lab", "theirs"))
-    world.until(lambda: not there(world, "m2", "lab"), "lab is gone in m2 too", 60)
+    world.until(lambda: not there(world, "m2", "lab"), "lab is gone in m2 too")
 
 
 def test_a_namespace_that_nobody_declared_leaves_with_the_last_object(world: World) -> None:

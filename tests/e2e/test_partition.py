@@ -92,14 +92,14 @@ def test_a_leader_that_is_cut_off_stops_by_itself_and_writes_nothing_more(
     done = written(first)
     behind.cut()
     world.push({"apps/web.json": deployment("web", image="nginx:1.28")})
-    world.until(lambda: first.said(LOST), "the first stops although nobody can tell it", 60)
-    world.until(lambda: second.said("leading"), "the second leads", 60)
+    world.until(lambda: first.said(LOST), "the first stops although nobody can tell it")
+    world.until(lambda: second.said("leading"), "the second leads")
     applied_everywhere(world, "nginx:1.28")
-    world.until(lambda: world.state()["state.yaml"].count("outcome: applied") == 2, "the roll-out recorded", 60)
-    world.until(second_is_settled(world, second), "the second has nothing left to do", 60)
+    world.until(lambda: world.state()["state.yaml"].count("outcome: applied") == 2, "the roll-out recorded")
+    world.until(second_is_settled(world, second), "the second has nothing left to do")
     before = world.versions("Deployment", "shop", "web"), inventories(world), state_head(world)
     behind.mend()
-    world.until(lambda: stands_by(first), "the first stands by", 60)
+    world.until(lambda: stands_by(first), "the first stands by")
     assert (world.versions("Deployment", "shop", "web"), inventories(world), state_head(world)) == before
     world.push({"apps/web.json": deployment("web", image="nginx:1.29")})
     applied_everywhere(world, "nginx:1.29")
@@ -130,18 +130,18 @@ def test_a_write_that_was_on_its_way_when_the_leader_was_cut_off_does_not_last(
     first, second = two(world, lock, behind)
     behind.clusters["m2"].cut()
     world.push({"apps/web.json": deployment("web", image="nginx:1.28")})
-    world.until(lambda: image(world, "m1") == "nginx:1.28", "the first goes on where it can", 60)
+    world.until(lambda: image(world, "m1") == "nginx:1.28", "the first goes on where it can")
     assert image(world, "m2") == "nginx:1.27"
     behind.cut()
-    world.until(lambda: second.said("leading"), "the second leads", 60)
+    world.until(lambda: second.said("leading"), "the second leads")
     applied_everywhere(world, "nginx:1.28")
     world.push({"apps/web.json": deployment("web", image="nginx:1.29")})
     applied_everywhere(world, "nginx:1.29")
     done = written(first)
     behind.mend()
-    world.until(lambda: stands_by(first), "the first stands by", 60)
+    world.until(lambda: stands_by(first), "the first stands by")
     assert first.stop() == 0
-    world.until(second_is_settled(world, second), "the second has nothing left to do", 60)
+    world.until(second_is_settled(world, second), "the second has nothing left to do")
     assert [image(world, name) for name in world.names] == ["nginx:1.29", "nginx:1.29"]
     assert written(first) == done
 
@@ -155,14 +155,14 @@ def test_a_daemon_that_is_cut_off_from_everything_at_once_evicts_nothing(world: 
     def events() -> str:
         return " ".join(str(line.get("event", "")) for line in daemon.said("failover"))
 
-    world.until(lambda: "2 of 2 clusters are not ready, more than 50%" in events(), "it is noticed", 90)
+    world.until(lambda: "2 of 2 clusters are not ready, more than 50%" in events(), "it is noticed")
     noticed = datetime.now(UTC)
     # Taint and toleration take two seconds in these settings: nothing of it may happen while all are away.
     world.until(lambda: datetime.now(UTC) - noticed > timedelta(seconds=4), "time enough to do harm")
     behind.mend()
-    world.until(lambda: "evictions are possible again" in events(), "it is over", 120)
+    world.until(lambda: "evictions are possible again" in events(), "it is over")
     world.push({"apps/web.json": deployment("web", image="nginx:1.28")})
-    world.until(lambda: image(world, "m1") == "nginx:1.28", "it works again", 120)
+    world.until(lambda: image(world, "m1") == "nginx:1.28", "it works again")
     assert image(world, "m2") is None
     assert "NoExecute" not in events()
     assert "fromCluster" not in world.state()["bindings/shop/web-Deployment.apps.yaml"]

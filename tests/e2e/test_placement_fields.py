@@ -217,8 +217,8 @@ def decided(world: World, space: str, name: str = "web") -> dict[str, int]:
 
 def settled(world: World, space: str, expected: Mapping[str, int], name: str = "web") -> None:
     """As decided, and there: in these clusters and in no other."""
-    world.until(lambda: decided(world, space, name) == expected, f"{name} in {space} is decided: {dict(expected)}", 60)
-    world.until(lambda: copies(world, space, name) == expected, f"{name} in {space} is there: {dict(expected)}", 60)
+    world.until(lambda: decided(world, space, name) == expected, f"{name} in {space} is decided: {dict(expected)}")
+    world.until(lambda: copies(world, space, name) == expected, f"{name} in {space} is there: {dict(expected)}")
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -322,7 +322,7 @@ def test_a_divided_workload_moves_when_a_rebalancer_asks_for_it_and_only_once(fl
     assert record["metadata"]["annotations"]["gitfed.io/rebalanced-by"] == "spread-out"
     fleet.until(lambda: copies(fleet, "moves") == {"m1": 4, "m2": 4}, "the new copy comes first")
     fleet.mark_available("m2", "moves", "web")
-    fleet.until(lambda: copies(fleet, "moves") == {"m2": 4}, "and then the old one goes", 60)
+    fleet.until(lambda: copies(fleet, "moves") == {"m2": 4}, "and then the old one goes")
 
     when = binding(fleet, "moves")["spec"]["rescheduleTriggeredAt"]
     fleet.push({"moves/marker.json": deployment("marker", namespace="moves")})

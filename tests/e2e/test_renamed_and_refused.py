@@ -116,7 +116,7 @@ def test_a_server_that_answers_503_to_everything_from_the_start_delays_only_itse
     assert "unable to handle the request" in said[0]["error"]
     assert faulty.names("m1") == []
     faulty.tell("m1", lambda f: f.clear())
-    world.until(lambda: image(world, "web", "m1") and world.get("m1", "ConfigMap", "shop", "conf"), "m1 caught up", 60)
+    world.until(lambda: image(world, "web", "m1") and world.get("m1", "ConfigMap", "shop", "conf"), "m1 caught up")
 
 
 @pytest.mark.parametrize("verb", ["list", "patch", "get"])
@@ -133,10 +133,10 @@ def test_an_answer_that_is_cut_off_in_the_middle_loses_and_doubles_nothing(
     faulty.tell("m1", lambda f: f.drop_watches())
     wanted = sorted(["web", *(f"n{n}" for n in range(6))])
     for name in world.names:
-        world.until(lambda name=name: faulty.names(name, namespace="shop") == wanted, f"all in {name}", 60)
+        world.until(lambda name=name: faulty.names(name, namespace="shop") == wanted, f"all in {name}")
         world.until(lambda name=name: inside(faulty, name, "web") == "nginx:1.28", f"the new image in {name}")
         world.until(lambda name=name: "conf" in faulty.names(name, "configmaps", "shop"), f"conf in {name}")
-    world.until(lambda: all(f"n{n}" in listed(faulty, "m1") for n in range(6)), "all in the inventory", 60)
+    world.until(lambda: all(f"n{n}" in listed(faulty, "m1") for n in range(6)), "all in the inventory")
 
 
 def listed(faulty: Faulty, cluster: str) -> str:
@@ -159,7 +159,7 @@ def test_a_daemon_whose_first_lists_are_cut_off_deletes_nothing(world: World, fa
     faulty.tell("m1", lambda f: f.cut(verb="list", times=3))
     again = world.daemon()
     world.push({"apps/later.json": deployment("later")})
-    world.until(lambda: all("later" in faulty.names(name) for name in world.names), "later work", 60)
+    world.until(lambda: all("later" in faulty.names(name) for name in world.names), "later work")
     faulty.tell("m1", lambda f: f.clear())
     assert world.versions("Deployment", "shop", "web") == before
     assert again.said("object deleted") == []

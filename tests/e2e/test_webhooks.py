@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
+from tests import patience
 from tests.e2e.test_interpreters import GROUP, arrived, image_of, pause, spec_of, workload, workload_repository
 from tests.e2e.world import World, config_map, policy
 from tests.webhooks.serving import Authority, Running, answering, example, raw, reply, serving
@@ -191,7 +192,7 @@ def test_a_webhook_that_takes_its_time_holds_up_its_own_objects_alone(
     think = threading.Event()
 
     def slowly(handler: Any, context: dict[str, Any]) -> None:
-        think.wait(60)
+        think.wait(patience.SECONDS)
         reply(handler, example().respond(context))
 
     server.react = slowly
@@ -208,7 +209,7 @@ def test_a_webhook_that_takes_its_time_holds_up_its_own_objects_alone(
         assert applying.is_alive()
     finally:
         think.set()
-        applying.join(60)
+        applying.join(patience.SECONDS)
     assert [spec_of(world, name)["replicas"] for name in ("m1", "m2")] == [2, 1]
 
 

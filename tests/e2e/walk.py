@@ -12,12 +12,12 @@ import random
 import time
 from typing import Any
 
+from tests import patience
 from tests.clusters.rest import RefusedError
 from tests.e2e.walk_check import Check
 from tests.e2e.walk_model import APPS, CLUSTERS, KINDS, MAPS, History, Repository
 from tests.e2e.world import World
 
-PATIENCE = 120.0
 CALM = 301.0
 """Seconds until an object is interfered with again: who does it all the time is answered ever more slowly."""
 FAULTS = {
@@ -137,7 +137,7 @@ class Walk:
             body = self.world.get(where, KINDS[name], "shop", name)
             return body is not None and (body["metadata"].get("labels") or {}).get("gitfed.io/federation") == "acme"
 
-        self.world.until(labelled, f"the label of {name} in {where} back", PATIENCE)
+        self.world.until(labelled, f"the label of {name} in {where} back")
 
     def delete(self) -> None:
         """It comes back where it is wanted; elsewhere (its policy preserves it where it was) that is the end of it."""
@@ -241,7 +241,7 @@ class Walk:
             self.heal(where)
         for where in sorted(self.suspended):
             self.resume(where)
-        end = time.monotonic() + PATIENCE
+        end = time.monotonic() + patience.SECONDS
         while wrong := self.check.wrong():
             if time.monotonic() > end:
                 raise AssertionError("\n".join([f"seed {self.seed}", *self.log, "", *wrong, "", *self.check.planned()]))

@@ -14,6 +14,7 @@ from typing import Any
 
 import yaml
 
+from tests import patience
 from tests.clusters.rest import Endpoint, RefusedError
 
 PLURALS = {"Namespace": "namespaces", "ConfigMap": "configmaps", "Secret": "secrets", "Service": "services",
@@ -52,12 +53,12 @@ class Daemon:
     def kill(self) -> None:
         """Like a power cut: no chance to finish anything."""
         self.process.send_signal(signal.SIGKILL)
-        self.process.wait(10)
+        self.process.wait(patience.SECONDS)
         self._file.close()
 
     def stop(self) -> int:
         self.process.send_signal(signal.SIGTERM)
-        code = self.process.wait(30)
+        code = self.process.wait(patience.SECONDS)
         self._file.close()
         return code
 
@@ -134,7 +135,7 @@ class World:
     def gitfed(self, *arguments: str, check: bool = True) -> subprocess.CompletedProcess[str]:
         done = subprocess.run(
             [sys.executable, "-m", "gitfed", *arguments], capture_output=True, text=True, env=self.environment,
-            cwd=self.work, timeout=120, check=False,
+            cwd=self.work, timeout=patience.SECONDS, check=False,
         )  # fmt: skip
         if check and done.returncode:
             raise AssertionError(f"gitfed {' '.join(arguments)}: {done.returncode}\n{done.stdout}\n{done.stderr}")
@@ -201,7 +202,7 @@ class World:
                  "application/merge-patch+json")  # fmt: skip
 
     @staticmethod
-    def until(condition: Callable[[], Any], what: str, seconds: float = 30.0) -> Any:
+    def until(condition: Callable[[], Any], what: str, seconds: float = patience.SECONDS) -> Any:
         """Wait for something that must come true; the time is only how long we are willing to wait."""
         end = time.monotonic() + seconds
         while True:

@@ -14,6 +14,7 @@ import pytest
 
 from gitfed.edges import files
 from gitfed.errors import SourceError
+from tests import patience
 
 BLOB = "0123456789abcdef0123456789abcdef01234567"
 
@@ -127,7 +128,7 @@ async def test_the_watch_wakes_for(tmp_path: Path, move: list[str]) -> None:
     run(tmp_path, "commit", "-q", "--allow-empty", "-m", "first")
     async for watch in follow(tmp_path):
         run(tmp_path, *move)
-        await asyncio.wait_for(anext(watch), 20)
+        await asyncio.wait_for(anext(watch), patience.SECONDS)
         await watch.aclose()  # type: ignore[attr-defined]
 
 
@@ -139,7 +140,7 @@ async def test_the_watch_wakes_for_a_commit_made_in_a_linked_worktree(tmp_path: 
     run(main, "worktree", "add", "-q", str(linked))
     async for watch in follow(linked):
         run(linked, "commit", "-q", "--allow-empty", "-m", "x")
-        await asyncio.wait_for(anext(watch), 20)
+        await asyncio.wait_for(anext(watch), patience.SECONDS)
         await watch.aclose()  # type: ignore[attr-defined]
 
 
@@ -152,7 +153,7 @@ async def test_reading_does_not_wake_the_watch(tmp_path: Path) -> None:
     (tmp_path / ".git" / "HEAD").read_text()
     (tmp_path / ".git" / "refs" / "marker").write_text("x")
     # Events come in order: had the reading been told, it would be told before the marker.
-    assert (await asyncio.to_thread(seen.get, timeout=20)).endswith("refs/marker")
+    assert (await asyncio.to_thread(seen.get, timeout=patience.SECONDS)).endswith("refs/marker")
     await asyncio.to_thread(stop)
 
 
@@ -176,6 +177,7 @@ def test_a_move_after_the_loop_has_ended_disturbs_nobody(tmp_path: Path) -> None
     seen: queue.Queue[str] = queue.Queue()
     stop = files._observe(files._ref_folders(tmp_path), seen.put)
     run(tmp_path, "branch", "later")
-    seen.get(timeout=20)  # the abandoned watch has been told as well; an error in its thread would fail this test
+    # The abandoned watch has been told as well; an error in its thread would fail this test.
+    seen.get(timeout=patience.SECONDS)
     stop()
     del watch

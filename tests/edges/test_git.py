@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import subprocess
+import warnings
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -288,3 +290,18 @@ def test_a_users_repository_is_never_put_in_order_by_itself(tmp_path: Path, monk
     repository.ours = True
     repository.commit_files("other", {"a": b"2"}, "x", parent=None, when=NOW)
     assert list((repository.path / "objects" / "pack").glob("*.pack"))
+
+
+def test_the_processes_of_a_repository_that_nobody_closed_end_with_it_in_good_order(work: Path) -> None:
+    """Found by the garbage collector, in a ring of objects: it would complain of whatever it finds open."""
+    commit(work, {"a.yaml": "a: 1\n"})
+    repository = git.Repository.open(work)
+    listing = repository.listing(repository.resolve("main"))
+    assert repository.read(listing["a.yaml"].blob_id) == b"a: 1\n"
+    ring: list[object] = [repository]
+    ring.append(ring)
+    with warnings.catch_warnings(record=True) as complaints:
+        warnings.simplefilter("always")
+        del repository, ring
+        gc.collect()
+    assert [str(one.message) for one in complaints] == []

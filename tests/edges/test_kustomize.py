@@ -13,7 +13,7 @@ from gitfed.edges import kustomize as edge
 from gitfed.errors import SourceError
 from gitfed.source import kustomize
 from gitfed.source import repo as source
-from tests import needs
+from tests import needs, patience
 from tests.source.trees import tree
 
 CONFIG = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: web, namespace: x}\ndata: {a: '1'}\n"
@@ -105,7 +105,7 @@ def listener() -> Iterator[tuple[int, list[bytes]]]:
         thread.start()
         yield server.getsockname()[1], heard
         server.shutdown(socket.SHUT_RDWR)
-        thread.join(10)
+        thread.join(patience.SECONDS)
 
 
 def test_even_a_name_that_was_not_refused_before_reaches_no_network(listener: tuple[int, list[bytes]]) -> None:

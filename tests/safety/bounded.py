@@ -10,6 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests import patience
+
 MEMORY = 1536 * 1024 * 1024
 """Bytes of address space: several times what an ordinary run reserves, a fraction of what a bomb would want."""
 PROCESSOR = 60
@@ -30,8 +32,9 @@ class Ended:
 def gitfed(*arguments: str | Path, cwd: Path, env: Mapping[str, str] | None = None) -> Ended:
     clean = {key: value for key, value in os.environ.items() if not key.startswith(("GITFED_", "GIT_", "KUBECONFIG"))}
     done = subprocess.run(
-        [sys.executable, "-m", "gitfed", *map(str, arguments)], cwd=cwd, capture_output=True, timeout=180, check=False,
+        [sys.executable, "-m", "gitfed", *map(str, arguments)], cwd=cwd, capture_output=True, check=False,
         env={**clean, "HOME": str(cwd), "XDG_CACHE_HOME": str(cwd / ".cache"), **(env or {})}, preexec_fn=_limit,
+        timeout=patience.SECONDS,
     )  # fmt: skip
     return Ended(done.returncode, done.stdout.decode("utf-8", "replace"), done.stderr.decode("utf-8", "replace"))
 

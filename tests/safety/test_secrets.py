@@ -228,7 +228,7 @@ def test_no_refusal_quotes_what_a_secret_holds(world: World, faulty: Faulty) -> 
     assert leaks(done.stdout + done.stderr) == []
     daemon.stop()
     assert leaks(daemon.log_path.read_text()) == []
-    applied = world.apply("--timeout", "5s", check=False)
+    applied = world.apply("--timeout", "10s", check=False)
     assert "login" in applied.stdout + applied.stderr
     assert leaks(applied.stdout + applied.stderr) == []
     assert leaks(branches(world)) == []

@@ -11,6 +11,7 @@ import pytest
 from gitfed.sim import status
 from gitfed.sim.client import Client
 from gitfed.sim.cluster import Cluster
+from tests import patience
 from tests.conformance.apiserver import ManualClock
 
 
@@ -118,7 +119,7 @@ async def test_a_watch_shows_what_exists_and_then_every_change(client: Client) -
     client.create("configmaps", config_map("b"))
     client.patch("configmaps", "default", "a", {"data": {"k": "1"}})
     client.delete("configmaps", "default", "b")
-    await asyncio.wait_for(following, 5)
+    await asyncio.wait_for(following, patience.SECONDS)
     assert seen == [("ADDED", "a"), ("ADDED", "b"), ("MODIFIED", "a"), ("DELETED", "b")]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import stat
 from collections.abc import AsyncIterator
@@ -129,6 +130,17 @@ async def test_slow_requests_are_answered_all_the_same(fleet: Fleet, web: aiohtt
     fleet["one"].faults.clear()
     fleet["one"].faults.slow(0.01)
     assert (await answer(web, fleet, CONFIG))[0] == 200
+
+
+async def test_who_waits_in_a_slow_server_is_answered_once_it_is_slow_no_more(
+    fleet: Fleet, web: aiohttp.ClientSession
+) -> None:
+    fleet["one"].faults.slow(3600.0, resource="configmaps")
+    waiting = asyncio.create_task(answer(web, fleet, CONFIG))
+    while not fleet["one"].faults.requests:  # noqa: ASYNC110
+        await asyncio.sleep(0.01)
+    fleet["one"].faults.clear()
+    assert (await waiting)[0] == 200
 
 
 async def test_watches_can_be_dropped(fleet: Fleet, web: aiohttp.ClientSession) -> None:

@@ -14,6 +14,7 @@ import pytest
 from aiohttp import web
 
 from gitfed.sim.cluster import Cluster
+from tests import patience
 from tests.conformance.apiserver import ManualClock
 
 PATH = "/api/v1/namespaces/default/configmaps"
@@ -36,11 +37,9 @@ async def session() -> AsyncIterator[aiohttp.ClientSession]:
 
 async def until(condition: object) -> None:
     assert callable(condition)
-    for _ in range(500):
-        if condition():
-            return
-        await asyncio.sleep(0.01)
-    raise AssertionError("it never came true")
+    async with asyncio.timeout(patience.SECONDS):
+        while not condition():  # noqa: ASYNC110
+            await asyncio.sleep(0.01)
 
 
 async def test_a_watcher_that_leaves_is_forgotten_at_once(cluster: Cluster, session: aiohttp.ClientSession) -> None:
@@ -74,7 +73,7 @@ async def test_stopping_ends_open_watches(session: aiohttp.ClientSession) -> Non
     await cluster.start()
     response = await session.get(cluster.url + PATH, params={"watch": "1"})
     await cluster.stop()
-    assert await asyncio.wait_for(response.read(), 10) == b""
+    assert await asyncio.wait_for(response.read(), patience.SECONDS) == b""
 
 
 async def test_large_answers_are_compressed_only_for_who_can_read_them(
@@ -110,7 +109,7 @@ async def test_many_watchers_see_every_change_in_order(cluster: Cluster, session
     api.patch("configmaps", "default", "a", {"data": {"k": "1"}})
     api.delete("configmaps", "default", "a")
     expected = [f"ADDED{start + 1}", f"MODIFIED{start + 2}", f"DELETED{start + 3}"]
-    assert await asyncio.wait_for(asyncio.gather(*watchers), 10) == [expected] * 20
+    assert await asyncio.wait_for(asyncio.gather(*watchers), patience.SECONDS) == [expected] * 20
 
 
 async def test_the_gate_sees_a_request_before_the_server_does(session: aiohttp.ClientSession) -> None:

@@ -110,7 +110,7 @@ async def test_apply_creates_changes_and_leaves_alone(kubectl: Kubectl) -> None:
     assert await kubectl("apply -f -", text=WEB) == "deployment.apps/web unchanged\nservice/web unchanged\n"
     changed = await kubectl("apply -f -", text=WEB.replace("nginx:1", "nginx:2"))
     assert changed == "deployment.apps/web configured\nservice/web unchanged\n"
-    assert "successfully rolled out" in await kubectl("rollout status deployment/web --timeout=30s")
+    assert "successfully rolled out" in await kubectl("rollout status deployment/web --timeout=180s")
     assert await kubectl("get deploy web -o jsonpath={.spec.template.spec.containers[0].image}") == "nginx:2"
 
 
@@ -137,28 +137,28 @@ async def test_diff_shows_what_apply_would_change(kubectl: Kubectl) -> None:
 
 async def test_a_roll_out_is_watched_to_its_end_and_taken_back(kubectl: Kubectl) -> None:
     await kubectl("apply -f -", text=WEB)
-    await kubectl("rollout status deploy/web --timeout=30s")
+    await kubectl("rollout status deploy/web --timeout=180s")
     await kubectl("set image deploy/web web=nginx:2")
-    await kubectl("rollout status deploy/web --timeout=30s")
+    await kubectl("rollout status deploy/web --timeout=180s")
     assert await kubectl("rollout undo deploy/web") == "deployment.apps/web rolled back\n"
-    await kubectl("rollout status deploy/web --timeout=30s")
+    await kubectl("rollout status deploy/web --timeout=180s")
     assert await kubectl("get pods -o jsonpath={.items[*].spec.containers[0].image}") == "nginx:1 nginx:1"
 
 
 async def test_waiting_labelling_annotating_and_deleting(kubectl: Kubectl) -> None:
     await kubectl("apply -f -", text=WEB)
-    await kubectl("wait --for=condition=Available deploy/web --timeout=30s")
+    await kubectl("wait --for=condition=Available deploy/web --timeout=180s")
     await kubectl("label deploy/web tier=front")
     await kubectl("annotate deploy/web note=hello")
     assert await kubectl("get deploy -l tier=front -o name") == "deployment.apps/web\n"
-    await kubectl("delete deploy/web --timeout=30s")
-    await kubectl("wait --for=delete pod -l app=web --timeout=30s")
+    await kubectl("delete deploy/web --timeout=180s")
+    await kubectl("wait --for=delete pod -l app=web --timeout=180s")
     assert "No resources found" in await kubectl("get pods")
 
 
 async def test_tables_look_as_usual(kubectl: Kubectl) -> None:
     await kubectl("apply -f -", text=WEB)
-    await kubectl("rollout status deploy/web --timeout=30s")
+    await kubectl("rollout status deploy/web --timeout=180s")
     header, row = (await kubectl("get deploy")).splitlines()
     assert header.split() == ["NAME", "READY", "UP-TO-DATE", "AVAILABLE", "AGE"]
     assert row.split()[:4] == ["web", "2/2", "2", "2"]
@@ -171,12 +171,11 @@ async def test_a_watch_sees_changes_as_they_come(kubectl: Kubectl, fleet: Fleet)
     meta = {"name": "a", "namespace": "default"}
     api.create("configmaps", {"apiVersion": "v1", "kind": "ConfigMap", "metadata": meta})
 
-    async def change() -> None:
-        await asyncio.sleep(0.5)
-        api.patch("configmaps", "default", "a", {"data": {"x": "1"}})
-
-    watching = asyncio.create_task(kubectl("get cm a -w --no-headers --request-timeout=2s"))
-    await change()
+    watching = asyncio.create_task(kubectl("get cm a -w --no-headers --request-timeout=4s"))
+    watchers = fleet["one"].cluster.world.store.collection("configmaps").subscriptions
+    while not watchers and not watching.done():  # noqa: ASYNC110
+        await asyncio.sleep(0.01)
+    api.patch("configmaps", "default", "a", {"data": {"x": "1"}})
     lines = (await watching).splitlines()
     assert [line.split()[:2] for line in lines] == [["a", "0"], ["a", "1"]]
 
@@ -193,9 +192,9 @@ async def test_objects_that_kubectl_makes_itself(kubectl: Kubectl) -> None:
     assert await kubectl("get secret key -o jsonpath={.data.p}") == "cQ=="
     assert await kubectl("get svc api -o jsonpath={.spec.ports[0].targetPort}") == "8080"
     assert await kubectl("get quota few -o jsonpath={.spec.hard}") == '{"pods":"10","requests.cpu":"1500m"}'
-    await kubectl("wait --for=condition=Complete job/once --timeout=30s")
-    await kubectl("wait --for=condition=Available deploy/api --timeout=30s")
-    await kubectl("delete ns shop --timeout=30s")
+    await kubectl("wait --for=condition=Complete job/once --timeout=180s")
+    await kubectl("wait --for=condition=Available deploy/api --timeout=180s")
+    await kubectl("delete ns shop --timeout=180s")
 
 
 async def test_explaining_kinds(kubectl: Kubectl) -> None:
@@ -206,7 +205,7 @@ async def test_explaining_kinds(kubectl: Kubectl) -> None:
 
 async def test_custom_kinds_are_kinds_like_others(kubectl: Kubectl) -> None:
     await kubectl("apply -f -", text=WIDGETS)
-    await kubectl("wait --for=condition=Established crd/widgets.example.com --timeout=30s")
+    await kubectl("wait --for=condition=Established crd/widgets.example.com --timeout=180s")
     widget = "apiVersion: example.com/v1\nkind: Widget\nmetadata: {name: w}\nspec: {size: 3}\n"
     await kubectl("apply -f -", text=widget)
     header, row = (await kubectl("get wd")).splitlines()
@@ -218,9 +217,9 @@ async def test_custom_kinds_are_kinds_like_others(kubectl: Kubectl) -> None:
 
 async def test_draining_a_node_moves_its_pods(kubectl: Kubectl) -> None:
     await kubectl("apply -f -", text=WEB)
-    await kubectl("rollout status deploy/web --timeout=30s")
-    await kubectl("drain one-node-1 --timeout=30s")
-    await kubectl("rollout status deploy/web --timeout=30s")
+    await kubectl("rollout status deploy/web --timeout=180s")
+    await kubectl("drain one-node-1 --timeout=180s")
+    await kubectl("rollout status deploy/web --timeout=180s")
     nodes = await kubectl("get pods -o jsonpath={.items[*].spec.nodeName}")
     assert "one-node-1" not in nodes.split()
     await kubectl("uncordon one-node-1")

@@ -17,6 +17,8 @@ from typing import Any
 
 import trustme
 
+from tests import patience
+
 EXAMPLE = Path(__file__).parents[2] / "examples" / "webhook" / "server.py"
 
 
@@ -112,7 +114,7 @@ def serving(
             yield running
         finally:
             server.shutdown()
-            thread.join(10)
+            thread.join(patience.SECONDS)
             for connection in connections:  # those that are kept open too, or the server would go on answering
                 with contextlib.suppress(OSError):
                     connection.shutdown(socket.SHUT_RDWR)

@@ -16,6 +16,7 @@ from gitfed.edges.webhook import Client
 from gitfed.interpret import responses, webhooks
 from gitfed.interpret.registry import Inputs, InterpretError, Operation, Replicas
 from gitfed.model.webhook import Webhook
+from tests import patience
 from tests.webhooks.serving import EXAMPLE, Authority
 
 WORKLOAD: dict[str, Any] = {
@@ -115,7 +116,7 @@ def test_a_stranger_gets_a_refusal_and_the_next_is_served(webhook: Webhook, body
     context.check_hostname = False
     context.verify_mode = ssl.CERT_NONE
     port = int(webhook.url.rpartition(":")[2].partition("/")[0])
-    connection = http.client.HTTPSConnection("localhost", port, context=context, timeout=20)
+    connection = http.client.HTTPSConnection("localhost", port, context=context, timeout=patience.SECONDS)
     try:
         connection.putrequest("POST", "/")
         connection.putheader("Content-Length", str(len(body)))

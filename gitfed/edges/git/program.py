@@ -13,6 +13,7 @@ import signal
 import subprocess
 import tempfile
 import threading
+import weakref
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -51,7 +52,11 @@ _MOST_LISTED = 256 * 1024 * 1024
 
 
 class Program:
-    """The git program, for the repository at `path`. May be used from several threads."""
+    """The git program, for the repository at `path`. May be used from several threads.
+
+    Two processes that read objects live between commands. They end with `close`, or with this object at the latest:
+    left to the garbage collector they would be found in any order, the pipes before who closes them.
+    """
 
     def __init__(self, path: Path, *, env: Mapping[str, str] | None = None) -> None:
         self.path = path
@@ -72,6 +77,7 @@ class Program:
                 **(env or {}),
             )
         self._reader.set_persistent_git_options(c=list(SAFE_CONFIG))
+        weakref.finalize(self, self._reader.clear_cache).atexit = False
 
     def check_version(self) -> None:
         """Raises SourceError for a git that is older than what is tested, and than the fixes of 2022 in it."""

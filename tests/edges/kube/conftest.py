@@ -23,7 +23,7 @@ from gitfed.model.base import BindingId, Body, Digest, ObjectKey, Origin, key_of
 from gitfed.model.fleet import InventoryEntry, LiveObject
 from gitfed.model.plan import Action, Change, RenderedManifest
 from gitfed.sim import cluster as sim
-from tests import needs
+from tests import needs, patience
 from tests.clusters.apiserver import RealApiServer
 from tests.edges.kube import declared
 
@@ -118,10 +118,9 @@ async def kubeconfig(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIte
 async def _parted() -> None:
     """Wait until TLS connections that a cancelled request left have said goodbye: the loop ends with the test."""
     loop: Any = asyncio.get_running_loop()
-    for _ in range(500):
-        if len(loop._selector.get_map()) <= 1:  # its own
-            return
-        await asyncio.sleep(0.01)
+    async with asyncio.timeout(patience.SECONDS):
+        while len(loop._selector.get_map()) > 1:  # noqa: ASYNC110  (one is its own)
+            await asyncio.sleep(0.01)
 
 
 @pytest.fixture

@@ -16,6 +16,7 @@ from gitfed.edges.kube.capacity import Room, Watch
 from gitfed.edges.kube.session import Session
 from gitfed.model.declared.cluster import usual_models
 from gitfed.model.fleet import ClusterFacts, Condition, QuotaFacts
+from tests import patience
 from tests.edges.kube.answering import body, serving
 from tests.edges.kube.conftest import Place
 
@@ -28,7 +29,7 @@ async def watching(session: Session) -> AsyncIterator[Watch]:
     watch = Watch(session, backoff=(0.01,))
     work = asyncio.create_task(watch.run())
     try:
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(patience.SECONDS):
             await watch.settled()
         yield watch
     finally:
@@ -37,7 +38,7 @@ async def watching(session: Session) -> AsyncIterator[Watch]:
 
 
 async def until(claim: Callable[[], bool]) -> None:
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(patience.SECONDS):
         while not claim():  # noqa: ASYNC110 - the watch has no event for "this very thing was seen"
             await asyncio.sleep(0.01)
 
@@ -207,7 +208,7 @@ async def test_quotas_that_nobody_asks_for_are_not_read() -> None:
     async with serving(collections({"nodes": NODES[:1], "pods": []})) as server, server.session() as session:
         watch = Watch(session, quotas=False)
         work = asyncio.create_task(watch.run())
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(patience.SECONDS):
             await watch.settled()
         assert watch.room((), NOTHING) == Room({"allocatable": {"cpu": "4"}}, watch.tally.nodes())
         assert not [one for one in server.asked if one.path.endswith("resourcequotas")]

@@ -16,6 +16,7 @@ from gitfed.edges.kube.inventory import Inventory
 from gitfed.edges.kube.session import Answer, Session
 from gitfed.model.base import Body, Digest, Kind, ObjectKey, key_of
 from gitfed.model.fleet import Health, LiveObject
+from tests import patience
 from tests.edges.kube.conftest import FEDERATION, Place, create, delete, entry
 from tests.edges.kube.wire import cable
 
@@ -54,7 +55,7 @@ class Seen:
 
     async def until(self, holds: Callable[[], bool]) -> None:
         """Wait for news until it holds; the limit only ends a test that would hang."""
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(patience.SECONDS):
             while not holds():
                 self._moved.clear()
                 await self._moved.wait()
@@ -99,7 +100,7 @@ async def seeing(
     observer.want(kinds or (CONFIG_MAP,))
     running = asyncio.create_task(observer.run())
     try:
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(patience.SECONDS):
             await observer.settled()
         yield seen
     finally:
@@ -294,7 +295,7 @@ async def test_kinds_that_are_no_longer_wanted_are_forgotten_and_new_ones_are_re
         assert [key.name for key in seen.observer.objects()] == ["a"]
         seen.observer.want([SECRET])
         assert seen.observer.live().unread == {SECRET}
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(patience.SECONDS):
             await seen.observer.settled()
         assert [key.name for key in seen.observer.objects()] == ["s"]
 
@@ -439,7 +440,7 @@ async def test_what_is_seen_in_a_rush_is_judged_when_it_is_over_though_nobody_as
     in_a_rush = True
     async with seeing(place, can_wait=lambda key: in_a_rush) as seen:
         stored = await place.post(labelled(place, "mine", {"k": "x"}))
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(patience.SECONDS):
             while not seen.observer.behind:  # noqa: ASYNC110
                 await asyncio.sleep(0.005)
         assert key_of(stored) not in seen.changes

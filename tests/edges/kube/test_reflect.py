@@ -14,6 +14,7 @@ from aiohttp import web
 from gitfed import errors
 from gitfed.edges.kube import reflect
 from gitfed.model.base import Body
+from tests import patience
 from tests.edges.kube.answering import Server, body, serving
 
 
@@ -34,7 +35,7 @@ class Told:
         self.news.put_nowait(("lost", type(error).__name__))
 
     async def next(self) -> tuple[str, Any]:
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(patience.SECONDS):
             return await self.news.get()
 
 

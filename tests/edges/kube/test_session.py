@@ -176,7 +176,7 @@ async def test_a_silent_stream_is_given_up() -> None:
         await asyncio.Event().wait()
         return response
 
-    async with serving(silent) as server, server.session() as session, session.lines("/x", {}, idle=0.05) as lines:
+    async with serving(silent) as server, server.session() as session, session.lines("/x", {}, idle=0.5) as lines:
         assert await anext(lines) == b'{"a":1}'
         with pytest.raises(errors.ClusterUnreachable):
             await anext(lines)
