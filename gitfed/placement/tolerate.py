@@ -46,6 +46,9 @@ def due(taints: Iterable[TimedTaint], tolerations: Sequence[Toleration]) -> tupl
 def with_defaults(tolerations: Sequence[Toleration], settings: FailoverSettings) -> tuple[Toleration, ...]:
     """The policy's tolerations, and ours for a cluster that is not ready or does not answer where it has none.
 
+    What a policy says of clusters that are not ready holds for those that do not answer too, if it says nothing of
+    them: Karmada calls a member that it reaches itself (syncMode Push) not ready in both cases.
+
     They count for leaving only: new work never goes to such a cluster.
     """
     found = tuple(tolerations)
@@ -53,7 +56,12 @@ def with_defaults(tolerations: Sequence[Toleration], settings: FailoverSettings)
         (NOT_READY, settings.not_ready_toleration_seconds),
         (UNREACHABLE, settings.unreachable_toleration_seconds),
     ):
-        if not any(one.key in ("", key) and one.effect in ("", _NO_EXECUTE) for one in tolerations):
+        if any(one.key in ("", key) and one.effect in ("", _NO_EXECUTE) for one in tolerations):
+            continue
+        alike = [one for one in tolerations if one.key == NOT_READY and one.effect in ("", _NO_EXECUTE)]
+        if alike:
+            found = (*found, *(one.model_copy(update={"key": key}) for one in alike))
+        else:
             default = Toleration(key=key, operator="Exists", effect=_NO_EXECUTE, toleration_seconds=seconds)
             found = (*found, default)
     return found

@@ -66,3 +66,12 @@ def test_defaults_are_added_where_a_policy_says_nothing_of_a_key() -> None:
     assert tolerate.with_defaults((everything,), settings) == (everything,)
     other_effect = Toleration(key=NOT_READY, operator="Exists", effect="NoSchedule")
     assert len(tolerate.with_defaults((other_effect,), settings)) == 3
+
+
+def test_what_is_said_of_clusters_that_are_not_ready_holds_for_those_that_do_not_answer() -> None:
+    """Karmada: a member in mode Push that does not answer is not ready; only a silent agent makes it unreachable."""
+    patient = tolerates(NOT_READY, 7)
+    found = tolerate.with_defaults((patient,), FailoverSettings())
+    assert [(one.key, one.toleration_seconds) for one in found] == [(NOT_READY, 7), (UNREACHABLE, 7)]
+    both = (patient, tolerates(UNREACHABLE, 9))
+    assert tolerate.with_defaults(both, FailoverSettings()) == both
