@@ -7,13 +7,14 @@ two plans from the same facts it is the same.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from gitfed.model.base import ClusterName
 from gitfed.model.fleet import ClusterFacts
 from gitfed.placement import affinity, cluster, filters
+from gitfed.placement.affinity import Predicate
 from gitfed.placement.cluster import Candidate
 from gitfed.placement.taints import NO_EXECUTE
 
@@ -65,13 +66,19 @@ def choosing(clusters: Sequence[Relabelled], policies: Sequence[Propagation]) ->
 def repelled(one: Relabelled, policies: Sequence[Propagation]) -> Iterator[Propagation]:
     """Propagation policies whose templates a taint keeps out on one side only: those that are not there already."""
     for policy in policies:
-        demand = filters.Demand("", "", affinity.everywhere, policy.spec.placement.cluster_tolerations or ())
-        if any(filters.untolerated(demand, one.before)) is not any(filters.untolerated(demand, one.after)):
+        placement = policy.spec.placement
+        demand = filters.Demand("", "", affinity.everywhere, placement.cluster_tolerations or ())
+        kept_out = [any(filters.untolerated(demand, side)) for side in (one.before, one.after)]
+        if kept_out[0] is not kept_out[1] and any(matches(one.after) for matches in _targets(placement)):
             yield policy
 
 
+def _targets(placement: Placement) -> list[Predicate]:
+    return [matches for term in affinity.terms(placement) for matches in (term.matches, *term.overflow)]
+
+
 def _chooses(placement: Placement, one: Relabelled) -> bool:
-    matching = [matches for term in affinity.terms(placement) for matches in (term.matches, *term.overflow)]
+    matching = _targets(placement)
     preference = placement.replica_scheduling.weight_preference if placement.replica_scheduling is not None else None
     if preference is not None:
         matching += [affinity.compile(entry.target_cluster) for entry in preference.static_weight_list or ()]
@@ -81,5 +88,5 @@ def _chooses(placement: Placement, one: Relabelled) -> bool:
     )
 
 
-def _differs(matches: Callable[[Candidate], bool], one: Relabelled) -> bool:
+def _differs(matches: Predicate, one: Relabelled) -> bool:
     return matches(one.before) is not matches(one.after)

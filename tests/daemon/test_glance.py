@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -288,3 +288,127 @@ def agree(opened: inputs.Opened, before: Commit, after: Commit, now: datetime, *
         return False
     assert said(found) == said(whole.preview)
     return len(found.base_repo.manifests) < len(base.manifests) and not found.review.empty
+
+
+def fleet_of_many() -> dict[str, str]:
+    """Sixteen Deployments and eight ConfigMaps in two namespaces of which one is declared; a policy for each space."""
+    spaces = ("bank", "shop")
+    files: dict[str, Any] = {
+        "gitfed.json": {"apiVersion": "gitfed.io/v1alpha1", "kind": "Federation", "metadata": {"name": "t"}},
+        "shop.json": {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop"}},
+        **{f"clusters/m{n}.json": cluster(f"m{n}", "a") for n in (1, 2, 3)},
+        **{f"policies/{space}.json": chosen(space, ["m1", "m2"]) for space in spaces},
+        "policies/room.json": by_room("bank", "t0"),
+    }
+    for number in range(24):
+        space = spaces[number % 2]
+        files[f"apps/t{number}.json"] = deployment(number, space) if number < 16 else config(number, space)
+    return {path: json.dumps(body) for path, body in files.items()}
+
+
+def deployment(number: int, space: str, replicas: int = 4, **labels: str) -> dict[str, Any]:
+    container = {"name": "c", "image": "app:1", "envFrom": [{"configMapRef": {"name": f"t{number + 16}"}}],
+                 "resources": {"requests": {"cpu": "1"}}}  # fmt: skip
+    pod = {"metadata": {"labels": {"app": "x"}}, "spec": {"containers": [container]}}
+    spec = {"replicas": replicas, "selector": {"matchLabels": {"app": "x"}}, "template": pod}
+    return {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": metadata(f"t{number}", space, labels=labels),
+            "spec": spec}  # fmt: skip
+
+
+def config(number: int, space: str) -> dict[str, Any]:
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata(f"t{number}", space), "data": {"k": "v"}}
+
+
+def policy(space: str, name: str, spec: dict[str, Any], wanted: str = "") -> dict[str, Any]:
+    selectors = [{"apiVersion": "apps/v1", "kind": "Deployment", **({"name": wanted} if wanted else {})}]
+    selectors += [] if wanted else [{"apiVersion": "v1", "kind": "ConfigMap"}]
+    return {"apiVersion": "policy.karmada.io/v1alpha1", "kind": "PropagationPolicy", "metadata": metadata(name, space),
+            "spec": {"resourceSelectors": selectors, **spec}}  # fmt: skip
+
+
+def chosen(space: str, clusters: list[str], **spec: Any) -> dict[str, Any]:
+    return policy(space, "all", {"placement": {"clusterAffinity": {"clusterNames": clusters}}, **spec})
+
+
+def by_room(space: str, wanted: str) -> dict[str, Any]:
+    divided = {"replicaSchedulingType": "Divided", "replicaDivisionPreference": "Aggregated"}
+    return policy(space, f"room-{wanted}", {"placement": {"replicaScheduling": divided}}, wanted)
+
+
+DEPENDING = {"policies/shop.json": chosen("shop", ["m1", "m2"], propagateDeps=True)}
+KEEPING = policy("shop", "all", {"placement": {"workloadAffinity": {"affinity": {"groupByLabelKey": "tier"}}}})
+QUOTA = {"apiVersion": "policy.karmada.io/v1alpha1", "kind": "FederatedResourceQuota",
+         "metadata": metadata("q", "shop"), "spec": {"overall": {"cpu": "500"}}}  # fmt: skip
+SHOP = {f"t{number}" for number in range(1, 24, 2)}
+Files = Mapping[str, dict[str, Any] | None]
+
+
+@pytest.mark.parametrize(
+    ("before", "change", "looked_at"),
+    [
+        pytest.param({}, {"apps/t1.json": None}, {"t1"}, id="a deletion"),
+        pytest.param({}, {"apps/t2.json": None}, {"t2"}, id="a deletion where no file declares the namespace"),
+        pytest.param({}, {"policies/t5.json": policy("shop", "t5", {"placement": {
+            "clusterAffinity": {"clusterNames": ["m3"]}}}, "t5")}, {"t5"}, id="a move of one workload"),
+        pytest.param({}, {"policies/t6.json": by_room("bank", "t6")}, {"t6"}, id="a workload that goes by room now"),
+        pytest.param({}, {"apps/t0.json": deployment(0, "bank", 9)}, {"t0"}, id="more replicas that go by room"),
+        pytest.param({"policies/t4.json": by_room("bank", "t4")}, {"apps/t0.json": deployment(0, "bank", 9)},
+                     {"t0", "t4"}, id="more replicas while another takes room that is not decided yet"),
+        pytest.param({}, {"gitfed.json": {"apiVersion": "gitfed.io/v1alpha1", "kind": "Federation",
+                                          "metadata": {"name": "t"}, "spec": {"sync": {"prune": False}}}},
+                     set(), id="a setting that no plan reads"),
+        pytest.param({}, {"clusters/m1.json": cluster("m1", "b")}, set(), id="a label of a cluster"),
+        pytest.param({}, {"clusters/m3.json": cluster("m3", "a", "NoSchedule")},
+                     {"t0"}, id="a taint of a cluster"),
+        pytest.param({}, {"bank.json": {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "bank"}}},
+                     set(), id="a namespace that is declared"),
+        pytest.param({}, {"shop.json": None}, set(), id="a namespace that is declared no more"),
+        pytest.param(DEPENDING, {"apps/t17.json": None}, SHOP, id="something that workloads take along"),
+        pytest.param({"policies/shop.json": KEEPING}, {"apps/t3.json": deployment(3, "shop", 4, tier="a")},
+                     SHOP, id="a workload that keeps to others"),
+        pytest.param({"policies/quota.json": QUOTA}, {"apps/t3.json": deployment(3, "shop", 40)},
+                     SHOP, id="more of a quota"),
+    ],
+)  # fmt: skip
+def test_a_change_of_one_file_is_a_glance_at_what_it_reaches(
+    before: Files, change: Files, looked_at: set[str], tmp_path: Path
+) -> None:
+    path = repository(tmp_path / "fleet", fleet_of_many())
+    first = git(path, "rev-parse", "HEAD")
+    opened = inputs.open_repository(str(path))
+    room = {"allocatable": {"cpu": "30", "pods": "100"}}
+    seen = {name: ClusterFacts(name, resource_summary=room) for name in ("m1", "m2", "m3")}
+    facts_branch.FactsBranch(opened.repository, facts).write(facts_branch.Recorded(), seen, now=NOW)
+    record(opened, NOW - timedelta(hours=1))
+    base = Commit(commit(path, texts(before))) if before else Commit(first)
+    agree(opened, base, base, NOW, remember=True)
+    head = Commit(commit(path, texts(change)))
+    found = preview._glance(opened, base, head, preview.Given(now=NOW))
+    assert found is not None
+    names = {key.name for repo in (found.base_repo, found.head_repo) for key in repo.manifests}
+    assert names - {"shop", "bank"} == looked_at
+    assert not found.review.empty
+    agree(opened, base, head, NOW, remember=False)
+    opened.repository.close()
+
+
+def texts(files: Files) -> dict[str, str | None]:
+    return {path: None if body is None else json.dumps(body) for path, body in files.items()}
+
+
+def test_what_was_decided_since_is_looked_at_with_the_change(tmp_path: Path) -> None:
+    files = {path: text for path, text in fleet_of_many().items() if path != "policies/room.json"}
+    path = repository(tmp_path / "fleet", files)
+    opened = inputs.open_repository(str(path))
+    record(opened, NOW - timedelta(hours=1))
+    first = Commit(git(path, "rev-parse", "HEAD"))
+    agree(opened, first, first, NOW, remember=True)
+    base = Commit(commit(path, texts({"apps/t4.json": deployment(4, "bank", 7), "apps/t6.json": None})))
+    opened = inputs.open_repository(str(path))
+    record(opened, NOW)
+    head = Commit(commit(path, texts({"apps/t1.json": None})))
+    found = preview._glance(opened, base, head, preview.Given(now=NOW))
+    assert found is not None
+    assert {key.name for key in found.base_repo.manifests} == {"shop", "t1", "t4"}
+    agree(opened, base, head, NOW, remember=False)
+    opened.repository.close()
