@@ -14,7 +14,7 @@ BENCHES = {
     "detect": "one of 100 embedded clusters is killed: detection and taint after their time",
     "failover": "a cluster of 100 dies: decisions for 5,000 bindings, a rehearsal of 10,000",
     "interpret": "a script asked about one object, cold, again and in the worker; 5,000 custom objects",
-    "review": "gitfed diff of 10,000 templates × 100 clusters: one changed file, a thousand, the comment for those",
+    "review": "gitfed diff of 10,000 templates × 100 clusters: one changed file of each kind, a thousand, the comment",
     "record": "24 hours of 100 clusters and 10,000 bindings: what the state and facts branches weigh",
     "rollout": "300 Deployments to 2 clusters against a bare loop of the same requests",
     "push": "from git push until both clusters hold one changed image",

@@ -59,9 +59,10 @@ def further(
     kinds = {target(rule) for rule in unlike(base.interpreters, head.interpreters)}
     found = selected(_differing(base, head), others)
     found |= {key for key, version in others.items() if (version, key.kind) in kinds}
-    for one in relabelled.of(base.clusters, head.clusters) if rows is not None else ():
-        elsewhere = {key: version for key, version in others.items() if one.before.name not in rows[key].where}
-        found |= selected([*relabelled.repelled(one, [*base.propagation, *head.propagation])], elsewhere)
+    if rows is not None:
+        for one in relabelled.of(base.clusters, head.clusters):
+            elsewhere = {key: version for key, version in others.items() if one.before.name not in rows[key].where}
+            found |= selected([*relabelled.repelled(one, [*base.propagation, *head.propagation])], elsewhere)
     planned = {key: one.api_version for repo in (base, head) for key, one in repo.manifests.items()}
     changed = {key for key in planned if base.manifests.get(key) != head.manifests.get(key)}
     concerned = {key: planned[key] for key in changed | selected(_differing(base, head), planned)}

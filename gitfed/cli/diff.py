@@ -85,7 +85,7 @@ def compared(revisions: str, given: options.Inputs) -> diff_show.Shown:
         load.note("HEAD is on the default branch: name a base, such as HEAD~1..HEAD")
     inputs = preview.Given(given.fleet, given.decisions, session.now)
     if given.worktree:
-        found = preview.of(opened, session.at(base_commit), session.repo, inputs)
+        found = preview.uncommitted(opened, base_commit, inputs)
     else:
         found = preview.between(opened, base_commit, head_commit, inputs)
     return diff_show.Shown(found, (words.commit(base_commit), words.commit(found.head_repo.commit)))

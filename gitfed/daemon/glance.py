@@ -15,6 +15,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from gitfed import __version__
 from gitfed.change import bystanders, reach
@@ -86,40 +87,73 @@ def _name(opened: inputs.Opened, what: str = "") -> str:
     return hashlib.sha256(f"{opened.repository.path}\0{__version__}\0{what}".encode()).hexdigest()
 
 
-def at_change(opened: inputs.Opened, remembered: Known, base: Commit, head: Commit, *, counted: bool) -> Glance | None:
-    """Two commits as far as they differ; None when everything has to be looked at. `counted`: what is remembered of the
-    others may count; not where somebody named other facts or decisions than those of the branches."""
+def at_change(
+    opened: inputs.Opened, remembered: Known, base: Commit, head: Commit | git.WorkTree, *, counted: bool
+) -> Glance | None:
+    """A commit and another one, or the files on disk, as far as they differ; None when everything has to be looked at.
+
+    `counted`: what is remembered of the others may count; not where somebody named other facts or decisions than those
+    of the branches.
+    """
     known = remembered.overview
     try:
         before = opened.repository.differences(known.commit, base)
-        after = opened.repository.differences(base, head) if before is not None else None
+        if before is None:
+            return None
+        if isinstance(head, git.WorkTree):
+            now: Mapping[str, Any] | None = _on_disk(known, head)
+        else:
+            after = opened.repository.differences(base, head)
+            now = {**before, **after} if after is not None else None
     except SourceError:
         return None  # the commit that is remembered is gone
-    if before is None or after is None or len(before) + len(after) > _MOST_FILES:
+    if now is None or len(before.keys() | now.keys()) > _MOST_FILES:
         return None
-    changed = before.keys() | after.keys()
-    entries = [entry for entry in (*before.values(), *after.values()) if entry is not None]
+    entries = [entry for entry in (*before.values(), *now.values()) if entry is not None]
     if any(entry.mode not in _PLAIN or kustomize.is_kustomization(entry.path) for entry in entries):
         return None
+    changed = before.keys() | now.keys()
     if _could_be_twins(known.places.keys() | changed, {entry.path for entry in entries} - known.places.keys()):
         return None
     wanted = (known.places.keys() - known.templates.keys()) | changed
-    versions = (_Versions(known.commit, {}), _Versions(base, before), _Versions(head, {**before, **after}))
-    return _Look(opened, known, *versions).at(wanted, remembered.bystanders if counted else None)
+    older, newer = _Side(opened, known, base, before), _Side(opened, known, head, now)
+    return _Look(opened, known, older, newer).at(wanted, remembered.bystanders if counted else None)
 
 
 _PLAIN = (0o100644, 0o100755)
 
 
-@dataclass(frozen=True, slots=True)
-class _Versions:
-    commit: Commit
-    changed: Mapping[str, git.TreeEntry | None]
-    """Since the commit that is remembered."""
+def _on_disk(known: Overview, tree: git.WorkTree) -> dict[str, Any]:
+    """What is otherwise than in the commit that is remembered. Whether a file may be run is nothing to us."""
+    here = {entry.path: entry for entry in tree.entries()}
+    found: dict[str, Any] = dict.fromkeys(known.places.keys() - here.keys())
+    for path, entry in here.items():
+        place = known.places.get(path)
+        if place is None or place.blob_id != entry.blob_id or (place.mode in _PLAIN) is not (entry.mode in _PLAIN):
+            found[path] = entry
+    return found
 
-    def tree(self, repository: git.Repository, known: Overview, wanted: Collection[str]) -> git.PartOfTree:
-        found = (self.changed[path] if path in self.changed else known.places.get(path) for path in wanted)
-        return git.PartOfTree(repository, self.commit, tuple(entry for entry in found if entry is not None))
+
+@dataclass(frozen=True, slots=True)
+class _Side:
+    """One of the two that are compared, or the commit that is remembered."""
+
+    opened: inputs.Opened
+    known: Overview
+    where: Commit | git.WorkTree
+    changed: Mapping[str, Any]
+    """Since the commit that is remembered: entries by path, None for what is gone."""
+
+    def read(self, wanted: Collection[str]) -> RepoSnapshot:
+        """As if there were no other files."""
+        found = (self.changed[path] if path in self.changed else self.known.places.get(path) for path in wanted)
+        files = tuple(entry for entry in found if entry is not None)
+        if isinstance(self.where, git.WorkTree):
+            part = git.PartOfTree(self.where, self.where.commit, files)
+            return inputs.read_tree(self.opened, part, self.opened.head, committed=False)
+        return inputs.read_tree(
+            self.opened, git.PartOfTree(self.opened.repository, self.where, files), self.where
+        )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,10 +185,8 @@ class _Look:
 
     opened: inputs.Opened
     known: Overview
-    then: _Versions
-    """The commit that is remembered."""
-    older: _Versions
-    newer: _Versions
+    older: _Side
+    newer: _Side
 
     def at(self, wanted: set[str], remembered: Bystanders | None) -> Glance | None:
         """`wanted`: the files to read at least."""
@@ -164,7 +196,7 @@ class _Look:
             homes = {key: path for path, found in rest.items() for key, _ in found}
             versions = {key: version for found in rest.values() for key, version in found}
             most = _MOST_TEMPLATES * len(versions)
-            base, head = self._read(self.older, wanted), self._read(self.newer, wanted)
+            base, head = self.older.read(wanted), self.newer.read(wanted)
             if remembered is not None:
                 others, remembered = _still_true(self.opened, remembered, base), None
             # The same object in a file that did not change: together they are at fault, or it moved there.
@@ -194,15 +226,13 @@ class _Look:
         found = set(others.decided & rest.keys())
         if reach.goes_by_room(base, head):
             found |= others.known.claiming() & rest.keys()
-        if self.then.commit != self.older.commit:
-            since = reach.further(self._read(self.then, wanted), base, rest, others.known.rows)
+        if self.older.changed:
+            then = _Side(self.opened, self.known, self.known.commit, {}).read(wanted)
+            since = reach.further(then, base, rest, others.known.rows)
             if since is None:
                 return None
             found |= since
         return found
-
-    def _read(self, one: _Versions, wanted: set[str]) -> RepoSnapshot:
-        return inputs.read_tree(self.opened, one.tree(self.opened.repository, self.known, wanted), one.commit)
 
 
 def _could_be_twins(paths: Collection[str], added: Collection[str]) -> bool:

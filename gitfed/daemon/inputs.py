@@ -154,15 +154,20 @@ def read(
         worktree, notes = True, ("nothing is committed yet: reading the files on disk",)
     tree: git.CommitTree | git.WorkTree
     if worktree:
-        if opened.root is None:
-            raise SourceError(f"{opened.name} has no worktree", hint="leave out --worktree")
-        tree, history = git.WorkTree(opened.root), opened.head
+        tree, history = files_on_disk(opened), opened.head
     else:
         history = resolve(opened, revision)
         if opened.submodules:
             git.bring(opened.repository, history, opened.name, opened.submodules)
         tree = opened.repository.tree(history)
     return Read(read_tree(opened, tree, history, held=held, committed=not worktree), notes, tree)
+
+
+def files_on_disk(opened: Opened) -> git.WorkTree:
+    """Raises SourceError where there are none."""
+    if opened.root is None:
+        raise SourceError(f"{opened.name} has no worktree", hint="leave out --worktree")
+    return git.WorkTree(opened.root)
 
 
 def read_tree(

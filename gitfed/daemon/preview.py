@@ -19,6 +19,7 @@ from gitfed.change import build, bystanders, place, reach, remarks
 from gitfed.change import review as reviewing
 from gitfed.change.bystanders import NOBODY, Beside, Bystanders, Circumstances
 from gitfed.daemon import glance, inputs
+from gitfed.edges import git
 from gitfed.errors import RevisionNotFound
 from gitfed.interpret.registry import Interpreter
 from gitfed.model.base import Commit, ObjectKey
@@ -69,18 +70,30 @@ class Given:
 def between(opened: inputs.Opened, base: Commit, head: Commit, given: Given) -> Preview:
     """The preview of two commits; of a large repository only what the change reaches is looked at, if that can be told.
 
-    Raises as `of`, and SourceError.
+    Raises InputError for files that cannot be used, SourceError, StateTooNew.
     """
     if (found := _glance(opened, base, head, given)) is not None:
         return found
-    base_repo, head_repo = inputs.read(opened, base).repo, inputs.read(opened, head).repo
+    return _everything(opened, base, inputs.read(opened, head).repo, given)
+
+
+def uncommitted(opened: inputs.Opened, base: Commit, given: Given) -> Preview:
+    """The preview of the files on disk. Raises as `between`."""
+    tree = inputs.files_on_disk(opened)
+    if (found := _glance(opened, base, tree, given)) is not None:
+        return found
+    return _everything(opened, base, inputs.read(opened, worktree=True).repo, given)
+
+
+def _everything(opened: inputs.Opened, base: Commit, head_repo: RepoSnapshot, given: Given) -> Preview:
+    base_repo = inputs.read(opened, base).repo
     looked = _whole(opened, base_repo, head_repo, given)
     if len(base_repo.manifests) >= LARGE:
         glance.remember(opened, base_repo, looked.others)
     return looked.preview
 
 
-def _glance(opened: inputs.Opened, base: Commit, head: Commit, given: Given) -> Preview | None:
+def _glance(opened: inputs.Opened, base: Commit, head: Commit | git.WorkTree, given: Given) -> Preview | None:
     """The same of few templates; None when that does not tell."""
     remembered = glance.recall(opened)
     if remembered is None:
@@ -94,11 +107,6 @@ def _glance(opened: inputs.Opened, base: Commit, head: Commit, given: Given) -> 
         if few is None or few.beside is None:
             break
     return None
-
-
-def of(opened: inputs.Opened, base_repo: RepoSnapshot, head_repo: RepoSnapshot, given: Given) -> Preview:
-    """Raises InputError for files that cannot be used, StateTooNew."""
-    return _whole(opened, base_repo, head_repo, given).preview
 
 
 @dataclass(frozen=True, slots=True)

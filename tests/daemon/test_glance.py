@@ -16,10 +16,11 @@ from gitfed.cli import compare, diff_markdown, diff_show
 from gitfed.daemon import glance, inputs, preview
 from gitfed.edges import facts_branch
 from gitfed.edges import state as state_edge
+from gitfed.edges.git import WorkTree
 from gitfed.model.base import Commit
 from gitfed.model.fleet import ClusterFacts, Reach
 from gitfed.source import bindings, facts
-from tests.cli.world import commit, git, repository
+from tests.cli.world import commit, git, repository, write
 
 NOW = datetime(2026, 1, 2, tzinfo=UTC)
 SPACES = ("shop", "bank", "")
@@ -270,17 +271,19 @@ def test_a_glance_at_a_random_change_says_what_a_look_at_everything_says(
             if number == 0 or (decided and chance.random() < 0.4):
                 record(opened, now)
             if before:
-                few += agree(opened, Commit(before), Commit(commit_id), now, remember=chance.random() < 0.5)
+                after = inputs.files_on_disk(opened) if chance.random() < 0.2 else Commit(commit_id)
+                few += agree(opened, Commit(before), after, now, remember=chance.random() < 0.5)
             opened.repository.close()
             before = commit_id
     assert few > 0
 
 
-def agree(opened: inputs.Opened, before: Commit, after: Commit, now: datetime, *, remember: bool) -> bool:
+def agree(opened: inputs.Opened, before: Commit, after: Commit | WorkTree, now: datetime, *, remember: bool) -> bool:
     """Whether a glance told of a difference from a part of the templates; a failure if it told anything untrue."""
     given = preview.Given(now=now)
     found = preview._glance(opened, before, after, given)
-    base, head = (inputs.read(opened, one).repo for one in (before, after))
+    base = inputs.read(opened, before).repo
+    head = inputs.read(opened, after).repo if isinstance(after, str) else inputs.read(opened, worktree=True).repo
     whole = preview._whole(opened, base, head, given)
     if remember:
         glance.remember(opened, base, whole.others)
@@ -411,4 +414,22 @@ def test_what_was_decided_since_is_looked_at_with_the_change(tmp_path: Path) -> 
     assert found is not None
     assert {key.name for key in found.base_repo.manifests} == {"shop", "t1", "t4"}
     agree(opened, base, head, NOW, remember=False)
+    opened.repository.close()
+
+
+def test_what_is_not_committed_is_a_glance_too(tmp_path: Path) -> None:
+    files = {path: text for path, text in fleet_of_many().items() if path != "policies/room.json"}
+    path = repository(tmp_path / "fleet", files)
+    opened = inputs.open_repository(str(path))
+    record(opened, NOW - timedelta(hours=1))
+    base = Commit(git(path, "rev-parse", "HEAD"))
+    agree(opened, base, base, NOW, remember=True)
+    write(path, texts({"apps/t1.json": None, "apps/t3.json": deployment(3, "shop", 7)}))
+    write(path, texts({"apps/new.json": config(99, "shop"), "notes.txt": {}}))
+    tree = inputs.files_on_disk(opened)
+    found = preview._glance(opened, base, tree, preview.Given(now=NOW))
+    assert found is not None
+    assert {key.name for key in found.head_repo.manifests} == {"shop", "t3", "t99"}
+    assert {key.name for key in found.base_repo.manifests} == {"shop", "t1", "t3"}
+    agree(opened, base, tree, NOW, remember=False)
     opened.repository.close()

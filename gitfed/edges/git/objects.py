@@ -10,7 +10,7 @@ import contextlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from git.exc import GitCommandError
 
@@ -221,11 +221,15 @@ class CommitTree:
         return self.repository.read(blob_id)
 
 
+class _Content(Protocol):
+    def read(self, blob_id: str) -> bytes: ...
+
+
 @dataclass(frozen=True, slots=True)
 class PartOfTree:
-    """A commit as if it had these files only."""
+    """A commit, or a checkout, as if it had these files only."""
 
-    repository: Objects
+    whole: _Content
     commit: Commit
     files: tuple[Any, ...]
     """What `source.tree.Entry` asks for."""
@@ -234,4 +238,4 @@ class PartOfTree:
         return self.files
 
     def read(self, blob_id: str) -> bytes:
-        return self.repository.read(blob_id)
+        return self.whole.read(blob_id)
