@@ -45,25 +45,30 @@ PLACEMENTS = (
 )
 
 
-def repository(templates: int) -> RepoSnapshot:
+def files(templates: int) -> dict[str, bytes]:
     """A third in one cluster, a third in three, a third divided over the five of a region."""
-    files = {"gitfed.yaml": b"apiVersion: gitfed.io/v1alpha1\nkind: Federation\nmetadata: {name: bench}\n"}
+    found = {"gitfed.yaml": b"apiVersion: gitfed.io/v1alpha1\nkind: Federation\nmetadata: {name: bench}\n"}
     for number in range(CLUSTERS):
-        files[f"clusters/{number}.yaml"] = (
+        found[f"clusters/{number}.yaml"] = (
             f"apiVersion: cluster.karmada.io/v1alpha1\nkind: Cluster\nmetadata: {{name: c{number:03}}}\n"
             f"spec: {{syncMode: Push, region: r{number % REGIONS}}}\n"
         ).encode()
     for team in range(TEAMS):
         placement = PLACEMENTS[team % 3]
         placement = placement % (team % REGIONS) if "%d" in placement else placement
-        files[f"policies/{team}.yaml"] = (
+        found[f"policies/{team}.yaml"] = (
             "apiVersion: policy.karmada.io/v1alpha1\nkind: PropagationPolicy\n"
             f"metadata: {{name: all, namespace: team-{team}}}\n"
             f"spec:\n  resourceSelectors: [{{apiVersion: apps/v1, kind: Deployment}}]\n  placement: {{{placement}}}\n"
         ).encode()
     for number in range(templates):
-        files[f"apps/{number % 100}/{number}.yaml"] = deployment(number)
-    tree = MemoryTree(Commit("a" * 40), {f"b-{p}": text for p, text in files.items()}, {p: f"b-{p}" for p in files})
+        found[f"apps/{number % 100}/{number}.yaml"] = deployment(number)
+    return found
+
+
+def repository(templates: int) -> RepoSnapshot:
+    texts = files(templates)
+    tree = MemoryTree(Commit("a" * 40), {f"b-{p}": text for p, text in texts.items()}, {p: f"b-{p}" for p in texts})
     return source.read(tree, memory=Memory())
 
 

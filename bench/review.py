@@ -2,20 +2,12 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 import tempfile
-import time
 from collections.abc import Mapping
 from pathlib import Path
 
-from bench import scale
+from bench import ground, scale
 from gitfed.cli.diff_markdown import LIMIT
-from gitfed.daemon import inputs
-from gitfed.edges import state as state_edge
-from gitfed.model.decisions import Decisions
-from gitfed.source import bindings
 
 MANY = 1000
 OWN = 42
@@ -51,83 +43,37 @@ def one_file() -> Mapping[str, tuple[str, bytes | None]]:
     }  # fmt: skip
 
 
-def git(path: Path, *arguments: str, stdin: bytes | None = None) -> str:
-    identity = ("-c", "user.name=bench", "-c", "user.email=bench@example.com", "-c", "gc.auto=0")
-    done = subprocess.run(["git", "-C", str(path), *identity, *arguments], check=True, capture_output=True, input=stdin)
-    return done.stdout.decode().strip()
-
-
 def diff(path: Path, cache: Path, *arguments: str) -> tuple[float, str]:
-    before = time.perf_counter()
-    done = subprocess.run(
-        [sys.executable, "-m", "gitfed", "diff", *arguments], cwd=path, capture_output=True, text=True, check=False,
-        env={**os.environ, "XDG_CACHE_HOME": str(cache), "PYTHONPATH": str(Path(__file__).parents[1])},
-    )  # fmt: skip
-    took = time.perf_counter() - before
-    if done.returncode != 1:
-        raise RuntimeError(f"gitfed diff left with {done.returncode}: {done.stderr[:2000]}")
-    return took, done.stdout
+    took, _, printed = ground.command(path, cache, "diff", *arguments, code=1)
+    return took, printed
 
 
 def repository(path: Path) -> None:
     """The repository of `scale` in Git, with a branch for each change of one file and one for a thousand."""
     tree = scale.repository()
-    git(path, "init", "-q", "-b", "main")
-    for name, blob in tree.paths.items():
-        put(path, name, tree.blobs[blob])
-    put(path, "policies/own.yaml", _POLICY.format(number=OWN, names="c001, c003").encode())
-    commit(path, "a fleet")
+    own = _POLICY.format(number=OWN, names="c001, c003").encode()
+    ground.commit(path, {name: tree.blobs[blob] for name, blob in tree.paths.items()} | {"policies/own.yaml": own})
     for number, (name, content) in enumerate(one_file().values()):
-        git(path, "switch", "-q", "-c", f"one-{number}", "main")
-        put(path, name, content)
-        commit(path, "one")
-    git(path, "switch", "-q", "-c", "many", "main")
-    for number in range(0, 10 * MANY, 10):
-        put(path, f"apps/{number % 100}/{number}.yaml", scale.deployment(number, "3.0"))
-    commit(path, "many")
-    git(path, "switch", "-q", "main")
-
-
-def put(path: Path, name: str, content: bytes | None) -> None:
-    target = path / name
-    if content is None:
-        target.unlink()
-        return
-    target.parent.mkdir(parents=True, exist_ok=True)
-    target.write_bytes(content)
-
-
-def commit(path: Path, message: str) -> None:
-    git(path, "add", "-A")
-    git(path, "commit", "-q", "-m", message)
-
-
-def state(path: Path) -> None:
-    """What a daemon would have recorded for the main branch."""
-    opened = inputs.open_repository(str(path))
-    first = opened.repository.resolve("main")
-    repo = inputs.read(opened, first).repo
-    plan = inputs.plan(opened, repo, inputs.assumed(repo), Decisions(), scale.NOW)
-    branch = state_edge.StateBranch(opened.repository, bindings)
-    decided = {key: one.decision for key, one in plan.bindings.items() if one.decision is not None}
-    branch.write(
-        branch.read(), decided, repository_id="bench", applied=first, results={}, approvals=(), held=(),
-        subject="Decide", reasons=(), now=scale.NOW, clusters={}, outage=None,
-    )  # fmt: skip
+        ground.git(path, "switch", "-q", "-c", f"one-{number}", "main")
+        ground.commit(path, {name: content}, "one")
+    ground.git(path, "switch", "-q", "-c", "many", "main")
+    many = range(0, 10 * MANY, 10)
+    ground.commit(path, {f"apps/{number % 100}/{number}.yaml": scale.deployment(number, "3.0") for number in many},
+                  "many")  # fmt: skip
+    ground.git(path, "switch", "-q", "main")
 
 
 async def run() -> list[tuple[str, str]]:
     with tempfile.TemporaryDirectory() as scratch:
         path, cache = Path(scratch, "fleet"), Path(scratch, "cache")
-        path.mkdir()
         repository(path)
-        state(path)
+        ground.state(path)
         cold, _ = diff(path, cache, "main..one-0", "-q")
         one = {
             kind: min(diff(path, cache, f"main..one-{number}")[0] for _ in range(3))
             for number, kind in enumerate(one_file())
         }
-        put(path, *one_file()["an edit"])
+        ground.put(path, *one_file()["an edit"])
         uncommitted = min(diff(path, cache, "main", "--worktree")[0] for _ in range(3))
         many = [diff(path, cache, "main..many") for _ in range(2)]
         _, comment = diff(path, cache, "main..many", "-o", "md")
