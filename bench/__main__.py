@@ -13,6 +13,7 @@ BENCHES = {
     "scale": "10,000 templates × 100 clusters: cold plan, one-line change, memory, event-loop lag",
     "detect": "one of 100 embedded clusters is killed: detection and taint after their time",
     "failover": "a cluster of 100 dies: decisions for 5,000 bindings, a rehearsal of 10,000",
+    "simulate": "gitfed simulate of 100 clusters with 10,000 workloads, and with a million copies, from process start",
     "interpret": "a script asked about one object, cold, again and in the worker; 5,000 custom objects",
     "review": "gitfed diff of 10,000 templates × 100 clusters: one changed file of each kind, a thousand, the comment",
     "record": "24 hours of 100 clusters and 10,000 bindings: what the state and facts branches weigh",

@@ -37,6 +37,7 @@ from gitfed.change.binder import Bound
 from gitfed.change.bystanders import NOBODY, Beside
 from gitfed.change.memo import Item, World, prepare
 from gitfed.change.memo import Memo as Memo
+from gitfed.change.outline import Outlines
 from gitfed.interpret.registry import Interpreter
 from gitfed.model.base import ClusterName, Commit, Digest, ObjectKey, Origin
 from gitfed.model.decisions import Decisions
@@ -61,19 +62,23 @@ def build(
     memo: Memo | None = None,
     lazily: bool = False,
     beside: Beside = NOBODY,
+    outlines: Outlines | None = None,
 ) -> Plan:
     """Everything that should be true of the fleet at `repo.commit`, and what to do about it.
 
     `fleet.live` None gives a plan without changes ("not observed"). `lazily`: a template is rendered when somebody
     looks at it, for who compares two plans and knows where they can differ; what then cannot be rendered is not among
     the problems. `beside`: of templates that are left out because nothing about them is asked.
+    `outlines`: for who imagines the clusters, manifests are made where a copy has to be another one.
     """
     memo = Memo() if memo is None else memo
-    world = replace(prepare(memo, repo, fleet, decisions, interpreter, now), lazily=lazily)
+    world = prepare(memo, repo, fleet, decisions, interpreter, now)
+    world = replace(world, lazily=lazily, outlines=outlines)
+    on_demand = lazily or outlines is not None
     memo.questions, asked = place.questions(memo.questions, repo, world.decisions, world.binder)
     bounds, problems, quotas = place.answers(memo.questions, repo, world.binder, memo.room, fleet.facts.taken_at)
     bounds = dependencies.attach(bounds, repo, interpreter, world.decisions, fleet.live, memo.references)
-    if not lazily:
+    if not on_demand:
         ahead.rendering(((repo.manifests[key], bounds[key].binding) for key in asked), interpreter)
     items = _derived(memo, world, bounds)
     items += [
@@ -113,7 +118,7 @@ def build(
         now=now,
         federation=repo.settings.metadata.name,
         bindings=bindings,
-        rendered=derive.OnDemand(world, items) if lazily else {item.manifest.key: item.rendered for item in items},
+        rendered=derive.OnDemand(world, items) if on_demand else {item.manifest.key: item.rendered for item in items},
         changes=tuple(changes) if fleet.live is not None else None,
         gates=(*gates, *gate.quotas(quotas)),
         problems=tuple(remarks.together(problems)),

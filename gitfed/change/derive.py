@@ -6,6 +6,7 @@ without clusters that only compares two plans, manifests are made when somebody 
 
 from __future__ import annotations
 
+import functools
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
@@ -15,6 +16,7 @@ from gitfed.change.binder import Bound
 from gitfed.change.memo import Item, Memo, World
 from gitfed.change.retain import RetainError
 from gitfed.model.base import Body, ClusterName, ObjectKey, Problem, Severity
+from gitfed.model.copies import Copies
 from gitfed.model.fleet import LiveObject
 from gitfed.model.plan import Binding, Change, RenderedManifest
 from gitfed.model.repo import Manifest
@@ -67,7 +69,8 @@ def item(
     if (
         fresh
         or live is not item.live
-        or item.live_clusters is not world.live_clusters
+        # Where nothing is to be done, it is not because of how the clusters are.
+        or (item.live_clusters is not world.live_clusters and item.changes)
         or item.ask_again
         # Whether a difference is drift matters only where there is one: a push must not compare everything again.
         or (item.changes and item.drift_known != world.settled(manifest.key))
@@ -86,6 +89,10 @@ def _alike(one: Binding, other: Binding) -> bool:
 
 
 def _render(world: World, item: Item) -> None:
+    item.overrides = world.overrides
+    if world.outlines is not None and item.bodies is None:
+        item.rendered, item.render_problems = world.outlines.of(item.manifest, item.binding), ()
+        return
     result = _manifests(world, item.manifest, item.binding, item.bodies)
     before = {rendered.digest: rendered for rendered in item.rendered}
     # Keep the old value where it is equal: bodies are shared with whatever compared them before.
@@ -95,8 +102,14 @@ def _render(world: World, item: Item) -> None:
     item.failed = result.failed
     item.render_problems = result.problems
     item.render_again = result.ask_again
-    item.overrides = world.overrides
     item.digest = _item_digest(item)
+
+
+def _part(world: World, manifest: Manifest, binding: Binding, part: render_manifest.Part) -> render_manifest.Rendered:
+    return render_manifest.of_parts(
+        manifest, binding, [part], world.by_name, world.overrides, world.interpreter,
+        federation=world.repo.settings.metadata.name,
+    )  # fmt: skip
 
 
 def _manifests(
@@ -124,27 +137,54 @@ def _changes(world: World, item: Item, live: Mapping[ClusterName, LiveObject]) -
         unsettled=world.settled(item.manifest.key),
         needed=dependencies.still_needed(item.binding),
     )
+    # Copies that are nearly all as they were decided know which are not: nothing is to be done about the others.
+    doubtful = live.unlike(item.rendered) if isinstance(live, Copies) else None
+    if doubtful is not None and not doubtful:
+        return
     wanted: set[ClusterName] = set()
     ahead.comparing(item.rendered, live, world.interpreter)
     for rendered in item.rendered:
         for name in rendered.clusters:
-            wanted.add(name)
-            try:
-                change = compare.wanted(context, rendered, name, live)
-            except RetainError as error:
-                change = compare.unretained(context, rendered, name, live.get(name), error)
-                item.ask_again = item.ask_again or not error.permanent
+            if doubtful is None or name in doubtful:
+                wanted.add(name)
+                change = _wanted(world, item, context, rendered, name, live)
                 if change is not None:
-                    _note_unretained(item, error)
-            if change is not None:
-                yield change
+                    yield change
     for name, reason in item.failed.items():
         wanted.add(name)
         yield compare.unrenderable(context, name, live.get(name), reason)
-    for name in sorted(live.keys() - wanted):
+    present = live.keys() if doubtful is None else {name for name in doubtful if name in live}
+    for name in sorted(present - wanted):
         change = remove.unwanted(context, name, live[name], live)
         if change is not None:
             yield change
+
+
+def _wanted(
+    world: World,
+    item: Item,
+    context: compare.Context,
+    rendered: RenderedManifest,
+    name: ClusterName,
+    live: Mapping[ClusterName, LiveObject],
+) -> Change | None:
+    if world.outlines is not None and world.outlines.is_outline(rendered):
+        made = world.outlines.made(rendered.digest, name, functools.partial(_part, world))
+        item.render_problems = (*item.render_problems, *made.problems)
+        if not made.rendered:
+            return compare.unrenderable(context, name, live.get(name), made.failed[name]) if made.failed else None
+        rendered = made.rendered[0]
+        if (copy := live.get(name)) is not None:
+            made_from = world.outlines.as_made(copy, functools.partial(_part, world))
+            live = live.put(made_from) if isinstance(live, Copies) else {**live, name: made_from}
+    try:
+        return compare.wanted(context, rendered, name, live)
+    except RetainError as error:
+        change = compare.unretained(context, rendered, name, live.get(name), error)
+        item.ask_again = item.ask_again or not error.permanent
+        if change is not None:
+            _note_unretained(item, error)
+        return change
 
 
 def _note_unretained(item: Item, error: RetainError) -> None:

@@ -14,6 +14,7 @@ from typing import Any
 
 from gitfed.change import dependencies, order, place, status, turns
 from gitfed.change.binder import Binder, Bound, Standing
+from gitfed.change.outline import Outlines
 from gitfed.change.schedules import Schedules
 from gitfed.interpret.registry import Interpreter
 from gitfed.model.base import Body, ClusterName, ObjectKey, Problem
@@ -111,6 +112,8 @@ class World:
     same_commit: bool
     binder: Binder
     lazily: bool = False
+    outlines: Outlines | None = None
+    """In the place of manifests, where they are made when they matter (`outline`)."""
 
     def settled(self, key: ObjectKey) -> frozenset[ClusterName] | None:
         """Clusters where this commit's version of an object was not written when the roll-out was over; None: anywhere.

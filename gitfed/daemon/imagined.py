@@ -13,6 +13,7 @@ from datetime import datetime
 
 from gitfed.daemon import facts
 from gitfed.model.base import ClusterName, ObjectKey
+from gitfed.model.copies import Copies
 from gitfed.model.fleet import (
     ClusterFacts,
     ClusterLive,
@@ -37,7 +38,7 @@ class Fleet:
         # Where nobody looked, it is taken for well: only what is known can fail.
         self._facts = {name: seen(one, away=False, now=start) if one.assumed else one for name, one in clusters.items()}
         self._beliefs: dict[ClusterName, facts.Belief] = {}
-        self._objects: dict[ObjectKey, dict[ClusterName, LiveObject]] = {}
+        self._objects: dict[ObjectKey, Copies] = {}
         self._starting: list[tuple[float, ObjectKey, ClusterName]] = []
 
     # -- looking ------------------------------------------------------------------------------------------------
@@ -77,17 +78,14 @@ class Fleet:
 
     def hold(self, rendered: Mapping[ObjectKey, tuple[RenderedManifest, ...]]) -> None:
         """All of this is there, and healthy."""
-        for key, classes in rendered.items():
-            self._objects[key] = {
-                name: _copy(key, name, one, Health.CURRENT) for one in classes for name in one.clusters
-            }
+        self._objects = {key: Copies(classes, _healthy) for key, classes in rendered.items()}
 
     def write(self, key: ObjectKey, cluster: ClusterName, rendered: RenderedManifest, healthy_at: float) -> None:
         self._put(_copy(key, cluster, rendered, Health.IN_PROGRESS))
         heapq.heappush(self._starting, (healthy_at, key, cluster))
 
     def delete(self, key: ObjectKey, cluster: ClusterName) -> None:
-        self._objects[key] = {name: one for name, one in self._objects[key].items() if name != cluster}
+        self._objects[key] = self._objects[key].without(cluster)
 
     @property
     def next_healthy(self) -> float | None:
@@ -107,7 +105,14 @@ class Fleet:
 
     def _put(self, copy: LiveObject) -> None:
         """The inner mapping is replaced: a build tells by identity what to look at again."""
-        self._objects[copy.key] = {**self._objects.get(copy.key, {}), copy.cluster: copy}
+        self._objects[copy.key] = self._objects.get(copy.key, _NOTHING).put(copy)
+
+
+def _healthy(rendered: RenderedManifest, cluster: ClusterName) -> LiveObject:
+    return _copy(rendered.key, cluster, rendered, Health.CURRENT)
+
+
+_NOTHING = Copies((), _healthy)
 
 
 def _copy(key: ObjectKey, cluster: ClusterName, rendered: RenderedManifest, health: Health) -> LiveObject:

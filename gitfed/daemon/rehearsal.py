@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
 from gitfed.change import build, gate
+from gitfed.change.outline import Outlines
 from gitfed.daemon import facts, imagined, losses, story
 from gitfed.daemon.events import Event
 from gitfed.daemon.losses import Loss
@@ -83,7 +84,7 @@ class Rehearsal:
         self._interpreter = interpreter
         self._start = now.replace(microsecond=0)
         self._options = options
-        self._memo = build.Memo()
+        self._memo, self._outlines = build.Memo(), Outlines()
 
     def clusters(self, target: str) -> list[ClusterName]:
         """The clusters that a target names, sorted. Raises KeyError when it names none."""
@@ -112,8 +113,9 @@ class Rehearsal:
 
     def run(self, events: Iterable[Event]) -> Story:
         """Play the events until the end. Raises KeyError for a target that names no cluster."""
+        ordered = sorted(events, key=lambda event: event.after)
         run = _Run(self._repo, self._fleet, self._decisions, self._interpreter, self._start, self._options,
-                   self._memo, sorted(events, key=lambda event: event.after), self.clusters)  # fmt: skip
+                   self._memo, self._outlines, ordered, self.clusters)  # fmt: skip
         gc.disable()  # as the planner does: plans have no reference cycles
         try:
             return run.play()
@@ -143,7 +145,7 @@ class Rehearsal:
 
     def _alone(self, decisions: Decisions, clusters: Mapping[ClusterName, ClusterFacts]) -> Plan:
         fleet = replace(self._fleet, clusters=clusters, live=None)
-        return build.build(self._repo, fleet, decisions, self._interpreter, self._start, memo=self._memo)
+        return build.build(self._repo, fleet, decisions, self._interpreter, self._start, memo=self._memo, lazily=True)
 
 
 class _Run:
@@ -156,11 +158,13 @@ class _Run:
         start: datetime,
         options: Options,
         memo: build.Memo,
+        outlines: Outlines,
         events: list[Event],
         clusters: Callable[[str], list[ClusterName]],
     ) -> None:
         self._repo, self._fleet, self._decisions = repo, fleet, decisions
-        self._interpreter, self._start, self._options, self._memo = interpreter, start, options, memo
+        self._interpreter, self._start, self._options = interpreter, start, options
+        self._memo, self._outlines = memo, outlines
         self._events = [(event, clusters(event.target)) for event in events]
         self._at = 0.0
         self._clusters = imagined.Fleet(fleet.clusters, start)
@@ -234,7 +238,7 @@ class _Run:
         """What is decided is there, and healthy."""
         plan = self._plan = self._build(replace(self._snapshot(), live=None))
         self._record(plan, None, quietly=True)
-        self._clusters.hold(plan.rendered)
+        self._clusters.hold({key: self._outlines.last[key] for key in plan.bindings})
         return plan
 
     def _is_due(self) -> bool:
@@ -254,7 +258,10 @@ class _Run:
                 return
 
     def _build(self, fleet: FleetSnapshot) -> Plan:
-        return build.build(self._repo, fleet, self._decisions, self._interpreter, self._now, memo=self._memo)
+        return build.build(
+            self._repo, fleet, self._decisions, self._interpreter, self._now,
+            memo=self._memo, outlines=self._outlines,
+        )  # fmt: skip
 
     def _record(self, plan: Plan, live: LiveState | None, *, quietly: bool) -> None:
         bindings = gate.decisions_to_record(plan.bindings, self._decisions, plan.changes or (), live)

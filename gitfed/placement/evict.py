@@ -11,12 +11,13 @@ copy that was left behind is marked (`released`), so that a cluster which comes 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from gitfed.model.base import Body, ClusterName, Kind
+from gitfed.model.copies import Copies
 from gitfed.model.decisions import ClusterRecord, Decision, EvictionTask, Labels
 from gitfed.model.fleet import ClusterLive, Health, LiveObject, Reach
 from gitfed.placement import preserve, tolerate
@@ -40,6 +41,8 @@ class Scene:
     """What all workloads have in common at one moment."""
 
     tainted: Tainted
+    repelling: frozenset[ClusterName]
+    """Clusters with a taint that drives work out, at once or in time."""
     known: frozenset[ClusterName]
     """Clusters that are declared, or that the facts declare."""
     clusters: Mapping[ClusterName, ClusterLive]
@@ -91,7 +94,10 @@ def of(
         decision = _review(decision, policy, copies, scene, later, problems)
     moved = decision
     if scene.active:
+        ill = {name for name, _ in decision.unhealthy}
         for share in decision.shares:
+            if share.cluster not in scene.repelling and share.cluster not in ill:
+                continue
             task = _task(decision, share.cluster, share.replicas, policy, tolerations, copies, scene, later, problems)
             if task is not None:
                 later.append(_next_look(task, scene))
@@ -255,9 +261,12 @@ def _is_over(
 
 
 def _all_healthy(decision: Decision, copies: Mapping[ClusterName, LiveObject], scene: Scene) -> bool:
-    return all(
-        scene.is_ready(share.cluster) and _is_healthy(copies.get(share.cluster), scene) for share in decision.shares
-    )
+    names: Iterable[ClusterName] = tuple(share.cluster for share in decision.shares)
+    if not all(map(scene.is_ready, names)):
+        return False
+    if isinstance(copies, Copies):
+        names = copies.doubtful(names)
+    return all(_is_healthy(copies.get(name), scene) for name in names)
 
 
 def _is_healthy(copy: LiveObject | None, scene: Scene) -> bool:

@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
+from operator import attrgetter
 
 from gitfed.model.base import ClusterName, ObjectKey
 from gitfed.model.decisions import ClusterRecord, Decision, Decisions, Outage, PolicyRef
@@ -28,6 +29,8 @@ from gitfed.placement import evict, match, pace, preserve, taints, tolerate
 from gitfed.placement.cluster import Candidate
 from gitfed.placement.taints import NO_EXECUTE
 
+_CLUSTER = attrgetter("cluster")
+"""A loop in C: a million shares are looked at whenever a cluster of a large fleet fails."""
 _NOTHING: Mapping[ClusterName, LiveObject] = {}
 
 
@@ -77,8 +80,12 @@ def step(
         repo.clusters, fleet.clusters, candidates, decisions.clusters, decisions.outage, repo.taint_policies,
         settings, now,
     )  # fmt: skip
+    repelling = frozenset(
+        name for name, record in tainted.records.items() if any(taint.effect == NO_EXECUTE for taint in record.taints)
+    )
     scene = evict.Scene(
         tainted=tainted,
+        repelling=repelling,
         known=frozenset(candidates),
         clusters=fleet.live.clusters if fleet.live is not None else {},
         settings=settings.spec.failover,
@@ -89,9 +96,6 @@ def step(
         collect=collect,
         now=now,
     )
-    repelling = {
-        name for name, record in tainted.records.items() if any(taint.effect == NO_EXECUTE for taint in record.taints)
-    }
     policies = _Policies(repo)
     bindings: dict[ObjectKey, Decision] = {}
     before: dict[ObjectKey, Decision] = {}
@@ -126,10 +130,10 @@ def step(
     return Step(after, before, problems, tainted.said, tainted.cut_off, pacing.held, min(later, default=None))
 
 
-def _concerned(decision: Decision, watched: bool, repelling: set[ClusterName]) -> bool:
+def _concerned(decision: Decision, watched: bool, repelling: frozenset[ClusterName]) -> bool:
     if decision.evictions or decision.released or decision.cleared or watched:
         return True
-    return bool(repelling) and any(share.cluster in repelling for share in decision.shares)
+    return bool(repelling) and not repelling.isdisjoint(map(_CLUSTER, decision.shares))
 
 
 class _Policies:

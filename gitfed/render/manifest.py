@@ -10,8 +10,9 @@ Nothing volatile is stamped: no commit, no time. An unchanged object stays byte-
 from __future__ import annotations
 
 import base64
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from gitfed.interpret import defaults
 from gitfed.interpret.registry import Inputs, Interpreter, Unknown
@@ -38,6 +39,28 @@ class Rendered:
     """A rule gave no answer this time; it may the next time."""
 
 
+class Part(NamedTuple):
+    """What clusters with the same share have in common: with it, and with the overrides that hit them, the body."""
+
+    replicas: int | None
+    completions: int | None
+    """Of a divided Job."""
+    labels: Labels
+    """State that a failover brought."""
+    clusters: tuple[ClusterName, ...]
+
+
+def parts(manifest: Manifest, binding: Binding) -> list[Part]:
+    """The clusters of a binding by what they get, in the order of its shares."""
+    completions = revise.completions(manifest.body, binding) if manifest.key.kind == "Job" else {}
+    labels = dict(binding.injected)
+    groups: dict[tuple[int | None, int | None, Labels], list[ClusterName]] = {}
+    for share in binding.shares:
+        part = (share.replicas, completions.get(share.cluster), labels.get(share.cluster, ()))
+        groups.setdefault(part, []).append(share.cluster)
+    return [Part(*part, tuple(clusters)) for part, clusters in groups.items()]
+
+
 def render(
     manifest: Manifest,
     binding: Binding,
@@ -48,13 +71,27 @@ def render(
     federation: str,
 ) -> Rendered:
     """The final manifests, before retain. Sorted by their first cluster."""
-    if not binding.shares:
-        return Rendered()
+    return of_parts(
+        manifest, binding, parts(manifest, binding), candidates, overrides, interpreter, federation=federation
+    )
+
+
+def of_parts(
+    manifest: Manifest,
+    binding: Binding,
+    wanted: Iterable[Part],
+    candidates: Mapping[ClusterName, Candidate],
+    overrides: override.Overrides,
+    interpreter: Interpreter,
+    *,
+    federation: str,
+) -> Rendered:
+    """The final manifests of some `parts`."""
     found: dict[Digest, RenderedManifest] = {}
     failed: dict[ClusterName, str] = {}
     problems: list[Problem] = []
     ask_again = False
-    for replicas, completions, labels, clusters in _by_share(manifest, binding):
+    for replicas, completions, labels, clusters in wanted:
         present = [candidates[name] for name in clusters if name in candidates]
         body: Body = manifest.body
         edits: tuple[Edit, ...] = ()
@@ -146,19 +183,6 @@ def _labelled(body: Body, labels: Labels) -> Body:
         return body
     metadata = body["metadata"]
     return {**body, "metadata": {**metadata, "labels": {**(metadata.get("labels") or {}), **dict(labels)}}}
-
-
-def _by_share(
-    manifest: Manifest, binding: Binding
-) -> list[tuple[int | None, int | None, Labels, tuple[ClusterName, ...]]]:
-    """(replicas, completions of a divided Job or None, state as labels, clusters) for each distinct part."""
-    completions = revise.completions(manifest.body, binding) if manifest.key.kind == "Job" else {}
-    labels = dict(binding.injected)
-    groups: dict[tuple[int | None, int | None, Labels], list[ClusterName]] = {}
-    for share in binding.shares:
-        part = (share.replicas, completions.get(share.cluster), labels.get(share.cluster, ()))
-        groups.setdefault(part, []).append(share.cluster)
-    return [(*part, tuple(clusters)) for part, clusters in groups.items()]
 
 
 def _unrevised(manifest: Manifest, reason: str, cause: str) -> Problem:

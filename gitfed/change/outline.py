@@ -1,0 +1,72 @@
+"""What a copy is made from, in the place of what it is: manifests are made where two of these differ, and only there.
+
+What a cluster gets of a template follows from the template, the cluster's part of the work, the overrides that hit the
+cluster, and the interpreter. In a rehearsal only the part changes. So it plans with *outlines*: render classes that say
+which part which clusters get, named by that and not by their bodies. A copy whose part is the one it was made from is
+as it should be, whatever that looks like. Of any other copy both manifests are made, and compared as always: an
+override may give it the same replicas whatever its part is, or may fail.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import TypeAlias
+
+from gitfed.model.base import ClusterName, Digest, ObjectKey
+from gitfed.model.fleet import LiveObject
+from gitfed.model.plan import Binding, RenderedManifest
+from gitfed.model.repo import Manifest
+from gitfed.render import manifest as render_manifest
+from gitfed.render.manifest import Part, Rendered
+
+Make: TypeAlias = Callable[[Manifest, Binding, Part], Rendered]
+
+
+@dataclass(slots=True)
+class Outlines:
+    """For one commit and interpreter, and for clusters that differ in their health and their taints at most."""
+
+    _parts: dict[Digest, tuple[Manifest, Binding, Part]] = field(default_factory=dict)
+    """By the name of the outline: what it was made from."""
+    _last: dict[ObjectKey, tuple[RenderedManifest, ...]] = field(default_factory=dict)
+    _made: dict[tuple[Digest, ClusterName], Rendered] = field(default_factory=dict)
+
+    def of(self, manifest: Manifest, binding: Binding) -> tuple[RenderedManifest, ...]:
+        """The classes of a template. Their digests name them, and their bodies are the template's."""
+        found = []
+        for part in render_manifest.parts(manifest, binding):
+            divided = binding.replicas is not None
+            name = Digest(f"{manifest.key} {manifest.digest} {divided} {part[:3]}")
+            if name not in self._parts:
+                self._parts[name] = manifest, binding, part
+            found.append(
+                RenderedManifest(
+                    manifest.key, binding.id, manifest.body, name, part.clusters, part.replicas, manifest.origin
+                )
+            )
+        self._last[manifest.key] = tuple(found)
+        return self._last[manifest.key]
+
+    @property
+    def last(self) -> Mapping[ObjectKey, tuple[RenderedManifest, ...]]:
+        """The classes of each template, as they were asked for last."""
+        return self._last
+
+    def is_outline(self, rendered: RenderedManifest) -> bool:
+        return rendered.digest in self._parts
+
+    def made(self, name: Digest, cluster: ClusterName, make: Make) -> Rendered:
+        """The manifest of an outline in a cluster, or why there is none."""
+        known = self._made.get((name, cluster))
+        if known is None:
+            manifest, binding, part = self._parts[name]
+            known = self._made[name, cluster] = make(manifest, binding, part._replace(clusters=(cluster,)))
+        return known
+
+    def as_made(self, live: LiveObject, make: Make) -> LiveObject:
+        """A copy that is as an outline says, with the digest of the manifest that it was made from."""
+        if live.matches is None or live.matches not in self._parts:
+            return live
+        made = self.made(live.matches, live.cluster, make).rendered
+        return replace(live, matches=made[0].digest if made else None)
