@@ -68,17 +68,16 @@ def build(
 
     `fleet.live` None gives a plan without changes ("not observed"). `lazily`: a template is rendered when somebody
     looks at it, for who compares two plans and knows where they can differ; what then cannot be rendered is not among
-    the problems. `beside`: of templates that are left out because nothing about them is asked.
-    `outlines`: for who imagines the clusters, manifests are made where a copy has to be another one.
+    the problems. `beside`: of templates that are left out because nothing about them is asked. `outlines`: for who
+    imagines the clusters; manifests are made where a copy has to be another one, and `rendered` holds outlines.
     """
     memo = Memo() if memo is None else memo
     world = prepare(memo, repo, fleet, decisions, interpreter, now)
     world = replace(world, lazily=lazily, outlines=outlines)
-    on_demand = lazily or outlines is not None
     memo.questions, asked = place.questions(memo.questions, repo, world.decisions, world.binder)
     bounds, problems, quotas = place.answers(memo.questions, repo, world.binder, memo.room, fleet.facts.taken_at)
     bounds = dependencies.attach(bounds, repo, interpreter, world.decisions, fleet.live, memo.references)
-    if not on_demand:
+    if not lazily and outlines is None:
         ahead.rendering(((repo.manifests[key], bounds[key].binding) for key in asked), interpreter)
     items = _derived(memo, world, bounds)
     items += [
@@ -118,7 +117,7 @@ def build(
         now=now,
         federation=repo.settings.metadata.name,
         bindings=bindings,
-        rendered=derive.OnDemand(world, items) if on_demand else {item.manifest.key: item.rendered for item in items},
+        rendered=derive.OnDemand(world, items) if lazily else {item.manifest.key: item.rendered for item in items},
         changes=tuple(changes) if fleet.live is not None else None,
         gates=(*gates, *gate.quotas(quotas)),
         problems=tuple(remarks.together(problems)),

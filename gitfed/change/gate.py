@@ -188,8 +188,9 @@ def _moved(bindings: Mapping[ObjectKey, Binding], decisions: Decisions) -> tuple
 
 
 def _difference(before: Iterable[Share], after: Iterable[Share], exempt: set[str]) -> tuple[int, int]:
-    old = {share.cluster: share.replicas or 0 for share in before}
-    new = {share.cluster: share.replicas or 0 for share in after}
+    same = {*before} & {*after}  # of a hundred clusters all but a few
+    old = {share.cluster: share.replicas or 0 for share in before if share not in same}
+    new = {share.cluster: share.replicas or 0 for share in after if share not in same}
     lost = sum(max(0, count - new.get(name, 0)) for name, count in old.items() if name not in exempt)
     won = sum(max(0, count - old.get(name, 0)) for name, count in new.items())
     return lost, won

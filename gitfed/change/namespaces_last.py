@@ -35,11 +35,13 @@ def _is_deletion(change: Change) -> bool:
 def _left(
     live: LiveState, going: set[tuple[ClusterName, str]]
 ) -> Mapping[tuple[ClusterName, str], ObjectKey]:  # fmt: skip
+    clusters: dict[str, list[ClusterName]] = {}
+    for cluster, space in going:
+        clusters.setdefault(space, []).append(cluster)
     found: dict[tuple[ClusterName, str], ObjectKey] = {}
     for key, copies in live.objects.items():
-        if not key.namespace:
-            continue
-        for cluster, copy in copies.items():
-            if copy.uid and (cluster, key.namespace) in going:
+        for cluster in clusters.get(key.namespace, ()):
+            copy = copies.get(cluster)
+            if copy is not None and copy.uid:
                 found.setdefault((cluster, key.namespace), key)
     return found

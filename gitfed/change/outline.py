@@ -9,11 +9,11 @@ override may give it the same replicas whatever its part is, or may fail.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
-from gitfed.model.base import ClusterName, Digest, ObjectKey
+from gitfed.model.base import ClusterName, Digest
 from gitfed.model.fleet import LiveObject
 from gitfed.model.plan import Binding, RenderedManifest
 from gitfed.model.repo import Manifest
@@ -29,7 +29,6 @@ class Outlines:
 
     _parts: dict[Digest, tuple[Manifest, Binding, Part]] = field(default_factory=dict)
     """By the name of the outline: what it was made from."""
-    _last: dict[ObjectKey, tuple[RenderedManifest, ...]] = field(default_factory=dict)
     _made: dict[tuple[Digest, ClusterName], Rendered] = field(default_factory=dict)
 
     def of(self, manifest: Manifest, binding: Binding) -> tuple[RenderedManifest, ...]:
@@ -45,13 +44,7 @@ class Outlines:
                     manifest.key, binding.id, manifest.body, name, part.clusters, part.replicas, manifest.origin
                 )
             )
-        self._last[manifest.key] = tuple(found)
-        return self._last[manifest.key]
-
-    @property
-    def last(self) -> Mapping[ObjectKey, tuple[RenderedManifest, ...]]:
-        """The classes of each template, as they were asked for last."""
-        return self._last
+        return tuple(found)
 
     def is_outline(self, rendered: RenderedManifest) -> bool:
         return rendered.digest in self._parts

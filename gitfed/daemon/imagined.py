@@ -72,7 +72,7 @@ class Fleet:
 
     def holders(self, key: ObjectKey) -> Iterable[ClusterName]:
         """Clusters with a copy of an object, those that are away included."""
-        return self._objects.get(key, {})
+        return self._objects.get(key, _NOTHING)
 
     # -- what they hold -----------------------------------------------------------------------------------------
 
@@ -97,7 +97,7 @@ class Fleet:
         changed = False
         while self._starting and self._starting[0][0] <= at:
             _, key, name = heapq.heappop(self._starting)
-            copy = self._objects.get(key, {}).get(name)
+            copy = self._objects.get(key, _NOTHING).get(name)
             if copy is not None:
                 self._put(replace(copy, health=Health.CURRENT))
                 changed = True

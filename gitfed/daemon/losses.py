@@ -29,7 +29,8 @@ def of(plan: Plan, away: Iterable[ClusterName], before: Mapping[ObjectKey, Bindi
         known = before.get(key)
         if known is None or not known.shares or binding.policy is None or key.kind == "Namespace":
             continue
-        left = [share for share in binding.shares if share.cluster not in gone and share.cluster not in _stuck(binding)]
+        stuck = bool(binding.awaits_deletion)  # then its copies do not start yet
+        left = [] if stuck else [share for share in binding.shares if share.cluster not in gone]
         if binding.replicas is None:
             if not left:
                 found.append(Loss(key, None, None, _why(binding, plan)))
@@ -41,11 +42,6 @@ def of(plan: Plan, away: Iterable[ClusterName], before: Mapping[ObjectKey, Bindi
         if running < binding.replicas:
             found.append(Loss(key, running, binding.replicas, _why(binding, plan)))
     return found
-
-
-def _stuck(binding: Binding) -> frozenset[ClusterName]:
-    """Targets whose copy does not start yet."""
-    return frozenset(share.cluster for share in binding.shares) if binding.awaits_deletion else frozenset()
 
 
 def _why(binding: Binding, plan: Plan) -> str:

@@ -212,8 +212,10 @@ class _Run:
         self._say("event", f"{event.target}: {event.words}")
         if event.what == "fail":
             self._clusters.away.update(names)
+            self._changed |= self._is_busy()
         elif event.what == "recover":
             self._clusters.away.difference_update(names)
+            self._changed |= self._is_busy()
         else:
             key, value, effect = event.taint
             clusters = dict(self._repo.clusters)
@@ -225,7 +227,16 @@ class _Run:
                     update={"spec": spec.model_copy(update={"taints": (*others, taint)})}
                 )
             self._repo = replace(self._repo, clusters=clusters)
-        self._changed = True
+            self._changed = True
+
+    def _is_busy(self) -> bool:
+        """Whether anything is left to be done, or waits to be seen: only that can depend on a cluster whose health is
+        still believed to be what it was."""
+        plan = self._plan
+        if plan is None or plan.changes:
+            return True
+        decisions = (binding.decision for binding in plan.bindings.values())
+        return any(one is not None and (one.evictions or one.released or one.required_by) for one in decisions)
 
     def _look(self) -> bool:
         """The clusters are looked at as often as the daemon looks."""
@@ -238,7 +249,7 @@ class _Run:
         """What is decided is there, and healthy."""
         plan = self._plan = self._build(replace(self._snapshot(), live=None))
         self._record(plan, None, quietly=True)
-        self._clusters.hold({key: self._outlines.last[key] for key in plan.bindings})
+        self._clusters.hold(plan.rendered)
         return plan
 
     def _is_due(self) -> bool:
@@ -318,6 +329,9 @@ class _Run:
             for task in binding.evictions:
                 others = ", ".join(share.cluster for share in binding.shares)
                 pending.setdefault((key, f"its copy in {task.from_cluster} stays until {others} is healthy"), None)
+        for change in plan.changes or ():
+            if change.action is Action.SKIP and not change.move and change.cluster not in self._clusters.away:
+                pending.setdefault((change.key, f"{change.cluster}: {change.reason}"))
         short = losses.of(plan, self._clusters.away, before)
         told = {key for key, _ in pending}
         pending |= {(loss.key, loss.why): None for loss in short if loss.key not in told}

@@ -32,9 +32,9 @@ def given(replicas: int, names: Sequence[str], weights: Sequence[int | float], u
     return {names[at]: count for at, count in _seats(replicas, weights).items()}
 
 
-@lru_cache(maxsize=1 << 12)
+@lru_cache(maxsize=1 << 16)
 def names_descend(uid: str) -> bool:
-    """Whether ties between equal seats go to the later name."""
+    """Whether ties between equal seats go to the later name. Asked of every workload in every build."""
     return bool(uid) and fnv1a(uid.encode()) % 2 == 1
 
 

@@ -11,7 +11,7 @@ copy that was left behind is marked (`released`), so that a cluster which comes 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -87,8 +87,9 @@ def of(
     problems: list[str] = []
     leaving = {task.from_cluster for task in decision.evictions}
     # Somebody may have written both by hand: a cluster that is being left is no target.
-    listed = any(share.cluster in leaving for share in decision.shares)
-    decision = _changed(decision, shares=tuple(one for one in decision.shares if one.cluster not in leaving))
+    listed = bool(leaving) and any(share.cluster in leaving for share in decision.shares)
+    if listed:
+        decision = _changed(decision, shares=tuple(one for one in decision.shares if one.cluster not in leaving))
     decision = _observe(decision, policy, copies, scene, problems)
     if not listed:  # else its place has to be found first
         decision = _review(decision, policy, copies, scene, later, problems)
@@ -121,9 +122,12 @@ def _observe(
     scene: Scene,
     problems: list[str],
 ) -> Decision:
+    wanted = preserve.of_cluster(policy) if scene.injects else None
+    application = policy.spec.failover.application if policy.spec.failover is not None else None
+    if wanted is None and application is None and not (decision.preserved or decision.unhealthy or decision.released):
+        return decision
     here = [share.cluster for share in decision.shares]
     kept = dict(decision.preserved)
-    wanted = preserve.of_cluster(policy) if scene.injects else None
     preserved: dict[ClusterName, Labels] = {}
     for name in here if wanted is not None else ():
         assert wanted is not None
@@ -138,7 +142,7 @@ def _observe(
         elif copy is not None and copy.uid and scene.is_ready(name) and scene.collect(copy)[1] is not None:
             problems.append(f"the state of its copy in {name} cannot be preserved: {found}")
     unhealthy: dict[ClusterName, datetime] = {}
-    if policy.spec.failover is not None and policy.spec.failover.application is not None:
+    if application is not None:
         before = dict(decision.unhealthy)
         for name in here:
             copy = copies.get(name)
@@ -261,12 +265,9 @@ def _is_over(
 
 
 def _all_healthy(decision: Decision, copies: Mapping[ClusterName, LiveObject], scene: Scene) -> bool:
-    names: Iterable[ClusterName] = tuple(share.cluster for share in decision.shares)
-    if not all(map(scene.is_ready, names)):
-        return False
-    if isinstance(copies, Copies):
-        names = copies.doubtful(names)
-    return all(_is_healthy(copies.get(name), scene) for name in names)
+    names = tuple(share.cluster for share in decision.shares)
+    looked_at = copies.doubtful(names) if isinstance(copies, Copies) else names
+    return all(map(scene.is_ready, names)) and all(_is_healthy(copies.get(name), scene) for name in looked_at)
 
 
 def _is_healthy(copy: LiveObject | None, scene: Scene) -> bool:

@@ -69,6 +69,8 @@ class Rooms:
         """Of all clusters: what is asked most by far needs no look at each of them."""
         self._is_own = False
         self._places: dict[tuple[str, ...], Numbers] = {}
+        self._traced: dict[int, tuple[tuple[str, ...], bytes]] = {}
+        """By the identity of the names, which are kept alive here: thousands of workloads in a row ask for the same."""
 
     def copy(self) -> Rooms:
         """With what was taken so far; what will be taken of one is not taken of the other."""
@@ -109,7 +111,15 @@ class Rooms:
     def trace(self, names: tuple[str, ...]) -> bytes:
         """What was taken of these clusters, as a digest: equal ones mean equal room while the facts are the same.
         Empty for nothing."""
-        if not self._trace or names == self._layout.names:
+        if not self._trace:
+            return b""
+        known = self._traced.get(id(names))
+        if known is None:
+            known = self._traced[id(names)] = names, self._trace_of(names)
+        return known[1]
+
+    def _trace_of(self, names: tuple[str, ...]) -> bytes:
+        if names == self._layout.names:
             return self._trace
         for part, placed in self._untraced:
             number = placed.counts.astype(np.uint64) + np.uint64(part << 32)
@@ -172,6 +182,7 @@ class Rooms:
             return
         self._pending.append((key or canonical.digest(requirements), requirements, placed))
         self._untraced.append((part, placed))
+        self._traced.clear()
         told = b"%b%d %b" % (self._trace, part, placed.sign)
         self._trace = hashlib.blake2b(told, digest_size=16).digest()
 

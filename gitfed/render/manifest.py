@@ -12,6 +12,7 @@ from __future__ import annotations
 import base64
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from operator import attrgetter
 from typing import NamedTuple
 
 from gitfed.interpret import defaults
@@ -26,6 +27,8 @@ from gitfed.text import canonical
 
 FEDERATION_LABEL = "gitfed.io/federation"
 BINDING_LABEL = "gitfed.io/binding"
+_CLUSTER, _REPLICAS = attrgetter("cluster"), attrgetter("replicas")
+"""Loops in C: most workloads give all of their clusters the same, and those may be a hundred."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +57,8 @@ def parts(manifest: Manifest, binding: Binding) -> list[Part]:
     """The clusters of a binding by what they get, in the order of its shares."""
     completions = revise.completions(manifest.body, binding) if manifest.key.kind == "Job" else {}
     labels = dict(binding.injected)
+    if not completions and not labels and len(alike := set(map(_REPLICAS, binding.shares))) == 1:
+        return [Part(alike.pop(), None, (), tuple(map(_CLUSTER, binding.shares)))]
     groups: dict[tuple[int | None, int | None, Labels], list[ClusterName]] = {}
     for share in binding.shares:
         part = (share.replicas, completions.get(share.cluster), labels.get(share.cluster, ()))

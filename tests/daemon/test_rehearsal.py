@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
 
+from gitfed.change import build
 from gitfed.daemon import rehearsal
 from gitfed.daemon.events import Event
 from gitfed.daemon.rehearsal import Rehearsal, Story
@@ -21,6 +23,7 @@ from tests.e2e.world import cluster, deployment, policy, settings
 
 def repo(clusters: int = 4, placement: Any = ONE, replicas: int = 4, **spec: Any) -> RepoSnapshot:
     files = {"gitfed.json": settings(**spec.pop("federation", {})), "web.json": deployment("web", replicas=replicas),
+             **spec.pop("files", {}),
              "policy.json": policy("web", None, placement=dict(placement), **spec)}  # fmt: skip
     for number in range(1, clusters + 1):
         files[f"clusters/m{number}.json"] = cluster(f"m{number}", region="r1" if number < 3 else f"r{number}")
@@ -120,3 +123,66 @@ def test_the_same_rehearsal_twice_is_the_same_story() -> None:
     stage = rehearse(repo())
     events = [Event(0, "fail", "cluster/m1"), Event(700, "fail", "cluster/m2"), Event(900, "recover", "cluster/m1")]
     assert stage.run(events) == stage.run(events)
+
+
+def override(rules: list[Any]) -> dict[str, Any]:
+    return {
+        "apiVersion": "policy.karmada.io/v1alpha1", "kind": "ClusterOverridePolicy", "metadata": {"name": "rules"},
+        "spec": {"resourceSelectors": [{"apiVersion": "apps/v1", "kind": "Deployment"}], "overrideRules": rules},
+    }  # fmt: skip
+
+
+DRAIN = ("drain", "", "NoExecute")
+FAILING = {"plaintext": [{"path": "/spec/nowhere/inside", "operator": "replace", "value": 1}]}
+FIXED = {"plaintext": [{"path": "/spec/replicas", "operator": "replace", "value": 7}]}
+
+
+@pytest.mark.parametrize(
+    ("placement", "overriders", "clusters"),
+    [
+        (ONE, FIXED, ["m1", "m2", "m3"]), (ONE, FIXED, ["m4"]), (ONE, FAILING, ["m2", "m3"]),
+        (DIVIDED, FIXED, ["m1", "m2", "m3"]), (DIVIDED, FIXED, ["m4"]), ({}, FIXED, ["m2"]), ({}, {}, []),
+    ],
+    ids=[
+        "one cluster, replicas fixed in most", "one cluster, replicas fixed in another", "fails where work goes",
+        "divided, replicas fixed in most", "divided, replicas fixed in one", "everywhere, fixed in one", "everywhere",
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize(
+    "events",
+    [
+        [Event(0, "fail", "cluster/m1"), Event(1200, "recover", "cluster/m1")],
+        [Event(0, "fail", "cluster/m1"), Event(700, "fail", "cluster/m2"), Event(1300, "recover", "cluster/m1")],
+        [Event(0, "taint", "cluster/m1", DRAIN), Event(60, "taint", "cluster/m2", DRAIN)],
+    ],
+    ids=["fails and comes back", "one after the other", "tainted"],
+)  # fmt: skip
+def test_manifests_that_are_made_when_they_matter_tell_the_same_story(
+    monkeypatch: pytest.MonkeyPatch, placement: Any, overriders: Any, clusters: list[str], events: list[Event]
+) -> None:
+    rules = [{"targetCluster": {"clusterNames": clusters}, "overriders": overriders}]
+    repository = repo(placement=placement, files={"override.json": json.dumps(override(rules))})
+    assert not repository.problems
+    seldom = rehearse(repository).run(events)
+    always = build.build
+    monkeypatch.setattr(build, "build", lambda *args, outlines, **given: always(*args, **given))
+    told = rehearse(repository).run(events)
+    assert seldom.timeline == told.timeline
+    assert (seldom.losses, seldom.on_recovery) == (told.losses, told.on_recovery)
+    assert seldom.plan.bindings == told.plan.bindings
+
+
+def test_what_was_decided_is_there_although_its_override_fails_now_and_what_cannot_be_made_is_pending() -> None:
+    def under(cluster: str) -> Story:
+        rules = [{"targetCluster": {"clusterNames": [cluster]}, "overriders": FAILING}]
+        return rehearse(repo(files={"override.json": json.dumps(override(rules))})).run(
+            [Event(0, "fail", "cluster/m1")]
+        )
+
+    assert [(name, key.name) for name, key in under("m1").on_recovery] == [("m1", "web")]
+    [(key, text)] = under("m2").pending
+    assert (key.name, text) == (
+        "web",
+        "m2: override failed: ClusterOverridePolicy/rules: cannot replace /spec/nowhere/inside: /spec/nowhere does not "
+        "exist",
+    )
