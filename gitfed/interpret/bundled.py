@@ -5,6 +5,10 @@ scripts build upon), one Lua file per operation named after it, `cases.yaml` and
 layout from a mapping path → text and makes a source of it. Where the files lie and how Lua runs is told from outside:
 the first is the business of the wiring, the second of the Lua edge.
 
+Another version of a kind mostly means the same. Its folder says `like:` and names the folder of the version that it
+follows: operations without a file of their own are taken from there, and so are the cases of operations without cases
+of their own, with the version of this folder in their objects.
+
 The files of `lib/` are put behind a script, so that every script is a chunk of its own, as one that a user writes, and
 the lines in its messages are those of its file. They define tables of functions, which are there before the script's
 own function is called.
@@ -13,7 +17,7 @@ own function is called.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from gitfed.interpret.registry import Operation
@@ -77,9 +81,26 @@ def read(files: Mapping[str, str]) -> tuple[Bundle, ...]:
 
 def cases(files: Mapping[str, str]) -> Iterator[Case]:
     """Every case of the catalogue. Apart from `read`, because a running program has no use for them."""
-    for path in sorted(files):
-        if path.endswith("/cases.yaml"):
-            yield from _cases(path.removesuffix("/cases.yaml"), files)
+    for folder in sorted(path.removesuffix(f"/{_MARKER}") for path in files if path.endswith(f"/{_MARKER}")):
+        own = list(_cases(folder, files)) if f"{folder}/cases.yaml" in files else []
+        yield from own
+        if "like" in _mapping(f"{folder}/{_MARKER}", files):
+            proven = {case.operation for case in own}
+            for case in _cases(_followed(folder, files).folder, files):
+                if case.operation not in proven:
+                    yield _of_version(case, folder)
+
+
+def _of_version(case: Case, folder: str) -> Case:
+    """A case of another version as one of this folder's."""
+    kind, version = folder.rpartition("/")[2], folder.rpartition("/")[0]
+
+    def renamed(value: Any) -> Any:
+        return {**value, "apiVersion": version} if isinstance(value, Mapping) and value.get("kind") == kind else value
+
+    inputs = {name: renamed(value) for name, value in case.inputs.items()}
+    expect = {name: renamed(value) for name, value in case.expect.items()}
+    return replace(case, path=f"{folder}/cases.yaml", inputs=inputs, expect=expect)
 
 
 def source(files: Mapping[str, str], run: Run) -> Scripted:
@@ -100,7 +121,7 @@ def _bundle(folder: str, paths: Sequence[str], files: Mapping[str, str]) -> Bund
     if f"{api_version}/{kind}" != folder:
         raise CatalogueError(f"{folder}/{_MARKER}: says {api_version} {kind}")
     library = "".join(_library(folder, name, files) for name in about.get("library", ()))
-    scripts = {}
+    scripts = dict(_followed(folder, files).scripts) if "like" in about else {}
     for path in paths:
         name = path.removeprefix(f"{folder}/")
         if name.endswith(".lua"):
@@ -109,6 +130,15 @@ def _bundle(folder: str, paths: Sequence[str], files: Mapping[str, str]) -> Bund
         elif name not in (_MARKER, "cases.yaml") and not name.startswith("testdata/"):
             raise CatalogueError(f"{path}: does not belong here")
     return Bundle(folder, str(api_version), str(kind), scripts)
+
+
+def _followed(folder: str, files: Mapping[str, str]) -> Bundle:
+    """What the folder says it is `like`."""
+    like = _mapping(f"{folder}/{_MARKER}", files)["like"]
+    marker = f"{like}/{_MARKER}"
+    if marker not in files or "like" in _mapping(marker, files) or like.rpartition("/")[2] != folder.rpartition("/")[2]:
+        raise CatalogueError(f"{folder}/{_MARKER}: {like} is no other version of this kind with scripts of its own")
+    return _bundle(like, [path for path in files if path.startswith(f"{like}/")], files)
 
 
 def _library(folder: str, name: str, files: Mapping[str, str]) -> str:

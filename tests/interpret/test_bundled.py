@@ -104,9 +104,49 @@ def test_libraries_stand_behind_a_script_so_that_its_lines_are_those_of_the_file
     assert script.name == "Widget/InterpretHealth.lua"
 
 
+OTHER = {
+    "g/v1/Widget/interpreter.yaml": "apiVersion: g/v1\nkind: Widget\nlibrary: [one]\n",
+    "g/v1/Widget/InterpretHealth.lua": "old health",
+    "g/v1/Widget/InterpretReplica.lua": "old replicas",
+    "g/v1/Widget/testdata/o.yaml": "apiVersion: g/v1\nkind: Widget\n",
+    "g/v1/Widget/cases.yaml": "InterpretHealth:\n- {name: old, from: o.yaml, expect: {healthy: true}}\n"
+    "InterpretReplica:\n- {name: old, from: o.yaml, expect: {replicas: 1}}\n",
+    "g/v2/Widget/interpreter.yaml": "apiVersion: g/v2\nkind: Widget\nlike: g/v1/Widget\nlibrary: [two]\n",
+    "g/v2/Widget/InterpretHealth.lua": "new health",
+    "g/v2/Widget/testdata/p.yaml": "apiVersion: g/v2\nkind: Widget\n",
+    "g/v2/Widget/cases.yaml": "InterpretHealth:\n- {name: new, from: p.yaml, expect: {healthy: false}}\n",
+    "lib/one.lua": " one",
+    "lib/two.lua": " two",
+}
+
+
+def test_a_version_that_is_like_another_takes_what_it_does_not_say_itself() -> None:
+    _, bundle = bundled.read(OTHER)
+    assert (bundle.folder, {operation: script.text for operation, script in bundle.scripts.items()}) == (
+        "g/v2/Widget",
+        {"InterpretHealth": "new health two", "InterpretReplica": "old replicas one"},
+    )
+    found = [(case.path, case.name, case.operation, case.inputs) for case in bundled.cases(OTHER)][2:]
+    subject = {"object": {"apiVersion": "g/v2", "kind": "Widget"}}
+    assert found == [
+        ("g/v2/Widget/cases.yaml", "new", "InterpretHealth", subject),
+        ("g/v2/Widget/cases.yaml", "old", "InterpretReplica", subject),
+    ]
+
+
 @pytest.mark.parametrize(
     ("files", "message"),
     [
+        *(
+            (
+                {
+                    "g/v1/Gadget/interpreter.yaml": "apiVersion: g/v1\nkind: Gadget\n",
+                    "g/v1/Widget/interpreter.yaml": f"apiVersion: g/v1\nkind: Widget\nlike: {like}\n",
+                },
+                f"g/v1/Widget/interpreter.yaml: {like} is no other version of this kind with scripts of its own",
+            )
+            for like in ("g/v3/Widget", "g/v1/Gadget", "g/v1/Widget")
+        ),
         (
             {"g/v1/Widget/interpreter.yaml": "apiVersion: g/v1\nkind: Gadget\n"},
             "g/v1/Widget/interpreter.yaml: says g/v1 Gadget",
@@ -123,7 +163,17 @@ def test_libraries_stand_behind_a_script_so_that_its_lines_are_those_of_the_file
         ({**WIDGET, "g/v1/Widget/notes.txt": ""}, "g/v1/Widget/notes.txt: does not belong here"),
         ({**WIDGET, "g/v2/Widget/cases.yaml": ""}, "g/v2/Widget/cases.yaml: no folder above has an interpreter.yaml"),
     ],
-    ids=["another kind", "unknown library", "not a mapping", "unknown operation", "stray file", "stray folder"],
+    ids=[
+        "like nothing",
+        "like another kind",
+        "like itself",
+        "another kind",
+        "unknown library",
+        "not a mapping",
+        "unknown operation",
+        "stray file",
+        "stray folder",
+    ],
 )
 def test_a_wrong_layout_is_refused(files: dict[str, str], message: str) -> None:
     with pytest.raises(CatalogueError) as caught:

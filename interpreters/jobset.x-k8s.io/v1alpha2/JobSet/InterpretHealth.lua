@@ -1,4 +1,3 @@
--- While it runs it has no conditions.
 function InterpretHealth(observedObj)
-  return observedObj.status ~= nil and not status.is_true(observedObj.status.conditions, "Failed")
+  return sets.healthy(observedObj)
 end

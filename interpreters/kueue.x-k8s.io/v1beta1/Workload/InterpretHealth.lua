@@ -1,5 +1,7 @@
 -- Reasons for which it is over though its job did not end well, or did not end at all.
-local BADLY = {Failed = true, FailedToStart = true, AdmissionChecksRejected = true, OutOfSync = true}
+local BADLY = {
+  Failed = true, FailedToStart = true, AdmissionChecksRejected = true, OutOfSync = true, OwnerNotFound = true,
+}
 
 -- It has its place in the queue's quota, or ended well.
 function InterpretHealth(observedObj)

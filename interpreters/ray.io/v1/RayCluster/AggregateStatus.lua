@@ -10,10 +10,15 @@ local function amounts(items, field)
   return total
 end
 
+-- Mostly plain numbers, and then the sum is one. A part of a device may be written as an amount (`500m`).
 local function devices(items, field)
   local total = 0
   for _, amount in ipairs(status.values(items, field)) do
-    total = total + (tonumber(amount) or 0)
+    local number = amount == "" and 0 or tonumber(amount)
+    if number == nil then
+      return amounts(items, field)
+    end
+    total = total + number
   end
   return tostring(total)
 end

@@ -1,0 +1,3 @@
+function Retain(desiredObj, observedObj)
+  return flux.retain(desiredObj, observedObj)
+end

@@ -1,5 +1,0 @@
-function AggregateStatus(desiredObj, statusItems)
-  return report.aggregate(desiredObj, statusItems, {
-    last = {"clusterId", "kafkaVersion"},
-  })
-end

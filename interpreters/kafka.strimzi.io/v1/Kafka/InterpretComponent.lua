@@ -1,3 +1,0 @@
-function GetComponents(desiredObj)
-  return kafka.components(desiredObj)
-end

@@ -1,3 +1,0 @@
-function GetDependencies(desiredObj)
-  return kafka.dependencies(desiredObj)
-end

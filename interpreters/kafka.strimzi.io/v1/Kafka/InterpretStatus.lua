@@ -1,7 +1,0 @@
-local FIELDS = {
-  "conditions", "listeners", "clusterId", "kafkaVersion", "observedGeneration"
-}
-
-function ReflectStatus(observedObj)
-  return status.reflect(observedObj, FIELDS)
-end

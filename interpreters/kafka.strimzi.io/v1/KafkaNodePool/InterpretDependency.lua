@@ -1,3 +1,0 @@
-function GetDependencies(desiredObj)
-  return pods.dependencies(desiredObj, {kafka.pool(desiredObj)})
-end

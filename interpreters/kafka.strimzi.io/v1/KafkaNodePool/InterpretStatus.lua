@@ -1,5 +1,0 @@
-local FIELDS = {"conditions", "observedGeneration", "nodeIds", "clusterId", "roles", "replicas", "labelSelector"}
-
-function ReflectStatus(observedObj)
-  return status.reflect(observedObj, FIELDS)
-end

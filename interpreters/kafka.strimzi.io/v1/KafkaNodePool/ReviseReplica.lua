@@ -1,3 +1,0 @@
-function ReviseReplica(desiredObj, desiredReplica)
-  return workload.revise(desiredObj, desiredReplica)
-end

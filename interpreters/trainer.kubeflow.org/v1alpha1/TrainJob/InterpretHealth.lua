@@ -1,0 +1,3 @@
+function InterpretHealth(observedObj)
+  return sets.healthy(observedObj)
+end

@@ -1,0 +1,3 @@
+function Retain(desiredObj, observedObj)
+  return sets.retain(desiredObj, observedObj)
+end
