@@ -319,8 +319,30 @@ def _is_scheduling_suspended(suspension: object) -> bool:
     return isinstance(suspension, Mapping) and suspension.get("scheduling") is True
 
 
+class _Same:
+    """A list that equals no other, even if it holds the same."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: object) -> None:
+        self.value = value
+
+    def __hash__(self) -> int:
+        return id(self.value)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Same) and self.value is other.value
+
+
 def _shares_of(clusters: object) -> tuple[Share, ...]:
-    """Sorted. Most bindings of a fleet go to the same clusters: what was read once is the same value again."""
+    """Sorted. Most bindings of a fleet go to the same clusters: what was read once is the same value again, and
+    documents that were remembered together share their lists."""
+    return _shares_of_list(_Same(clusters))
+
+
+@lru_cache(maxsize=4096)
+def _shares_of_list(same: _Same) -> tuple[Share, ...]:
+    clusters = same.value
     try:
         return _shares_in(canonical.dumps(clusters))
     except canonical.NotCanonical:
