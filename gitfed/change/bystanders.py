@@ -147,13 +147,15 @@ def of(
     claims: Collection[ObjectKey],
 ) -> Bystanders:
     """The rows of a plan of everything, for its `templates`; `claims`: those that take room."""
-    shared: dict[frozenset[ClusterName], frozenset[ClusterName]] = {}
+    known: dict[int, tuple[frozenset[ClusterName], int]] = {}  # most templates share their shares
     rows = {}
     for key in templates:
         binding = plan.bindings[key]
-        where = frozenset(share.cluster for share in binding.shares)
-        total = None if binding.replicas is None else sum(share.replicas or 0 for share in binding.shares)
-        rows[key] = Row(shared.setdefault(where, where), total, key in claims)
+        found = known.get(id(binding.shares))
+        if found is None:
+            where = frozenset(share.cluster for share in binding.shares)
+            found = known[id(binding.shares)] = where, sum(share.replicas or 0 for share in binding.shares)
+        rows[key] = Row(found[0], None if binding.replicas is None else found[1], key in claims)
     return Bystanders(plan.commit, state, circumstances, rows)
 
 

@@ -18,7 +18,7 @@ from gitfed.change.bystanders import NOBODY, Beside
 from gitfed.interpret.registry import Interpreter
 from gitfed.model.base import Body, ClusterName, ObjectKey, Problem
 from gitfed.model.decisions import Decisions
-from gitfed.model.fleet import ClusterLive, Health, LiveObject, LiveState
+from gitfed.model.fleet import ClusterLive, Health, LiveObject
 from gitfed.model.plan import Action, Change, Gate, Plan, RenderedManifest, Totals
 from gitfed.model.repo import Manifest, RepoSnapshot
 from gitfed.render import namespaces
@@ -82,9 +82,11 @@ def review(
     limited = with_limits_of(base_repo, head_repo)
     touched = sorted(extent.differing(base_repo, head_repo, base, head))
     changes = list(_changes(limited, base, head, decisions, interpreter, touched))
+    # Everything that we own before the change, for limits that are parts of it.
+    owned = sum(len(binding.shares) for binding in base.bindings.values())
     gates, changes = gate.hold(
-        changes, head.bindings, repo=limited, decisions=replace(decisions, known=True, descends=True),
-        live=_left_by(base) if any(one.action is Action.DELETE for one in changes) else None, beside=beside,
+        changes, head.bindings, repo=limited, decisions=replace(decisions, known=True, descends=True), live=None,
+        beside=replace(beside, copies=beside.copies + owned),
     )  # fmt: skip
     changes = _with_what_is_held(changes)
     differing = {change.key for change in changes} | _placed_otherwise(base, head)
@@ -238,17 +240,6 @@ def _live(rendered: RenderedManifest, cluster: ClusterName) -> LiveObject:
         health=Health.CURRENT,
         protected=compare.annotation(rendered.body, compare.PRUNE_ANNOTATION) == "disabled",
     )  # fmt: skip
-
-
-def _left_by(base: Plan) -> LiveState:
-    """Everything that we own before the change, for limits that are shares of it. One value stands for all copies."""
-    one = LiveObject(ObjectKey("", "", "", ""), "", "as-the-base-left-it", "", ours=True)
-    objects = {
-        key: dict.fromkeys((share.cluster for share in binding.shares), one)
-        for key, binding in base.bindings.items()
-        if binding.shares
-    }
-    return LiveState({name: ClusterLive(name, True) for name in base.clusters}, objects)
 
 
 def _placed_otherwise(base: Plan, head: Plan) -> set[ObjectKey]:
