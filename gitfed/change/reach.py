@@ -30,7 +30,8 @@ if TYPE_CHECKING:
 
 _PARTS = ("deletions", "deletion percent", "moved replicas")
 """Gates whose value is a part of all there is, or comes with one."""
-_READ_BY_OTHERS = (("apiextensions.k8s.io", "CustomResourceDefinition"), ("scheduling.k8s.io", "PriorityClass"))
+READ_BY_OTHERS = (("apiextensions.k8s.io", "CustomResourceDefinition"), ("scheduling.k8s.io", "PriorityClass"))
+"""Kinds (group, kind) whose objects other templates go by when they are placed."""
 
 
 def further(
@@ -144,7 +145,7 @@ def _declare_alike(base: RepoSnapshot, head: RepoSnapshot, *, known: bool) -> bo
 
 def _read_by_others(repo: RepoSnapshot) -> set[object]:
     """Of objects that other templates go by: custom kinds, classes of priority."""
-    return {(key, one.digest) for key, one in repo.manifests.items() if key[:2] in _READ_BY_OTHERS}
+    return {(key, one.digest) for key, one in repo.manifests.items() if key[:2] in READ_BY_OTHERS}
 
 
 def _follows_content(base: RepoSnapshot, head: RepoSnapshot) -> bool:

@@ -9,24 +9,22 @@ from __future__ import annotations
 
 import gc
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
 from gitfed.change import build, gate
 from gitfed.change.outline import Outlines
-from gitfed.daemon import facts, imagined, losses, story
+from gitfed.daemon import alone, facts, imagined, losses, story
 from gitfed.daemon.events import Event
 from gitfed.daemon.losses import Loss
 from gitfed.interpret.registry import Interpreter
 from gitfed.model.base import ClusterName, ObjectKey
-from gitfed.model.decisions import ClusterRecord, Decisions, TimedTaint
+from gitfed.model.decisions import Decisions
 from gitfed.model.declared.cluster import Taint
-from gitfed.model.fleet import ClusterFacts, FleetSnapshot, LiveState, Reach
+from gitfed.model.fleet import FleetSnapshot, LiveState
 from gitfed.model.plan import Action, Binding, Plan
 from gitfed.model.repo import RepoSnapshot
-from gitfed.placement.cluster import UNREACHABLE
-from gitfed.placement.taints import FAILOVER, NO_EXECUTE
 
 _TURNS = 20
 """Cycles at one moment. Each carries something out, so there is an end; this is for the defect that has none."""
@@ -122,30 +120,10 @@ class Rehearsal:
         finally:
             gc.enable()
 
-    def each_alone(self) -> list[tuple[str, list[Loss]]]:
-        """What every cluster and every region would cost if it alone were gone for good: no clock, one plan each."""
-        base = self._alone(self._decisions, self._fleet.clusters)
-        bindings = gate.decisions_to_record(base.bindings, self._decisions, (), None)
-        decisions = replace(
-            self._decisions, bindings=bindings, clusters=base.records, applied_commit=base.commit or None
-        )
-        long_ago = self._start - timedelta(days=3650)
-        found = []
-        for target in self.targets():
-            names = self.clusters(target)
-            taint = TimedTaint(UNREACHABLE, NO_EXECUTE, "", long_ago, FAILOVER)
-            records = {name: ClusterRecord(name, Reach.UNKNOWN, long_ago, "", (taint,)) for name in names}
-            seen = {name: imagined.seen(self._fleet.clusters.get(name) or ClusterFacts(name), away=True, now=long_ago)
-                    for name in names}  # fmt: skip
-            plan = self._alone(
-                replace(decisions, clusters={**base.records, **records}), {**self._fleet.clusters, **seen}
-            )
-            found.append((target, losses.of(plan, names, base.bindings)))
-        return found
-
-    def _alone(self, decisions: Decisions, clusters: Mapping[ClusterName, ClusterFacts]) -> Plan:
-        fleet = replace(self._fleet, clusters=clusters, live=None)
-        return build.build(self._repo, fleet, decisions, self._interpreter, self._start, memo=self._memo, lazily=True)
+    def each_alone(self) -> Iterator[tuple[str, list[Loss]]]:
+        """What every cluster and every region would cost if it alone were gone for good: no clock (`alone`)."""
+        targets = {target: self.clusters(target) for target in self.targets()}
+        return alone.each(self._repo, self._fleet, self._decisions, self._interpreter, self._start, targets)
 
 
 class _Run:

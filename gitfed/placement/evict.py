@@ -11,56 +11,25 @@ copy that was left behind is marked (`released`), so that a cluster which comes 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
-from gitfed.model.base import Body, ClusterName, Kind
+from gitfed.model.base import ClusterName, Kind
 from gitfed.model.copies import Copies
 from gitfed.model.decisions import ClusterRecord, Decision, EvictionTask, Labels
-from gitfed.model.fleet import ClusterLive, Health, LiveObject, Reach
+from gitfed.model.fleet import Health, LiveObject, Reach
 from gitfed.placement import preserve, tolerate
-from gitfed.placement.taints import Tainted, effective
+from gitfed.placement.scene import Scene
+from gitfed.placement.taints import effective
 
 if TYPE_CHECKING:
-    from gitfed.model.declared.federation import FailoverSettings
     from gitfed.model.declared.placement import Toleration
     from gitfed.model.declared.policy import Propagation
 
 TAINT, APPLICATION = "TaintUntolerated", "ApplicationFailure"
 _MANAGER = "TaintManager"
-
-
-Collect: TypeAlias = Callable[[LiveObject], tuple[bool | None, Body | None]]
-"""(healthy as the kind's rules see it, the status worth knowing) of a copy; None: not known."""
-
-
-@dataclass(frozen=True, slots=True)
-class Scene:
-    """What all workloads have in common at one moment."""
-
-    tainted: Tainted
-    repelling: frozenset[ClusterName]
-    """Clusters with a taint that drives work out, at once or in time."""
-    known: frozenset[ClusterName]
-    """Clusters that are declared, or that the facts declare."""
-    clusters: Mapping[ClusterName, ClusterLive]
-    """Empty: the clusters were not looked at."""
-    settings: FailoverSettings
-    active: bool
-    """Setting and gate: whether anything is evicted at all. Tasks that exist are brought to their end in any case."""
-    injects: bool
-    graceful: bool
-    """Gate GracefulEviction, without which nothing leaves gracefully because of its own health."""
-    states: preserve.States
-    collect: Collect
-    now: datetime
-
-    def is_ready(self, cluster: ClusterName) -> bool:
-        """Whether what is seen of it is how it is."""
-        record = self.tainted.records.get(cluster)
-        return record is not None and record.reach is Reach.READY
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,6 +27,7 @@ from gitfed.model.fleet import FleetSnapshot, LiveObject
 from gitfed.model.repo import RepoSnapshot
 from gitfed.placement import evict, match, pace, preserve, taints, tolerate
 from gitfed.placement.cluster import Candidate
+from gitfed.placement.scene import Collect, Scene
 from gitfed.placement.taints import NO_EXECUTE
 
 _CLUSTER = attrgetter("cluster")
@@ -65,12 +66,12 @@ def step(
     decisions: Decisions,
     candidates: Mapping[ClusterName, Candidate],
     states: preserve.States,
-    collect: evict.Collect,
+    collect: Collect,
     now: datetime,
 ) -> Step:
     """What follows from `now`; nothing while the state is not known.
 
-    `states` and `collect` read what copies say of themselves (`preserve`, `evict`).
+    `states` and `collect` read what copies say of themselves (`preserve`, `scene`).
     """
     if not decisions.known:
         return Step(decisions, {}, {}, ())
@@ -83,7 +84,7 @@ def step(
     repelling = frozenset(
         name for name, record in tainted.records.items() if any(taint.effect == NO_EXECUTE for taint in record.taints)
     )
-    scene = evict.Scene(
+    scene = Scene(
         tainted=tainted,
         repelling=repelling,
         known=frozenset(candidates),

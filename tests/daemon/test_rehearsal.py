@@ -105,7 +105,7 @@ def test_a_target_that_is_nowhere_is_refused() -> None:
 
 
 def test_every_cluster_and_every_region_alone() -> None:
-    found = rehearse(repo(clusters=5, placement=DIVIDED)).each_alone()
+    found = list(rehearse(repo(clusters=5, placement=DIVIDED)).each_alone())
     assert [target for target, _ in found] == [*(f"cluster/m{number}" for number in range(1, 6)), "region/r1"]
     assert all(losses == [] for _, losses in found)
     pinned = rehearse(repo(placement={"clusterAffinity": {"clusterNames": ["m1"]}})).each_alone()
