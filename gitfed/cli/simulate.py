@@ -89,7 +89,7 @@ def command(
         rehearsal.Options(until, thresholds=facts.Thresholds(failure, success), healthy_after=healthy_after),
     )  # fmt: skip
     if each:
-        found = stage.each_alone()
+        found = list(stage.each_alone())
         _show_each(found, output)
         lost = any(lost for _, lost in found)
         return exits.first([problems, exits.HELD if lost else exits.OK])
