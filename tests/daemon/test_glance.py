@@ -293,6 +293,9 @@ def agree(opened: inputs.Opened, before: Commit, after: Commit | WorkTree, now: 
     return len(found.base_repo.manifests) < len(base.manifests) and not found.review.empty
 
 
+Files = Mapping[str, dict[str, Any] | None]
+
+
 def fleet_of_many() -> dict[str, str]:
     """Sixteen Deployments and eight ConfigMaps in two namespaces of which one is declared; a policy for each space."""
     spaces = ("bank", "shop")
@@ -342,8 +345,22 @@ DEPENDING = {"policies/shop.json": chosen("shop", ["m1", "m2"], propagateDeps=Tr
 KEEPING = policy("shop", "all", {"placement": {"workloadAffinity": {"affinity": {"groupByLabelKey": "tier"}}}})
 QUOTA = {"apiVersion": "policy.karmada.io/v1alpha1", "kind": "FederatedResourceQuota",
          "metadata": metadata("q", "shop"), "spec": {"overall": {"cpu": "500"}}}  # fmt: skip
+GOLD = policy("shop", "t5", {"placement": {"clusterAffinity": {"labelSelector": {"matchLabels": {"l": "gold"}}}}}, "t5")
+TAG: dict[str, Any] = {
+    "targetCluster": {"labelSelector": {"matchLabels": {"l": "gold"}}},
+    "overriders": {"imageOverrider": [{"component": "Tag", "operator": "replace", "value": "2"}]},
+}
+TAGGED = {"apiVersion": "policy.karmada.io/v1alpha1", "kind": "OverridePolicy", "metadata": metadata("tag", "shop"),
+          "spec": {"resourceSelectors": [{"apiVersion": "apps/v1", "kind": "Deployment", "name": "t7"}],
+                   "overrideRules": [TAG]}}  # fmt: skip
+
+
+def federation(**spec: Any) -> Files:
+    return {"gitfed.json": {"apiVersion": "gitfed.io/v1alpha1", "kind": "Federation", "metadata": {"name": "t"},
+                            "spec": spec}}  # fmt: skip
+
+
 SHOP = {f"t{number}" for number in range(1, 24, 2)}
-Files = Mapping[str, dict[str, Any] | None]
 
 
 @pytest.mark.parametrize(
@@ -357,9 +374,10 @@ Files = Mapping[str, dict[str, Any] | None]
         pytest.param({}, {"apps/t0.json": deployment(0, "bank", 9)}, {"t0"}, id="more replicas that go by room"),
         pytest.param({"policies/t4.json": by_room("bank", "t4")}, {"apps/t0.json": deployment(0, "bank", 9)},
                      {"t0", "t4"}, id="more replicas while another takes room that is not decided yet"),
-        pytest.param({}, {"gitfed.json": {"apiVersion": "gitfed.io/v1alpha1", "kind": "Federation",
-                                          "metadata": {"name": "t"}, "spec": {"sync": {"prune": False}}}},
-                     set(), id="a setting that no plan reads"),
+        pytest.param({}, federation(sync={"prune": False}), set(), id="a setting that no plan reads"),
+        pytest.param({"policies/t5.json": GOLD, "policies/tag.json": TAGGED},
+                     {"clusters/m1.json": cluster("m1", "gold")}, {"t5", "t7"},
+                     id="a label by which a policy and an override choose"),
         pytest.param({}, {"clusters/m1.json": cluster("m1", "b")}, set(), id="a label of a cluster"),
         pytest.param({}, {"clusters/m3.json": cluster("m3", "a", "NoSchedule")},
                      {"t0"}, id="a taint of a cluster"),
@@ -414,6 +432,50 @@ def test_what_was_decided_since_is_looked_at_with_the_change(tmp_path: Path) -> 
     assert found is not None
     assert {key.name for key in found.base_repo.manifests} == {"shop", "t1", "t4"}
     agree(opened, base, head, NOW, remember=False)
+    opened.repository.close()
+
+
+def test_what_was_decided_otherwise_since_is_looked_at_though_no_file_changed(tmp_path: Path) -> None:
+    files = {path: text for path, text in fleet_of_many().items() if path != "policies/room.json"}
+    path = repository(tmp_path / "fleet", files)
+    opened = inputs.open_repository(str(path))
+    record(opened, NOW - timedelta(hours=1))
+    base = Commit(git(path, "rev-parse", "HEAD"))
+    agree(opened, base, base, NOW, remember=True)
+    branch = state_edge.StateBranch(opened.repository, bindings)
+    state = branch.read()
+    key = next(key for key in state.decisions.bindings if key.name == "t6")
+    old = state.decisions.bindings[key]
+    decided = {**state.decisions.bindings, key: replace(old, shares=old.shares[:1])}
+    branch.write(
+        state, decided, repository_id="test", applied=base, results={}, approvals=(), held=(), subject="Decide",
+        reasons=(), now=NOW, clusters={}, outage=None,
+    )  # fmt: skip
+    head = Commit(commit(path, texts({"apps/t1.json": None})))
+    found = preview._glance(opened, base, head, preview.Given(now=NOW))
+    assert found is not None
+    assert {key.name for key in found.base_repo.manifests} == {"shop", "t1", "t6"}
+    agree(opened, base, head, NOW, remember=False)
+    opened.repository.close()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        pytest.param(federation(namespaces={"autoPropagate": False}), id="a setting that plans read"),
+        pytest.param({"clusters/m1.json": cluster("m1", "a", "NoExecute")}, id="a taint that drives work out"),
+        pytest.param({"clusters/m4.json": cluster("m4", "a")}, id="a cluster more"),
+        pytest.param({"clusters/m3.json": None}, id="a cluster less"),
+    ],
+)  # fmt: skip
+def test_what_concerns_everything_is_a_look_at_everything(change: Files, tmp_path: Path) -> None:
+    path = repository(tmp_path / "fleet", fleet_of_many())
+    opened = inputs.open_repository(str(path))
+    record(opened, NOW - timedelta(hours=1))
+    base = Commit(git(path, "rev-parse", "HEAD"))
+    agree(opened, base, base, NOW, remember=True)
+    head = Commit(commit(path, texts(change)))
+    assert preview._glance(opened, base, head, preview.Given(now=NOW)) is None
     opened.repository.close()
 
 
