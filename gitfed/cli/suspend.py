@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import getpass
+from collections.abc import Iterable
 
 import click
 
@@ -10,6 +11,7 @@ from gitfed.cli import complete, load, names, options
 from gitfed.cli.main import meant
 from gitfed.daemon import operate
 from gitfed.errors import UsageError
+from gitfed.model.base import ObjectKey, key_from
 from gitfed.model.orders import CLUSTER, EVERYTHING, Suspension
 
 _SCHEDULING = options.option(
@@ -77,9 +79,11 @@ def resume(what: str, inputs: options.Inputs, namespace: str) -> int:
     standing = session.decisions().suspensions
     of = EVERYTHING
     if what != EVERYTHING:
-        known = sorted({one.of for one in standing})
-        of = what if what in known else _meant(session, what, namespace)
-    gone = [one for one in standing if of in (EVERYTHING, one.of)]
+        known = {one.of for one in standing}
+        # What is gone from the repository may be suspended still.
+        gone = [key_from(of) for of in known if of != EVERYTHING and not of.startswith(CLUSTER)]
+        of = what if what in known else _meant(session, what, namespace, gone)
+    ended = [one for one in standing if of in (EVERYTHING, one.of)]
 
     def drop(orders: operate.Orders) -> operate.Orders:
         left = tuple(one for one in orders.suspensions if of not in (EVERYTHING, one.of))
@@ -89,9 +93,9 @@ def resume(what: str, inputs: options.Inputs, namespace: str) -> int:
 
     operate.change(session.opened, session.repo, drop, subject=f"Resume {of}", reason=f"by {person()}",
                    now=session.now, credentials=inputs.git_credentials)  # fmt: skip
-    for one in gone:
+    for one in ended:
         click.echo(f"{one.of} is resumed: it was {one}.")
-    if not gone:
+    if not ended:
         click.echo(f"{of} is resumed.")
     return 0
 
@@ -104,7 +108,7 @@ def person() -> str:
         return "command line"
 
 
-def _meant(session: load.Session, what: str, namespace: str) -> str:
+def _meant(session: load.Session, what: str, namespace: str, gone: Iterable[ObjectKey] = ()) -> str:
     if what == EVERYTHING:
         return what
     if what.startswith(CLUSTER):
@@ -112,4 +116,4 @@ def _meant(session: load.Session, what: str, namespace: str) -> str:
         if name not in session.repo.clusters:
             raise UsageError(f"no cluster {name!r}{meant(name, known)}")
         return what
-    return str(names.find(what, session.repo.manifests, namespace=namespace))
+    return str(names.find(what, (*session.repo.manifests, *gone), namespace=namespace))

@@ -82,6 +82,14 @@ def group_of(api_version: str) -> str:
     return api_version.rpartition("/")[0]
 
 
+def key_from(text: str) -> ObjectKey:
+    """What `str` made of a key, read back; of other texts something that no object has."""
+    kind, _, rest = text.partition("/")
+    kind, _, group = kind.partition(".")
+    space, _, name = rest.rpartition("/")
+    return ObjectKey(group, kind, space, name)
+
+
 def key_of(body: Body) -> ObjectKey:
     """The key of an object that has apiVersion, kind and metadata.name."""
     metadata = body["metadata"]

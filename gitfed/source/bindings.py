@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import Any
 
 from gitfed.errors import InputError
-from gitfed.model.base import Body, ObjectKey, group_of
+from gitfed.model.base import Body, ObjectKey, group_of, key_from
 from gitfed.model.decisions import (
     Decision,
     Descheduled,
@@ -305,11 +305,8 @@ def _requirements(items: object) -> Iterator[Requirement]:
         names = [
             one.get("name") for one in (clusters if isinstance(clusters, list) else []) if isinstance(one, Mapping)
         ]
-        kind, _, rest = str(item.get("resource") or f"Binding/{item.get('name')}").partition("/")
-        kind, _, group = kind.partition(".")
-        space, _, name = rest.rpartition("/")
         yield Requirement(
-            ObjectKey(group, kind, space, name),
+            key_from(str(item.get("resource") or f"Binding/{item.get('name')}")),
             tuple(sorted(n for n in names if isinstance(n, str))),
             tuple(sorted(n for n in (left if isinstance(left, list) else []) if isinstance(n, str))),
         )

@@ -58,7 +58,8 @@ def test_one_object_or_everything_is_suspended(world: World) -> None:
     world.until(lambda: image(world, "other", "m2") == "nginx:1.28", "the other one goes on")
     assert image(world, "web", "m1") == "nginx:1.27"
     world.gitfed("suspend", "all", "--repo", str(world.bare))
-    world.gitfed("resume", "Deployment.apps/shop/web", "--repo", str(world.bare))
+    said = world.gitfed("resume", "deploy/shop/web", "--repo", str(world.bare)).stdout
+    assert said.startswith("Deployment.apps/shop/web is resumed: it was suspended by "), "though its file is gone"
     world.until(lambda: reasons(world).get(("m1", "web"), ("", ""))[0] == "skip", "still suspended with all")
     world.gitfed("resume", "all", "--repo", str(world.bare))
 

@@ -1,9 +1,8 @@
 """A long random walk: people push, others interfere, clusters and the daemon die; after each settling all is well.
 
-`GITFED_RANDOM_STEPS` says how many edits and disturbances (default: a few, some twenty seconds; a walk of thousands
-takes an hour and belongs into the night), `GITFED_RANDOM_SEED` which walk. What
-happens is in `walk`, what is right in `walk_model`. Real API servers are as good: faults that only the embedded fleet
-can make are left out there.
+`GITFED_RANDOM_STEPS` says how many edits and disturbances (default: a few, some twenty seconds; thousands take an hour
+and are for the night), `GITFED_RANDOM_SEED` which walk. What happens is in `walk`, what is right in `walk_model` and
+`walk_check`. Real API servers are as good: faults that only the embedded fleet can make are left out there.
 """
 
 from __future__ import annotations

@@ -39,6 +39,9 @@ class Walk:
         self.history = History(self.repository)
         self.check = Check(world, self.repository, self.history)
         self.suspended: set[str] = set()
+        """Clusters."""
+        self.silent: set[str] = set()
+        """Objects that are suspended."""
         self.faulty: set[str] = set()
         self.touched: dict[tuple[str, str], float] = {}
         self.locked: set[str] = set()
@@ -62,6 +65,11 @@ class Walk:
     def push(self) -> None:
         """One commit with one to three edits."""
         files: dict[str, str | None] = {}
+        if "gizmos" not in self.locked and self.random.random() < 0.1:
+            self.locked.add("gizmos")
+            said, changed = self.repository.edit_gizmos()
+            self.say(f"push {said}")
+            files |= changed
         for _ in range(self.random.choice([1, 1, 2, 3])):
             free = [name for name in KINDS if not self.repository.concerns(name) & self.locked]
             if not free:
@@ -79,7 +87,8 @@ class Walk:
 
     def disturb(self) -> None:
         acts = [self.drift, self.drift, self.delete, self.strip, self.note, self.strange, self.occupy, self.vacate,
-                self.kill, self.fault, self.fault, self.restart, self.suspend]  # fmt: skip
+                self.compete, self.relent, self.forsake, self.kill, self.fault, self.fault, self.restart, self.suspend,
+                self.suspend_one]  # fmt: skip
         act = self.random.choice(acts)
         try:
             act()
@@ -110,6 +119,8 @@ class Walk:
     def drift(self) -> None:
         if chosen := self.victim():
             where, name = chosen
+            if chosen in self.check.rivals:
+                return  # what it declares would not be declared any more
             self.say(f"  drift {name} in {where}")
             body = {"spec": {"replicas": 9}} if name in APPS else {"data": {"version": "drifted", "extra": "theirs"}}
             self.patch(where, name, body)
@@ -126,7 +137,7 @@ class Walk:
     def strip(self) -> None:
         """It comes back where the object is wanted; elsewhere the object would stay for good, and be reported."""
         chosen = self.victim()
-        if chosen is None or chosen[1] in self.locked or not self.repository.wants(chosen[1], chosen[0]):
+        if chosen is None or chosen[1] in self.locked | self.silent or not self.repository.wants(chosen[1], chosen[0]):
             return
         where, name = chosen
         self.say(f"  strip label of {name} in {where}")
@@ -143,10 +154,12 @@ class Walk:
         """It comes back where it is wanted; elsewhere (its policy preserves it where it was) that is the end of it."""
         if chosen := self.victim():
             where, name = chosen
+            if not self.repository.wants(name, where):
+                if name in self.locked:
+                    return  # it is just leaving, or staying
+                self.history.ours[name].discard(where)
             self.say(f"  delete {name} in {where}")
             self.world.ask(where, "DELETE", self.world.path(KINDS[name], "shop", name))
-            if name not in self.locked and not self.repository.wants(name, where):
-                self.history.ours[name].discard(where)
 
     def strange(self) -> None:
         """Somebody's object that bears our label: it proves nothing."""
@@ -185,6 +198,60 @@ class Walk:
             del self.check.foreign[where, name]
             # What waited for it is written now, or with a later push of this burst: nobody could say which.
             self.locked |= {name, *APPS}
+
+    def compete(self) -> None:
+        """Another deployer declares a field of ours: our policy says who wins, and that it is said."""
+        chosen = self.victim()
+        if chosen is None or chosen[1] not in MAPS or chosen in self.check.rivals | self.check.foreign.keys():
+            return
+        where, name = chosen
+        if name in self.locked or not self.repository.wants(name, where):
+            return
+        text = f"theirs-{self.steps}"
+        self.say(f"  {name} in {where} is declared to be {text}")
+        self.locked |= self.repository.concerns(name)
+        body = self.world.get(where, "ConfigMap", "shop", name)
+        if body is not None:
+            self.declare(where, name, body["metadata"]["uid"], {"version": text})
+            self.check.rivals[chosen] = (body["metadata"]["uid"], text)
+
+    def relent(self) -> None:
+        """The other deployer declares nothing any more."""
+        found = [
+            (where, name) for where, name in sorted(self.check.rivals)
+            if name not in self.locked and where not in self.check.down | self.faulty
+        ]  # fmt: skip
+        if found:
+            where, name = self.random.choice(found)
+            uid, _ = self.check.rivals.pop((where, name))
+            self.say(f"  {name} in {where} is declared no more")
+            # What waited for it is written now, or with a later push of this burst: nobody could say which.
+            self.locked |= {*self.repository.concerns(name), *APPS}
+            self.declare(where, name, uid, {})
+
+    def declare(self, where: str, name: str, uid: str, data: dict[str, str]) -> None:
+        path = self.world.path("ConfigMap", "shop", name) + "?fieldManager=rival&force=true"
+        body = {"apiVersion": "v1", "kind": "ConfigMap", "data": data,
+                "metadata": {"name": name, "namespace": "shop", "uid": uid}}  # fmt: skip
+        self.world.ask(where, "PATCH", path, body, "application/apply-patch+yaml")
+
+    def forsake(self) -> None:
+        """A person has orphans deleted."""
+        repository, history = self.repository, self.history
+        for name in self.random.sample([*KINDS], len(KINDS)):
+            orphans = {where for where in history.ours.get(name, ()) if not repository.is_needed(name, where)}
+            if (
+                orphans and name in repository.templates and name not in repository.rules
+                and name in history.placed | history.preserved and name not in self.locked
+                and not self.check.down | self.faulty
+            ):  # fmt: skip
+                self.say(f"  orphans of {name} in {sorted(orphans)} are to be deleted")
+                self.locked |= repository.concerns(name)
+                history.ours[name] -= orphans
+                key = f"{'Deployment.apps' if name in APPS else 'ConfigMap'}/shop/{name}"
+                self.world.gitfed("orphans", "delete", key, "--live", "--kubeconfig", str(self.world.kubeconfig),
+                                  "--repo", str(self.world.bare))  # fmt: skip
+                return
 
     def kill(self) -> None:
         where = self.random.choice(CLUSTERS)
@@ -227,6 +294,19 @@ class Walk:
             self.world.gitfed("suspend", f"cluster/{where}", "--repo", str(self.world.bare))
             self.suspended.add(where)
 
+    def suspend_one(self) -> None:
+        """One object, wherever it is."""
+        name = self.random.choice([*KINDS])
+        if name in self.repository.templates and name not in self.silent:
+            self.say(f"  suspend {name}")
+            self.world.gitfed("suspend", f"{KINDS[name]}/shop/{name}", "--repo", str(self.world.bare))
+            self.silent.add(name)
+
+    def resume_one(self, name: str) -> None:
+        self.say(f"  resume {name}")
+        self.world.gitfed("resume", f"{KINDS[name]}/shop/{name}", "--repo", str(self.world.bare))
+        self.silent.discard(name)
+
     def resume(self, where: str) -> None:
         self.say(f"  resume {where}")
         self.world.gitfed("resume", f"cluster/{where}", "--repo", str(self.world.bare))
@@ -241,6 +321,8 @@ class Walk:
             self.heal(where)
         for where in sorted(self.suspended):
             self.resume(where)
+        for name in sorted(self.silent):
+            self.resume_one(name)
         end = time.monotonic() + patience.SECONDS
         while wrong := self.check.wrong():
             if time.monotonic() > end:
@@ -249,6 +331,7 @@ class Walk:
         found = self.check.look()
         ours = {name: {where for where in CLUSTERS if self.check.is_ours(where, name, found)} for name in KINDS}
         self.history.settled(ours, self.check.seen(found))
+        self.check.settled(found)
         self.say("settled")
 
     def say(self, text: str) -> None:

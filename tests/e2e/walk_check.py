@@ -19,7 +19,17 @@ import yaml
 
 from gitfed.edges.kube import ledger
 from tests.clusters.rest import RefusedError
-from tests.e2e.walk_model import APPS, CLUSTERS, KINDS, MAPS, History, Repository, Seen
+from tests.e2e.walk_model import (
+    APPS,
+    CLUSTERS,
+    DEFINITION,
+    GIZMOS,
+    KINDS,
+    MAPS,
+    History,
+    Repository,
+    Seen,
+)
 from tests.e2e.world import World
 
 Found: TypeAlias = dict[str, dict[str, dict[str, Any]]]
@@ -35,24 +45,51 @@ class Check:
     """(cluster, ConfigMap) of others → what it holds."""
     notes: dict[tuple[str, str], tuple[str, str]] = field(default_factory=dict)
     """(cluster, object of ours) → (uid, what somebody else wrote into an annotation of theirs)."""
+    rivals: dict[tuple[str, str], tuple[str, str]] = field(default_factory=dict)
+    """(cluster, ConfigMap of ours) → (uid, the version that somebody else declares)."""
     down: set[str] = field(default_factory=set)
     head: str = ""
     """The newest commit."""
 
     def look(self) -> Found:
-        """Every Deployment and ConfigMap."""
-        return {
-            where: {
-                body["metadata"]["name"]: body
-                for kind in ("Deployment", "ConfigMap")
-                for body in self.world.ask(where, "GET", self.world.path(kind, "shop"))["items"]
-            }
-            for where in CLUSTERS
-        }
+        """Every Deployment, ConfigMap and Gizmo, and what defines these."""
+        found: Found = {}
+        for where in CLUSTERS:
+            paths = [self.world.path("Deployment", "shop"), self.world.path("ConfigMap", "shop")]
+            defined = self.world.get(where, "CustomResourceDefinition", "", DEFINITION)
+            bodies = [defined] if defined is not None else []
+            if defined is not None:
+                paths.append("/apis/example.com/v1/namespaces/shop/gizmos")
+            for path in paths:
+                with contextlib.suppress(RefusedError):  # Gizmos in the moment that they come or go
+                    bodies += self.world.ask(where, "GET", path)["items"]
+            found[where] = {body["metadata"]["name"]: body for body in bodies}
+        return found
 
     def is_ours(self, where: str, name: str, found: Found) -> bool:
         labels = found[where][name]["metadata"].get("labels") or {} if name in found[where] else {}
-        return labels.get("gitfed.io/federation") == "acme" and (where, name) not in self.foreign
+        return labels.get("gitfed.io/federation") == "acme" and (where, name) not in self.others()
+
+    def others(self) -> set[tuple[str, str]]:
+        """(cluster, ConfigMap) that are somebody else's, but for those that a policy takes over."""
+        return {(where, name) for where, name in self.foreign if not self.is_taken_over(where, name)}
+
+    def is_taken_over(self, where: str, name: str) -> bool:
+        return name in MAPS and self.repository.wants(name, where) and self.repository.overwrites(name)
+
+    def declared(self, where: str, name: str, uid: str) -> str | None:
+        """What somebody else declares its version to be, and we leave at that."""
+        rival = self.rivals.get((where, name))
+        return rival[1] if rival is not None and rival[0] == uid and not self.repository.overwrites(name) else None
+
+    def settled(self, found: Found) -> None:
+        """What was taken over is ours from now on, and what is gone is nobody's."""
+        self.foreign = {one: self.foreign[one] for one in self.others()}
+        self.rivals = {
+            (where, name): (uid, text) for (where, name), (uid, text) in self.rivals.items()
+            if name in found[where] and found[where][name]["metadata"]["uid"] == uid
+            and not self.is_taken_over(where, name)
+        }  # fmt: skip
 
     def seen(self, found: Found) -> Seen:
         """What of it is not ours to decide: names that others have, and what a wave that cannot end keeps back."""
@@ -62,7 +99,7 @@ class Check:
             (where, name) for where, name in stopped - missing
             if version(found[where][name]) != str(self.repository.templates[name].version)
         }  # fmt: skip
-        return Seen(frozenset(self.foreign.keys() | missing), frozenset(behind))
+        return Seen(frozenset(self.others() | missing), frozenset(behind))
 
     def wrong(self) -> list[str]:
         self.controllers()
@@ -74,6 +111,8 @@ class Check:
     def wrong_in_clusters(self, everything: Found, seen: Seen) -> Iterator[str]:
         repository = self.repository
         expected = {name: self.history.expected(name, seen) for name in KINDS}
+        gizmos = repository.gizmos
+        expected |= {name: set(gizmos.clusters) if gizmos is not None else set() for name in (DEFINITION, *GIZMOS)}
         for where, found in everything.items():
             owned = {name: body["metadata"]["uid"] for name, body in found.items()
                      if self.is_ours(where, name, everything)}  # fmt: skip
@@ -84,10 +123,15 @@ class Check:
             for name in sorted((should & owned.keys() & repository.templates.keys()) - stopped):
                 if not repository.wants(name, where):
                     continue  # an orphan, or kept where it was: it stays as it is
-                template, body = repository.templates[name], found[name]
-                has = version(body)
-                if has != str(template.version) or (name in APPS and body["spec"]["replicas"] != 2):
-                    yield f"{where}: {name} is at {has}, not at {template.version}"
+                body, should_be = found[name], str(repository.templates[name].version)
+                declared = self.declared(where, name, body["metadata"]["uid"])
+                if version(body) != (declared or should_be) or (name in APPS and body["spec"]["replicas"] != 2):
+                    yield f"{where}: {name} is at {version(body)}, not at {declared or should_be}"
+                if name in MAPS and body["data"].get("also") != should_be:
+                    yield f"{where}: of {name} the rest is at {body['data'].get('also')}, not at {should_be}"
+            for name in should & owned.keys() & set(GIZMOS):
+                if gizmos is not None and version(found[name]) != str(gizmos.version):
+                    yield f"{where}: {name} is at {version(found[name])}, not at {gizmos.version}"
             listed = self.inventory(where)
             if listed != owned:
                 odd = {name for name in listed.keys() | owned.keys() if listed.get(name) != owned.get(name)}
@@ -95,8 +139,8 @@ class Check:
                 yield f"{where}: the inventory is not exact: {', '.join(entries)}"
 
     def wrong_with_others(self) -> Iterator[str]:
-        for (where, name), content in self.foreign.items():
-            if self.content(where, name) != content:
+        for where, name in self.others():
+            if self.content(where, name) != self.foreign[where, name]:
                 yield f"{where}: {name} of somebody else was changed"
         for (where, name), (uid, text) in list(self.notes.items()):
             metadata = (self.world.get(where, KINDS[name], "shop", name) or {"metadata": {}})["metadata"]
@@ -114,10 +158,11 @@ class Check:
             yield f"the state branch does not say of every cluster that it holds {self.head[:12]}:\n{text}"
 
     def stopped(self, where: str) -> set[str]:
-        """Of the second wave everything, in a cluster where the first cannot end: a name in it is somebody else's."""
+        """Of the second wave everything, where the first cannot end: something in it is somebody else's."""
         templates = self.repository.templates
+        rivals = {(at, name) for at, name in self.rivals if not self.repository.overwrites(name)}
         in_the_way = [
-            name for at, name in self.foreign
+            name for at, name in self.others() | rivals
             if at == where and name in MAPS and self.repository.wants(name, where) and not templates[name].wave
         ]  # fmt: skip
         return {name for name, one in templates.items() if one.wave} if in_the_way else set()
@@ -158,7 +203,7 @@ class Check:
             for key, value in (shard.get("data") or {}).items():
                 if key not in ("count", "schemaVersion", "repositoryId", "term", "shards"):
                     entry = ledger.decode(key, value)
-                    if entry.key.namespace == "shop":
+                    if entry.key.namespace == "shop" or entry.key.name == DEFINITION:
                         found[entry.key.name] = entry.uid
         return found
 
@@ -182,9 +227,9 @@ class Check:
 
 
 def version(body: Mapping[str, Any]) -> str | None:
-    """Of an app its image's, of a ConfigMap the one it holds."""
-    if body["metadata"]["name"] in MAPS:
-        found = body["data"].get("version")
+    """Of an app its image's, of a ConfigMap or a Gizmo the one it holds."""
+    if body["metadata"]["name"] in (*MAPS, *GIZMOS):
+        found = (body.get("data") or body.get("spec") or {}).get("version")
     else:
         found = body["spec"]["template"]["spec"]["containers"][0]["image"].removeprefix("nginx:")
     return None if found is None else str(found)

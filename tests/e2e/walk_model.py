@@ -12,13 +12,17 @@ import random
 from dataclasses import dataclass, field
 
 from tests.change.test_dependencies import workload
+from tests.e2e.test_definitions import custom, definition, everything
 from tests.e2e.world import config_map, policy
 
 CLUSTERS = ["m1", "m2", "m3"]
 APPS = [f"d{n}" for n in range(6)]
 MAPS = [f"c{n}" for n in range(6)]
 KINDS = {**dict.fromkeys(APPS, "Deployment"), **dict.fromkeys(MAPS, "ConfigMap")}
+GIZMOS = ["g0", "g1"]
+DEFINITION = "gizmos.example.com"
 EDITS = ("change", "change", "place", "place", "remove", "remove-policy", "both")
+_GIZMO_FILES = {f"gizmos/{name}.json": name for name in GIZMOS}
 
 
 @dataclass
@@ -35,6 +39,15 @@ class Rule:
     clusters: tuple[str, ...]
     takes: bool = False
     preserves: bool = False
+    overwrites: bool = False
+
+
+@dataclass
+class Gizmos:
+    """A definition and two objects of its kind, which come, move and go together."""
+
+    version: int
+    clusters: tuple[str, ...]
 
 
 @dataclass
@@ -42,6 +55,7 @@ class Repository:
     random: random.Random
     templates: dict[str, Template] = field(default_factory=dict)
     rules: dict[str, Rule] = field(default_factory=dict)
+    gizmos: Gizmos | None = None
     version: int = 0
 
     # -- edits --------------------------------------------------------------------------------------------------
@@ -71,7 +85,7 @@ class Repository:
         self.version += 1
         if name in MAPS:
             self.templates[name] = Template(self.version)
-            return config_map(name, {"version": str(self.version)})
+            return config_map(name, {"version": str(self.version), "also": str(self.version)})
         wave = self.random.choice(["", "", "", "1"])
         free = [one for one in MAPS if one not in locked]
         refers = tuple(self.random.sample(free, min(len(free), self.random.choice([0, 1, 1, 2]))))
@@ -85,12 +99,32 @@ class Repository:
     def _rule(self, name: str) -> str:
         clusters = tuple(sorted(self.random.sample(CLUSTERS, self.random.choice([1, 2, 2, 3]))))
         takes, preserves = name in APPS and self.random.random() < 0.6, self.random.random() < 0.1
-        self.rules[name] = Rule(clusters, takes, preserves)
+        overwrites = self.random.random() < 0.2
+        self.rules[name] = Rule(clusters, takes, preserves, overwrites)
         kind = ("apps/v1", "Deployment") if name in APPS else ("v1", "ConfigMap")
         made = json.loads(policy(name, list(clusters), (kind,), propagateDeps=takes,
-                                 preserveResourcesOnDeletion=preserves))  # fmt: skip
+                                 preserveResourcesOnDeletion=preserves,
+                                 conflictResolution="Overwrite" if overwrites else "Abort"))  # fmt: skip
         made["spec"]["resourceSelectors"][0]["name"] = name
         return json.dumps(made)
+
+    def edit_gizmos(self) -> tuple[str, dict[str, str | None]]:
+        """A definition and its objects come, change, move or go, in one push."""
+        self.version += 1
+        what = self.random.choice(["change", "place", "remove"]) if self.gizmos is not None else "add"
+        if what == "remove":
+            self.gizmos = None
+            return "remove gizmos", dict.fromkeys(["gizmos.json", "policies/gizmos.json", *_GIZMO_FILES])
+        clusters = tuple(sorted(self.random.sample(CLUSTERS, self.random.choice([1, 2, 3]))))
+        if self.gizmos is not None and what == "change":
+            clusters = self.gizmos.clusters
+        self.gizmos = Gizmos(self.version, clusters)
+        files: dict[str, str | None] = {
+            "gizmos.json": definition("gizmos", "Gizmo"),
+            "policies/gizmos.json": everything("gizmos", "Gizmo", [*clusters]),
+        }
+        files |= {path: custom("Gizmo", name, str(self.version)) for path, name in _GIZMO_FILES.items()}
+        return f"{what} gizmos: {self.gizmos}", files
 
     # -- questions ----------------------------------------------------------------------------------------------
 
@@ -106,6 +140,12 @@ class Repository:
 
     def is_needed(self, name: str, where: str) -> bool:
         return any(self.takes(app, name) and where in self.rules[app].clusters for app in self.rules)
+
+    def overwrites(self, name: str) -> bool:
+        """Whether it takes over what others have or declare: its policy says so, or else those that take it along."""
+        if name in self.rules:
+            return self.rules[name].overwrites
+        return any(self.rules[app].overwrites for app in self.rules if self.takes(app, name))
 
     def wants(self, name: str, where: str) -> bool:
         """Whether an object is placed there, whoever has its name."""
