@@ -113,7 +113,7 @@ def _linked(link: Link, values: Sequence[Any]) -> Sequence[Any]:
             return [child for value in values for child in _children(value)]
         case Descend():
             inside = ng.Descendants(ng.This(), ng.This())
-            return [hit.value for value in values for hit in inside.find(value) if _children(hit.value)]
+            return [hit.value for value in values for hit in inside.find(value) if hit.value and _has_inside(hit.value)]
         case Union(chains):
             return [hit for chain in chains for hit in _after(chain, values)]
         case Filter():
@@ -172,6 +172,11 @@ def _children(value: Any) -> Sequence[Any]:
     if isinstance(value, dict):
         return list(value.values())
     return value if isinstance(value, list) else ()
+
+
+def _has_inside(value: Any) -> bool:
+    """What `..` stops at. A text is one: that it has no members is then an error, and not nothing (Karmada)."""
+    return isinstance(value, dict | list | str)
 
 
 def _passes(filtering: Filter, item: Any) -> bool:

@@ -137,3 +137,10 @@ def test_any_text_gives_a_text_or_says_what_is_wrong_with_it(template: str) -> N
         said = str(error).removeprefix(template)
         assert said.startswith(": ")
     assert isinstance(said, str)
+
+
+def test_a_text_that_is_searched_has_no_members_and_that_is_an_error() -> None:
+    """A number is passed over, as in the reference."""
+    with pytest.raises(ValueError, match="there is no member b in the text 'x'"):
+        jsonpath.label_value("{.a..b}", {"a": "x"})
+    assert jsonpath.label_value("{.a..b}", {"a": 1}) == ""
