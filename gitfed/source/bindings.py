@@ -22,8 +22,8 @@ from gitfed.model.decisions import (
     PolicyRef,
     Requirement,
     ScheduledCondition,
-    Share,
 )
+from gitfed.source import targets
 from gitfed.source.records import record_document as record_document
 from gitfed.source.records import record_of as record_of
 from gitfed.source.records import record_path as record_path
@@ -216,7 +216,7 @@ def from_document(document: Body) -> Decision:
     return Decision(
         key=key,
         api_version=resource["apiVersion"],
-        shares=_shares_of(spec.get("clusters") or []),
+        shares=targets.shares(spec.get("clusters") or []),
         affinity_name=status.get("schedulerObservingAffinityName") or "",
         policy=_policy(annotations),
         placement=_placement(str(applied)) if applied else None,
@@ -227,7 +227,7 @@ def from_document(document: Body) -> Decision:
         ),
         replicas=spec.get("replicas") if isinstance(spec.get("replicas"), int) else None,
         components=tuple(item for item in spec.get("components") or () if isinstance(item, Mapping)),
-        each=_each(spec.get("clusters") or []),
+        each=targets.each(spec.get("clusters") or []),
         last_scheduled=_time(status.get("lastScheduledTime")),
         reschedule_triggered=_time(spec.get("rescheduleTriggeredAt")),
         condition=_condition(status.get("conditions") or []),
@@ -314,65 +314,6 @@ def _requirements(items: object) -> Iterator[Requirement]:
 
 def _is_scheduling_suspended(suspension: object) -> bool:
     return isinstance(suspension, Mapping) and suspension.get("scheduling") is True
-
-
-class _Same:
-    """A list that equals no other, even if it holds the same."""
-
-    __slots__ = ("value",)
-
-    def __init__(self, value: object) -> None:
-        self.value = value
-
-    def __hash__(self) -> int:
-        return id(self.value)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Same) and self.value is other.value
-
-
-def _shares_of(clusters: object) -> tuple[Share, ...]:
-    """Sorted. Most bindings of a fleet go to the same clusters: what was read once is the same value again, and
-    documents that were remembered together share their lists."""
-    return _shares_of_list(_Same(clusters))
-
-
-@lru_cache(maxsize=4096)
-def _shares_of_list(same: _Same) -> tuple[Share, ...]:
-    clusters = same.value
-    try:
-        return _shares_in(canonical.dumps(clusters))
-    except canonical.NotCanonical:
-        return tuple(sorted(_shares(clusters)))
-
-
-@lru_cache(maxsize=4096)
-def _shares_in(text: bytes) -> tuple[Share, ...]:
-    return tuple(sorted(_shares(canonical.loads(text))))
-
-
-def _shares(clusters: object) -> list[Share]:
-    if not isinstance(clusters, list):
-        raise InputError("spec.clusters is not a list")
-    shares = []
-    for index, item in enumerate(clusters):
-        if not isinstance(item, Mapping) or not isinstance(item.get("name"), str):
-            raise InputError(f"spec.clusters[{index}].name is missing")
-        replicas = item.get("replicas")
-        if replicas is not None and (not isinstance(replicas, int) or isinstance(replicas, bool) or replicas < 0):
-            raise InputError(f"spec.clusters[{index}].replicas is not a whole number of 0 or more")
-        shares.append(Share(item["name"], replicas))
-    return shares
-
-
-def _each(clusters: object) -> tuple[tuple[str, int], ...]:
-    """Every target of a set has the same components: those of the first are those of all."""
-    first = clusters[0].get("components") if isinstance(clusters, list) and clusters else None
-    return tuple(
-        (str(item.get("name") or ""), item["replicas"])
-        for item in (first if isinstance(first, list) else ())
-        if isinstance(item, Mapping) and isinstance(item.get("replicas"), int)
-    )
 
 
 def _policy(annotations: Mapping[str, Any]) -> PolicyRef | None:
