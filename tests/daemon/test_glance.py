@@ -345,7 +345,9 @@ DEPENDING = {"policies/shop.json": chosen("shop", ["m1", "m2"], propagateDeps=Tr
 KEEPING = policy("shop", "all", {"placement": {"workloadAffinity": {"affinity": {"groupByLabelKey": "tier"}}}})
 QUOTA = {"apiVersion": "policy.karmada.io/v1alpha1", "kind": "FederatedResourceQuota",
          "metadata": metadata("q", "shop"), "spec": {"overall": {"cpu": "500"}}}  # fmt: skip
-GOLD = policy("shop", "t5", {"placement": {"clusterAffinity": {"labelSelector": {"matchLabels": {"l": "gold"}}}}}, "t5")
+BY_LABEL = {"clusterAffinity": {"labelSelector": {"matchLabels": {"l": "gold"}}}}
+CONFIG = {"apiVersion": "v1", "kind": "ConfigMap", "name": "t17"}
+GOLD = policy("shop", "t17", {"placement": BY_LABEL, "resourceSelectors": [CONFIG]})
 TAG: dict[str, Any] = {
     "targetCluster": {"labelSelector": {"matchLabels": {"l": "gold"}}},
     "overriders": {"imageOverrider": [{"component": "Tag", "operator": "replace", "value": "2"}]},
@@ -375,8 +377,8 @@ SHOP = {f"t{number}" for number in range(1, 24, 2)}
         pytest.param({"policies/t4.json": by_room("bank", "t4")}, {"apps/t0.json": deployment(0, "bank", 9)},
                      {"t0", "t4"}, id="more replicas while another takes room that is not decided yet"),
         pytest.param({}, federation(sync={"prune": False}), set(), id="a setting that no plan reads"),
-        pytest.param({"policies/t5.json": GOLD, "policies/tag.json": TAGGED},
-                     {"clusters/m1.json": cluster("m1", "gold")}, {"t5", "t7"},
+        pytest.param({"policies/t17.json": GOLD, "policies/tag.json": TAGGED},
+                     {"clusters/m1.json": cluster("m1", "gold")}, {"t17", "t7"},
                      id="a label by which a policy and an override choose"),
         pytest.param({}, {"clusters/m1.json": cluster("m1", "b")}, set(), id="a label of a cluster"),
         pytest.param({}, {"clusters/m3.json": cluster("m3", "a", "NoSchedule")},
