@@ -110,9 +110,9 @@ def at_change(
     if now is None or len(before.keys() | now.keys()) > _MOST_FILES:
         return None
     entries = [entry for entry in (*before.values(), *now.values()) if entry is not None]
-    if any(entry.mode not in _PLAIN or kustomize.is_kustomization(entry.path) for entry in entries):
-        return None
     changed = before.keys() | now.keys()
+    if any(entry.mode not in _PLAIN for entry in entries) or any(map(kustomize.is_kustomization, changed)):
+        return None
     if _could_be_twins(known.places.keys() | changed, {entry.path for entry in entries} - known.places.keys()):
         return None
     wanted = (known.places.keys() - known.templates.keys()) | changed
@@ -197,6 +197,8 @@ class _Look:
             versions = {key: version for found in rest.values() for key, version in found}
             most = _MOST_TEMPLATES * len(versions)
             base, head = self.older.read(wanted), self.newer.read(wanted)
+            if any(kustomize.is_kustomization(held.path) for held in (*base.held, *head.held)):
+                return None  # it may name files that are not read here
             if remembered is not None:
                 others, remembered = _still_true(self.opened, remembered, base), None
             # The same object in a file that did not change: together they are at fault, or it moved there.

@@ -8,7 +8,7 @@ is not decided here (`change.extent`).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -71,18 +71,29 @@ def load(content: bytes) -> Overview | None:
 
 
 def of(repo: RepoSnapshot, entries: Iterable[Entry]) -> Overview | None:
-    """None of a commit that only a whole reading does justice to: links, Kustomize, errors, files that are held."""
-    if not repo.commit or not repo.complete or repo.held or federation.is_missing(repo.settings):
+    """None of a commit that only a whole reading does justice to: links, errors without an older version to hold."""
+    if not repo.commit or not repo.complete or federation.is_missing(repo.settings):
         return None
     places = {entry.path: Place(entry.path, entry.blob_id, entry.size, entry.mode) for entry in entries}
-    if any(place.mode in (SYMLINK, SUBMODULE) or kustomize.is_kustomization(path) for path, place in places.items()):
+    if any(place.mode in (SYMLINK, SUBMODULE) for place in places.values()):
         return None
     found: dict[str, list[tuple[ObjectKey, str]]] = {}
     for key, manifest in repo.manifests.items():
         found.setdefault(manifest.origin.path, []).append((key, manifest.api_version))
-    for path in {*_far(repo), *(problem.origin.path for problem in repo.problems)}:
+    faulty = {*(problem.origin.path for problem in repo.problems), *(held.path for held in repo.held)}
+    for path in _far(repo) | faulty:
         found.pop(path, None)
-    return Overview(repo.commit, places, {path: tuple(found[path]) for path in places if path in found})
+    built = {path.rpartition("/")[0] for path in places if kustomize.is_kustomization(path)}
+    templates = {path: tuple(found[path]) for path in places if path in found and not _is_below(path, built)}
+    return Overview(repo.commit, places, templates)
+
+
+def _is_below(path: str, folders: Set[str]) -> bool:
+    """Whether a file is in one of the folders, which Kustomize builds as a whole, or deeper."""
+    if not folders:
+        return False
+    ends = [index for index, sign in enumerate(path) if sign == "/"]
+    return "" in folders or any(path[:end] in folders for end in ends)
 
 
 def _far(repo: RepoSnapshot) -> set[str]:
