@@ -66,6 +66,8 @@ MEANING = {
     "state.factsBranch": "Branch of what was observed of the clusters. Read at start.",
     "state.url": "Repository that state and facts are pushed to. Unset: the source. Read at start.",
     "state.push": "Push state and facts. With `false` they stay in the daemon's clone. Read at start.",
+    "state.waitForPush": "How long a new decision waits at most for its record to be pushed before it is carried out. "
+    "After that the record in the daemon's clone is enough. Nothing else waits. `0s`: never wait.",
     "render.branch": NOT_YET + "Branch with one folder of rendered manifests per cluster.",
     "featureGates": "Karmada's feature gates by name. Acted on are `CustomizedClusterResourceModeling`, "
     "`Failover`, `FederatedQuotaEnforcement`, `GracefulEviction`, `MultiplePodTemplatesScheduling`, "

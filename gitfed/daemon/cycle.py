@@ -6,7 +6,8 @@ hands every cluster its present list of changes. What changed is all that a cycl
 templates and rendered manifests are remembered (`change.build.Memo`), and an unchanged object is not even compared.
 
 The roll-out itself goes on in the clusters' workers while the loop sleeps or turns again; a cycle never waits for a
-cluster. The state commit of a cycle whose placement changed is pushed *before* its changes are handed over.
+cluster. What a cycle decided is committed *before* it is handed over, and pushed: what was decided anew waits for that
+(`daemon.sending`), nothing else does.
 
 Which commit is in force is `daemon.commits`' answer; what is remembered and written down is in `daemon.memory`.
 """
@@ -120,7 +121,9 @@ class Engine:
         )
         self._answers = Answers()
         self._asking = Asking(self._answers, self._wake.set)
-        self.memory = Memory(record, facts_record, reader, self.fleet, self.statuses, self._answers, self.options)
+        self.memory = Memory(
+            record, facts_record, reader, self.fleet, self.statuses, self._answers, self.options, self._wake.set
+        )
         self._urgent: set[ObjectKey] = set()
         self._turning = False
 
@@ -176,10 +179,12 @@ class Engine:
             await self._asking.close()
             await self.commits.close()
             await self.fleet.close()
+            await self.memory.sending.close()
 
     def abandon(self) -> None:
         """The lead is lost: whoever cancels `run` next waits for nothing that is under way."""
         self.abandoned = True
+        self.memory.sending.abandon()
         self.fleet.abandon()
 
     async def _calm(self, seconds: float) -> None:
@@ -233,6 +238,7 @@ class Engine:
             self.last_cycle = time.monotonic()
 
     async def _turn(self, started: float) -> CycleReport | None:
+        self.memory.hear()
         before = self.repo
         repo = await self._fetch_and_read()
         if repo is None:
@@ -279,13 +285,14 @@ class Engine:
             log.info("replicas found no node", extra={"object": str(key), "what": message, "moved": moved})
         recorded = await self.memory.write_decisions(plan, decisions, fleet.live, repo)
         told = time.monotonic()
-        handed = self.fleet.hand_over(plan, self._urgent)
-        self._urgent.clear()
+        waiting = frozenset(self.memory.sending.waiting)
+        handed = self.fleet.hand_over(plan, self._urgent, waiting)
+        self._urgent &= waiting
         if await self.statuses.update(plan, repo, interpreter) and self.fleet.quiet():
             self._wake.set()
-        if self.fleet.quiet():
-            waiting = {change.cluster for change in self.waiting()}
-            if await self.memory.write_results(plan, repo, in_use, waiting):
+        if self.fleet.quiet() and not waiting:
+            unfinished = {change.cluster for change in self.waiting()}
+            if await self.memory.write_results(plan, repo, in_use, unfinished):
                 self._wake.set()
         if self.trouble is not None:
             log.info("what is decided can be recorded again")
@@ -352,6 +359,7 @@ class Engine:
             and not self._turning
             and not self._wake.is_set()
             and not self._asking.busy()
+            and not self.memory.sending.busy
             and not self.fleet.starting()
             and self.fleet.quiet()
             and not self.waiting()

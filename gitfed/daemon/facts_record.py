@@ -25,13 +25,18 @@ _AGAIN = timedelta(seconds=30)
 
 
 class FactsRecord:
-    """The facts branch of one daemon. Methods block; the cycle calls them from a thread, one at a time."""
+    """The facts branch of one daemon. Methods block; the cycle calls them from a thread, one at a time. `send`, the
+    only one that speaks with another repository besides `load`, runs beside the others (`daemon.sending`)."""
 
     def __init__(self, branch: FactsBranch, *, url: str | None, push: bool) -> None:
         self._branch = branch
         self._url = url if push else None
         self._pushed: Commit | None = None
+        self._tried: Commit | None = None
+        """What was pushed last, or refused."""
         self._refused = False
+        self._theirs = False
+        """Somebody else's facts have become ours: read them."""
         self._last_room: datetime | None = None
         self._settled: dict[ClusterName, ClusterFacts] = {}
         """What was compared with the present record, room included, and was not due: not compared again."""
@@ -41,6 +46,8 @@ class FactsRecord:
         """There was no room to write; not tried again before."""
         self._kept: Commit | None = None
         self._kept_ref = ""
+        self._ended_ref = ""
+        """Of the branch as it was before it began anew; not pushed yet."""
         self.recorded = Recorded()
 
     @property
@@ -57,6 +64,7 @@ class FactsRecord:
             except errors.SourceError as error:
                 log.warning("the facts branch could not be fetched", extra={"error": str(error)})
         self._read()
+        self._tried = self.recorded.commit
         self._last_room = self.recorded.when
         return self.recorded.facts
 
@@ -75,6 +83,9 @@ class FactsRecord:
 
         Never raises for what the other side does: a conflict is read, and written over with the next call.
         """
+        if self._theirs:
+            self._theirs = False
+            self._read()
         before = self.recorded
         open_ = {name: one for name, one in seen.items() if self._settled.get(name) is not one}
         found = facts.due(before.facts, open_, last_room=self._last_room, now=now)
@@ -106,9 +117,7 @@ class FactsRecord:
         if again or any(_tells_room(before.facts.get(name), one) for name, one in found.items()):
             self._last_room = now
         if self.recorded.since != before.since and self._kept_ref:
-            self._send(self._kept_ref)
-            self._kept_ref = ""
-        self._send()
+            self._ended_ref, self._kept_ref = self._kept_ref, ""
         return self.recorded is not before
 
     def _doubtful(self, before: Recorded, now: datetime, decided: Callable[[], Iterable[datetime]]) -> bool:
@@ -127,22 +136,30 @@ class FactsRecord:
             self._kept_ref = self._branch.keep(self.recorded)
             self._kept = self.recorded.commit
 
-    def _send(self, ref: str = "") -> None:
-        if self._url is None or self.recorded.commit is None:
+    @property
+    def unsent(self) -> bool:
+        """Whether there is something to push that was not tried yet."""
+        return self._url is not None and self.recorded.commit is not None and self.recorded.commit != self._tried
+
+    def send(self) -> None:
+        """Push what is written. Never raises for what the other side does; a conflict is read by the next `write`."""
+        url, commit = self._url, self.recorded.commit
+        if url is None or commit is None:
             return
+        self._tried = commit
+        ended, self._ended_ref = self._ended_ref, ""
         try:
-            if ref:
-                self._branch.push(self._url, ref, expected=self._branch.tip(self._url, ref))
-                return
-            self._branch.push(self._url, expected=self._pushed)
-            self._pushed, self._refused = self.recorded.commit, False
+            if ended:
+                self._branch.push(url, ended, expected=self._branch.tip(url, ended))
+            self._branch.push(url, expected=self._pushed, commit=commit)
+            self._pushed, self._refused = commit, False
         except errors.StateConflict as error:
             log.warning("the facts branch was written by somebody else", extra={"error": str(error)})
             self._take_over()
         except errors.SourceError as error:
             if not self._refused:
                 log.warning("the facts branch could not be pushed", extra={"error": str(error)})
-            self._refused = True
+            self._refused, self._ended_ref = True, ended
 
     def _take_over(self) -> None:
         """Theirs becomes ours; what we see differently is due again with the next cycle."""
@@ -152,7 +169,7 @@ class FactsRecord:
         except errors.SourceError as error:
             log.warning("the facts branch could not be fetched", extra={"error": str(error)})
             return
-        self._read()
+        self._theirs = True
 
     def _read(self) -> None:
         self.recorded = self._branch.read()

@@ -285,15 +285,18 @@ class Fleet:
             if member.worker is not None:
                 member.worker.hold(seconds)
 
-    def hand_over(self, plan: Plan, urgent: Collection[ObjectKey]) -> int:
-        """Give every cluster its list, and say how long all lists are. What is in no list any more is dropped there."""
+    def hand_over(self, plan: Plan, urgent: Collection[ObjectKey], waiting: Collection[ObjectKey] = frozenset()) -> int:
+        """Give every cluster its list, and say how long all lists are. What is in no list any more is dropped there.
+
+        `waiting`: objects that nobody is to touch yet.
+        """
         lists: dict[ClusterName, list[Change]] = {name: [] for name in self.members}
         orphans: dict[ClusterName, list[InventoryEntry]] = {}
         acts = 0
         for change in plan.changes or ():
             if change.cluster not in lists:
                 continue
-            if change.waits:
+            if change.waits or change.key in waiting:
                 continue  # another plan will hand it over
             if change.action in (Action.CREATE, Action.UPDATE, Action.DELETE):
                 lists[change.cluster].append(change)

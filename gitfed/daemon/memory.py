@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 
 from gitfed import errors
@@ -22,6 +22,7 @@ from gitfed.daemon.facts_record import FactsRecord
 from gitfed.daemon.fleet import Fleet, Options
 from gitfed.daemon.reader import Reader
 from gitfed.daemon.record import Record
+from gitfed.daemon.sending import Sending
 from gitfed.daemon.statuses import Statuses
 from gitfed.model.base import ClusterName, Commit, ObjectKey
 from gitfed.model.decisions import Approval, ClusterRecord, Decisions
@@ -48,6 +49,7 @@ class Memory:
         statuses: Statuses,
         answers: Answers,
         options: Options,
+        wake: Callable[[], None],
     ) -> None:
         """`facts` None: decisions are taken from what is seen, and nothing of it is written down."""
         self.decisions = Decisions(known=False)
@@ -55,6 +57,7 @@ class Memory:
         """Whether the state was read, and rebuilt if it was lost; before that nothing may move."""
         self.facts: Mapping[ClusterName, ClusterFacts] = {}
         """What the facts branch says of each cluster."""
+        self.sending = Sending(record, facts, wake)
         self._record = record
         self._facts_record = facts
         self._reader = reader
@@ -72,21 +75,27 @@ class Memory:
     # -- opening ------------------------------------------------------------------------------------------------
 
     async def look(self) -> None:
-        """See whether somebody else wrote the state: then it is to be opened again. Raises SourceError."""
-        if self.opened and await asyncio.to_thread(self._record.moved):
+        """See whether somebody else wrote the state: then it is to be opened again. Raises StateConflict."""
+        if self.opened:
+            await self.sending.ask()
+            self.hear()
+
+    def hear(self) -> None:
+        """What the other side of the state said meanwhile. Raises StateConflict."""
+        if self.sending.heard():
             log.info("the state branch was changed by somebody else: reading it again")
             self.opened = False
 
     async def load(self) -> None:
         """Read the state. Before any member starts: what it remembers tells whether an inventory is damaged."""
-        self.decisions = await asyncio.to_thread(self._record.load)
+        self.decisions = await self.sending.load()
 
     async def take_in(self) -> None:
         """What else an earlier process wrote down: statuses, answers, facts."""
         self._statuses.loaded(self.decisions.statuses)
         self._answers.remember(self.decisions.answers)
         if self._facts_record is not None:
-            self.facts = await asyncio.to_thread(self._facts_record.load)
+            self.facts = await self.sending.load_facts(self._facts_record)
 
     async def open(self, repo: RepoSnapshot) -> None:
         """Once the state was read: rebuild it from the clusters if it is lost, and claim their inventories."""
@@ -133,6 +142,7 @@ class Memory:
             self._facts_record.write, self._fleet.facts(), repo.clusters.keys(), self._options.now(),
             lambda: (one.last_scheduled for one in placed.values() if one.last_scheduled is not None),
         )  # fmt: skip
+        self.sending.send_facts()
         self.facts = self._facts_record.recorded.facts
         clusters = {name: self.facts.get(name, seen) for name, seen in fleet.clusters.items()}
         return replace(fleet, facts=self._facts_record.ref, clusters=clusters)
@@ -179,7 +189,8 @@ class Memory:
     ) -> bool:
         """Write what was decided before anything of it is carried out; whether there was anything to write.
 
-        `decisions`: what the plan was told. Raises StateConflict, SourceError.
+        Objects in `sending.waiting` afterwards are not to be touched yet. `decisions`: what the plan was told. Raises
+        StateConflict, SourceError.
         """
         if not decisions.known:
             return False
@@ -214,6 +225,9 @@ class Memory:
         self._answers.remember(self.decisions.answers)
         if self._facts_record is not None:
             await asyncio.to_thread(self._facts_record.cite)
+        before = state.decisions.bindings
+        decided = {key for key in before.keys() | bindings.keys() if before.get(key) is not bindings.get(key)}
+        await self.sending.recorded(decided, repo.settings.spec.state.wait_for_push.total_seconds())
         return True
 
     async def write_results(
@@ -253,6 +267,7 @@ class Memory:
             removals=removals,
             limits=bounds or Commit(""),
         )
+        await self.sending.recorded((), 0.0)
         return not same
 
 

@@ -3,7 +3,8 @@
 Three questions stand here. *Is there a state?* If the branch is missing, inventories in the clusters tell what runs
 where, and the state is rebuilt from them; while one of them cannot be read, nothing moves. *Whose fleet is it?* The
 repository id is made with the branch's first commit and written into every inventory. *What changed?* One commit per
-cycle that changed something, pushed with compare-and-swap before a move is carried out.
+cycle that changed something, pushed with compare-and-swap; who waits for the push, and how long, is `daemon.sending`'s
+answer.
 """
 
 from __future__ import annotations
@@ -27,43 +28,73 @@ log = logging.getLogger("gitfed.record")
 
 
 class Record:
-    """The state branch of one daemon. Methods block; the cycle calls them from a thread, one at a time."""
+    """The state branch of one daemon. Methods block. The cycle calls them from a thread, one at a time; `exchange`, the
+    only one that asks another repository besides `load`, runs beside the others (`daemon.sending`)."""
 
     def __init__(self, branch: state_edge.StateBranch, *, url: str | None, push: bool) -> None:
         self._branch = branch
-        self._url = url
-        self._push = push and url is not None
+        self._url = url if push else None
         self._pushed: Commit | None = None
+        """Where the branch stands on the other side, as far as we know."""
+        self._tried: Commit | None = None
+        """What was pushed last, or refused."""
         self._refused = False
         """The last push failed."""
-        self._unreached = False
-        """It may not fail the next time."""
+        self.away = False
+        """The other side gave no answer, or asked to be left alone: it may answer the next time."""
         self.state = state_edge.State(None, Decisions(known=False))
 
+    @property
+    def shared(self) -> bool:
+        """Whether there is another side that takes our pushes: it is told, and asked, by `exchange`."""
+        return self._url is not None and (self.away or not self._refused)
+
     def load(self) -> Decisions:
-        """Read the newest state, from the other side first. Raises StateTooNew."""
-        if self._push and self._url:
+        """Read the newest state, from the other side first. Raises StateTooNew.
+
+        What an earlier process decided here and was killed before it could push stays: nobody else knows of it.
+        """
+        if self._url:
             try:
-                self._pushed = self._branch.pull(self._url)
+                self._pushed = self._branch.pull(self._url, keep=True)
             except errors.SourceError as error:
                 log.warning("the state branch could not be fetched", extra={"error": str(error)})
         self.state = self._branch.read()
+        self._tried = self._pushed or self.state.commit
         return self.state.decisions
 
     def moved(self) -> bool:
-        """Whether somebody else (an approval, another daemon) wrote the branch since we last read or pushed it.
-
-        What could not be pushed because the server was away or asked to be left alone is pushed first.
-        """
-        if self._push and self._url and self._unreached and self.state.commit is not None:
-            try:
-                self._send(self._url, self.state.commit)
-            except errors.StateConflict:
-                return True
-        if self._push and self._url and not self._refused:
-            theirs = self._branch.tip(self._url)
-            return theirs is not None and theirs != self._pushed
+        """Whether somebody else wrote the branch of our own clone since we last read or wrote it."""
         return self._branch.head() != self.state.commit
+
+    def exchange(self) -> bool:
+        """Tell the other side what it was not told; else ask whether somebody else (an approval, another daemon) wrote
+        the branch there since we last read or pushed it.
+
+        What could not be pushed because the server was away is pushed first. That nobody answers is no error: the state
+        is safe in our own clone. Raises StateConflict when another writer was first: load again and decide again.
+        """
+        if self._url is None:
+            return False
+        commit = self.state.commit
+        if commit is not None and commit != self._pushed and (commit != self._tried or self.away):
+            self._send(self._url, commit)
+            return False
+        if not self.shared:
+            return False
+        try:
+            theirs = self._branch.tip(self._url)
+        except errors.SourceError as error:
+            if not self.away:
+                log.warning("the state branch could not be fetched", extra={"error": str(error)})
+            self.away = True
+            return False
+        self.away = False
+        return theirs is not None and theirs != self._pushed
+
+    def interrupt(self) -> None:
+        """End what `exchange` is waiting for, now and later: the process stops, or somebody else leads."""
+        self._branch.repository.interrupt(pushes=True)
 
     def rebuild(
         self,
@@ -124,7 +155,7 @@ class Record:
         removals: tuple[Removal, ...] | None = None,
         limits: Commit | None = None,
     ) -> Decisions:
-        """Commit and push what changed; returns the decisions as they stand now. None: as recorded before.
+        """Commit what changed, in our own clone; returns the decisions as they stand now. None: as recorded before.
 
         `clusters` None: they and `outage` stay as `decisions` has them.
 
@@ -150,8 +181,6 @@ class Record:
             limits=limits,
         )
         self.state = after
-        if self._push and self._url and after.commit is not None and after.commit != self._pushed:
-            self._send(self._url, after.commit)
         return replace(
             decisions,
             bindings=after.decisions.bindings,
@@ -169,15 +198,16 @@ class Record:
         )
 
     def _send(self, url: str, commit: Commit) -> None:
+        self._tried = commit
         try:
-            self._branch.push(url, expected=self._pushed)
+            self._branch.push(url, expected=self._pushed, commit=commit)
         except errors.StateConflict:
             raise
         except errors.SourceError as error:
             # A read-only or absent source is no reason to stop: the state is safe in our own clone.
             if not self._refused:
                 log.warning("the state branch could not be pushed", extra={"url": git.shown(url), "error": str(error)})
-            self._refused, self._unreached = True, isinstance(error, errors.SourceUnreachable)
+            self._refused, self.away = True, isinstance(error, errors.SourceUnreachable)
             return
-        self._refused = self._unreached = False
+        self._refused = self.away = False
         self._pushed = commit

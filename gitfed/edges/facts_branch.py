@@ -160,9 +160,12 @@ class FactsBranch:
 
     # -- another repository
 
-    def push(self, url: str, ref: str = "", *, expected: Commit | None) -> None:
-        """Compare-and-swap to another repository. Raises StateConflict, SourceUnreachable, SourceError."""
-        self.repository.push(url, ref or self.ref, expected=expected)
+    def push(self, url: str, ref: str = "", *, expected: Commit | None, commit: Commit | None = None) -> None:
+        """Compare-and-swap to another repository; `commit` None: what our ref names then.
+
+        Raises StateConflict, SourceUnreachable, SourceError.
+        """
+        self.repository.push(url, ref or self.ref, expected=expected, commit=commit)
 
     def tip(self, url: str, ref: str = "") -> Commit | None:
         """Where the branch of another repository stands. Raises SourceUnreachable."""

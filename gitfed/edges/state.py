@@ -32,6 +32,8 @@ _STATE = "state.yaml"
 _BESIDE = ("clusters/", "held/", state_answers.DIRECTORY)
 _FEW = 100
 """So many documents are parsed in less time than the memory of all takes to be taken up."""
+_FETCH = 120.0
+"""Seconds for a branch that holds little and is fetched often."""
 _README = """\
 # What this branch is
 
@@ -314,21 +316,29 @@ class StateBranch:
         )
         return State(commit, decisions, dict(results), documents, held, state.extra)
 
-    def push(self, url: str, *, expected: Commit | None) -> None:
-        """Compare-and-swap to another repository. Raises StateConflict, SourceUnreachable, SourceError."""
-        self.repository.push(url, self.ref, expected=expected)
+    def push(self, url: str, *, expected: Commit | None, commit: Commit | None = None) -> None:
+        """Compare-and-swap to another repository; `commit` None: what the branch names then.
+
+        Raises StateConflict, SourceUnreachable, SourceError.
+        """
+        self.repository.push(url, self.ref, expected=expected, commit=commit)
 
     def tip(self, url: str) -> Commit | None:
         """Where the branch of another repository stands. Raises SourceUnreachable."""
         return self.repository.remote_refs(url, self.ref).get(self.ref)
 
-    def pull(self, url: str) -> Commit | None:
-        """Bring the branch of another repository here when ours is missing or behind; where it stands there."""
-        theirs = self.tip(url)
-        if theirs is None or theirs == self.head():
+    def pull(self, url: str, *, keep: bool = False) -> Commit | None:
+        """Bring the branch of another repository here when ours is missing or differs; where it stands there.
+
+        `keep`: ours stays if it only goes on from theirs.
+        """
+        theirs, ours = self.tip(url), self.head()
+        if theirs is None or theirs == ours:
+            return theirs
+        if keep and ours is not None and self.repository.is_ancestor(theirs, ours):
             return theirs
         try:
-            self.repository.fetch(url, [f"+{self.ref}:{self.ref}"])
+            self.repository.fetch(url, [f"+{self.ref}:{self.ref}"], timeout=_FETCH)
         except SourceError:
             return None
         return theirs

@@ -9,6 +9,7 @@ import random
 import signal
 import time
 from collections.abc import Awaitable, Callable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,6 +29,7 @@ from gitfed.hub.health import HealthServer
 log = logging.getLogger("gitfed")
 _Made = TypeVar("_Made")
 
+_THREADS = 32
 _RETRY = 2.0
 """Seconds until a repository that could not be read at start is tried again."""
 _STUCK = 300.0
@@ -52,6 +54,8 @@ async def run(
     is told how commits fare."""
     folder = wiring.data_dir(options)
     began = time.monotonic()
+    # Threads that wait for a server which says nothing must not be all that there are: plans are made in threads too.
+    asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(_THREADS, thread_name_prefix="gitfed"))
     serving = _Serving()
     with locks.exclusive(folder):
         health = HealthServer(lambda: _liveness(serving, began), lambda: _readiness(serving))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Collection, Mapping
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -26,6 +27,14 @@ def cluster(name: str = "m1", *, version: str = "v1", used: str = "1", reach: Re
 def record(path: Path, url: Path | None = None) -> FactsRecord:
     clone = git.Repository.open(path) if path.exists() else git.Repository.create(path)
     return FactsRecord(FactsBranch(clone, facts), url=str(url) if url else None, push=url is not None)
+
+
+def sent(ours: FactsRecord, seen: Mapping[str, ClusterFacts], declared: Collection[str], now: datetime) -> bool:
+    """As the daemon does: written, and then pushed."""
+    done = ours.write(seen, declared, now)
+    ours.send()
+    assert not ours.unsent
+    return done
 
 
 @pytest.fixture
@@ -91,7 +100,7 @@ def test_a_cluster_that_is_not_seen_keeps_its_facts_and_one_not_declared_loses_t
 def test_facts_are_pushed_and_a_new_clone_begins_with_them(tmp_path: Path, there: Path) -> None:
     ours = record(tmp_path / "a.git", there)
     ours.load()
-    ours.write({"m1": cluster()}, NAMES, NOW)
+    sent(ours, {"m1": cluster()}, NAMES, NOW)
     new = record(tmp_path / "b.git", there)
     assert new.load() == ours.recorded.facts
     assert new.recorded == ours.recorded
@@ -101,10 +110,10 @@ def test_of_two_daemons_the_loser_reads_and_writes_again(tmp_path: Path, there: 
     one, other = record(tmp_path / "a.git", there), record(tmp_path / "b.git", there)
     one.load()
     other.load()
-    one.write({"m1": cluster()}, NAMES, NOW)
-    other.write({"m2": cluster("m2")}, NAMES, NOW)
-    assert set(other.recorded.facts) == {"m1"}
-    other.write({"m2": cluster("m2")}, NAMES, NOW)
+    sent(one, {"m1": cluster()}, NAMES, NOW)
+    sent(other, {"m2": cluster("m2")}, NAMES, NOW)
+    sent(other, {"m2": cluster("m2")}, NAMES, NOW)
+    assert set(other.recorded.facts) == {"m1", "m2"}
     assert set(record(tmp_path / "c.git", there).load()) == {"m1", "m2"}
 
 
@@ -112,22 +121,22 @@ def test_when_nothing_can_be_pushed_our_own_clone_will_do(tmp_path: Path, there:
     ours = record(tmp_path / "a.git", there)
     ours.load()
     shutil.rmtree(there)
-    assert ours.write({"m1": cluster()}, NAMES, NOW)
+    assert sent(ours, {"m1": cluster()}, NAMES, NOW)
     assert set(record(tmp_path / "a.git").load()) == {"m1"}
     git.Repository.create(there)
-    assert ours.write({"m1": cluster(version="v2")}, NAMES, NOW)
+    assert sent(ours, {"m1": cluster(version="v2")}, NAMES, NOW)
     assert record(tmp_path / "c.git", there).load()["m1"].kubernetes_version == "v2"
 
 
 def test_cited_facts_are_pushed_when_the_branch_begins_anew(tmp_path: Path, there: Path) -> None:
     ours = record(tmp_path / "a.git", there)
     ours.load()
-    ours.write({"m1": cluster()}, NAMES, NOW)
+    sent(ours, {"m1": cluster()}, NAMES, NOW)
     ours.cite()
     ours.cite()
     cited = ours.recorded.commit
-    ours.write({"m1": cluster(version="v2")}, NAMES, NOW + timedelta(days=1))
-    ours.write({"m1": cluster(version="v3")}, NAMES, NOW + timedelta(days=8))
+    sent(ours, {"m1": cluster(version="v2")}, NAMES, NOW + timedelta(days=1))
+    sent(ours, {"m1": cluster(version="v3")}, NAMES, NOW + timedelta(days=8))
     refs = git.Repository.open(there).remote_refs(str(there), "refs/*")
     assert refs.get("refs/gitfed/facts/20260301T120000Z") == cited
     assert refs["refs/heads/gitfed/facts"] == ours.recorded.commit

@@ -140,6 +140,7 @@ def test_a_login_in_the_states_address_is_not_logged(tmp_path: Path, caplog: pyt
     record.rebuild({}, {})
     decisions = record.state.decisions
     record.write(decisions, {}, applied=None, results={}, approvals=(), held=(), subject="x", reasons=(), now=WHEN)
+    assert not record.exchange()
     said = [str(vars(one)) for one in caplog.records]
     assert any("the state branch could not be pushed" in one for one in said)
     assert "hunter2" not in str(said)
@@ -307,20 +308,22 @@ def test_a_push_too_leaves_a_server_alone_that_asked_for_it_and_comes_back_by_it
     record.rebuild({}, {})
     decide = {"results": {}, "approvals": (), "held": (), "reasons": (), "now": WHEN}
     record.write(record.state.decisions, {}, applied=None, subject="first", **decide)
+    assert not record.exchange()
     assert served.branch_commit("gitfed/state") == record.state.commit
     https.status, https.retry_after = 429, "120"
     for number in range(2):
         record.write(record.state.decisions, {}, applied=Commit(f"{number}" * 40), subject="later", **decide)
+        assert not record.exchange()
         if number == 0:
             asked = len(https.asked)
     with pytest.raises(SourceUnreachable, match="asks to be left alone"):
         repository.fetch(https.url, [MAIN])
-    assert not record.moved()
+    assert not record.exchange()
     assert len(https.asked) == asked, "it was asked although it had said when"
     https.status = 0
     now = time.monotonic()
     monkeypatch.setattr(time, "monotonic", lambda: now + 121)
-    assert not record.moved()
+    assert not record.exchange()
     assert served.branch_commit("gitfed/state") == record.state.commit, "what was decided meanwhile is there too"
 
 

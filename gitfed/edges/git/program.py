@@ -25,6 +25,7 @@ from gitfed.edges.git import trouble
 from gitfed.errors import SourceError, SourceUnreachable
 
 _ASKING = ("fetch", "ls-remote")
+_TELLING = "push"
 SAFE_CONFIG = (
     # A repository must not be able to start a program on this machine, whatever its configuration says.
     "core.hooksPath=/dev/null",
@@ -63,8 +64,10 @@ class Program:
         self._git = gitpython.Git(str(path))
         self._reader = gitpython.Git(str(path))
         self._lock = threading.Lock()
-        self._asking: set[subprocess.Popen[bytes]] = set()
-        self._interrupted = False
+        self._abroad: dict[subprocess.Popen[bytes], str] = {}
+        """Commands that speak with another repository, with the command's name."""
+        self._interrupted: tuple[str, ...] = ()
+        """Commands that are under way no more, and will not be."""
         for runner in (self._git, self._reader):
             runner.update_environment(
                 GIT_TERMINAL_PROMPT="0",
@@ -116,9 +119,9 @@ class Program:
             except GitCommandNotFound as error:
                 raise SourceError("the git program was not found", hint="install Git 2.39 or newer") from error
             process: subprocess.Popen[bytes] = started.proc
-            if args[0] in _ASKING:
-                self._asking.add(process)
-                if self._interrupted:
+            if args[0] in (*_ASKING, _TELLING):
+                self._abroad[process] = args[0]
+                if args[0] in self._interrupted:
                     _kill(process)
             try:
                 output, said = process.communicate(timeout=timeout)
@@ -127,8 +130,8 @@ class Program:
                 output, said = process.communicate()
                 said += b"\ntimeout: the command was ended after %d seconds" % (timeout or 0)
             finally:
-                self._asking.discard(process)
-        if process.returncode and self._interrupted and args[0] in _ASKING:
+                self._abroad.pop(process, None)
+        if process.returncode and args[0] in self._interrupted:
             raise SourceUnreachable(f"git {args[0]}: interrupted, because the process stops")
         if process.returncode:
             text = said.decode("utf-8", "replace")
@@ -137,14 +140,16 @@ class Program:
             raise told(text) if told is not None else trouble.translate(args, text)
         return output
 
-    def interrupt(self) -> None:
+    def interrupt(self, *, pushes: bool = False) -> None:
         """End every question to another repository that is under way in some thread, and every later one.
 
-        For a process that is asked to stop: a server that never answers would hold it for minutes.
+        For a process that is asked to stop: a server that never answers would hold it for minutes. `pushes`: those as
+        well. A push that is cut off was taken as a whole by then, or not at all.
         """
-        self._interrupted = True
-        for process in list(self._asking):
-            _kill(process)
+        self._interrupted = (*_ASKING, _TELLING) if pushes else tuple({*self._interrupted, *_ASKING})
+        for process, command in list(self._abroad.items()):
+            if command in self._interrupted:
+                _kill(process)
 
     def records(self, *args: str) -> list[bytes]:
         """What a listing with `-z` prints, refused once it is larger than any fleet's repository.

@@ -101,14 +101,17 @@ class Remote(Tidying):
                 refs[ref] = Commit(commit)
         return refs, head
 
-    def push(self, url: str, ref: str, *, expected: Commit | None, timeout: float = 60) -> None:
-        """Push our `ref`; compare-and-swap against `expected` (None: it must not exist there).
+    def push(
+        self, url: str, ref: str, *, expected: Commit | None, commit: Commit | None = None, timeout: float = 60
+    ) -> None:
+        """Push our `ref`; compare-and-swap against `expected` (None: it must not exist there). `commit`: that one,
+        wherever our `ref` stands by now.
 
         Raises StateConflict when somebody else pushed first, SourceUnreachable, SourceError when it is forbidden.
         """
         lease = f"--force-with-lease={ref}:{expected or ''}"
         try:
-            self._ask(url, "push", "--quiet", "--no-verify", lease, "--end-of-options", None, f"{ref}:{ref}",
+            self._ask(url, "push", "--quiet", "--no-verify", lease, "--end-of-options", None, f"{commit or ref}:{ref}",
                       timeout=timeout)  # fmt: skip
         except SourceError as error:
             text = error.message

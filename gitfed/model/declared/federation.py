@@ -103,6 +103,7 @@ class State(Part):
     facts_branch: Required = "gitfed/facts"
     url: Text | None = None
     push: Flag = True
+    wait_for_push: Duration = timedelta(seconds=10)
 
 
 class Render(Part):

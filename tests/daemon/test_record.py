@@ -1,0 +1,130 @@
+"""The state branch between runs: what was decided and could not be pushed, and what others wrote meanwhile."""
+
+from __future__ import annotations
+
+import shutil
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from gitfed import errors
+from gitfed.daemon.record import Record
+from gitfed.edges import git
+from gitfed.edges.state import StateBranch
+from gitfed.model.base import Commit, ObjectKey
+from gitfed.model.decisions import Decision, Share
+from gitfed.source import bindings
+
+WHEN = datetime(2026, 1, 1, tzinfo=UTC)
+WEB = ObjectKey("apps", "Deployment", "shop", "web")
+
+
+def clone(path: Path) -> git.Repository:
+    return git.Repository.open(path) if path.exists() else git.Repository.create(path)
+
+
+def record(path: Path, there: Path) -> Record:
+    made = Record(StateBranch(clone(path), bindings), url=str(there), push=True)
+    if not made.load().known:
+        made.rebuild({}, {})
+    return made
+
+
+def decide(ours: Record, cluster: str) -> None:
+    decided = {WEB: Decision(WEB, "apps/v1", (Share(cluster, 2),))}
+    ours.write(ours.state.decisions, decided, applied=None, results={}, approvals=(), held=(),
+               subject=f"Decide for {cluster}", reasons=(), now=WHEN)  # fmt: skip
+
+
+def clusters(ours: Record) -> list[str]:
+    return [share.cluster for share in ours.state.decisions.bindings[WEB].shares]
+
+
+@pytest.fixture
+def there(tmp_path: Path) -> Path:
+    path = tmp_path / "there.git"
+    git.Repository.create(path)
+    return path
+
+
+def tip(there: Path) -> Commit | None:
+    return git.Repository.open(there).branch_commit("gitfed/state")
+
+
+def test_what_was_decided_while_the_server_was_away_survives_a_restart_and_is_pushed_then(
+    tmp_path: Path, there: Path
+) -> None:
+    ours = record(tmp_path / "a.git", there)
+    decide(ours, "m1")
+    ours.exchange()
+    away = there.rename(tmp_path / "away.git")
+    decide(ours, "m2")
+    ours.exchange()
+    away.rename(there)
+    again = record(tmp_path / "a.git", there)
+    assert clusters(again) == ["m2"]
+    assert tip(there) != again.state.commit
+    assert not again.exchange()
+    assert tip(there) == again.state.commit
+    assert not again.exchange()
+
+
+def test_what_somebody_else_decided_meanwhile_counts_and_not_what_we_could_not_push(
+    tmp_path: Path, there: Path
+) -> None:
+    ours = record(tmp_path / "a.git", there)
+    decide(ours, "m1")
+    ours.exchange()
+    other = record(tmp_path / "b.git", there)
+    decide(ours, "m2")
+    decide(other, "m3")
+    other.exchange()
+    with pytest.raises(errors.StateConflict, match="by somebody else"):
+        ours.exchange()
+    assert clusters(record(tmp_path / "a.git", there)) == ["m3"]
+
+
+def test_an_answer_tells_whether_somebody_else_wrote(tmp_path: Path, there: Path) -> None:
+    ours = record(tmp_path / "a.git", there)
+    decide(ours, "m1")
+    assert not ours.exchange()
+    assert not ours.exchange()
+    other = record(tmp_path / "b.git", there)
+    decide(other, "m3")
+    other.exchange()
+    assert ours.exchange()
+
+
+def test_a_commit_made_while_another_is_pushed_is_pushed_next(tmp_path: Path, there: Path) -> None:
+    """What is pushed is the commit that was asked for, not where the branch stands by then."""
+    ours = record(tmp_path / "a.git", there)
+    decide(ours, "m1")
+    first = ours.state.commit
+    branch = StateBranch(clone(tmp_path / "a.git"), bindings)
+    decide(ours, "m2")
+    branch.push(str(there), expected=None, commit=first)
+    assert tip(there) == first
+
+
+def test_a_server_that_refuses_is_told_what_is_new_and_not_asked_for_what_others_wrote(
+    tmp_path: Path, there: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    hook = there / "hooks" / "pre-receive"
+    hook.parent.mkdir(exist_ok=True)
+    hook.write_text("#!/bin/sh\nexit 1\n")
+    hook.chmod(0o755)
+    ours = record(tmp_path / "a.git", there)
+    decide(ours, "m1")
+    assert not ours.exchange()
+    assert not ours.shared
+    decide(ours, "m2")
+    assert not ours.exchange()
+    assert [one.message for one in caplog.records if one.name == "gitfed.record"] == [
+        "the state branch could not be pushed"
+    ]
+    shutil.rmtree(hook.parent)
+    decide(ours, "m3")
+    assert not ours.exchange()
+    assert ours.shared
+    assert tip(there) == ours.state.commit
