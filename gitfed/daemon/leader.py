@@ -2,8 +2,9 @@
 
 A standby holds nothing: no clusters, no state. When it wins, it reads the state branch and goes on where that stands.
 A leader that loses gives up what is under way: requests that wait for an answer are cut off, where on SIGTERM they
-would be finished. What has left this machine meets the new leader's `term` in each inventory, and the state branch's
-compare-and-swap; a write to an object that still arrives is seen by the new leader, and put right.
+would be finished, and no write begins or goes on beyond the time that the lock was won for (`edges.kube.fence`). What
+has reached a server meets the new leader's `term` in each inventory, and the state branch's compare-and-swap; a write
+to an object that is stored all the same is seen by the new leader, and put right.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from dataclasses import dataclass, field
 
 from gitfed.edges.kube.election import Election
 from gitfed.edges.kube.election import Timing as Timing
+from gitfed.edges.kube.fence import Fence
 
 log = logging.getLogger("gitfed.leader")
 
@@ -40,6 +42,12 @@ class Options:
     timing: Timing | None = None
     """None: `LEASES` or `REFS`."""
     identity: str = field(default_factory=lambda: f"{socket.gethostname()}_{os.getpid()}_{uuid.uuid4().hex[:8]}")
+
+    fence: Fence = field(init=False, compare=False)
+    """Until when this process leads: every session of its clusters asks."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "fence", Fence(self.times.grace))
 
     @property
     def times(self) -> Timing:

@@ -12,7 +12,7 @@ import logging
 import os
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
 from pathlib import Path
@@ -92,9 +92,11 @@ def _state_home() -> Path:
 def open_sessions(options: Options) -> Callable[[Cluster], Session]:
     """How a member reaches its cluster. Raises CredentialsError when called for one without usable credentials."""
     sources = _sources(options)
+    fence = options.leader.fence if options.leader is not None else None
 
     def open_session(cluster: Cluster) -> Session:
-        return Session(cluster.metadata.name, credentials.resolve(cluster, sources), concurrency=options.concurrency)
+        way = credentials.resolve(cluster, sources)
+        return Session(cluster.metadata.name, way, concurrency=options.concurrency, fence=fence)
 
     return open_session
 
@@ -193,7 +195,9 @@ def make_lock(
             "spec": {"syncMode": "Push"},
         }
     )
-    return lease.LeaseLock(open_sessions(options)(host), namespace=how.namespace, name=how.name)
+    # The lock itself is written by who does not lead yet.
+    open_session = open_sessions(replace(options, leader=None))
+    return lease.LeaseLock(open_session(host), namespace=how.namespace, name=how.name)
 
 
 def _settings(reader: Reader) -> Any:

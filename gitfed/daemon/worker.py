@@ -334,6 +334,7 @@ class Worker:
         if live is not None and live.ours:
             change = replace(change, live=live, adopt=False)  # its entry made it ours again
         try:
+            self._inventory.check_ours()  # its turn may have come long after the round that began it
             result = await self._carry_out(change)
         except errors.NotOwned as error:
             self.stopped = error.message

@@ -126,7 +126,9 @@ async def _lead(
     if lock is None:
         return
     try:
-        await leader.lead(Election(lock, how.identity, how.times), follow, on_change=changed, on_loss=lost)
+        await leader.lead(
+            Election(lock, how.identity, how.times, fence=how.fence), follow, on_change=changed, on_loss=lost
+        )
     finally:
         await lock.close()
 

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator, Collection, Iterable, Mapping
 from contextlib import asynccontextmanager
 
+from gitfed import errors
 from gitfed.change import order
 from gitfed.daemon.worker import Worker
 from gitfed.model.base import BindingId, ClusterName, Digest, ObjectKey, Origin
@@ -32,9 +33,12 @@ class Cluster:
         self.answers = asyncio.Event()
         self.answers.set()
         self.worker: Worker | None = None
+        self.replaced = False
+        """A newer leader writes here."""
 
     def check_ours(self) -> None:
-        pass
+        if self.replaced:
+            raise errors.NotOwned("cluster m1: another gitfed leads there")
 
     async def record(
         self, add: Iterable[InventoryEntry] = (), remove: Iterable[ObjectKey] = (), *, first: Collection[ObjectKey] = ()
@@ -147,3 +151,17 @@ async def test_a_cluster_is_in_a_rush_while_more_is_to_be_done_than_may_be_under
         await few.until("a begins", "b begins")
         await asyncio.sleep(0)
         assert not rush
+
+
+async def test_a_change_whose_turn_comes_after_a_newer_leader_is_not_carried_out() -> None:
+    """It was taken from the queue before that; between the two somebody else's term was seen."""
+    cluster = Cluster()
+    async with at_work(cluster, []) as worker:
+        await asyncio.sleep(0)
+        one = change("web")
+        cluster.entries[one.key] = InventoryEntry(one.key, "u", BindingId("b"))
+        begun = asyncio.create_task(worker._one(one))
+        cluster.replaced = True
+        await begun
+        assert worker.stopped == "cluster m1: another gitfed leads there"
+    assert cluster.story == []

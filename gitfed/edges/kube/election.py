@@ -8,8 +8,8 @@ nothing, who sees that another holds the lock stops at once, a leader that stops
 deadline counts from the last renewal that is known to have worked, by a clock that nobody can set. (The library looks
 at the wall clock, and only between two attempts: one that hangs in a cut network would lead beyond its lease.)
 
-An election says who *should* write. That nobody else *can* is the inventory's `term` and the state branch's
-compare-and-swap.
+An election says who *should* write, and `fence` ends every write with the lead. That nobody else *can* is the
+inventory's `term` and the state branch's compare-and-swap.
 """
 
 from __future__ import annotations
@@ -17,16 +17,20 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Protocol
 
 from gitfed import errors
+from gitfed.edges.kube.fence import Fence, clock
 from gitfed.model.leader import Lead
 
 log = logging.getLogger("gitfed.leader")
+
+
+_LOOK = 1.0
+"""Seconds between two looks at the clock: while the machine sleeps, the loop's own stands still."""
 
 
 class Lock(Protocol):
@@ -48,6 +52,11 @@ class Timing:
     retry: int = 2
     """Between two attempts, of leader and candidates alike."""
 
+    @property
+    def grace(self) -> float:
+        """From when a leader stops until another one may begin."""
+        return self.lease - self.renew
+
 
 class Election:
     """One candidate. `win`, then `keep`; `resign` when the work is over."""
@@ -58,13 +67,16 @@ class Election:
         identity: str,
         timing: Timing = Timing(),
         *,
+        fence: Fence | None = None,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
+        """`fence` is told how long the lead lasts."""
         from kubernetes.aio.leaderelection import electionconfig, leaderelection
 
         # The library reports trouble with the lock at every attempt; `_Adapter` says it once.
         logging.getLogger(leaderelection.__name__).setLevel(logging.CRITICAL)
-        self._lock = _Adapter(lock, identity, timing, now)
+        self._fence = fence or Fence(timing.grace)
+        self._lock = _Adapter(lock, identity, timing, self._fence, now)
         config = electionconfig.Config(
             self._lock, timing.lease, timing.renew, timing.retry, onstarted_leading=_nothing, onstopped_leading=_nothing
         )
@@ -88,6 +100,7 @@ class Election:
         ]
         try:
             await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
+            self._fence.close()
         finally:
             for task in ends:
                 task.cancel()
@@ -107,7 +120,7 @@ class _Adapter:
 
     name = namespace = "gitfed"
 
-    def __init__(self, lock: Lock, identity: str, timing: Timing, now: Callable[[], datetime]) -> None:
+    def __init__(self, lock: Lock, identity: str, timing: Timing, fence: Fence, now: Callable[[], datetime]) -> None:
         self.identity = identity
         self.lost = asyncio.Event()
         self.holder = ""
@@ -116,8 +129,7 @@ class _Adapter:
         self._now = now
         self._leads = False
         self._acquired: datetime | None = None
-        self._renewed = 0.0
-        """time.monotonic() before the last write that worked was sent."""
+        self._fence = fence
         self._said = ""
 
     def leads(self) -> None:
@@ -126,8 +138,8 @@ class _Adapter:
 
     async def expired(self) -> None:
         """Returns when the lock was not renewed within the deadline."""
-        while (left := self._renewed + self._timing.renew - time.monotonic()) > 0:  # noqa: ASYNC110
-            await asyncio.sleep(left)
+        while (left := self._fence.left) > 0:  # noqa: ASYNC110
+            await asyncio.sleep(min(left, _LOOK))
 
     async def get(self, name: str, namespace: str) -> tuple[bool, Any]:
         from kubernetes.aio.client.rest import ApiException
@@ -168,7 +180,7 @@ class _Adapter:
                 await self._write("")
 
     async def _write(self, holder: str) -> bool:
-        now, sent = self._now(), time.monotonic()
+        now, sent = self._now(), clock()
         if self._acquired is None or not self._leads:
             self._acquired = now
         try:
@@ -178,7 +190,8 @@ class _Adapter:
             self._say(str(error) or "no answer in time")
             return False
         if done:
-            self.holder, self._renewed = holder, sent
+            self.holder = holder
+            self._fence.extend(sent + self._timing.renew if holder else 0.0)
         return done
 
     def _say(self, error: str) -> None:

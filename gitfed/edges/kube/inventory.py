@@ -189,6 +189,30 @@ class Inventory:
             count = len(self._shards.known[0].entries) if 0 in self._shards.known else 0
             if await self._shards.write(0, {**ledger.header_data(new), "count": str(count)}):
                 self._term = term
+                break
+        else:
+            raise self._contested()
+        if self._session.fence is not None:
+            await self._outdate()
+
+    async def _outdate(self) -> None:
+        """Make every write of an earlier leader that is still on its way one to an old version.
+
+        The term stands in shard 0 alone. After this, what we know of all shards is all that there is: nobody else's
+        intention arrives later, and so no object of which nobody knows.
+        """
+        outcomes = await asyncio.gather(
+            *(self._outdate_shard(number) for number in self._shards.known if number), return_exceptions=True
+        )
+        for outcome in outcomes:
+            if isinstance(outcome, BaseException):
+                raise outcome
+        self._take_entries()
+
+    async def _outdate_shard(self, number: int) -> None:
+        for _ in range(_ATTEMPTS):
+            shard = self._shards.known.get(number)
+            if shard is None or await self._shards.write(number, {"term": str(self._term)}, shard.entries):
                 return
         raise self._contested()
 

@@ -27,6 +27,7 @@ import yarl
 from gitfed import errors
 from gitfed.edges.kube import translate
 from gitfed.edges.kube.credentials import Connection
+from gitfed.edges.kube.fence import Fence
 from gitfed.model.base import ClusterName
 
 JSON = "application/json"
@@ -61,8 +62,16 @@ class Session:
     """Use as `async with Session(name, connection) as session`, or call `close`. Opens with the first request."""
 
     def __init__(
-        self, cluster: ClusterName, connection: Connection, *, concurrency: int = CONCURRENCY, timeout: float = TIMEOUT
+        self,
+        cluster: ClusterName,
+        connection: Connection,
+        *,
+        concurrency: int = CONCURRENCY,
+        timeout: float = TIMEOUT,
+        fence: Fence | None = None,
     ) -> None:
+        """`fence`: until when may be written; None: as long as this process lives."""
+        self.fence = fence
         self.cluster = cluster
         self.connection = connection
         self.concurrency = concurrency
@@ -106,7 +115,7 @@ class Session:
 
         `path` is percent-encoded and begins with "/"; `query` is not encoded yet. `body` is JSON, or bytes that are
         sent as they are. Statuses of 300 and above raise, except those in `allow`. `redact` is applied to the texts
-        of a refusal. Raises the classes of `errors.ClusterError`.
+        of a refusal. Raises the classes of `errors.ClusterError`, and NotOwned for a write that the fence forbids.
         """
         data = body if body is None or isinstance(body, bytes) else orjson.dumps(body)
         send = {"Accept": accept}
@@ -116,10 +125,10 @@ class Session:
             send.update(headers)
         seconds = self._timeout if timeout is None else timeout
         async with self._slots:
-            answer = await self._send(method, path, query, data, send, seconds)
+            answer = await self._fenced(method, path, query, data, send, seconds)
             if answer.status == 401 and 401 not in allow and self.connection.renew is not None:
                 await self.connection.renew(self._configuration)
-                answer = await self._send(method, path, query, data, send, seconds)
+                answer = await self._fenced(method, path, query, data, send, seconds)
         if answer.status >= 300 and answer.status not in allow:
             raise translate.failure(self.cluster, answer.status, answer.data, answer.headers, redact=redact)
         return answer
@@ -134,6 +143,20 @@ class Session:
         if not isinstance(value, dict):
             raise translate.broken(self.cluster, f"{method} {path}: the answer is no JSON object")
         return value
+
+    async def _fenced(
+        self,
+        method: str,
+        path: str,
+        query: Mapping[str, str] | None,
+        data: bytes | None,
+        headers: dict[str, str],
+        seconds: float,
+    ) -> Answer:
+        sending = self._send(method, path, query, data, headers, seconds)
+        if self.fence is None or method == "GET":
+            return await sending
+        return await self.fence.within(sending, cluster=self.cluster)
 
     async def _send(
         self,
@@ -264,7 +287,9 @@ class Session:
                 self._options["proxy_headers"] = tls.proxy_headers
             self._http = aiohttp.ClientSession(
                 # No limit: watches hold connections of their own beside the `concurrency` requests.
-                connector=aiohttp.TCPConnector(limit=0, ssl=tls.ssl_context),
+                connector=aiohttp.TCPConnector(
+                    limit=0, ssl=tls.ssl_context, socket_factory=self.fence.open_socket if self.fence else None
+                ),
                 # Proxies of the environment are the connection's business; the other thing that aiohttp would take
                 # from there is a password for this host from a .netrc file.
                 trust_env=False,

@@ -9,6 +9,7 @@ import pytest
 
 from gitfed import errors
 from gitfed.edges.kube.election import Election, Timing
+from gitfed.edges.kube.fence import Fence
 from gitfed.model.leader import Lead
 
 QUICK = Timing(lease=3, renew=2, retry=1)
@@ -89,3 +90,20 @@ async def test_a_leader_that_stops_in_good_order_frees_the_lock(lock: Lock) -> N
     await election.resign()
     assert lock.lead is not None
     assert lock.lead.holder == ""
+
+
+@pytest.mark.parametrize("how", ["refused", "silent"])
+async def test_nothing_may_be_written_any_more_when_a_lead_ends(lock: Lock, how: str) -> None:
+    fence = Fence(QUICK.grace)
+    election = Election(lock, "first", QUICK, fence=fence)
+    assert fence.left <= 0, "it does not lead yet"
+    await election.win()
+    assert 0 < fence.left <= QUICK.renew
+    lock.how = how
+    await election.keep()
+    assert fence.left <= 0
+    lock.how = "well"
+    await election.win()
+    assert fence.left > 0
+    await election.resign()
+    assert fence.left <= 0

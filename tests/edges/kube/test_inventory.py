@@ -12,6 +12,7 @@ import pytest
 
 from gitfed import errors
 from gitfed.edges.kube import inventory, ledger, reflect
+from gitfed.edges.kube.fence import Fence, clock
 from gitfed.edges.kube.session import Answer, Session
 from gitfed.model.base import ObjectKey
 from tests.edges.kube.conftest import Place, entry
@@ -166,6 +167,28 @@ async def test_the_leader_with_the_lower_term_stops(ours: Ours) -> None:
         await old.record([entry(in_shard(0))])
     await new.record([entry(in_shard(5))])
     assert set((await ours.open().read()).entries) == {in_shard(5)}
+
+
+async def test_an_entry_of_an_earlier_leader_that_arrives_late_is_refused_in_every_shard(ours: Ours) -> None:
+    """It was decided on before the new leader came, and on its way since: bound to a version that is old by now."""
+    fence = Fence(5)
+    fence.extend(clock() + 3600)
+    old = ours.open()
+    await old.read()
+    await old.raise_term(1)
+    await old.record([entry(key) for key in keys(100)])
+    async with Session("m1", ours.place.session.connection, fence=fence) as session:
+        new = ours.open(session=session)
+        await new.read()
+        await new.raise_term(2)
+        for number in range(ledger.SHARDS):
+            late = ObjectKey("", "Secret", "shop", next(
+                one for one in map(str, range(1000)) if ledger.shard_of(ObjectKey("", "Secret", "shop", one)) == number
+            ))  # fmt: skip
+            with pytest.raises(errors.NotOwned, match=r"\(term 2, ours is 1\)$"):
+                await old.record([entry(late)])
+        await new.record([entry(in_shard(5), uid="u")])
+    assert set((await ours.open().read()).entries) == set(keys(100)) | {in_shard(5)}
 
 
 async def test_of_two_that_raise_the_same_term_one_wins(ours: Ours) -> None:
