@@ -89,6 +89,8 @@ class Memory:
     async def load(self) -> None:
         """Read the state. Before any member starts: what it remembers tells whether an inventory is damaged."""
         self.decisions = await self.sending.load()
+        for problem in self.decisions.problems:
+            log.warning("problem on the state branch", extra={"problem": str(problem)})
 
     async def take_in(self) -> None:
         """What else an earlier process wrote down: statuses, answers, facts."""

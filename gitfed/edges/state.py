@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import hashlib
 import uuid
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, Protocol
@@ -20,7 +20,7 @@ from typing import Any, Protocol
 from gitfed.edges import state_answers, state_file, state_memory
 from gitfed.edges.git import Repository
 from gitfed.errors import InputError, SourceError
-from gitfed.model.base import Body, ClusterName, Commit, ObjectKey, Origin, Problem
+from gitfed.model.base import Body, ClusterName, Commit, ObjectKey, Origin, Problem, Severity
 from gitfed.model.decisions import Approval, ClusterRecord, Decision, Decisions, Outage
 from gitfed.model.orders import Removal, Suspension
 from gitfed.model.repo import HeldFile
@@ -52,6 +52,7 @@ class BindingFormat(Protocol):
     def to_document(self, decision: Decision, status: Body | None = None) -> Mapping[str, Any]: ...
     def from_document(self, document: Mapping[str, Any]) -> Decision: ...
     def status_of(self, document: Mapping[str, Any]) -> Body | None: ...
+    def complaints(self, document: Mapping[str, Any]) -> Iterable[str]: ...
     def record_path(self, name: str) -> str: ...
     def record_document(self, record: ClusterRecord) -> Mapping[str, Any]: ...
     def record_of(self, document: Mapping[str, Any]) -> ClusterRecord: ...
@@ -152,6 +153,13 @@ class StateBranch:
                     continue
             parsed[blob] = found
             decision, status = found
+            if decision.raw is not None:
+                problems += (
+                    Problem(
+                        Origin(f"{self.ref.removeprefix('refs/heads/')}:{path}"), message, severity=Severity.WARNING
+                    )
+                    for message in self._form.complaints(decision.raw)
+                )
             bindings[decision.key] = decision
             if status is not None:
                 statuses[decision.key] = status

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any, Final
 
 from gitfed.errors import StateTooNew
@@ -90,7 +90,7 @@ def read(document: object) -> StateFile:
         repository_id=str(top.get("repositoryId") or ""),
         applied=Commit(applied) if isinstance(applied, str) and applied else None,
         limits=Commit(limits) if isinstance(limits, str) and limits else None,
-        results=results if isinstance(results, Mapping) else {},
+        results=_results(results),
         approvals=tuple(_approvals(top.get("approvals"))),
         outage=_outage(top.get("outage")),
         suspensions=orders.suspensions(top.get("suspensions")),
@@ -134,14 +134,26 @@ def document(file: StateFile) -> dict[str, Any]:
     return top
 
 
+def _results(value: object) -> dict[str, Mapping[str, Any]]:
+    named = value.items() if isinstance(value, Mapping) else ()
+    return {str(name): result for name, result in named if isinstance(result, Mapping)}
+
+
+def _time(text: object) -> datetime:
+    """Raises ValueError. Without an offset it is UTC: who writes by hand forgets it."""
+    when = datetime.fromisoformat(str(text))
+    try:
+        return when.astimezone(UTC) if when.tzinfo else when.replace(tzinfo=UTC)
+    except OverflowError as error:
+        raise ValueError("no time that a computer can reckon with") from error
+
+
 def _outage(value: object) -> Outage | None:
     if not isinstance(value, Mapping):
         return None
     try:
         ended = value.get("ended")
-        return Outage(
-            datetime.fromisoformat(str(value["since"])), datetime.fromisoformat(str(ended)) if ended else None
-        )
+        return Outage(_time(value["since"]), _time(ended) if ended else None)
     except (KeyError, ValueError):
         return None
 
@@ -151,8 +163,10 @@ def _approvals(items: object) -> list[Approval]:
     for item in items if isinstance(items, list) else []:
         try:
             allowed = tuple(sorted((str(name), int(count)) for name, count in item["allowed"].items()))
-            at = datetime.fromisoformat(str(item["at"]))
-            found.append(Approval(str(item["digest"]), Commit(item["commit"]), allowed, str(item.get("by") or ""), at))
+            at = _time(item["at"])
+            found.append(
+                Approval(str(item["digest"]), Commit(str(item["commit"])), allowed, str(item.get("by") or ""), at)
+            )
         except (KeyError, TypeError, ValueError, AttributeError):
             continue  # an approval that cannot be read lets nothing through
     return found

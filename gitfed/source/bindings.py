@@ -17,13 +17,13 @@ from gitfed.model.base import Body, ObjectKey, group_of, key_from
 from gitfed.model.decisions import (
     Decision,
     Descheduled,
-    EvictionTask,
     Labels,
     PolicyRef,
     Requirement,
     ScheduledCondition,
 )
-from gitfed.source import targets
+from gitfed.source import evictions, rough, targets
+from gitfed.source.evictions import complaints as complaints
 from gitfed.source.records import record_document as record_document
 from gitfed.source.records import record_of as record_of
 from gitfed.source.records import record_path as record_path
@@ -44,7 +44,6 @@ UNREADABLE = "unreadable"
 _POLICY_NAMESPACE = "propagationpolicy.karmada.io/namespace"
 _POLICY_NAME = "propagationpolicy.karmada.io/name"
 _CLUSTER_POLICY_NAME = "clusterpropagationpolicy.karmada.io/name"
-_LAST_SCHEDULED_ZERO = datetime(1, 1, 1, tzinfo=UTC)
 
 
 def name_of(key: ObjectKey) -> str:
@@ -115,7 +114,8 @@ def to_document(decision: Decision, collected: Body | None = None) -> Body:
     if decision.required_by:
         spec["requiredBy"] = [_requirement(one) for one in decision.required_by]
     status = {key: value for key, value in (raw.get("status") or {}).items() if key not in _STATUS_OURS}
-    conditions = [item for item in (raw.get("status") or {}).get("conditions") or [] if item.get("type") not in _OURS]
+    kept = rough.items((raw.get("status") or {}).get("conditions"))
+    conditions = [item for item in kept if isinstance(item, Mapping) and item.get("type") not in _OURS]
     if decision.condition is not None:
         conditions.append(
             {
@@ -201,14 +201,16 @@ def from_document(document: Body) -> Decision:
 
     Raises InputError when the document lacks what a decision needs; the message names the member.
     """
-    spec = _mapping(document.get("spec"), "spec")
-    resource = _mapping(spec.get("resource"), "spec.resource")
+    spec = rough.mapping(document.get("spec"), "spec")
+    resource = rough.mapping(spec.get("resource"), "spec.resource")
     for member in ("apiVersion", "kind", "name"):
         if not isinstance(resource.get(member), str) or not resource[member]:
             raise InputError(f"spec.resource.{member} is missing")
-    metadata = _mapping(document.get("metadata") or {}, "metadata")
-    annotations = _mapping(metadata.get("annotations") or {}, "metadata.annotations")
-    status = _mapping(document.get("status") or {}, "status")
+    if not isinstance(resource.get("namespace") or "", str):
+        raise InputError("spec.resource.namespace is not text")
+    metadata = rough.mapping(document.get("metadata") or {}, "metadata")
+    annotations = rough.mapping(metadata.get("annotations") or {}, "metadata.annotations")
+    status = rough.mapping(document.get("status") or {}, "status")
     key = ObjectKey(
         group_of(resource["apiVersion"]), resource["kind"], resource.get("namespace") or "", resource["name"]
     )
@@ -217,19 +219,15 @@ def from_document(document: Body) -> Decision:
         key=key,
         api_version=resource["apiVersion"],
         shares=targets.shares(spec.get("clusters") or []),
-        affinity_name=status.get("schedulerObservingAffinityName") or "",
+        affinity_name=rough.text(status.get("schedulerObservingAffinityName")),
         policy=_policy(annotations),
         placement=_placement(str(applied)) if applied else None,
-        evictions=tuple(
-            EvictionTask(task["fromCluster"], task)
-            for task in spec.get("gracefulEvictionTasks") or []
-            if isinstance(task, Mapping) and isinstance(task.get("fromCluster"), str)
-        ),
+        evictions=evictions.read(spec.get("gracefulEvictionTasks")),
         replicas=spec.get("replicas") if isinstance(spec.get("replicas"), int) else None,
-        components=tuple(item for item in spec.get("components") or () if isinstance(item, Mapping)),
+        components=tuple(item for item in rough.items(spec.get("components")) if isinstance(item, Mapping)),
         each=targets.each(spec.get("clusters") or []),
-        last_scheduled=_time(status.get("lastScheduledTime")),
-        reschedule_triggered=_time(spec.get("rescheduleTriggeredAt")),
+        last_scheduled=rough.time(status.get("lastScheduledTime")),
+        reschedule_triggered=rough.time(spec.get("rescheduleTriggeredAt")),
         condition=_condition(status.get("conditions") or []),
         preserve=spec.get("preserveResourcesOnDeletion") is True,
         rebalancers=_names(annotations, REBALANCED_BY),
@@ -238,7 +236,7 @@ def from_document(document: Body) -> Decision:
             sorted(
                 (name, when)
                 for name, text in _json(annotations, UNHEALTHY).items()
-                if (when := _time(text)) is not None
+                if (when := rough.time(text)) is not None
             )
         ),
         preserved=_states(annotations, PRESERVED),
@@ -317,9 +315,9 @@ def _is_scheduling_suspended(suspension: object) -> bool:
 
 
 def _policy(annotations: Mapping[str, Any]) -> PolicyRef | None:
-    if name := annotations.get(_POLICY_NAME):
-        return PolicyRef("PropagationPolicy", annotations.get(_POLICY_NAMESPACE) or "", name)
-    if name := annotations.get(_CLUSTER_POLICY_NAME):
+    if name := rough.text(annotations.get(_POLICY_NAME)):
+        return PolicyRef("PropagationPolicy", rough.text(annotations.get(_POLICY_NAMESPACE)), name)
+    if name := rough.text(annotations.get(_CLUSTER_POLICY_NAME)):
         return PolicyRef("ClusterPropagationPolicy", "", name)
     return None
 
@@ -327,33 +325,18 @@ def _policy(annotations: Mapping[str, Any]) -> PolicyRef | None:
 def _condition(conditions: object) -> ScheduledCondition | None:
     for item in conditions if isinstance(conditions, list) else []:
         if isinstance(item, Mapping) and item.get("type") == "Scheduled":
-            return ScheduledCondition(item.get("status") == "True", item.get("reason") or "", item.get("message") or "")
+            return ScheduledCondition(
+                item.get("status") == "True", rough.text(item.get("reason")), rough.text(item.get("message"))
+            )
     return None
 
 
 def _descheduled(text: object) -> Descheduled | None:
     when, _, message = text.partition(" ") if isinstance(text, str) else ("", "", "")
-    at = _time(when)
+    at = rough.time(when)
     return Descheduled(at, message) if at is not None else None
-
-
-def _mapping(value: object, where: str) -> Mapping[str, Any]:
-    if not isinstance(value, Mapping):
-        raise InputError(f"{where} is not an object" if value is not None else f"{where} is missing")
-    return value
 
 
 def time_text(when: datetime) -> str:
     """RFC 3339, UTC, whole seconds: the form of Kubernetes' times."""
     return when.astimezone(UTC).replace(microsecond=0).isoformat().replace("+00:00", "Z")
-
-
-def _time(text: object) -> datetime | None:
-    if not isinstance(text, str) or not text:
-        return None
-    try:
-        when = datetime.fromisoformat(text.replace("Z", "+00:00"))
-    except ValueError:
-        return None
-    when = when if when.tzinfo else when.replace(tzinfo=UTC)
-    return None if when <= _LAST_SCHEDULED_ZERO else when

@@ -73,12 +73,15 @@ def record_of(document: Mapping[str, Any]) -> ClusterRecord:
     reason = str(ready.get("reason") or "")
     if message := ready.get("message"):
         reason = f"{reason}: {message}"
+    taints = _mapping(document, "spec").get("taints") or []
+    if not isinstance(taints, list):
+        raise InputError("spec.taints is not a list")
     return ClusterRecord(
         name,
         reach,
         _time(ready.get("lastTransitionTime"), "the Ready condition's lastTransitionTime"),
         reason if reach is not Reach.READY else "",
-        tuple(sorted(_taint(index, one) for index, one in enumerate(_mapping(document, "spec").get("taints") or ()))),
+        tuple(sorted(_taint(index, one) for index, one in enumerate(taints))),
     )
 
 
@@ -104,6 +107,6 @@ def _text(when: datetime) -> str:
 def _time(text: object, where: str) -> datetime:
     try:
         when = datetime.fromisoformat(str(text))
-    except ValueError as error:
+        return when.astimezone(UTC) if when.tzinfo else when.replace(tzinfo=UTC)
+    except (ValueError, OverflowError) as error:
         raise InputError(f"{where} is no time") from error
-    return when if when.tzinfo else when.replace(tzinfo=UTC)

@@ -5,12 +5,15 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from gitfed.edges import state_file
 from gitfed.errors import StateTooNew
 from gitfed.model.base import ClusterName, Commit
 from gitfed.model.decisions import Approval, Outage
 from gitfed.model.orders import Removal, Suspension
+from tests import spoil
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 FULL = state_file.StateFile(
@@ -45,6 +48,21 @@ def test_spoiled_members_count_as_not_there() -> None:
     assert state_file.read(spoiled) == empty
     assert state_file.read("text") == empty
     assert (empty.unfinished, empty.holdings) == ({}, {})
+
+
+@given(st.sampled_from(spoil.places(state_file.document(FULL))), spoil.JUNK)
+def test_whatever_stands_in_a_member_all_others_are_read_and_written_again(path: spoil.Path, value: object) -> None:
+    document = spoil.spoiled(state_file.document(FULL), path, value)
+    try:
+        found = state_file.read(document)
+    except StateTooNew:
+        assert path == ("schemaVersion",)
+        return
+    again = state_file.read(state_file.document(found))
+    assert (again.approvals, again.outage, again.removals) == (found.approvals, found.outage, found.removals)
+    _ = (found.unfinished, found.holdings)
+    for time in [one.at for one in found.approvals] + ([found.outage.since] if found.outage else []):
+        assert time < NOW or time >= NOW, "it can be compared"
 
 
 def test_a_newer_schema_is_refused() -> None:

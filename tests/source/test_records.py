@@ -14,6 +14,7 @@ from gitfed.model.decisions import ClusterRecord, TimedTaint
 from gitfed.model.fleet import Reach
 from gitfed.source.records import record_document, record_of
 from gitfed.text import emit, yaml
+from tests import spoil
 
 TIMES = st.integers(1_577_836_800, 2_208_988_800).map(lambda seconds: datetime.fromtimestamp(seconds, UTC))
 WORDS = st.text("abcXYZ-./ ", min_size=1, max_size=20)
@@ -47,3 +48,18 @@ def test_a_document_that_was_spoiled_says_where(change: dict[str, Any], said: st
     good = record_document(ClusterRecord("a", Reach.UNKNOWN, datetime(2026, 1, 1, tzinfo=UTC), "A: b"))
     with pytest.raises(InputError, match=said.replace("[", r"\[").replace("]", r"\]")):
         record_of({**good, **change})
+
+
+WHOLE = dict(record_document(ClusterRecord("a", Reach.UNKNOWN, datetime(2026, 1, 1, tzinfo=UTC), "A: b", (
+    TimedTaint("k", "NoExecute", "v", datetime(2026, 1, 1, tzinfo=UTC), "failover"),
+))))  # fmt: skip
+
+
+@given(st.sampled_from(spoil.places(WHOLE)), spoil.JUNK)
+def test_whatever_stands_in_a_member_the_document_is_read_or_refused_in_words(path: spoil.Path, value: object) -> None:
+    try:
+        record = record_of(spoil.spoiled(WHOLE, path, value))
+    except InputError:
+        return
+    assert record_of(record_document(record)).name == record.name
+    assert all(taint.added < datetime.now(UTC) or taint.added for taint in record.taints)
