@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -25,7 +26,7 @@ def lock(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
 
-def candidate(world: World, lock: str, number: int, **ways: Any) -> Daemon:
+def candidate(world: World, lock: str, number: int, *, arguments: Sequence[str] = (), **ways: Any) -> Daemon:
     """A daemon of its own machine: nothing but the repository and the clusters is shared."""
     context = ("--leader-elect-context", "m1") if lock == "leases" else ()
     # Every renewal by the git lock is a push, and takes its time on a busy machine.
@@ -33,7 +34,7 @@ def candidate(world: World, lock: str, number: int, **ways: Any) -> Daemon:
     return world.daemon(
         "--data-dir", str(world.directory / f"data-{number}"), "--leader-elect", "--leader-elect-resource-lock", lock,
         *context, "--leader-elect-lease-duration", lease, "--leader-elect-renew-deadline", renew,
-        "--leader-elect-retry-period", "1s", **ways,
+        "--leader-elect-retry-period", "1s", *arguments, **ways,
     )  # fmt: skip
 
 

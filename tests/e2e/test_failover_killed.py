@@ -1,0 +1,126 @@
+"""A failover whose daemon dies between a write and the note of it, or whose record somebody edits by hand."""
+
+from __future__ import annotations
+
+import pytest
+import yaml
+
+from tests.e2e.test_failover import FAST, binding, files, log, settled_in_m1
+from tests.e2e.test_leader import candidate
+from tests.e2e.test_main_job import image, inventory
+from tests.e2e.world import World, deployment
+
+pytestmark = pytest.mark.e2e
+
+STATE = "bindings/shop/web-Deployment.apps.yaml"
+
+
+def refuse(world: World, where: str, **match: str) -> None:
+    """That cluster refuses such writes. A real server cannot be told to: there the moment is only met by luck."""
+    server = world.servers[where]
+    if hasattr(server, "tell"):
+        server.tell(lambda faults: faults.fail(500, **match))
+
+
+def heal(world: World, where: str) -> None:
+    server = world.servers[where]
+    if hasattr(server, "tell"):
+        server.tell(lambda faults: faults.clear())
+
+
+@pytest.mark.parametrize("step", ["announced", "made", "deleted", "forgotten"])
+def test_kill_9_between_an_object_and_the_note_of_it_loses_neither(world: World, step: str) -> None:
+    world.push(files())
+    daemon = world.daemon(*FAST)
+    settled_in_m1(world)
+    if step == "announced":
+        refuse(world, "m2", verb="patch", resource="deployments")
+    world.servers["m1"].kill()
+    world.until(lambda: "web" in inventory(world, "m2"), "web is announced in m2", 60)
+    if step == "made":
+        world.until(lambda: image(world, "web", "m2"), "web in m2", 60)
+    if step in ("announced", "made"):
+        daemon.kill()
+        heal(world, "m2")
+        world.daemon(*FAST)
+    world.until(lambda: image(world, "web", "m2"), "web in m2", 60)
+    world.mark_available("m2", "shop", "web")
+    world.until(lambda: "gitfed.io/released: m1" in binding(world), "the eviction is over", 60)
+    if step == "deleted":
+        refuse(world, "m1", verb="patch", resource="configmaps")
+    world.servers["m1"].start()
+    world.until(lambda: world.get("m1", "Deployment", "shop", "web") is None, "the old copy is gone", 60)
+    if step == "forgotten":
+        world.until(lambda: "released" not in binding(world), "that is written down", 60)
+    if step in ("deleted", "forgotten"):
+        daemon.kill()
+        heal(world, "m1")
+        world.daemon(*FAST)
+    world.until(lambda: "web" not in inventory(world, "m1"), "its entry is gone", 60)
+    world.until(lambda: "released" not in binding(world), "nothing is left to be remembered", 60)
+    world.until(lambda: "taints" not in world.state()["clusters/m1.yaml"], "the taint is gone", 60)
+    assert image(world, "web", "m2")
+    assert image(world, "web", "m1") is None
+    assert "fromCluster" not in binding(world)
+    assert log(world).count("web leaves m1") == 1, "it was decided once"
+
+
+@pytest.mark.parametrize("step", ["tainted", "left", "placed"])
+def test_another_daemon_goes_on_with_a_failover_where_the_first_one_died(world: World, step: str) -> None:
+    world.push(files())
+    first = candidate(world, "git", 1, arguments=FAST)
+    world.until(lambda: first.said("leading"), "the first leads")
+    settled_in_m1(world)
+    second = candidate(world, "git", 2, arguments=FAST)
+    world.until(lambda: second.said("standing by until nobody else leads"), "the second stands by", 60)
+    world.servers["m1"].kill()
+    steps = {
+        "tainted": lambda: "unreachable" in world.state().get("clusters/m1.yaml", ""),
+        "left": lambda: "fromCluster: m1" in binding(world),
+        "placed": lambda: image(world, "web", "m2"),
+    }
+    world.until(steps[step], step, 60)
+    first.kill()
+    world.until(lambda: second.said("leading"), "the second leads", 60)
+    world.until(lambda: image(world, "web", "m2"), "web in m2", 60)
+    world.mark_available("m2", "shop", "web")
+    world.until(lambda: "gitfed.io/released: m1" in binding(world), "the eviction is over", 60)
+    world.servers["m1"].start()
+    world.until(lambda: world.get("m1", "Deployment", "shop", "web") is None, "the old copy is gone", 60)
+    assert log(world).count("web leaves m1") == 1, "it was decided once"
+    assert image(world, "web", "m2")
+    assert second.stop() == 0
+
+
+def test_eviction_tasks_that_somebody_wrote_by_hand_and_all_wrong_move_nothing_and_are_said(world: World) -> None:
+    world.push(files())
+    daemon = world.daemon(*FAST)
+    settled_in_m1(world)
+    world.git("fetch", "-q", "origin", "gitfed/state")
+    world.git("checkout", "-q", "-B", "edited", "FETCH_HEAD")
+    document = yaml.safe_load((world.work / STATE).read_text())
+    document["spec"]["gracefulEvictionTasks"] = [
+        7,
+        {"fromCluster": "nowhere", "purgeMode": "Never"},
+        {"fromCluster": "m2", "purgeMode": "Directy", "creationTimestamp": "yesterday", "gracePeriodSeconds": "x",
+         "suppressDeletion": "no", "preservedLabelState": ["job"], "clustersBeforeFailover": 3, "replicas": -1},
+        {"fromCluster": "m2", "suppressDeletion": False},
+    ]  # fmt: skip
+    (world.work / STATE).write_text(yaml.safe_dump(document))
+    world.git("commit", "-qam", "by hand")
+    world.git("push", "-q", "origin", "HEAD:gitfed/state")
+    world.git("checkout", "-q", "main")
+    world.push({"apps/web.json": deployment("web", image="nginx:1.28")})
+    world.until(lambda: image(world, "web", "m1") == "nginx:1.28", "the daemon goes on", 60)
+    said = world.until(lambda: daemon.said("problem on the state branch"), "it is said", 60)
+    where = f"gitfed/state:{STATE}: warning: spec.gracefulEvictionTasks"
+    assert [line["problem"] for line in said[:6]] == [
+        f"{where}[0]: not an object: no task",
+        f"{where}[2].purgeMode: unknown mode Directy: Gracefully counts, did you mean Directly?",
+        f"{where}[2].creationTimestamp: no time: it begins now",
+        f"{where}[2].gracePeriodSeconds: not a number of seconds: failover.gracefulEvictionTimeout counts",
+        f"{where}[2].suppressDeletion: neither true nor false: nothing is suppressed",
+        f"{where}[3].fromCluster: m2 has a task already: the first counts",
+    ]
+    assert image(world, "web", "m2") is None
+    assert daemon.stop() == 0
