@@ -7,22 +7,21 @@ fields gitfed acts on survives a rewrite (`Decision.raw`).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Any
 
 from gitfed.errors import InputError
-from gitfed.model.base import Body, ObjectKey, group_of, key_from
+from gitfed.model.base import Body, ObjectKey, group_of
 from gitfed.model.decisions import (
     Decision,
     Descheduled,
     Labels,
     PolicyRef,
-    Requirement,
     ScheduledCondition,
 )
-from gitfed.source import evictions, rough, targets
+from gitfed.source import evictions, requirements, rough, targets
 from gitfed.source.evictions import complaints as complaints
 from gitfed.source.records import record_document as record_document
 from gitfed.source.records import record_of as record_of
@@ -112,7 +111,7 @@ def to_document(decision: Decision, collected: Body | None = None) -> Body:
     if decision.preserve:
         spec["preserveResourcesOnDeletion"] = True
     if decision.required_by:
-        spec["requiredBy"] = [_requirement(one) for one in decision.required_by]
+        spec["requiredBy"] = [requirements.entry(one, name_of(one.owner)) for one in decision.required_by]
     status = {key: value for key, value in (raw.get("status") or {}).items() if key not in _STATUS_OURS}
     kept = rough.items((raw.get("status") or {}).get("conditions"))
     conditions = [item for item in kept if isinstance(item, Mapping) and item.get("type") not in _OURS]
@@ -243,7 +242,7 @@ def from_document(document: Body) -> Decision:
         injected=_states(annotations, INJECTED),
         cleared=_names(annotations, CLEARED),
         released=_names(annotations, RELEASED),
-        required_by=tuple(sorted(_requirements(spec.get("requiredBy")))),
+        required_by=requirements.read(spec.get("requiredBy")),
         scheduling_suspended=_is_scheduling_suspended(spec.get("suspension")),
         raw=document,
     )
@@ -281,33 +280,6 @@ def _states(annotations: Mapping[str, Any], name: str) -> tuple[tuple[str, Label
         for cluster, labels in sorted(_json(annotations, name).items())
         if isinstance(labels, Mapping)
     )
-
-
-def _requirement(one: Requirement) -> Body:
-    """Karmada's entry, and which object it is: the group of a binding's name is not in it."""
-    entry: dict[str, Any] = {"name": name_of(one.owner), "resource": str(one.owner)}
-    if one.owner.namespace:
-        entry["namespace"] = one.owner.namespace
-    if one.clusters:
-        entry["clusters"] = [{"name": name} for name in one.clusters]
-    if one.still_in:
-        entry["stillIn"] = list(one.still_in)
-    return entry
-
-
-def _requirements(items: object) -> Iterator[Requirement]:
-    for item in items if isinstance(items, list) else []:
-        if not isinstance(item, Mapping):
-            continue
-        clusters, left = item.get("clusters"), item.get("stillIn")
-        names = [
-            one.get("name") for one in (clusters if isinstance(clusters, list) else []) if isinstance(one, Mapping)
-        ]
-        yield Requirement(
-            key_from(str(item.get("resource") or f"Binding/{item.get('name')}")),
-            tuple(sorted(n for n in names if isinstance(n, str))),
-            tuple(sorted(n for n in (left if isinstance(left, list) else []) if isinstance(n, str))),
-        )
 
 
 def _is_scheduling_suspended(suspension: object) -> bool:

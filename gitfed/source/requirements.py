@@ -1,0 +1,40 @@
+"""Who needs an object as a dependency: `spec.requiredBy` of a binding, as Karmada writes it, and what is ours in it.
+
+Karmada names the owner's binding; which object that is cannot be told from such a name, so an entry says it as well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from gitfed.model.base import Body, key_from
+from gitfed.model.decisions import Requirement
+from gitfed.source import rough
+
+
+def entry(one: Requirement, name: str) -> Body:
+    """`name`: of the owner's binding."""
+    found: dict[str, Any] = {"name": name, "resource": str(one.owner)}
+    if one.owner.namespace:
+        found["namespace"] = one.owner.namespace
+    if one.clusters:
+        found["clusters"] = [{"name": cluster} for cluster in one.clusters]
+    if one.still_in:
+        found["stillIn"] = list(one.still_in)
+    return found
+
+
+def read(items: object) -> tuple[Requirement, ...]:
+    """Sorted; what cannot be read is left out."""
+    return tuple(sorted(_read(item) for item in rough.items(items) if isinstance(item, Mapping)))
+
+
+def _read(item: Mapping[str, Any]) -> Requirement:
+    clusters = (one.get("name") for one in rough.items(item.get("clusters")) if isinstance(one, Mapping))
+    owner = key_from(str(item.get("resource") or f"Binding/{item.get('name')}"))
+    return Requirement(owner, _names(clusters), _names(iter(rough.items(item.get("stillIn")))))
+
+
+def _names(found: Iterator[object]) -> tuple[str, ...]:
+    return tuple(sorted(one for one in found if isinstance(one, str)))
