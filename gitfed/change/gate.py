@@ -14,12 +14,12 @@ A federated quota is shown as a gate too, but it holds earlier: a placement that
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 from operator import attrgetter
 
 from gitfed.change.bystanders import NOBODY, Beside
-from gitfed.model.base import ObjectKey
+from gitfed.model.base import ClusterName, ObjectKey
 from gitfed.model.decisions import Decision, Decisions, Share
 from gitfed.model.fleet import LiveState
 from gitfed.model.plan import Action, Binding, Change, Gate
@@ -69,10 +69,10 @@ def hold(
         applied = (decisions.applied_commit or "")[:12]
         gate("history", f"descendants of {applied}", repo.commit[:12], over=True, counts=lambda change: True)
     deletions = [change for change in changes if change.action is Action.DELETE and not change.move]
-    gate("deletions", str(guards.max_deletions), str(len(deletions)),
-         over=len(deletions) > guards.max_deletions, counts=_is_deletion)  # fmt: skip
+    count = len(deletions) + _still_to_come(deletions, bindings, decisions, live)
+    gate("deletions", str(guards.max_deletions), str(count), over=count > guards.max_deletions, counts=_is_deletion)
     owned = _owned(live) + beside.copies if deletions else 0  # counting a million copies is not for every cycle
-    percent = 100 * len(deletions) / owned if owned >= _SMALL else 0.0
+    percent = min(100 * count / owned, 100.0) if owned >= _SMALL else 0.0
     gate("deletion percent", f"{guards.max_deletion_percent}%", f"{percent:.0f}%",
          over=percent > guards.max_deletion_percent, counts=_is_deletion)  # fmt: skip
     moved, total, movers = _moved(bindings, decisions)
@@ -151,6 +151,25 @@ def _may_be_left(decision: Decision, live: LiveState | None) -> bool:
 
 def _is_deletion(change: Change) -> bool:
     return change.action is Action.DELETE and not change.move
+
+
+def _still_to_come(
+    deletions: Sequence[Change], bindings: Mapping[ObjectKey, Binding], decisions: Decisions, live: LiveState | None
+) -> int:
+    """Copies of the same objects in clusters that cannot be read now: they go when these answer again.
+
+    A limit that did not count them would be passed piece by piece, one cluster after the other.
+    """
+    if live is None:
+        return 0
+    unread = {name for name, cluster in live.clusters.items() if not cluster.inventory_read}
+    gone = {change.key for change in deletions} - bindings.keys() if unread else set()
+    return sum(len(unread & _where(decisions.bindings.get(key), unread)) for key in gone)
+
+
+def _where(decision: Decision | None, every: Set[ClusterName]) -> Set[ClusterName]:
+    """What goes everywhere, as a Namespace does, has no decision that says so."""
+    return every if decision is None else {share.cluster for share in decision.targets}
 
 
 def _owned(live: LiveState | None) -> int:

@@ -110,6 +110,7 @@ def leaver(
 
 
 _NAMESPACE_GOES = "nothing goes there any more"
+"""It waits until it is empty, as far as the plan knows (`namespaces_last`) and by what the cluster says."""
 
 
 _STRIPPED = "somebody took its label away: put label gitfed.io/federation back, or delete it"

@@ -10,17 +10,16 @@ Beside the objects stand their `causes`. Secrets are masked here, where the diff
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from gitfed.change import build, causes, compare, extent, gate, order, redact, remove
+from gitfed.change import build, causes, extent, foresee, gate, left, orders, redact
 from gitfed.change.bystanders import NOBODY, Beside
 from gitfed.interpret.registry import Interpreter
 from gitfed.model.base import Body, ClusterName, ObjectKey, Problem
 from gitfed.model.decisions import Decisions
-from gitfed.model.fleet import ClusterLive, Health, LiveObject
-from gitfed.model.plan import Action, Change, Gate, Plan, RenderedManifest, Totals
-from gitfed.model.repo import Manifest, RepoSnapshot
+from gitfed.model.plan import Change, Gate, Plan, Totals
+from gitfed.model.repo import RepoSnapshot
 from gitfed.render import namespaces
 
 
@@ -80,15 +79,19 @@ def review(
     hidden = redact.Hidden(_secrets(base_repo, head_repo, base, head))
     base, head = (replace(plan, problems=_without(hidden, plan.problems)) for plan in (base, head))
     limited = with_limits_of(base_repo, head_repo)
-    touched = sorted(extent.differing(base_repo, head_repo, base, head))
-    changes = list(_changes(limited, base, head, decisions, interpreter, touched))
+    left_over = left.by_earlier(base_repo, base, decisions)
+    spaces = {key for key in left_over if namespaces.is_namespace(key)}
+    touched = sorted(extent.differing(base_repo, head_repo, base, head) | spaces)
+    sides = foresee.Sides(limited, base, head, decisions, interpreter, left_over)
+    changes = orders.suspend(list(foresee.changes(sides, touched)), decisions.suspensions)
+    changes = foresee.with_what_is_held(changes, left_over)
     # Everything that we own before the change, for limits that are parts of it.
     owned = sum(len(binding.shares) for binding in base.bindings.values())
     gates, changes = gate.hold(
         changes, head.bindings, repo=limited, decisions=replace(decisions, known=True, descends=True), live=None,
         beside=replace(beside, copies=beside.copies + owned),
     )  # fmt: skip
-    changes = _with_what_is_held(changes)
+    changes = foresee.with_what_is_held(changes, left_over)
     differing = {change.key for change in changes} | _placed_otherwise(base, head)
     declared = tuple(causes.declared(base_repo, head_repo, base, head, differing, touched, hidden, beside.placed))
     return Review(
@@ -102,144 +105,6 @@ def review(
         touched=tuple(touched),
         hidden=hidden,
     )
-
-
-# -- what would be done to the clusters ---------------------------------------------------------------------------
-
-
-def by_cluster(classes: tuple[RenderedManifest, ...]) -> dict[ClusterName, RenderedManifest]:
-    return {cluster: rendered for rendered in classes for cluster in rendered.clusters}
-
-
-def _changes(
-    repo: RepoSnapshot,
-    base: Plan,
-    head: Plan,
-    decisions: Decisions,
-    interpreter: Interpreter,
-    touched: Sequence[ObjectKey],
-) -> Iterator[Change]:
-    clusters = {name: ClusterLive(name, inventory_read=True) for name in head.clusters}
-    for key in touched:
-        before, after = base.rendered.get(key, ()), head.rendered.get(key, ())
-        if before is after or before == after:
-            continue
-        old, new = by_cluster(before), by_cluster(after)
-        live = {name: _live(one, name) for name, one in old.items()}
-        if key not in head.bindings:
-            yield from _leavers(repo, key, live, clusters, decisions)
-            continue
-        context = _context(repo, head, key, old, clusters, interpreter)
-        suspended = context.binding.suspended
-        for name, rendered in new.items():
-            if name in old and old[name].digest == rendered.digest:
-                continue
-            change = _written(context, name, rendered, live.get(name))
-            if suspended is None or name in suspended:
-                change = replace(change, action=Action.SKIP, reason="suspended by its policy")
-            yield change
-        placed = {share.cluster for share in context.binding.shares}
-        # A replacement is expected to become healthy: a review shows where things end.
-        copies = {name: _live(one, name) for name, one in new.items()}
-        for name in sorted(old.keys() - new.keys()):
-            if name in placed:
-                yield compare.unrenderable(context, name, live[name], "cannot be rendered: what is there stays")
-            elif name not in clusters:
-                yield _undeclared(key, name, live[name], context.manifest.api_version)
-            elif unwanted := remove.unwanted(context, name, live[name], copies):
-                yield unwanted
-
-
-def _with_what_is_held(changes: list[Change]) -> list[Change]:
-    """A namespace stays where something in it does (`namespaces_last`)."""
-    held: dict[tuple[ClusterName, str], ObjectKey] = {}
-    for one in changes:
-        if one.key.namespace and one.action in (Action.SKIP, Action.KEEP):
-            held.setdefault((one.cluster, one.key.namespace), one.key)
-    return [
-        replace(one, action=Action.KEEP, reason=f"stays until {held[one.cluster, one.key.name]} has left it")
-        if one.action is Action.DELETE and namespaces.is_namespace(one.key) and (one.cluster, one.key.name) in held
-        else one
-        for one in changes
-    ]
-
-
-def _written(
-    context: compare.Context, cluster: ClusterName, rendered: RenderedManifest, live: LiveObject | None
-) -> Change:
-    return Change(
-        cluster=cluster,
-        key=context.manifest.key,
-        api_version=context.manifest.api_version,
-        action=Action.CREATE if live is None else Action.UPDATE,
-        rendered=rendered,
-        live=live,
-        wave=context.position.wave,
-        order=context.position.order,
-    )
-
-
-def _undeclared(key: ObjectKey, cluster: ClusterName, live: LiveObject, api_version: str) -> Change:
-    reason = "the cluster is no longer declared: its objects stay there untouched"
-    return Change(cluster, key, api_version, Action.KEEP, reason, live=live)
-
-
-def _leavers(
-    repo: RepoSnapshot,
-    key: ObjectKey,
-    live: Mapping[ClusterName, LiveObject],
-    clusters: Mapping[ClusterName, ClusterLive],
-    decisions: Decisions,
-) -> Iterator[Change]:
-    past = decisions.bindings.get(key)
-    for name in sorted(live):
-        if name not in clusters:
-            yield _undeclared(key, name, live[name], past.api_version if past else "")
-            continue
-        change = remove.leaver(
-            key, name, live[name], clusters[name],
-            prune=repo.settings.spec.sync.prune, complete=repo.complete, preserve=past.preserve if past else False,
-            api_version=past.api_version if past else "",
-        )  # fmt: skip
-        if change is not None:
-            yield change
-
-
-def _context(
-    repo: RepoSnapshot,
-    head: Plan,
-    key: ObjectKey,
-    old: Mapping[ClusterName, RenderedManifest],
-    clusters: Mapping[ClusterName, ClusterLive],
-    interpreter: Interpreter,
-) -> compare.Context:
-    binding = head.bindings[key]
-    manifest = repo.manifests.get(key)
-    if manifest is None:
-        # Not a file's: a namespace that objects need, or a quota for single clusters. Any copy says what it is.
-        one = next(iter([*(rendered for rendered in head.rendered.get(key, ())), *old.values()]))
-        manifest = Manifest(key, binding.api_version, one.body, binding.origin, one.digest)
-    settings = repo.settings.spec.sync
-    return compare.Context(
-        manifest=manifest,
-        binding=binding,
-        clusters=clusters,
-        position=order.position(manifest),
-        depends_on=order.dependencies(manifest),
-        interpreter=interpreter,
-        self_heal=settings.self_heal,
-        prune=settings.prune and repo.complete,
-        unsettled=None,
-    )
-
-
-def _live(rendered: RenderedManifest, cluster: ClusterName) -> LiveObject:
-    """The object as the base left it: ours, and healthy."""
-    return LiveObject(
-        rendered.key, cluster, "as-the-base-left-it", "", ours=True, body=rendered.body, matches=rendered.digest,
-        health=Health.CURRENT,
-        protected=compare.annotation(rendered.body, compare.PRUNE_ANNOTATION) == "disabled",
-    )  # fmt: skip
 
 
 def _placed_otherwise(base: Plan, head: Plan) -> set[ObjectKey]:

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from gitfed.change import causes
+from gitfed.change import causes, foresee
 from gitfed.change import review as reviewing
 from gitfed.cli import bodies, matrix, names
 from gitfed.model.base import Body, ClusterName, ObjectKey
@@ -102,7 +102,7 @@ class _Object:
         exactly: bool,
     ) -> None:
         self.key = key
-        self.old, self.new = reviewing.by_cluster(before), reviewing.by_cluster(after)
+        self.old, self.new = foresee.by_cluster(before), foresee.by_cluster(after)
         self._review = review
         self._show_secrets = show_secrets
         self._key_of = _steps if exactly else _essence

@@ -93,7 +93,8 @@ def _gitlab(environment: Mapping[str, str]) -> PullRequest | None:
     return PullRequest(
         kind="gitlab",
         api=environment.get("CI_API_V4_URL", ""),
-        project=environment.get("CI_PROJECT_ID", ""),
+        # In the pipeline of a fork the merge request is still the other project's.
+        project=environment.get("CI_MERGE_REQUEST_PROJECT_ID") or environment.get("CI_PROJECT_ID", ""),
         number=_number(environment.get("CI_MERGE_REQUEST_IID")),
         base=environment.get("CI_MERGE_REQUEST_TARGET_BRANCH_SHA")
         or environment.get("CI_MERGE_REQUEST_DIFF_BASE_SHA", ""),

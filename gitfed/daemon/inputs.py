@@ -385,6 +385,12 @@ def interpreter_of(repo: RepoSnapshot, past: Decisions) -> Interpreter:
 
 
 def after(result: Plan, past: Decisions) -> Decisions:
-    """The decisions as they would stand once a plan was recorded: what the next commit would be planned from."""
-    known = {key: binding.decision for key, binding in result.bindings.items() if binding.decision is not None}
+    """The decisions as they would stand once a plan was recorded: what the next commit would be planned from.
+
+    Those of templates that are gone stay where copies may have stayed: a policy said so, or the plan's commit has been
+    rolled out already and they are remembered all the same (`gate.decisions_to_record`).
+    """
+    done = past.known and bool(result.commit) and past.applied_commit == result.commit
+    known = {key: one for key, one in past.bindings.items() if key not in result.bindings and (done or one.preserve)}
+    known |= {key: binding.decision for key, binding in result.bindings.items() if binding.decision is not None}
     return replace(past, bindings=known, descends=True)

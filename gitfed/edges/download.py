@@ -16,6 +16,7 @@ from http.client import HTTPException, HTTPMessage
 from typing import IO, Final
 
 from gitfed import __version__
+from gitfed.edges import https
 from gitfed.errors import SourceError, SourceUnreachable, UsageError
 
 _SECONDS: Final = 30.0
@@ -31,9 +32,7 @@ def fetch(url: str, *, most: int) -> bytes:
     """At most so many bytes, and one more where there are more. Raises UsageError, SourceError, SourceUnreachable."""
     if why := _why_not(url):
         raise UsageError(f"{_shown(url)} {why}")
-    opener = urllib.request.build_opener(
-        urllib.request.HTTPSHandler(context=ssl.create_default_context()), _SafeRedirect()
-    )
+    opener = https.opener(ssl.create_default_context(), _SafeRedirect())
     request = urllib.request.Request(url, headers={"User-Agent": f"gitfed/{__version__}"})
     end = time.monotonic() + _SECONDS
     found = bytearray()

@@ -21,8 +21,6 @@ import asyncio
 import base64
 import binascii
 import contextlib
-import ipaddress
-import socket
 import ssl
 import uuid
 from collections.abc import Mapping
@@ -32,9 +30,8 @@ import aiohttp
 import orjson
 import yarl
 from aiohttp import abc
-from aiohttp.resolver import ThreadedResolver
 
-from gitfed.edges import address, pod
+from gitfed.edges import pod, resolve
 from gitfed.errors import WebhookError, WebhookUnreachable
 from gitfed.model.base import Body
 from gitfed.model.webhook import GROUP, Question, Webhook
@@ -139,7 +136,8 @@ class Client:
         service = webhook.service
         if service is None:
             url = yarl.URL(webhook.url)
-            _check_host(url.raw_host or "")
+            if why := resolve.check_host(url.raw_host or ""):
+                raise WebhookUnreachable(f"cannot be asked: {url.raw_host} is {why}")
             return url
         if not self._in_cluster:
             raise WebhookUnreachable(
@@ -151,7 +149,9 @@ class Client:
 
     def _session(self) -> aiohttp.ClientSession:
         if self._http is None:
-            connector = aiohttp.TCPConnector(limit=0, limit_per_host=_CONNECTIONS, resolver=_Checked(self._resolver))
+            connector = aiohttp.TCPConnector(
+                limit=0, limit_per_host=_CONNECTIONS, resolver=resolve.Checked(self._resolver)
+            )
             self._http = aiohttp.ClientSession(
                 connector=connector,
                 timeout=aiohttp.ClientTimeout(total=None, connect=_CONNECT),
@@ -179,35 +179,6 @@ class Client:
 
 class _Closed(WebhookUnreachable):
     """The connection ended before an answer began."""
-
-
-class _Checked(abc.AbstractResolver):
-    """Resolves names to the addresses that may be contacted. Raises OSError when there is none."""
-
-    def __init__(self, inner: abc.AbstractResolver | None) -> None:
-        self._inner = inner or ThreadedResolver()
-
-    async def resolve(
-        self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_INET
-    ) -> list[abc.ResolveResult]:
-        found = await self._inner.resolve(host, port, family)
-        allowed = [one for one in found if not address.why_not(one["host"])]
-        if found and not allowed:
-            raise OSError(f"{host} is {found[0]['host']}, {address.why_not(found[0]['host'])}")
-        return allowed
-
-    async def close(self) -> None:
-        await self._inner.close()
-
-
-def _check_host(host: str) -> None:
-    """A literal address never comes to the resolver."""
-    try:
-        ipaddress.ip_address(host.partition("%")[0])
-    except ValueError:
-        return
-    if why := address.why_not(host):
-        raise WebhookUnreachable(f"cannot be asked: {host} is {why}")
 
 
 def _document(data: bytes) -> Mapping[str, Any]:

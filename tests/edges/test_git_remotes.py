@@ -490,10 +490,10 @@ def test_what_a_credential_is_bound_to(url: str, origin: str) -> None:
     ["169.254.169.254", "[::ffff:169.254.169.254]", "[::ffff:a9fe:a9fe]", "2852039166", "0xa9fea9fe", "[fe80::1]"],
 )
 @pytest.mark.parametrize("scheme", ["http", "https", "ssh", "git"])
-def test_link_local_addresses_are_no_repositories_however_they_are_written(scheme: str, host: str) -> None:
+def test_addresses_of_metadata_are_no_repositories_however_they_are_written(scheme: str, host: str) -> None:
     with pytest.raises(UsageError) as error:
         location.check_url(f"{scheme}://{host}/latest/meta-data")
-    assert error.value.hint == "its address is link-local"
+    assert error.value.hint == "its address is a link-local or metadata address, which is not contacted"
 
 
 def stands_for(monkeypatch: pytest.MonkeyPatch, *addresses: str) -> None:

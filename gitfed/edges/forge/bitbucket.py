@@ -1,7 +1,7 @@
 """Bitbucket Cloud, API 2.0: comments of a pull request, and build statuses of a commit.
 
 Comments hold no HTML, so the marker is a link definition, which Markdown does not print. A build status needs an
-address, and its key has at most 40 characters. The token (a repository or workspace access token) needs
+address, and its key less than 40 characters. The token (a repository or workspace access token) needs
 `pullrequest:write` and `repository`.
 """
 
@@ -16,7 +16,7 @@ from gitfed.edges.forge.place import Posted, State, Status, one_line
 from gitfed.errors import ForgeError
 from gitfed.model.base import Commit
 
-_KEY = 40
+_KEY = 39
 _NAME = 255
 _DESCRIPTION = 255
 _MOST_PAGES = 100
@@ -93,7 +93,7 @@ class Bitbucket:
 
 
 def key(name: str) -> str:
-    """At most 40 characters, still one for each name."""
+    """Less than 40 characters, still one for each name."""
     return name if len(name) <= _KEY else f"gitfed-{hashlib.sha256(name.encode()).hexdigest()[:32]}"
 
 

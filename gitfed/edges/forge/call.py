@@ -19,6 +19,7 @@ from http.client import HTTPException
 from typing import IO, Any
 
 from gitfed import __version__
+from gitfed.edges import https
 from gitfed.errors import ForgeError, ForgeUnreachable, UsageError
 
 _TIMEOUT = 30.0
@@ -44,7 +45,7 @@ class Client:
         self._headers = {"User-Agent": f"gitfed/{__version__}", "Accept": "application/json", **headers}
         self._hidden = [value.split(" ")[-1] for name, value in headers.items() if name in _SECRET]
         context = ssl.create_default_context()
-        self._opener = urllib.request.build_opener(urllib.request.HTTPSHandler(context=context), _NoRedirect())
+        self._opener = https.opener(context, _NoRedirect())
 
     def get(self, path: str) -> Any:
         return self._call("GET", path, None)[0]
@@ -111,9 +112,8 @@ class Client:
             text = text.replace(secret, "***")
         text = "".join(letter if letter.isprintable() else "?" for letter in text)[:300]
         message = f"{where}: HTTP {code}{f': {text}' if text else ''}"
-        limited = code == 429 or (code == 403 and headers.get("X-RateLimit-Remaining") == "0")
-        if limited or code == 503:
-            return ForgeUnreachable(message, status=code, retry_after=_seconds(headers))
+        if _is_limited(code, headers, text) or code == 503:
+            return ForgeUnreachable(message, status=code, retry_after=_seconds(headers, text))
         if code >= 500:
             return ForgeUnreachable(message, status=code)
         hint = {
@@ -145,13 +145,27 @@ def _next(link: str) -> str:
     return ""
 
 
-def _seconds(headers: Message) -> float:
-    """`Retry-After` in seconds, else until GitHub's `X-RateLimit-Reset`; a date or nothing counts as a second."""
+def _is_limited(code: int, headers: Message, said: str) -> bool:
+    """GitHub: "Rate limits for the REST API": 403 stands for both, a limit and a missing right."""
+    if code == 429:
+        return True
+    spent = headers.get("X-RateLimit-Remaining") == "0" or "Retry-After" in headers
+    return code == 403 and (spent or _SECONDARY in said.lower())
+
+
+def _seconds(headers: Message, said: str) -> float:
+    """`Retry-After` in seconds; else until the limit is new, if it is used up; else a minute after GitHub's secondary
+    limit, as it asks for; a date or nothing counts as a second."""
     text = headers.get("Retry-After", "")
     if text.isdecimal():
         return float(text)
     reset = headers.get("X-RateLimit-Reset", "")
-    return max(0.0, float(reset) - time.time()) if reset.isdecimal() else 1.0
+    if headers.get("X-RateLimit-Remaining") == "0" and reset.isdecimal():
+        return max(0.0, float(reset) - time.time())
+    return 60.0 if _SECONDARY in said.lower() else 1.0
+
+
+_SECONDARY = "secondary rate limit"
 
 
 def segment(text: str) -> str:

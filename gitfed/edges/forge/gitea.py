@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from gitfed.edges.forge.issues import IssueForge
+from gitfed.errors import ForgeError
 
 
 def headers(token: str) -> Mapping[str, str]:
@@ -18,6 +19,14 @@ def headers(token: str) -> Mapping[str, str]:
 
 class Gitea(IssueForge):
     description: ClassVar[int] = 255
+
+    def _login(self) -> str:
+        try:
+            return super()._login()
+        except ForgeError as error:
+            if "required scope" in error.message:
+                raise ForgeError(error.message, status=error.status, hint="give the token read:user too") from None
+            raise
 
     def _find(self, number: int, marker: str) -> dict[str, Any] | None:
         me = self._login()

@@ -18,6 +18,7 @@ from email.message import Message
 from pathlib import Path
 from typing import IO, Any
 
+from gitfed.edges import https
 from gitfed.edges.git import trouble
 from gitfed.errors import SourceError, SourceUnreachable
 
@@ -59,7 +60,7 @@ def installation_token(
     )  # fmt: skip
     try:
         context = ssl.create_default_context(cafile=authority)
-        opener = urllib.request.build_opener(urllib.request.HTTPSHandler(context=context), _NoRedirect())
+        opener = https.opener(context, _NoRedirect())
         with opener.open(request, timeout=_TIMEOUT) as answer:
             content = json.loads(answer.read(_LARGEST))
         return Token(str(content["token"]), datetime.fromisoformat(content["expires_at"]).timestamp())

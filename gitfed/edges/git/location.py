@@ -13,6 +13,7 @@ import socket
 from pathlib import Path
 from typing import NamedTuple
 
+from gitfed.edges import address
 from gitfed.errors import SourceError, UsageError
 
 _LEAKY = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY", "GIT_ALTERNATE_OBJECT_DIRECTORIES",
@@ -52,9 +53,8 @@ def check_url(url: str) -> str:
     place = url.split("://", 1)[1].split("/", 1)[0]
     if place.startswith("-") or place.rpartition("@")[2].startswith("-"):
         raise UsageError(f"{url!r} is not a repository URL", hint="its host begins with a dash")
-    if scheme != "file" and _is_link_local(origin(url).host):
-        # There the clouds hand out credentials of machines.
-        raise UsageError(f"{shown(url)} cannot be used as a repository", hint="its address is link-local")
+    if scheme != "file" and (why := _why_not(origin(url).host)):
+        raise UsageError(f"{shown(url)} cannot be used as a repository", hint=f"its address is {why}")
     return url
 
 
@@ -95,17 +95,16 @@ def split_login(url: str) -> tuple[str, str]:
     return login, f"{scheme}://{host}{slash}{path}"
 
 
-def _is_link_local(host: str) -> bool:
-    """Whether a host is such an address, however it is written: IPv6-mapped, or as one number."""
+def _why_not(host: str) -> str:
+    """Why a host that is written as an address, be it as one number, is not contacted; "" for others and for names."""
     try:
-        address = ipaddress.ip_address(host.partition("%")[0])
+        written = str(ipaddress.ip_address(host.partition("%")[0]))
     except ValueError:
         try:
-            address = ipaddress.ip_address(socket.inet_aton(host))
+            written = str(ipaddress.ip_address(socket.inet_aton(host)))
         except (OSError, UnicodeError):
-            return False
-    mapped = address.ipv4_mapped if isinstance(address, ipaddress.IPv6Address) else None
-    return (mapped or address).is_link_local
+            return ""
+    return address.why_not(written)
 
 
 def shown(url: str) -> str:

@@ -18,13 +18,14 @@ from dataclasses import dataclass
 from functools import lru_cache
 from types import TracebackType
 from typing import Any, Self
-from urllib.parse import urlencode
+from urllib.parse import urlencode, urlsplit
 
 import aiohttp
 import orjson
 import yarl
 
 from gitfed import errors
+from gitfed.edges import resolve
 from gitfed.edges.kube import translate
 from gitfed.edges.kube.credentials import Connection
 from gitfed.edges.kube.fence import Fence
@@ -274,6 +275,12 @@ class Session:
                     f"cluster {self.cluster}: {self.connection.source}: unusable certificates: {error}",
                     cluster=self.cluster,
                 ) from error
+            for server in (configuration.host, tls.proxy or ""):
+                host = urlsplit(server).hostname or ""
+                if why := resolve.check_host(host):
+                    raise errors.CredentialsError(
+                        f"cluster {self.cluster}: {self.connection.source}: {host} is {why}", cluster=self.cluster
+                    )
             self._configuration = configuration
             self._options = {
                 "allow_redirects": False,
@@ -288,7 +295,10 @@ class Session:
             self._http = aiohttp.ClientSession(
                 # No limit: watches hold connections of their own beside the `concurrency` requests.
                 connector=aiohttp.TCPConnector(
-                    limit=0, ssl=tls.ssl_context, socket_factory=self.fence.open_socket if self.fence else None
+                    limit=0,
+                    ssl=tls.ssl_context,
+                    resolver=resolve.Checked(),
+                    socket_factory=self.fence.open_socket if self.fence else None,
                 ),
                 # Proxies of the environment are the connection's business; the other thing that aiohttp would take
                 # from there is a password for this host from a .netrc file.

@@ -100,6 +100,8 @@ def _why_no_answer(error: BaseException, server: str) -> str:
         return f"{server}: there is no way to it ({inner.strerror})"
     if isinstance(inner, ConnectionError | aiohttp.ServerDisconnectedError | aiohttp.ClientPayloadError):
         return f"{server} cut the connection"
+    if isinstance(inner, OSError) and inner.errno is None and str(inner):
+        return f"{server}: {shorten(str(inner))}"  # in words of ours: where its name leads (`resolve`)
     return f"{server}: {shorten(str(error)) or type(error).__name__}"
 
 

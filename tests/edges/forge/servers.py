@@ -189,7 +189,7 @@ class Bitbucket(Fake):
             assert method == "POST"
             self.only(body, {"key": str, "state": str, "url": str}, {"name": str, "description": str, "refname": str})
             assert body["state"] in ("SUCCESSFUL", "FAILED", "INPROGRESS", "STOPPED")
-            assert len(body["key"]) <= 40
+            assert len(body["key"]) < 40
             assert body["url"].startswith("https://")
             self.statuses[match[1], body["name"]] = body
             return 201, {"key": body["key"]}, {}

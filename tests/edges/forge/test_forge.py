@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -87,7 +89,7 @@ def test_statuses_stand_beside_each_other(kind: str, fake: Fake, state: State) -
 def test_keys_of_long_names_are_short_and_different() -> None:
     keys = {bitbucket.key(f"gitfed/acme/cluster/{'x' * 60}{number}") for number in range(100)}
     assert len(keys) == 100
-    assert max(map(len, keys)) <= 40
+    assert max(map(len, keys)) < 40
 
 
 def test_a_busy_forge_is_asked_again_when_it_says_so(kind: str, fake: Fake) -> None:
@@ -96,6 +98,58 @@ def test_a_busy_forge_is_asked_again_when_it_says_so(kind: str, fake: Fake) -> N
     fake.failures = [(429, {"Retry-After": "0"}, b"{}")]
     there.set_status(Commit(SHA), Status("gitfed/acme", State.SUCCESS, "done"))
     assert len(fake.statuses) == 1
+
+
+@pytest.mark.parametrize(
+    ("headers", "said", "wait"),
+    [
+        ({"Retry-After": "3", "X-RateLimit-Remaining": "17"}, "", 3.0),
+        ({"X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "0"}, "API rate limit exceeded", 0.0),
+        ({"X-RateLimit-Remaining": "17", "X-RateLimit-Reset": "9999999999"}, "a secondary rate limit", 60.0),
+    ],
+    ids=["for so long", "until the limit is new", "for a minute after a secondary limit"],
+)
+def test_a_403_that_means_a_limit_says_how_long_to_wait(headers: dict[str, str], said: str, wait: float) -> None:
+    with servers.serving("github") as fake:
+        there = connect("github", fake)
+        there._client._again = ()  # type: ignore[attr-defined]
+        fake.failures = [(403, headers, f'{{"message": "{said}"}}'.encode())]
+        with pytest.raises(ForgeUnreachable) as caught:
+            there.set_status(Commit(SHA), Status("gitfed/acme", State.SUCCESS, "done"))
+    assert caught.value.retry_after == wait
+
+
+def test_a_403_that_means_a_missing_right_is_not_asked_again() -> None:
+    with servers.serving("github") as fake:
+        fake.failures = [(403, {"X-RateLimit-Remaining": "17"}, b'{"message": "Resource not accessible"}')] * 2
+        with pytest.raises(ForgeError) as caught:
+            connect("github", fake).set_status(Commit(SHA), Status("gitfed/acme", State.SUCCESS, "done"))
+        assert len(fake.failures) == 1
+    assert caught.value.hint == "the token lacks a right: see docs, how-to/review"
+
+
+def test_a_gitea_token_that_may_not_ask_who_it_is_gets_no_comment_each_time() -> None:
+    """A person's token with scopes is not one of a workflow: its comment could never be found again."""
+    refusal = b'{"message": "token does not have at least one of required scope(s): [read:user]"}'
+    with servers.serving("gitea") as fake:
+        fake.failures = [(403, {}, refusal)]
+        with pytest.raises(ForgeError) as caught:
+            connect("gitea", fake).comment(5, MARKER, f"{MARKER}\none")
+        assert fake.comments == []
+    assert caught.value.hint == "give the token read:user too"
+
+
+@pytest.mark.parametrize("host", ["169.254.169.254", "[fe80::1]", "[fd00:ec2::254]", "metadata.example"])
+def test_a_metadata_address_is_not_contacted(host: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    look_up = socket.getaddrinfo
+
+    def found(name: str, *arguments: Any, **named: Any) -> Any:
+        return look_up("100.100.100.200" if name == "metadata.example" else name, *arguments, **named)
+
+    monkeypatch.setattr(socket, "getaddrinfo", found)
+    there = forge.connect(Place("github", f"https://{host}/api", "a/b"), TOKEN)
+    with pytest.raises(ForgeUnreachable, match="a link-local or metadata address, which is not contacted"):
+        there.set_status(Commit(SHA), Status("a", State.SUCCESS, "b"))
 
 
 def test_what_may_have_been_done_is_not_done_twice(kind: str, fake: Fake) -> None:

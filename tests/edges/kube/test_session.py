@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 
 import orjson
 import pytest
@@ -198,3 +199,20 @@ async def test_a_closed_session_opens_again() -> None:
         await session.request("GET", "/x")
         await session.close()
         assert len(server.asked) == 2
+
+
+@pytest.mark.parametrize("host", ["169.254.169.254", "[fe80::1]", "[::ffff:169.254.169.254]"])
+async def test_an_address_of_metadata_is_no_cluster(host: str) -> None:
+    async with sessions.Session("m1", connection(f"https://{host}:6443")) as session:
+        with pytest.raises(errors.CredentialsError, match="a link-local or metadata address, which is not contacted"):
+            await session.request("GET", "/x")
+
+
+async def test_a_name_that_stands_for_an_address_of_metadata_is_no_cluster(monkeypatch: pytest.MonkeyPatch) -> None:
+    def found(host: str, port: int | None, *_: object, **__: object) -> list[tuple[int, int, int, str, object]]:
+        return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", ("169.254.169.254", port or 0))]
+
+    monkeypatch.setattr(socket, "getaddrinfo", found)
+    async with sessions.Session("m1", connection("https://api.example:6443")) as session:
+        with pytest.raises(errors.ClusterUnreachable, match="a link-local or metadata address, which is not contacted"):
+            await session.request("GET", "/x")

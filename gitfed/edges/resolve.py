@@ -1,0 +1,42 @@
+"""Names for aiohttp's connections: resolved to the addresses that may be contacted (`address`), and to no others.
+
+The answer is what is connected to, so a name cannot stand for another machine a moment later. A literal address never
+comes to a resolver; whoever has a URL asks `check_host` first.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import socket
+
+from aiohttp import ThreadedResolver, abc
+
+from gitfed.edges import address
+
+
+class Checked(abc.AbstractResolver):
+    """Raises OSError for a name that leads only where nobody has business."""
+
+    def __init__(self, inner: abc.AbstractResolver | None = None) -> None:
+        self._inner = inner or ThreadedResolver()
+
+    async def resolve(
+        self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_INET
+    ) -> list[abc.ResolveResult]:
+        found = await self._inner.resolve(host, port, family)
+        allowed = [one for one in found if not address.why_not(one["host"])]
+        if found and not allowed:
+            raise OSError(f"{host} is {found[0]['host']}, {address.why_not(found[0]['host'])}")
+        return allowed
+
+    async def close(self) -> None:
+        await self._inner.close()
+
+
+def check_host(host: str) -> str:
+    """Why a host that is written as an address is not contacted; "" for others, and for every name."""
+    try:
+        ipaddress.ip_address(host.partition("%")[0])
+    except ValueError:
+        return ""
+    return address.why_not(host)

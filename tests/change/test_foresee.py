@@ -1,0 +1,134 @@
+"""What a review foretells of clusters that nobody looks at: each of these a random preview once got wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import orjson
+
+from gitfed.change import gate
+from gitfed.change import review as reviewing
+from gitfed.daemon import inputs
+from gitfed.model.decisions import Decisions
+from gitfed.model.fleet import ClusterLive
+from gitfed.model.orders import Suspension
+from gitfed.model.plan import Action
+from tests.change.test_build import INTERPRETER, NOW, WEB, decided, empty, plan_of, read, settled
+from tests.e2e.world import config_map, deployment, policy
+
+NO_POLICY = {"web.json": WEB["web.json"]}
+SUSPENDED = {**WEB, "p.json": policy("p", ["a"], suspension={"dispatching": True})}
+
+
+def foreseen(
+    before: Mapping[str, str], after: Mapping[str, str], past: Decisions | None = None
+) -> list[tuple[str, str, str, str]]:
+    """(action, cluster, name, reason) of what a merge of `after` into `before` would do."""
+    past = past or Decisions(repository_id="r")
+    base_repo, head_repo = read(before), read(after, "2")
+    base = plan_of(base_repo, decisions=past)
+    between = inputs.after(base, past)
+    head = plan_of(head_repo, decisions=between, base=base_repo.commit)
+    found = reviewing.review(base_repo, head_repo, base, head, between, INTERPRETER)
+    return [(one.action.value, one.cluster, one.key.name, one.reason) for one in found.changes]
+
+
+def recorded(files: dict[str, str], after: dict[str, str]) -> Decisions:
+    """What stands on the state branch when first the one and then the other was rolled out."""
+    live, decisions = settled(files)
+    return decided(plan_of(read(after), live, decisions), decisions)
+
+
+def test_an_orphan_goes_with_its_template() -> None:
+    assert foreseen(NO_POLICY, {}, recorded(WEB, NO_POLICY)) == [
+        ("delete", "a", "shop", "removed from the repository, once it is empty"),
+        ("delete", "a", "web", "removed from the repository"),
+    ]
+
+
+def test_an_orphan_that_a_policy_selects_again_is_there_already() -> None:
+    taken = foreseen(NO_POLICY, {**NO_POLICY, "p.json": policy("p", ["a", "b"])}, recorded(WEB, NO_POLICY))
+    assert [one for one in taken if one[2] == "web"] == [
+        ("update", "a", "web", "stands there already: written as far as it is not so"),
+        ("create", "b", "web", ""),
+    ]
+    assert [one[:3] for one in taken if one[2] == "shop"] == [("update", "a", "shop"), ("create", "b", "shop")]
+
+
+def test_an_orphan_that_stays_one_is_no_news() -> None:
+    assert foreseen(NO_POLICY, {"web.json": deployment("web", replicas=7)}, recorded(WEB, NO_POLICY)) == []
+
+
+def test_the_end_of_a_suspension_writes_what_waited() -> None:
+    assert foreseen(SUSPENDED, WEB) == [
+        ("update", "a", "web", "no longer suspended: written as far as it is not so already")
+    ]
+    assert foreseen(WEB, SUSPENDED) == []
+
+
+def test_what_a_suspended_policy_left_alone_may_not_be_there_to_be_deleted() -> None:
+    gone = foreseen(SUSPENDED, {"p.json": SUSPENDED["p.json"]})
+    assert gone[-1] == (
+        "delete", "a", "web", "removed from the repository, if it is there: its policy suspends it so far",
+    )  # fmt: skip
+
+
+def test_what_a_person_suspended_is_skipped() -> None:
+    order = Suspension("cluster/a", "me", NOW)
+    past = replace(Decisions(repository_id="r"), suspensions=(order,))
+    (change,) = foreseen(WEB, {**WEB, "web.json": deployment("web", replicas=7)}, past)
+    assert change == ("skip", "a", "web", str(order))
+
+
+def test_a_copy_that_its_label_protects_stays() -> None:
+    labels = {"resourcetemplate.karmada.io/deletion-protected": "Always"}
+    before = {**WEB, "web.json": deployment("web", labels=labels)}
+    assert ("keep", "a", "web", f"label {next(iter(labels))}: Always") in foreseen(before, {"p.json": WEB["p.json"]})
+
+
+def test_a_namespace_stays_for_what_outlived_its_template() -> None:
+    """`web` goes; the orphan `left` was left in the same namespace by an earlier commit, and stays."""
+    maps = policy("maps", ["a"], (("v1", "ConfigMap"),))
+    left = config_map("left", {})
+    base = {**WEB, "left.json": left}
+    past = recorded({**base, "maps.json": maps}, base)
+    assert foreseen(base, {"p.json": WEB["p.json"], "left.json": left}, past) == [
+        ("keep", "a", "shop", "stays until ConfigMap/shop/left has left it"),
+        ("delete", "a", "web", "removed from the repository"),
+    ]
+
+
+def test_what_a_policy_preserved_is_there_when_its_template_comes_back() -> None:
+    keeping = {**WEB, "p.json": policy("p", ["a"], preserveResourcesOnDeletion=True)}
+    rule = {"p.json": keeping["p.json"]}
+    back = foreseen(rule, keeping, recorded(keeping, rule))
+    assert [one for one in back if one[2] == "web"] == [
+        ("update", "a", "web", "stands there already: written as far as it is not so")
+    ]
+
+
+def test_deletions_in_a_cluster_that_cannot_be_read_count_for_the_limit() -> None:
+    """Else a limit could be passed piece by piece: first where clusters answer, then where they answer again."""
+    everywhere = {"p.json": policy("p", ["a", "b", "c"], (("v1", "ConfigMap"),)), "c.json": config_map("c", {})}
+    guards = orjson.dumps({"apiVersion": "gitfed.io/v1alpha1", "kind": "Federation", "metadata": {"name": "acme"},
+                           "spec": {"guards": {"maxDeletions": 2}}}).decode()  # fmt: skip
+    live, decisions = settled({**everywhere, "gitfed.json": guards})
+    later = read({"p.json": everywhere["p.json"], "gitfed.json": guards}, "2")
+    for unread, value in (((), "3"), (("c",), "3"), (("b", "c"), "3")):
+        clusters = {**empty().clusters, **{name: ClusterLive(name, inventory_read=False) for name in unread}}
+        plan = plan_of(later, replace(live, clusters=clusters), decisions)
+        held = gate.held(plan.gates)
+        assert [(one.name, one.value, one.held) for one in held] == [("deletions", value, 3 - len(unread))]
+        assert not [one for one in plan.changes or () if one.action is Action.DELETE and one.key.name == "c"]
+
+
+def test_namespaces_in_clusters_that_cannot_be_read_count_too() -> None:
+    """They go everywhere, so no decision names their clusters."""
+    space = {"apiVersion": "v1", "kind": "Namespace"}
+    spaces = {f"{name}.json": orjson.dumps({**space, "metadata": {"name": name}}).decode()
+              for name in ("one", "two")}  # fmt: skip
+    live, decisions = settled(spaces)
+    clusters = {**empty().clusters, "b": ClusterLive("b", inventory_read=False)}
+    plan = plan_of(read({}, "2"), replace(live, clusters=clusters), decisions)
+    assert next(one.value for one in plan.gates if one.name == "deletions") == "6"
