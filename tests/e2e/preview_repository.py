@@ -59,7 +59,9 @@ class Repository:
     def first(self) -> Files:
         tight = self.chance.random() < 0.3
         guards = {**GUARDS, "maxDeletions": 2} if tight else GUARDS
-        files: Files = {"gitfed.json": settings(guards=guards)}
+        # Declared, so that it stays everywhere: nobody ends the deletion of a namespace here (see `space`).
+        shop = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop"}}
+        files: Files = {"gitfed.json": settings(guards=guards), "shop.json": json.dumps(shop)}
         for name in CLUSTERS:
             files[f"clusters/{name}.json"] = self._cluster(name)
         files |= {"policies/apps.json": self._apps(), "policies/rest.json": self._rest("rest", REST)}
@@ -158,16 +160,19 @@ class Repository:
         }  # fmt: skip
 
     def space(self) -> Files:
-        """A namespace that a file declares, with something in it. Its name is used once: no controller of a real
-        server without controllers ends the deletion of a namespace."""
+        """A namespace, mostly declared, with something in it. Its name is used once: without controllers nobody ends
+        the deletion of a namespace."""
         known = [name for name in self.files if name.startswith("spaces/")]
         if known and self.chance.random() < 0.5:
             return dict.fromkeys(known)
         self.spaces += 1
         name = f"space{self.spaces}"
         declared = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name, "labels": {"of": "preview"}}}
-        files: Files = {f"spaces/{name}/space.json": json.dumps(declared)}
-        if self.chance.random() < 0.7:
+        content = self.chance.random() < 0.7
+        files: Files = {}
+        if not content or self.chance.random() < 0.7:
+            files[f"spaces/{name}/space.json"] = json.dumps(declared)
+        if content:
             files[f"spaces/{name}/map.json"] = config_map("inside", {"k": "1"}, namespace=name)
             files[f"spaces/{name}/rule.json"] = policy("inside", self._some(), (("v1", "ConfigMap"),), namespace=name)
         return files
