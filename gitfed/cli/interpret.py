@@ -111,10 +111,11 @@ def command(
     modes = {"--check": checking, "--edit": editing, "--cases": folder is not None, "--base": bool(base),
              "--operation or an object": bool(operation or objects)}  # fmt: skip
     chosen = [name for name, given in modes.items() if given]
-    if len(chosen) != 1:
-        raise click.UsageError(
-            f"{' and '.join(chosen)} cannot be combined" if chosen else f"nothing to do: one of {', '.join(modes)}"
-        )
+    if len(chosen) > 1:
+        raise click.UsageError(f"{' and '.join(chosen)} cannot be combined")
+    if not chosen:
+        hint = f"a file goes with -f: -f {what[0]} --check" if what and Path(what[0]).exists() else ""
+        raise UsageError(f"nothing to do: one of {', '.join(modes)}", hint=hint or "gitfed interpret --help")
     if filenames and (what or folder is not None or base):
         raise click.UsageError("-f goes with --check, --edit or --operation")
     if len(objects) > 1 or (rules and (folder is not None or base)):
@@ -132,7 +133,11 @@ def command(
     if base:
         return _compare(session, base, output)
     if checking:
-        return _check(_rules(session, filenames, rules, recursive), output)
+        found = _rules(session, filenames, rules, recursive)
+        if filenames and not found.documents and not found.problems:
+            inside = "" if recursive else "-R reads the folders inside a folder too"
+            raise InputError(f"no ResourceInterpreterCustomization in {', '.join(filenames)}", hint=inside)
+        return _check(found, output)
     given = _Given(desired_file, observed_file, status_file, desired_replica)
     only = _rules(session, filenames, rules, recursive) if filenames or rules else None
     return _ask(session, only, "".join(objects), operation, given, output)
@@ -255,9 +260,10 @@ def _run_cases(folder: Path, output: options.Output) -> int:
     results: list[interpret_show.Ran] = []
     unusable: list[str] = []
     code = exits.OK
-    for files in found.ours.values():
+    for root, files in found.ours.items():
         interpreter = interpreters.of_catalogue(files)
-        results += [interpret_show.Ran(case, judge.check(case, interpreter)) for case in rule_files.our_cases(files)]
+        asked = rule_files.our_cases(files, found.asked[root])
+        results += [interpret_show.Ran(case, judge.check(case, interpreter)) for case in asked]
     for rules, data in found.karmada.items():
         read = rule_files.read([str(rules)], recursive=False)
         code = exits.first([code, load.tell(read.problems)])

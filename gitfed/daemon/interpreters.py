@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from gitfed.daemon import answers
 from gitfed.edges import catalogue
+from gitfed.errors import InputError
 from gitfed.interpret import bundled, conditions, customized, kube_module, native, webhooks
 from gitfed.interpret.conditions import Conditions
 from gitfed.interpret.native import Native
@@ -66,8 +67,11 @@ def of_customizations(customizations: Sequence[ResourceInterpreterCustomization]
 
 
 def of_catalogue(files: Mapping[str, str]) -> Interpreter:
-    """Only the rules of a folder in the catalogue's layout. Raises bundled.CatalogueError."""
-    return Interpreter((bundled.source(files, _Scripts().run),))
+    """Only the rules of a folder in the catalogue's layout. Raises InputError for one that is not as it should be."""
+    try:
+        return Interpreter((bundled.source(files, _Scripts().run),))
+    except bundled.CatalogueError as error:
+        raise InputError(str(error)) from error
 
 
 def compiled(customization: ResourceInterpreterCustomization) -> Mapping[Operation, str]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import os
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -112,7 +112,10 @@ class CaseFolder:
     """What a folder of cases holds, in both layouts."""
 
     ours: dict[Path, dict[str, str]] = field(default_factory=dict)
-    """By root of a catalogue: its files, path with `/` → text; only kinds below the folder that was asked for."""
+    """By root of a catalogue: its files, path with `/` → text; kinds below the folder that was asked for, and those
+    that they say they are like."""
+    asked: dict[Path, set[str]] = field(default_factory=dict)
+    """By the same: the folders of the kinds below the folder that was asked for."""
     karmada: dict[Path, tuple[Path, ...]] = field(default_factory=dict)
     """By file of customizations: its files of test data."""
 
@@ -124,6 +127,14 @@ def case_folder(folder: Path) -> CaseFolder:
         root = marker.resolve().parents[3] if len(marker.resolve().parents) > 3 else folder
         files = found.ours.setdefault(root, _texts(root / "lib", root))
         files.update(_texts(marker.resolve().parent, root))
+        kind = marker.resolve().parent.relative_to(root).as_posix()
+        found.asked.setdefault(root, set()).add(kind)
+        try:
+            like = bundled.followed(kind, files)
+        except bundled.CatalogueError as error:
+            raise InputError(str(error)) from error
+        if like is not None and "." not in Path(like).parts and ".." not in Path(like).parts:
+            files.update(_texts(root / like, root))
     for rules in sorted(folder.rglob(CUSTOMIZATIONS)):
         data = rules.parent / "testdata"
         found.karmada[rules] = tuple(sorted(path for path in data.rglob("*") if path.is_file()))
@@ -140,11 +151,12 @@ def karmada_cases(paths: Sequence[Path]) -> Iterator[cases.Case | str]:
         yield from cases.read_karmada(str(path), objects(str(path)))
 
 
-def our_cases(files: Mapping[str, str]) -> Iterator[cases.Case]:
-    """Raises InputError for a folder that is not as it should be."""
+def our_cases(files: Mapping[str, str], asked: Set[str]) -> Iterator[cases.Case]:
+    """Those of the folders `asked`. Raises InputError for a folder that is not as it should be."""
     try:
         for case in bundled.cases(files):
-            yield cases.of_bundle(case)
+            if case.path.rpartition("/")[0] in asked:
+                yield cases.of_bundle(case)
     except bundled.CatalogueError as error:
         raise InputError(str(error)) from error
 

@@ -84,7 +84,7 @@ def cases(files: Mapping[str, str]) -> Iterator[Case]:
     for folder in sorted(path.removesuffix(f"/{_MARKER}") for path in files if path.endswith(f"/{_MARKER}")):
         own = list(_cases(folder, files)) if f"{folder}/cases.yaml" in files else []
         yield from own
-        if "like" in _mapping(f"{folder}/{_MARKER}", files):
+        if followed(folder, files) is not None:
             proven = {case.operation for case in own}
             for case in _cases(_followed(folder, files).folder, files):
                 if case.operation not in proven:
@@ -121,7 +121,7 @@ def _bundle(folder: str, paths: Sequence[str], files: Mapping[str, str]) -> Bund
     if f"{api_version}/{kind}" != folder:
         raise CatalogueError(f"{folder}/{_MARKER}: says {api_version} {kind}")
     library = "".join(_library(folder, name, files) for name in about.get("library", ()))
-    scripts = dict(_followed(folder, files).scripts) if "like" in about else {}
+    scripts = dict(_followed(folder, files).scripts) if followed(folder, files) is not None else {}
     for path in paths:
         name = path.removeprefix(f"{folder}/")
         if name.endswith(".lua"):
@@ -132,9 +132,15 @@ def _bundle(folder: str, paths: Sequence[str], files: Mapping[str, str]) -> Bund
     return Bundle(folder, str(api_version), str(kind), scripts)
 
 
+def followed(folder: str, files: Mapping[str, str]) -> str | None:
+    """The folder that this one says it is `like`. Raises CatalogueError."""
+    like = _mapping(f"{folder}/{_MARKER}", files).get("like")
+    return None if like is None else str(like)
+
+
 def _followed(folder: str, files: Mapping[str, str]) -> Bundle:
     """What the folder says it is `like`."""
-    like = _mapping(f"{folder}/{_MARKER}", files)["like"]
+    like = followed(folder, files) or ""
     marker = f"{like}/{_MARKER}"
     if marker not in files or "like" in _mapping(marker, files) or like.rpartition("/")[2] != folder.rpartition("/")[2]:
         raise CatalogueError(f"{folder}/{_MARKER}: {like} is no other version of this kind with scripts of its own")
@@ -200,7 +206,7 @@ def _mapping(path: str, files: Mapping[str, str]) -> Mapping[str, Any]:
     try:
         documents = yaml.load_all(files[path].encode())
     except YamlError as error:
-        raise CatalogueError(f"{path}: {error}") from None
+        raise CatalogueError(f"{path}:{error}") from None
     value = documents[0] if len(documents) == 1 else None
     if not isinstance(value, Mapping):
         raise CatalogueError(f"{path}: is not one mapping")

@@ -6,6 +6,7 @@ program reads JSON into these types. Amounts may be texts or numbers and become 
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
@@ -15,6 +16,8 @@ from gitfed.text import quantity, selector
 
 Shape: TypeAlias = Callable[[Any, str], Any]
 """Reads a value; the text is its path, for the message."""
+_SHOWN = 80
+"""Characters of a wrong value that stand in a message."""
 
 
 def _text(value: Any, path: str) -> str:
@@ -152,7 +155,7 @@ def same_object(body: Mapping[str, Any], given: Mapping[str, Any]) -> None:
     for path in (("apiVersion",), ("kind",), ("metadata", "name"), ("metadata", "namespace")):
         before, after = _at(given, path), _at(body, path)
         if before != after:
-            raise InterpretError(f"{'.'.join(path)} was {before!r:.80} and must stay so, not become {after!r:.80}")
+            raise InterpretError(f"{'.'.join(path)} was {_shown(before)} and must stay so, not become {_shown(after)}")
 
 
 def _at(body: Any, path: tuple[str, ...]) -> Any:
@@ -162,4 +165,10 @@ def _at(body: Any, path: tuple[str, ...]) -> Any:
 
 
 def _wrong(value: Any, path: str, wanted: str) -> InterpretError:
-    return InterpretError(f"{path} must be {wanted}, not {value!r:.60}")
+    return InterpretError(f"{path} must be {wanted}, not {_shown(value)}")
+
+
+def _shown(value: Any) -> str:
+    """As it stands in a file, the beginning of it."""
+    text = json.dumps(value, ensure_ascii=False, default=str)
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"

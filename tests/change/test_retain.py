@@ -145,12 +145,12 @@ def test_a_rule_may_take_over_all_metadata_and_only_what_is_meant_is_sent() -> N
 @pytest.mark.parametrize(
     ("over", "message"),
     [
-        ({"kind": "Gadget"}, "Widget Retain: kind was 'Widget' and must stay so, not become 'Gadget'"),
+        ({"kind": "Gadget"}, 'Widget Retain: kind was "Widget" and must stay so, not become "Gadget"'),
         ({"apiVersion": "e.com/v2"},
-         "Widget Retain: apiVersion was 'e.com/v1' and must stay so, not become 'e.com/v2'"),
-        ({"metadata": {"name": "x"}}, "Widget Retain: metadata.name was 'w' and must stay so, not become 'x'"),
+         'Widget Retain: apiVersion was "e.com/v1" and must stay so, not become "e.com/v2"'),
+        ({"metadata": {"name": "x"}}, 'Widget Retain: metadata.name was "w" and must stay so, not become "x"'),
         ({"metadata": {"name": "w", "namespace": "n"}},
-         "Widget Retain: metadata.namespace was None and must stay so, not become 'n'"),
+         'Widget Retain: metadata.namespace was null and must stay so, not become "n"'),
     ],
 )  # fmt: skip
 def test_a_rule_must_not_make_another_object_of_it(over: dict[str, Any], message: str) -> None:

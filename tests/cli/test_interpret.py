@@ -92,7 +92,11 @@ def test_a_script_that_does_not_compile_is_named_with_its_line_in_the_file(fleet
 def test_a_folder_is_read_with_its_subfolders_only_when_asked(tmp_path: Path) -> None:
     (tmp_path / "in").mkdir()
     (tmp_path / "in" / "rules.yaml").write_text(RULES)
-    assert gitfed("interpret", "--check", "-f", tmp_path).out == ""
+    done = gitfed("interpret", "--check", "-f", tmp_path)
+    assert (done.code, done.out) == (3, "")
+    assert done.err == (
+        f"error: no ResourceInterpreterCustomization in {tmp_path}\nhint: -R reads the folders inside a folder too\n"
+    )
     assert "PASS" in gitfed("interpret", "--check", "-R", "-f", tmp_path).out
 
 
@@ -281,6 +285,41 @@ def test_cases_in_our_layout_are_run_from_the_root_or_from_one_kind(tmp_path: Pa
     done = gitfed("interpret", "--cases", tmp_path)
     assert (done.code, done.out) == (3, "")
     assert "no cases here" in done.err
+
+
+def test_the_cases_of_a_version_that_is_like_another_are_run_alone(tmp_path: Path) -> None:
+    catalogue = Path(__file__).parents[2] / "interpreters" / "kueue.x-k8s.io"
+    whole, one = (gitfed("interpret", "--cases", folder) for folder in (catalogue, catalogue / "v1beta2" / "Workload"))
+    assert whole.code == one.code == 0
+    assert int(whole.out.split()[0]) == 2 * int(one.out.split()[0]) > 0
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("apiVersion: g/v1\nkind: Gadget\n", "g/v1/Widget/interpreter.yaml: says g/v1 Gadget"),
+        ("apiVersion: g/v1\nkind: Widget\nlike: g/v0/Widget\n",
+         "g/v1/Widget/interpreter.yaml: g/v0/Widget is no other version of this kind with scripts of its own"),
+        ("apiVersion: g/v1\nkind: Widget\nlike: ../../etc\n",
+         "g/v1/Widget/interpreter.yaml: ../../etc is no other version of this kind with scripts of its own"),
+        ("a: [", "g/v1/Widget/interpreter.yaml:2:1: not valid YAML: did not find expected node content"),
+    ],
+)  # fmt: skip
+def test_a_folder_of_rules_that_is_not_as_it_should_be_is_no_defect_of_ours(
+    tmp_path: Path, text: str, message: str
+) -> None:
+    folder = tmp_path / "g" / "v1" / "Widget"
+    folder.mkdir(parents=True)
+    (folder / "interpreter.yaml").write_text(text)
+    done = gitfed("interpret", "--cases", tmp_path)
+    assert (done.code, done.out) == (3, "")
+    assert done.err.startswith(f"error: {message}")
+
+
+def test_a_file_that_is_named_as_an_argument_gets_a_hint(fleet: Path) -> None:
+    done = gitfed("interpret", "rules.yaml")
+    assert (done.code, done.out) == (2, "")
+    assert done.err.splitlines()[-1] == "hint: a file goes with -f: -f rules.yaml --check"
 
 
 def test_a_branch_says_which_answers_its_rules_change(fleet: Path) -> None:

@@ -304,15 +304,15 @@ def test_only_the_status_of_an_aggregation_counts() -> None:
         (Operation.HEALTH, {"successful": True, "healthy": 1}, "healthy must be true or false, not 1"),
         (Operation.STATUS, {"successful": True}, "the response has no rawStatus"),
         (Operation.REPLICA, {"successful": True}, "the response has no replicas"),
-        (Operation.REPLICA, {"successful": True, "replicas": "3"}, "replicas must be a whole number, not '3'"),
-        (Operation.REPLICA, {"successful": True, "replicas": True}, "replicas must be a whole number, not True"),
+        (Operation.REPLICA, {"successful": True, "replicas": "3"}, 'replicas must be a whole number, not "3"'),
+        (Operation.REPLICA, {"successful": True, "replicas": True}, "replicas must be a whole number, not true"),
         (Operation.REPLICA, {"successful": True, "replicas": 2**31}, "replicas is out of range: 2147483648"),
         (Operation.REPLICA, {"successful": True, "replicas": 1, "replicaRequirements": [1]},
          "requirements must be an object, not [1]"),
         (Operation.REPLICA,
          {"successful": True, "replicas": 1, "replicaRequirements": {"resourceRequest": {"cpu": "much"}}},
          "requirements.resourceRequest.cpu: 'much' is no quantity (examples: 500m, 2, 1.5Gi)"),
-        (Operation.COMPONENT, {"successful": True, "components": {"a": 1}}, "components must be a list, not {'a': 1}"),
+        (Operation.COMPONENT, {"successful": True, "components": {"a": 1}}, 'components must be a list, not {"a": 1}'),
         (Operation.DEPENDENCY, {"successful": True, "dependencies": [{"apiVersion": "v1", "kind": "Pod"}]},
          "dependencies[0] has neither name nor labelSelector"),
         (Operation.REVISE, {"successful": True, "patch": "W10="}, "patch and patchType must stand together"),
@@ -423,4 +423,4 @@ def test_an_answer_that_somebody_edited_into_nonsense_is_unknown() -> None:
     answer = interpreter.replicas(WORKLOAD)
     assert isinstance(answer, Unknown)
     assert not answer.permanent
-    assert answer.reason.endswith("is unusable: replicas must be a whole number, not 'many'")
+    assert answer.reason.endswith('is unusable: replicas must be a whole number, not "many"')
