@@ -10,6 +10,7 @@ import asyncio
 import contextlib
 import logging
 import random
+import uuid
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -123,6 +124,7 @@ class Member:
         )
         self._claim = asyncio.Event()
         self._term: int | None = None
+        self._leader = uuid.uuid4().hex
         self._served = False
         self._kinds: tuple[object, frozenset[Kind]] = (None, frozenset())
 
@@ -278,7 +280,7 @@ class Member:
             self._session = self._open_session(self.cluster)
             self._discovery = Discovery(self._session)
             # Whose fleet this is may have to be learned from inventories first: `_lead` fills it in.
-            self.inventory = Inventory(self._session, federation=self._federation, repository_id="")
+            self.inventory = Inventory(self._session, federation=self._federation, leader=self._leader)
         session, discovery, inventory = self._session, self._discovery, self.inventory
         assert discovery is not None
         assert inventory is not None

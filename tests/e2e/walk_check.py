@@ -201,7 +201,7 @@ class Check:
         shards = self.world.ask(where, "GET", "/api/v1/namespaces/gitfed-system/configmaps")["items"]
         for shard in shards:
             for key, value in (shard.get("data") or {}).items():
-                if key not in ("count", "schemaVersion", "repositoryId", "term", "shards"):
+                if key not in ("count", "schemaVersion", "repositoryId", "term", "leader", "shards"):
                     entry = ledger.decode(key, value)
                     if entry.key.namespace == "shop" or entry.key.name == DEFINITION:
                         found[entry.key.name] = entry.uid

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import uuid
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
@@ -45,7 +46,9 @@ class InventorySnapshot:
 class Inventory:
     """The inventory of one cluster for one federation and repository."""
 
-    def __init__(self, session: Session, *, federation: str, repository_id: str) -> None:
+    def __init__(self, session: Session, *, federation: str, repository_id: str = "", leader: str = "") -> None:
+        """`leader`: who writes, the same name as long as it is the same process; by default one of its own."""
+        self.leader = leader or uuid.uuid4().hex
         self.federation = federation
         self.repository_id = repository_id
         self.entries: dict[ObjectKey, InventoryEntry] = {}
@@ -181,11 +184,14 @@ class Inventory:
             if header is not None and header.term >= term and not adopt:
                 if header.term == term == self._term:
                     return
+                if header.term == term and header.leader == self.leader:
+                    self._term = term  # raised by ourselves, in a write whose answer never came
+                    break
                 raise errors.NotOwned(
                     f"cluster {self.cluster}: term {header.term} is taken by another gitfed, ours would be {term}"
                 )
             existing = frozenset(self._shards.known) if adopt or header is None else header.shards
-            new = ledger.Header(self.repository_id, term, existing | {0})
+            new = ledger.Header(self.repository_id, term, existing | {0}, self.leader)
             count = len(self._shards.known[0].entries) if 0 in self._shards.known else 0
             if await self._shards.write(0, {**ledger.header_data(new), "count": str(count)}):
                 self._term = term
@@ -311,7 +317,7 @@ class Inventory:
         if number == 0:
             header = self._shards.header
             existing = (header.shards if header else frozenset[int]()) | new_shards | {0}
-            data.update(ledger.header_data(ledger.Header(self.repository_id, self._term, existing)))
+            data.update(ledger.header_data(ledger.Header(self.repository_id, self._term, existing, self.leader)))
         return data, after
 
     def _contested(self) -> errors.ClusterError:

@@ -3,9 +3,10 @@
     data:
       count: "2"                                          entries of this shard: one that was cut short is found out
       apps_.Deployment_.shop_.web: 9f0c…,hq3o5mvnbcotyx2k,3,
-      schemaVersion: "1"                                  these three, and `shards`, in shard 0 only
+      schemaVersion: "1"                                  these four, and `shards`, in shard 0 only
       repositoryId: …
       term: "7"
+      leader: 5f0a…                                       who raised the term: a random name, of one process
       shards: 0,3,5                                       a shard that is named here and not found has been lost
 
 The value is `uid,binding,replicas,flags`, flags being `o` (orphaned) and `d` (deleting). A key that does not fit into
@@ -27,7 +28,7 @@ from gitfed.model.fleet import InventoryEntry
 SHARDS = 16
 SCHEMA = 1
 
-_HEADER = frozenset({"schemaVersion", "repositoryId", "term", "shards", "count"})
+_HEADER = frozenset({"schemaVersion", "repositoryId", "term", "leader", "shards", "count"})
 _BETWEEN = "_."
 _ESCAPED = re.compile(r"_([0-9a-f]{2})")
 _TO_ESCAPE = re.compile(rb"[^A-Za-z0-9.-]")
@@ -45,6 +46,7 @@ class Header:
     repository_id: str
     term: int
     shards: frozenset[int]
+    leader: str = ""
 
 
 def shard_of(key: ObjectKey) -> int:
@@ -116,7 +118,7 @@ def read_header(data: Mapping[str, str]) -> Header:
     numbers = [part for part in shards.split(",") if part]
     if not term.isdecimal() or not data.get("repositoryId") or not all(part.isdecimal() for part in numbers):
         raise BrokenEntryError("repositoryId, term or shards are missing or broken")
-    return Header(data["repositoryId"], int(term), frozenset(map(int, numbers)))
+    return Header(data["repositoryId"], int(term), frozenset(map(int, numbers)), data.get("leader", ""))
 
 
 def header_data(header: Header) -> dict[str, str]:
@@ -124,6 +126,7 @@ def header_data(header: Header) -> dict[str, str]:
         "schemaVersion": str(SCHEMA),
         "repositoryId": header.repository_id,
         "term": str(header.term),
+        "leader": header.leader,
         "shards": ",".join(map(str, sorted(header.shards))),
     }
 

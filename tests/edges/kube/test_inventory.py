@@ -201,6 +201,33 @@ async def test_of_two_that_raise_the_same_term_one_wins(ours: Ours) -> None:
         await other.raise_term(1)
 
 
+class Deaf(Session):
+    """The answer to its first write is lost: nobody knows whether it was carried out."""
+
+    lost = False
+
+    async def json(self, method: str, path: str, **more: Any) -> Any:
+        answer = await super().json(method, path, **more)
+        if method != "GET" and path.startswith(PATH) and not self.lost:
+            self.lost = True
+            raise errors.ClusterUnreachable("cluster m1: cut the connection", cluster=self.cluster)
+        return answer
+
+
+async def test_who_raised_a_term_knows_it_again_when_the_answer_was_lost(ours: Ours) -> None:
+    async with Deaf("m1", ours.place.session.connection) as session:
+        book, other = ours.open(session=session), ours.open()
+        await book.read()
+        await other.read()
+        with pytest.raises(errors.ClusterUnreachable):
+            await book.raise_term(1)
+        await book.read()
+        await book.raise_term(1)
+        await book.record([entry(in_shard(0))])
+        with pytest.raises(errors.NotOwned):
+            await other.raise_term(1)
+
+
 async def test_what_somebody_else_wrote_meanwhile_is_kept(ours: Ours) -> None:
     book = ours.open()
     await book.read()

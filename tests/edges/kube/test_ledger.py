@@ -100,9 +100,9 @@ def test_an_entry_in_the_wrong_shard_is_refused() -> None:
 
 
 def test_the_header_reads_as_it_was_written() -> None:
-    header = ledger.Header("0d9cb2f0", 7, frozenset({0, 3, 11}))
+    header = ledger.Header("0d9cb2f0", 7, frozenset({0, 3, 11}), "5f0a")
     data = ledger.header_data(header)
-    assert data == {"schemaVersion": "1", "repositoryId": "0d9cb2f0", "term": "7", "shards": "0,3,11"}
+    assert data == {"schemaVersion": "1", "repositoryId": "0d9cb2f0", "term": "7", "leader": "5f0a", "shards": "0,3,11"}
     assert ledger.read_header(data) == header
 
 
