@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+from typing import Any
+
 import pytest
 import yaml
 
@@ -92,24 +95,37 @@ def test_another_daemon_goes_on_with_a_failover_where_the_first_one_died(world: 
     assert second.stop() == 0
 
 
+WRONG = [
+    7,
+    {"fromCluster": "nowhere", "purgeMode": "Never"},
+    {"fromCluster": "m2", "purgeMode": "Directy", "creationTimestamp": "yesterday", "gracePeriodSeconds": "x",
+     "suppressDeletion": "no", "preservedLabelState": ["job"], "clustersBeforeFailover": 3, "replicas": -1},
+    {"fromCluster": "m2", "suppressDeletion": False},
+]  # fmt: skip
+
+
+def edited(world: World, tasks: list[Any]) -> bool:
+    """Whether a person could push these tasks before the daemon wrote something else."""
+    world.git("fetch", "-q", "origin", "gitfed/state")
+    world.git("checkout", "-q", "-B", "edited", "FETCH_HEAD")
+    document = yaml.safe_load((world.work / STATE).read_text())
+    document["spec"]["gracefulEvictionTasks"] = tasks
+    (world.work / STATE).write_text(yaml.safe_dump(document))
+    world.git("commit", "-qam", "by hand")
+    try:
+        world.git("push", "-q", "origin", "HEAD:gitfed/state")
+    except subprocess.CalledProcessError:
+        return False
+    finally:
+        world.git("checkout", "-q", "main")
+    return True
+
+
 def test_eviction_tasks_that_somebody_wrote_by_hand_and_all_wrong_move_nothing_and_are_said(world: World) -> None:
     world.push(files())
     daemon = world.daemon(*FAST)
     settled_in_m1(world)
-    world.git("fetch", "-q", "origin", "gitfed/state")
-    world.git("checkout", "-q", "-B", "edited", "FETCH_HEAD")
-    document = yaml.safe_load((world.work / STATE).read_text())
-    document["spec"]["gracefulEvictionTasks"] = [
-        7,
-        {"fromCluster": "nowhere", "purgeMode": "Never"},
-        {"fromCluster": "m2", "purgeMode": "Directy", "creationTimestamp": "yesterday", "gracePeriodSeconds": "x",
-         "suppressDeletion": "no", "preservedLabelState": ["job"], "clustersBeforeFailover": 3, "replicas": -1},
-        {"fromCluster": "m2", "suppressDeletion": False},
-    ]  # fmt: skip
-    (world.work / STATE).write_text(yaml.safe_dump(document))
-    world.git("commit", "-qam", "by hand")
-    world.git("push", "-q", "origin", "HEAD:gitfed/state")
-    world.git("checkout", "-q", "main")
+    world.until(lambda: edited(world, WRONG), "the daemon does not write in between")
     world.push({"apps/web.json": deployment("web", image="nginx:1.28")})
     world.until(lambda: image(world, "web", "m1") == "nginx:1.28", "the daemon goes on", 60)
     said = world.until(lambda: daemon.said("problem on the state branch"), "it is said", 60)
