@@ -1,4 +1,4 @@
-"""A failover whose daemon dies between a write and the note of it, or whose record somebody edits by hand."""
+"""A failover whose daemon dies between a write and the note of it, whose record somebody edits, or that must not be."""
 
 from __future__ import annotations
 
@@ -139,4 +139,25 @@ def test_eviction_tasks_that_somebody_wrote_by_hand_and_all_wrong_move_nothing_a
         f"{where}[3].fromCluster: m2 has a task already: the first counts",
     ]
     assert image(world, "web", "m2") is None
+    assert daemon.stop() == 0
+
+
+def test_a_cluster_that_says_it_is_well_and_fails_every_write_is_not_left(world: World) -> None:
+    """What another cluster goes through meanwhile tells that there was time enough for it."""
+    if not hasattr(world.servers["m1"], "tell"):
+        pytest.skip("a real server cannot be told to fail")
+    world.push(files())
+    daemon = world.daemon(*FAST)
+    settled_in_m1(world)
+    for verb in ("create", "update", "patch", "delete"):
+        refuse(world, "m1", verb=verb)
+    world.push({"apps/web.json": deployment("web", image="nginx:1.28")})
+    said = world.until(lambda: daemon.said("change failed"), "it is said", 60)
+    assert (said[0]["cluster"], said[0]["object"]) == ("m1", "Deployment.apps/shop/web")
+    world.servers["m2"].kill()
+    world.until(lambda: "NoExecute" in world.state().get("clusters/m2.yaml", ""), "m2 is tainted", 60)
+    assert "taints" not in world.state().get("clusters/m1.yaml", "")
+    assert "fromCluster" not in binding(world)
+    heal(world, "m1")
+    world.until(lambda: image(world, "web", "m1") == "nginx:1.28", "it arrives when it may", 60)
     assert daemon.stop() == 0
