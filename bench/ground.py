@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Mapping
+from datetime import timedelta
 from pathlib import Path
 
 from bench import scale
@@ -46,17 +47,20 @@ def put(path: Path, name: str, content: bytes | None) -> None:
     target.write_bytes(content)
 
 
-def state(path: Path) -> None:
-    """What a daemon would have decided for the main branch."""
+def state(path: Path, *, from_facts: bool = False) -> None:
+    """What a daemon would have decided for the main branch; `from_facts`: from recorded facts, an hour before them."""
     opened = inputs.open_repository(str(path))
     applied = opened.repository.resolve("main")
     repo = inputs.read(opened, applied).repo
-    plan = inputs.plan(opened, repo, inputs.assumed(repo), Decisions(), scale.NOW)
+    seen, when = inputs.assumed(repo), scale.NOW
+    if from_facts:
+        seen, when = inputs.fleet(opened, repo), scale.NOW - timedelta(hours=1)
+    plan = inputs.plan(opened, repo, seen, Decisions(), when)
     branch = state_edge.StateBranch(opened.repository, bindings)
     decided = {key: one.decision for key, one in plan.bindings.items() if one.decision is not None}
     branch.write(
         branch.read(), decided, repository_id="bench", applied=applied, results={}, approvals=(), held=(),
-        subject="Decide", reasons=(), now=scale.NOW, clusters=plan.records, outage=None,
+        subject="Decide", reasons=(), now=when, clusters=plan.records, outage=None,
     )  # fmt: skip
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from bench import ground, scale
 from gitfed.cli.diff_markdown import LIMIT
+from gitfed.model.fleet import ClusterFacts
 
 MANY = 1000
 OWN = 42
@@ -67,7 +68,10 @@ async def run() -> list[tuple[str, str]]:
     with tempfile.TemporaryDirectory() as scratch:
         path, cache = Path(scratch, "fleet"), Path(scratch, "cache")
         repository(path)
-        ground.state(path)
+        room = {"allocatable": {"cpu": "4000", "memory": "16Ti", "pods": "9000"}}
+        names = [f"c{number:03}" for number in range(scale.CLUSTERS)]
+        ground.facts(path, {name: ClusterFacts(name, resource_summary=room) for name in names})
+        ground.state(path, from_facts=True)
         cold, _ = diff(path, cache, "main..one-0", "-q")
         one = {
             kind: min(diff(path, cache, f"main..one-{number}")[0] for _ in range(3))
