@@ -23,6 +23,7 @@ from gitfed.render import namespaces
 
 _RESUMED = "no longer suspended: written as far as it is not so already"
 _EMPTY = ", once it is empty"
+_PERHAPS = ", if it is there: its policy suspends it so far"
 _THERE = "stands there already: written as far as it is not so"
 
 
@@ -101,6 +102,15 @@ def _of(sides: Sides, key: ObjectKey, clusters: Mapping[ClusterName, ClusterLive
             yield _if_it_is_there(unwanted, was)
 
 
+def is_of_earlier(change: Change) -> bool:
+    """Whether it is about what earlier commits left in the clusters, so that no difference of manifests shows it."""
+    writes = change.action in (Action.CREATE, Action.UPDATE, Action.DELETE)
+    return writes and (
+        change.reason == _RESUMED or _PERHAPS in change.reason
+        or (change.live is not None and change.live.uid == left.AS_LEFT)
+    )  # fmt: skip
+
+
 def _is_orphan(binding: Binding) -> bool:
     return binding.policy is None and not binding.attached
 
@@ -113,7 +123,7 @@ def _is_suspended(binding: Binding | None, cluster: ClusterName) -> bool:
 def _if_it_is_there(change: Change, was: Binding | None) -> Change:
     if change.action is not Action.DELETE or not _is_suspended(was, change.cluster):
         return change
-    return replace(change, reason=f"{change.reason}, if it is there: its policy suspends it so far")
+    return replace(change, reason=change.reason + _PERHAPS)
 
 
 def _written(

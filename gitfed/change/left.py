@@ -17,6 +17,8 @@ from gitfed.model.plan import Binding, Plan
 from gitfed.model.repo import RepoSnapshot
 from gitfed.render import namespaces
 
+AS_LEFT = "as-it-was-left"
+"""The uid of such a copy, as long as nobody has looked at it."""
 Copies = Mapping[ObjectKey, Mapping[ClusterName, LiveObject]]
 
 
@@ -55,7 +57,7 @@ def _orphaned(binding: Binding) -> Decision | None:
 def _copy(repo: RepoSnapshot, key: ObjectKey, cluster: ClusterName) -> LiveObject:
     manifest = repo.manifests.get(key)
     return LiveObject(
-        key, cluster, "as-it-was-left", "", ours=True, health=Health.CURRENT,
+        key, cluster, AS_LEFT, "", ours=True, health=Health.CURRENT,
         protected=manifest is not None and compare.annotation(manifest.body, compare.PRUNE_ANNOTATION) == "disabled",
         deletion_protected=manifest is not None and remove.is_protected(manifest.body),
     )  # fmt: skip

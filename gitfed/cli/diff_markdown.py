@@ -14,7 +14,7 @@ from gitfed.change.causes import Declaration
 from gitfed.cli import compare, diff_show, markdown, matrix, names, plain, plan_text, words
 from gitfed.cli.diff_show import Shown
 from gitfed.model.base import ObjectKey, Severity
-from gitfed.model.plan import Action
+from gitfed.model.plan import Action, Change
 
 LIMIT = 65_000
 MARKER = "<!-- gitfed.io/diff -->"
@@ -233,10 +233,12 @@ def _declaration(group: Sequence[Declaration]) -> list[str]:
 
 
 def _left_alone(shown: Shown) -> list[str]:
-    groups: dict[tuple[str, ObjectKey, str], list[str]] = {}
-    for change in shown.review.changes:
-        if change.action in (Action.KEEP, Action.SKIP):
-            groups.setdefault((change.action.value, change.key, change.reason), []).append(change.cluster)
+    kept = [one for one in shown.review.changes if one.action in (Action.KEEP, Action.SKIP)]
+    return [*_listed(diff_show.EARLIER, diff_show.earlier(shown)), *_listed("Left alone", kept)]
+
+
+def _listed(title: str, found: Sequence[Change]) -> list[str]:
+    groups = plan_text.grouped(found)
     if not groups:
         return []
     table = [
@@ -244,7 +246,7 @@ def _left_alone(shown: Shown) -> list[str]:
         for (action, key, reason), clusters in list(groups.items())[:100]
     ]
     lines = markdown.table(["Object", "", "Clusters", "Why"], table)
-    return [*markdown.details(f"<b>Left alone</b> ({len(groups)})", lines), ""]
+    return [*markdown.details(f"<b>{title}</b> ({len(groups)})", lines), ""]
 
 
 def _manifests(shown: Shown, found: _Differences, most: int, objects: int) -> list[str]:

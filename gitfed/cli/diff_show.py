@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import click
 
-from gitfed.change import causes
+from gitfed.change import causes, foresee
 from gitfed.change.causes import Declaration
 from gitfed.change.review import Flow, Review
 from gitfed.cli import bodies, compare, external, matrix, names, options, plain, plan_json, plan_text, structured, words
@@ -25,6 +25,8 @@ SCHEMA = "gitfed.io/diff/v1"
 _MOST_FIELDS = 20
 _ALIKE = 3
 """New or gone declarations of one kind that still get a line each."""
+EARLIER = "Left by earlier commits"
+"""What is done about objects that no difference of manifests shows."""
 LISTED = 12
 """Clusters, or others, that are listed by name; all of more than these are just all."""
 
@@ -62,6 +64,10 @@ def show(shown: Shown, found: list[compare.Difference], output: options.Output) 
             click.echo(total(shown.review))
         else:
             _text(shown, found, output)
+
+
+def earlier(shown: Shown) -> list[Change]:
+    return [one for one in shown.review.changes if foresee.is_of_earlier(one)]
 
 
 def not_accepted(shown: Shown) -> str:
@@ -104,6 +110,7 @@ def _text(shown: Shown, found: list[compare.Difference], output: options.Output)
         for item in found:
             say([f"{paint.strong(title(item))}  {where(item, len(shown.clusters), wide=wide)}"])
             say(bodies.painted(line, paint) for line in lines(item, shown.titles))
+    say(plan_text.listed(EARLIER, earlier(shown), paint))
     say(_left_alone(review.changes, paint))
     say(plan_text.gates(review.gates, paint))
     say([total(review)])
@@ -212,7 +219,8 @@ def where(item: compare.Difference, of: int, *, wide: bool = False) -> str:
         like = f", stays in {plain.clean(item.like)}"
     rest = f", differs in {item.of - number}" if item.of > number else ""
     if number == 1:
-        return f"in {names[0]}{like}{rest}"
+        others = words.count(item.of - 1, "other cluster")
+        return f"in {names[0]}{like}" + (f", and otherwise in {others}" if rest and not item.like else "")
     listed = " ".join(names) if wide else words.some(names, most=LISTED)
     if rest:
         listed += f"; {rest.removeprefix(', ')}"

@@ -178,17 +178,27 @@ def counted_as(change: Change) -> str:
 
 
 def left_alone(found: Sequence[Change], paint: plain.Paint) -> list[str]:
-    groups: dict[tuple[str, ObjectKey, str], list[str]] = {}
-    for change in found:
-        if change.action in (Action.KEEP, Action.SKIP):
-            groups.setdefault((change.action.value, change.key, change.reason), []).append(change.cluster)
+    return listed("Left alone", [one for one in found if one.action in (Action.KEEP, Action.SKIP)], paint)
+
+
+def listed(title: str, found: Sequence[Change], paint: plain.Paint) -> list[str]:
+    """One line for what is done with the same object for the same reason, whatever the cluster; nothing for nothing."""
+    groups = grouped(found)
     if not groups:
         return []
     grid: list[list[Cell | str]] = [
         [Cell(action, paint.changed), names.shown(key), words.some(sorted(clusters)), Cell(reason)]
         for (action, key, reason), clusters in groups.items()
     ]
-    return [paint.strong("Left alone"), *table.lines(grid, indent=2)]
+    return [paint.strong(title), *table.lines(grid, indent=2)]
+
+
+def grouped(found: Sequence[Change]) -> dict[tuple[str, ObjectKey, str], list[str]]:
+    """(action, object, reason) → clusters."""
+    groups: dict[tuple[str, ObjectKey, str], list[str]] = {}
+    for change in found:
+        groups.setdefault((change.action.value, change.key, change.reason), []).append(change.cluster)
+    return groups
 
 
 def fields(found: Sequence[Change], paint: plain.Paint) -> list[str]:

@@ -72,12 +72,22 @@ def test_replicas_that_leave_one_cluster_for_another_are_a_move(fleet: Path) -> 
     commit(fleet, {"policies/web.yaml": FILES["policies/web.yaml"].replace("[us-1]", "[eu-2]")})
     result = gitfed(*RANGE)
     assert "  shop/Deploy/web: 2 replicas move: us-1 (2) → eu-2 (2)\n" in result.out
-    assert "shop/Deploy/web new  in eu-2, as in eu-1, differs in 1\n" in result.out
-    assert "shop/Deploy/web gone  in us-1, stays in eu-1, differs in 1\n" in result.out
+    assert "shop/Deploy/web new  in eu-2, as in eu-1\n" in result.out
+    assert "shop/Deploy/web gone  in us-1, stays in eu-1\n" in result.out
     assert "Total:  1 create, 0 update, 1 move, 0 delete in 2 of 3 clusters." in result.out
     found = {(one["change"], one["clusters"][0]): one["diff"] for one in document()["manifests"]}
     assert "-kind: Deployment" in found["gone", "us-1"]
     assert "+kind: Deployment" in found["new", "eu-2"]
+
+
+def test_what_earlier_commits_left_is_told_though_no_manifest_differs(fleet: Path) -> None:
+    commit(fleet, {"policies/web.yaml": FILES["policies/web.yaml"] + "  suspension: {dispatching: true}\n"})
+    commit(fleet, {"policies/web.yaml": FILES["policies/web.yaml"]})
+    assert (
+        "Left by earlier commits\n"
+        "  update   shop/Deploy/web   eu-1 us-1   no longer suspended: written as far as it is not so already\n"
+    ) in gitfed(*RANGE).out
+    assert "<b>Left by earlier commits</b> (1)" in gitfed(*RANGE, "-o", "md").out
 
 
 def test_the_same_step_with_other_values_around_it_is_shown_once(fleet: Path) -> None:
@@ -94,7 +104,7 @@ def test_a_new_object_is_shown_whole_once_and_then_what_differs(fleet: Path) -> 
     commit(fleet, {"apps/api.yaml": new})
     text = gitfed(*RANGE).out
     assert text.count("kind: Deployment") == 1
-    assert "shop/Deploy/api new  in us-1, as in eu-1, differs in 1\n" in text
+    assert "shop/Deploy/api new  in us-1, as in eu-1\n" in text
 
 
 def test_every_member_of_the_document_is_described(fleet: Path) -> None:
