@@ -158,6 +158,8 @@ class Walk:
                 if name in self.locked:
                     return  # it is just leaving, or staying
                 self.history.ours[name].discard(where)
+            # Without its policy it would not come back, and nobody could say which was first.
+            self.locked |= self.repository.concerns(name)
             self.say(f"  delete {name} in {where}")
             self.world.ask(where, "DELETE", self.world.path(KINDS[name], "shop", name))
 
