@@ -99,7 +99,7 @@ def _of(sides: Sides, key: ObjectKey, clusters: Mapping[ClusterName, ClusterLive
         elif name not in clusters:
             yield _undeclared(key, name, live[name], context.manifest.api_version)
         elif unwanted := remove.unwanted(context, name, live[name], copies):
-            yield _if_it_is_there(unwanted, was)
+            yield _if_it_is_there(_in_the_end(unwanted, will), was)
 
 
 def is_of_earlier(change: Change) -> bool:
@@ -113,6 +113,14 @@ def is_of_earlier(change: Change) -> bool:
 
 def _is_orphan(binding: Binding) -> bool:
     return binding.policy is None and not binding.attached
+
+
+def _in_the_end(change: Change, binding: Binding) -> Change:
+    """An evicted copy goes when what takes its place is healthy, as a moved one does."""
+    task = next((one for one in binding.evictions if one.from_cluster == change.cluster), None)
+    if change.action is not Action.KEEP or task is None or task.suppress_deletion or not binding.shares:
+        return change
+    return replace(change, action=Action.DELETE, reason="evicted, once its replacement is healthy")
 
 
 def _is_suspended(binding: Binding | None, cluster: ClusterName) -> bool:

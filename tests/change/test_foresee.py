@@ -15,8 +15,9 @@ from gitfed.model.fleet import ClusterLive
 from gitfed.model.orders import Suspension
 from gitfed.model.plan import Action
 from tests.change.test_build import INTERPRETER, NOW, WEB, decided, empty, plan_of, read, settled
-from tests.e2e.world import config_map, deployment, policy
+from tests.e2e.world import cluster, config_map, deployment, policy
 
+ONE = {"spreadConstraints": [{"spreadByField": "cluster", "minGroups": 1, "maxGroups": 1}]}
 NO_POLICY = {"web.json": WEB["web.json"]}
 SUSPENDED = {**WEB, "p.json": policy("p", ["a"], suspension={"dispatching": True})}
 
@@ -132,3 +133,16 @@ def test_namespaces_in_clusters_that_cannot_be_read_count_too() -> None:
     clusters = {**empty().clusters, "b": ClusterLive("b", inventory_read=False)}
     plan = plan_of(read({}, "2"), replace(live, clusters=clusters), decisions)
     assert next(one.value for one in plan.gates if one.name == "deletions") == "6"
+
+
+def test_an_evicted_copy_goes_once_its_replacement_is_healthy() -> None:
+    """The head taints a cluster, and its copy moves: the review shows where that ends."""
+    rule = {"web.json": WEB["web.json"], "p.json": policy("p", None, placement=ONE)}
+    (first,) = [one[1] for one in foreseen({"p.json": rule["p.json"]}, rule) if one[2] == "web"]
+    path = f"clusters/{first}.json"
+    tainted = cluster(first, region=first, taints=[{"key": "drain", "value": "now", "effect": "NoExecute"}])
+    moved = [one for one in foreseen(rule, {**rule, path: tainted}) if one[2] == "web"]
+    assert [(one[0], one[1] == first, one[3]) for one in moved] == [
+        ("create", False, ""),
+        ("delete", True, "evicted, once its replacement is healthy"),
+    ]

@@ -150,9 +150,10 @@ def _told(changes: list[dict[str, Any]]) -> Told:
 
 
 def _actions(told: Told) -> dict[Place, str]:
-    """What happens in the end: a copy that waits for its replacement goes too."""
+    """What happens in the end: a copy that waits for its replacement, or for who needs it to leave, goes too."""
     found = {place: one["action"] for place, one in told.items() if one["action"] in DONE}
-    return found | {place: "delete" for place, one in told.items() if one["reason"].startswith("move: stays until")}
+    waits = ("move: stays until", "evicted: stays until", "still needs it here")
+    return found | {place: "delete" for place, one in told.items() if any(map(one["reason"].count, waits))}
 
 
 def _unforeseen(told: Told) -> set[Place]:
