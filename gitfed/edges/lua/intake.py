@@ -1,4 +1,4 @@
-"""Python's values as Lua has them: texts become Latin-1, nulls disappear, maps are taken in when they are looked at.
+"""Bodies into Lua: maps are taken in when they are looked at (`values` says what of them and in which form).
 
 A script mostly looks at a few members of an object, and to take in all of it costs more than everything else about a
 call. So a body crosses as a map of its plain members; for a map or list in it only the name is given, and
@@ -20,13 +20,12 @@ from typing import Any, Final
 import orjson
 from lupa import luajit21
 
+from gitfed.edges.lua import values
 from gitfed.edges.lua.request import ScriptError
 
-_DEEPEST: Final = 200
 _KEPT: Final = 8
 _USED: Final = 2
 """Arguments of one call, the last that were taken in: what is lazy about them must stay."""
-_EXACT: Final = 2**63
 RESERVE: Final = 12 << 20
 """Bytes of memory that are free when a part of a body is taken in, and that it may need."""
 _PER_BYTE: Final = 64
@@ -67,7 +66,7 @@ class Intake:
         Raises ScriptError, LuaMemoryError; nothing is half done then.
         """
         if not isinstance(value, dict | list):
-            return number(value) if isinstance(value, int) and not isinstance(value, bool) else _scalar(value)
+            return values.scalar(value)
         known = self._taken.get(id(value))
         if known is not None:
             self._taken.move_to_end(id(value))
@@ -76,7 +75,7 @@ class Intake:
         table = self._in_parts(value, numbers) if self.by_parts and isinstance(value, dict) else None
         if table is None:
             if text is None:
-                text = _json(value)
+                text = values.as_json(value)
             self._need(value, text)
             table = self._whole(value, text)
         self._taken[id(value)] = _Taken(value, table, numbers)
@@ -105,7 +104,7 @@ class Intake:
         except (luajit21.LuaMemoryError, _TooMuch):
             return False, OUT_OF_MEMORY
         except _ANYTHING as error:
-            return False, latin(str(error))
+            return False, values.latin(str(error))
 
     def member_json(self, source: int, name: str) -> str | None:
         """For `sandbox/lazy.lua`: a member as JSON; None if Lua would not write it the same, or it is too long for it.
@@ -116,15 +115,15 @@ class Intake:
             text = orjson.dumps(self._sources[source][0][name])
         except (ValueError, TypeError, LookupError, MemoryError):
             return None
-        shallow = text.count(b"{") + text.count(b"[") <= _DEEPEST // 2
+        shallow = text.count(b"{") + text.count(b"[") <= values.DEEPEST // 2
         same = len(text) < RESERVE and shallow and b"null" not in text and not _OTHERWISE.search(text)
         return text.decode("latin-1") if same else None
 
     def value(self, value: Any) -> Any:
         """A value that nobody is going to ask for again. Raises ScriptError, LuaMemoryError."""
         if not isinstance(value, dict | list | tuple):
-            return _scalar(value)
-        text = _json(value)
+            return values.scalar(value)
+        text = values.as_json(value)
         self._need(value, text)
         return self._whole(value, text)
 
@@ -148,7 +147,7 @@ class Intake:
             if len(text) > RESERVE // 2:
                 raise _TooMuch
             plain = orjson.loads(text)
-            return self._open(plain, numbers) if isinstance(plain, dict | list) else (_scalar(plain),)
+            return self._open(plain, numbers) if isinstance(plain, dict | list) else (values.scalar(plain),)
         members, pending, size = {}, {}, 0
         for name, child in value.items():
             if not name.isascii():  # Lua would ask for it by another name
@@ -157,7 +156,7 @@ class Intake:
             kind = type(child)
             if kind is str:
                 if not child.isascii():
-                    child = latin(child)
+                    child = values.latin(child)
                 size += len(child)
                 members[name] = child
             elif kind is int or kind is bool or kind is float:
@@ -169,7 +168,7 @@ class Intake:
         try:
             table = self._lua.table_from(members)
         except OverflowError:  # an integer beyond 64 bits
-            table = self._lua.table_from(_clean(members, _DEEPEST))
+            table = self._lua.table_from(values.clean(members))
         if not pending:
             return (table,)
         source = numbers.get(id(value))
@@ -180,23 +179,23 @@ class Intake:
 
     def _part(self, value: Any) -> Any:
         """A part of a body that is not taken in by parts itself. Raises _TooMuch."""
-        text = _json(value)
-        if (_size(value) if text is None else len(text) * _PER_BYTE) > RESERVE:
+        text = values.as_json(value)
+        if (values.size(value) if text is None else len(text) * _PER_BYTE) > RESERVE:
             raise _TooMuch
         return self._whole(value, text)
 
     def _whole(self, value: Any, text: bytes | None) -> Any:
         try:
-            return self._lua.table_from(_prepared(value, text), recursive=True)
+            return self._lua.table_from(values.prepared(value, text), recursive=True)
         except OverflowError:
-            return self._lua.table_from(_clean(value, _DEEPEST), recursive=True)
+            return self._lua.table_from(values.clean(value), recursive=True)
 
     def _need(self, value: Any, text: bytes | None) -> None:
         """Raises LuaMemoryError if the value might not fit: outside of a call, Lua itself would end the process."""
         used = self._lua.get_memory_used()
         if text is not None and used + len(text) * _PER_BYTE <= self._memory:
             return
-        size = _size(value)
+        size = values.size(value)
         if used + size > self._memory:
             self.forget(_USED)
             if self._lua.get_memory_used() + size > self._memory:
@@ -224,87 +223,3 @@ _OTHERWISE = re.compile(rb'\{\}|(?:":|[\[,])-?\d+(?:[.eE]|(?<=\d{16}))')
 
 def _not_yet(*_parts: Any) -> Any:
     raise RuntimeError("the sandbox is not there yet")
-
-
-# Lua texts are bytes and Latin-1 gives every byte one character, so that no text a script makes is undecodable.
-
-
-def latin(text: str) -> str:
-    return text if text.isascii() else text.encode(errors="replace").decode("latin-1")
-
-
-def utf8(text: str) -> bytes:
-    raw = text.encode("latin-1")
-    return raw if raw.isascii() else raw.decode(errors="replace").encode()
-
-
-def number(value: int) -> int | float:
-    """Lua's numbers are floats anyway; what fits no machine integer is made one here."""
-    if -_EXACT < value < _EXACT:
-        return value
-    try:
-        return float(value)
-    except OverflowError:
-        raise ScriptError("the object holds a number that is too large") from None
-
-
-def _scalar(value: Any) -> Any:
-    return latin(value) if isinstance(value, str) else value
-
-
-def _json(value: Any) -> bytes | None:
-    try:
-        return orjson.dumps(value)
-    except TypeError:
-        return None
-
-
-def _size(value: Any) -> int:
-    """Bytes that Lua needs for the value at most: a growing table exists twice, a text may be none of ASCII."""
-    size, left = 0, [value]
-    while left:
-        one = left.pop()
-        if isinstance(one, dict):
-            size += 64 + 72 * len(one)
-            left += one
-            left += one.values()
-        elif isinstance(one, list | tuple):
-            size += 64 + 24 * len(one)
-            left += one
-        elif isinstance(one, str):
-            size += 56 + len(one) * (1 if one.isascii() else 4)
-    return size
-
-
-def _prepared(value: Any, text: bytes | None) -> Any:
-    """A copy in which nothing is shared, and that Lua can take as it is.
-
-    A table that is met twice would be missing the second time. Most objects need no more than a copy,
-    which the JSON library makes in half the time.
-    """
-    plain = text is not None and text.isascii() and b"null" not in text
-    return orjson.loads(text) if text is not None and plain else _clean(value, _DEEPEST)
-
-
-def _clean(value: Any, depth: int) -> Any:
-    """A copy without nulls, in lists too: Lua has no place for them."""
-    if not depth:
-        raise ScriptError(f"the object is nested more than {_DEEPEST} levels deep")
-    kind = type(value)
-    if isinstance(value, str):
-        return latin(value)
-    if isinstance(value, dict):
-        return {
-            latin(name): child
-            if (type_ := type(child)) is bool or type_ is float or (type_ is str and child.isascii())
-            else _clean(child, depth - 1)
-            for name, child in value.items()
-            if child is not None
-        }
-    if isinstance(value, list | tuple):
-        return [_clean(child, depth - 1) for child in value if child is not None]
-    if isinstance(value, int) and kind is not bool:
-        return number(value)
-    if kind is bool or kind is float:
-        return value
-    raise ScriptError(f"the object holds a {kind.__name__}, which is no JSON")

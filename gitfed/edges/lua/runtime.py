@@ -21,8 +21,9 @@ import orjson
 from lupa import luajit21
 
 from gitfed.edges.lua import scan
-from gitfed.edges.lua.intake import OUT_OF_MEMORY, RESERVE, Intake, latin, utf8
+from gitfed.edges.lua.intake import OUT_OF_MEMORY, RESERVE, Intake
 from gitfed.edges.lua.request import Outcome, Request, ScriptError, exact
+from gitfed.edges.lua.values import latin, utf8
 from gitfed.model.script import NAME_SHOWN, Script
 
 Function = Callable[..., Any]
