@@ -65,10 +65,10 @@ def state(path: Path, *, from_facts: bool = False) -> None:
 
 
 def facts(path: Path, seen: Mapping[str, ClusterFacts]) -> None:
-    """What a daemon would have seen of the clusters."""
+    """What a daemon would have seen of the clusters, an hour after it decided."""
     opened = inputs.open_repository(str(path))
     record = FactsRecord(FactsBranch(opened.repository, facts_form), url=None, push=False)
-    record.write(dict(seen), seen.keys(), scale.NOW)
+    record.write(dict(seen), seen.keys(), scale.NOW + timedelta(hours=1))
 
 
 def command(path: Path, cache: Path, *arguments: str, code: int = 0) -> tuple[float, float, str]:

@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import difflib
+import time
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from typing import Any
+from typing import TypeVar
 
 import click
 
-from gitfed.cli import complete, exits, load, names, options, plain, plan_json, structured, table, words
-from gitfed.daemon import events, facts, losses, rehearsal
+from gitfed.cli import complete, exits, load, options, simulation, structured
+from gitfed.daemon import events, facts, rehearsal
 from gitfed.daemon.inputs import interpreter_of
 from gitfed.errors import UsageError
-from gitfed.model.base import ObjectKey
-from gitfed.model.plan import Binding
+from gitfed.model.fleet import FleetSnapshot, Reach
 
-SCHEMA = "gitfed.io/simulation/v1"
-_MOST = 40
-"""Lines of one list that are printed; of more, how many there are."""
-_AT_ONCE = 12
-"""The same for what happens at one moment: all of it is in the JSON."""
+_PATIENCE = 2.0
+"""Seconds until a person is told how far it is."""
 
 
 @click.command("simulate")
@@ -89,20 +87,63 @@ def command(
         rehearsal.Options(until, thresholds=facts.Thresholds(failure, success), healthy_after=healthy_after),
     )  # fmt: skip
     if each:
-        found = list(stage.each_alone())
-        _show_each(found, output)
+        found = list(_with_progress(stage.each_alone(), len(stage.targets()), output))
+        if output.format == "text":
+            for line in simulation.each_text(found, quiet=output.quiet):
+                click.echo(line)
+        else:
+            structured.echo(simulation.each_document(found, session.repo.commit), output.format)
         lost = any(lost for _, lost in found)
         return exits.first([problems, exits.HELD if lost else exits.OK])
-    try:
-        story = stage.run(happening)
-    except KeyError as error:
-        raise UsageError(f"{error.args[0]} names no declared cluster", hint="cluster/NAME, region/NAME, …") from error
+    _check(happening, stage, fleet, until)
+    story = stage.run(happening)
     if output.format == "text":
-        for line in _text(story, output.paint, quiet=output.quiet):
+        for line in simulation.text(story, output.paint, quiet=output.quiet):
             click.echo(line, color=True)
     else:
-        structured.echo(_document(story, session.repo.commit, until), output.format)
+        structured.echo(simulation.document(story, session.repo.commit, until), output.format)
     return problems
+
+
+def _check(happening: Iterable[events.Event], stage: rehearsal.Rehearsal, fleet: FleetSnapshot, until: float) -> None:
+    """What would silently do nothing is a slip: a target that is nowhere, a time after the end, a return of what is
+    there. Raises UsageError."""
+    away = {name for name, one in fleet.clusters.items() if not one.assumed and one.reach is not Reach.READY}
+    for event in sorted(happening, key=lambda event: event.after):
+        try:
+            names = stage.clusters(event.target)
+        except KeyError as error:
+            kind, _, name = event.target.partition("/")
+            close = difflib.get_close_matches(name, stage.known(kind), n=1, cutoff=0.6)
+            hint = f"did you mean {kind}/{close[0]}?" if close else "gitfed get clusters -o wide lists them"
+            raise UsageError(f"{event.target} names no declared cluster", hint=hint) from error
+        if event.after > until:
+            when, end = simulation.clock(event.after), simulation.clock(until)
+            raise UsageError(f"--{event.what} {event.target} at {when} is after the end, {end}", hint="raise --until")
+        if event.what == "fail":
+            away.update(names)
+        elif event.what == "recover":
+            if away.isdisjoint(names):
+                hint = "name --fail with an earlier time"
+                when = simulation.clock(event.after)
+                raise UsageError(f"--recover {event.target}: nothing of it has failed by {when}", hint=hint)
+            away.difference_update(names)
+
+
+_T = TypeVar("_T")
+
+
+def _with_progress(found: Iterable[_T], total: int, output: options.Output) -> Iterator[_T]:
+    """On a terminal, once it takes long: how many of them are done."""
+    began, width = time.monotonic(), 0
+    for number, one in enumerate(found, start=1):
+        yield one
+        if output.shows_progress and time.monotonic() - began > _PATIENCE:
+            line = f"{number} of {total} failures"
+            click.echo(f"\r{line.ljust(width)}", nl=False, err=True)
+            width = len(line)
+    if width:
+        click.echo(f"\r{' ' * width}\r", nl=False, err=True)
 
 
 def _events(what: str, texts: Iterable[str], otherwise: float) -> list[events.Event]:
@@ -132,141 +173,3 @@ def _time(text: str | None, otherwise: float, option: str) -> float:
     if seconds is None:
         raise UsageError(f"{text!r} of {option!r} is not a duration", hint="such as 90s, 10m or 1h30m")
     return seconds
-
-
-# -- text ---------------------------------------------------------------------------------------------------------
-
-
-def _text(story: rehearsal.Story, paint: plain.Paint, *, quiet: bool) -> Iterable[str]:
-    if not quiet:
-        yield paint.strong("Timeline")
-        for moment in _folded(story.timeline):
-            mark = {"event": "!", "decision": " ", "change": "·"}[moment.kind]
-            line = f"  {clock(moment.after):>8}  {mark} {plain.clean(moment.text)}"
-            yield paint.removed(line) if moment.kind == "event" else line
-        yield paint.strong("Placement")
-        yield from _moves(story)
-        if story.pending:
-            yield paint.strong("Pending")
-            yield from (f"  {names.shown(key)}: {plain.clean(text)}" for key, text in story.pending[:_MOST])
-            if len(story.pending) > _MOST:
-                yield f"  … and {len(story.pending) - _MOST} more"
-        if story.on_recovery:
-            yield paint.strong("Deleted on recovery")
-            by_cluster: dict[str, list[str]] = {}
-            for cluster, key in story.on_recovery:
-                by_cluster.setdefault(cluster, []).append(names.shown(key))
-            yield from (f"  {cluster}: {words.some(found)}" for cluster, found in by_cluster.items())
-    yield _total(story)
-
-
-def _folded(timeline: Sequence[rehearsal.Moment]) -> Iterable[rehearsal.Moment]:
-    """Thousands of workloads do the same at one moment: of many, the first and how many more."""
-    counts: dict[tuple[float, str], int] = {}
-    for moment in timeline:
-        counts[moment.after, moment.kind] = counts.get((moment.after, moment.kind), 0) + 1
-    shown: dict[tuple[float, str], int] = {}
-    for moment in timeline:
-        place = (moment.after, moment.kind)
-        shown[place] = shown.get(place, 0) + 1
-        if shown[place] <= _AT_ONCE:
-            yield moment
-        elif shown[place] == _AT_ONCE + 1:
-            yield rehearsal.Moment(moment.after, moment.kind, f"… and {counts[place] - _AT_ONCE} more")
-
-
-def _moves(story: rehearsal.Story) -> list[str]:
-    grid: list[list[table.Cell | str]] = []
-    for key, before, after in _moved(story):
-        grid.append([f"  {names.shown(key)}", shares(before), "→", shares(after)])
-    return table.lines(grid) if grid else ["  nothing moves"]
-
-
-def _moved(story: rehearsal.Story) -> Iterable[tuple[ObjectKey, Binding, Binding]]:
-    """(object, before, after) of what a policy places and has another place now."""
-    for key, binding in story.plan.bindings.items():
-        before = story.before.get(key)
-        if before is not None and plan_json.is_policy(binding.policy) and before.shares != binding.shares:
-            yield key, before, binding
-
-
-def shares(binding: Binding) -> str:
-    parts = [one.cluster if one.replicas is None else f"{one.cluster}:{one.replicas}" for one in binding.shares]
-    return " ".join(parts) or "nowhere"
-
-
-def clock(seconds: float) -> str:
-    """`+12m30s`"""
-    whole = round(seconds)
-    minutes, rest = divmod(whole, 60)
-    hours, minutes = divmod(minutes, 60)
-    text = (f"{hours}h" if hours else "") + (f"{minutes}m" if minutes or hours else "") + f"{rest}s"
-    return f"+{text}"
-
-
-def _total(story: rehearsal.Story) -> str:
-    moved = len(list(_moved(story)))
-    waiting = len({key for key, _ in story.pending})
-    parts = (
-        f"{words.count(moved, 'object')} moved",
-        f"{words.count(waiting, 'object')} pending",
-        f"{words.count(len(story.losses), 'workload')} short of replicas",
-        f"{words.count(len(story.on_recovery), 'copy', 'copies')} deleted on recovery",
-    )
-    return f"Total:  {', '.join(parts)}."
-
-
-def _show_each(found: Sequence[tuple[str, Sequence[losses.Loss]]], output: options.Output) -> None:
-    if output.format != "text":
-        document = {
-            "schema": "gitfed.io/n-minus-one/v1",
-            "targets": [{"target": target, "losses": [_loss(one) for one in lost]} for target, lost in found],
-        }
-        structured.echo(document, output.format)
-        return
-    bad = 0
-    for target, lost in found:
-        bad += bool(lost)
-        if output.quiet:
-            continue
-        click.echo(f"{target}: " + (f"{words.count(len(lost), 'workload')} would lose replicas" if lost else "ok"))
-        for one in lost[:_MOST]:
-            numbers = "has no copy left" if one.wanted is None else f"{one.running} of {one.wanted} replicas left"
-            click.echo(f"  {names.shown(one.key)}: {numbers}: {plain.clean(one.why)}")
-    click.echo(f"Total:  {bad} of {words.count(len(found), 'failure')} would cost replicas.")
-
-
-# -- JSON ---------------------------------------------------------------------------------------------------------
-
-
-def _document(story: rehearsal.Story, commit: str, until: float) -> dict[str, Any]:
-    return {
-        "schema": SCHEMA,
-        "commit": commit,
-        "until": until,
-        "timeline": [{"after": one.after, "kind": one.kind, "text": one.text} for one in story.timeline],
-        "placement": [
-            {
-                **_resource(key),
-                "before": _shares(story.before[key]) if key in story.before else [],
-                "after": _shares(binding),
-                "evicting": [task.raw for task in binding.evictions],
-            }
-            for key, binding in story.plan.bindings.items()
-        ],
-        "pending": [{**_resource(key), "reason": text} for key, text in story.pending],
-        "deletedOnRecovery": [{"cluster": cluster, **_resource(key)} for cluster, key in story.on_recovery],
-        "losses": [_loss(one) for one in story.losses],
-    }
-
-
-def _loss(one: losses.Loss) -> dict[str, Any]:
-    return {**_resource(one.key), "running": one.running, "wanted": one.wanted, "reason": one.why}
-
-
-def _shares(binding: Binding) -> list[dict[str, Any]]:
-    return [{"name": one.cluster, "replicas": one.replicas} for one in binding.shares]
-
-
-def _resource(key: ObjectKey) -> dict[str, str]:
-    return {"group": key.group, "kind": key.kind, "namespace": key.namespace, "name": key.name}

@@ -32,8 +32,8 @@ class Fleet:
     """Times are seconds from the start, but for `now`."""
 
     def __init__(self, clusters: Mapping[ClusterName, ClusterFacts], start: datetime) -> None:
-        self.away: set[ClusterName] = set()
-        """Clusters that do not answer."""
+        self.away = {name for name, one in clusters.items() if not one.assumed and one.reach is not Reach.READY}
+        """Clusters that do not answer: at the start those of which that is known."""
         self._start = start
         # Where nobody looked, it is taken for well: only what is known can fail.
         self._facts = {name: seen(one, away=False, now=start) if one.assumed else one for name, one in clusters.items()}

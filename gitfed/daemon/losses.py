@@ -33,22 +33,24 @@ def of(plan: Plan, away: Iterable[ClusterName], before: Mapping[ObjectKey, Bindi
         left = [] if stuck else [share for share in binding.shares if share.cluster not in gone]
         if binding.replicas is None:
             if not left:
-                found.append(Loss(key, None, None, _why(binding, plan)))
+                found.append(Loss(key, None, None, _why(binding, plan, gone)))
             continue
         copied = all((share.replicas or 0) == binding.replicas for share in known.shares)
         running = sum(share.replicas or 0 for share in left)
         if copied:
             running = max((share.replicas or 0 for share in left), default=0)
         if running < binding.replicas:
-            found.append(Loss(key, running, binding.replicas, _why(binding, plan)))
+            found.append(Loss(key, running, binding.replicas, _why(binding, plan, gone)))
     return found
 
 
-def _why(binding: Binding, plan: Plan) -> str:
+def _why(binding: Binding, plan: Plan, gone: set[ClusterName]) -> str:
     if plan.outage is not None and plan.outage.ended is None:
         return "so many clusters at once are not ready that nothing is evicted from them"
     if binding.awaits_deletion:
         return f"waits for the confirmed deletion in {', '.join(binding.awaits_deletion)}"
     if binding.condition is not None and not binding.condition.status:
         return binding.condition.message
+    if there := [share.cluster for share in binding.shares if share.cluster in gone]:
+        return f"what it has in {', '.join(there)} is away and has not left"
     return binding.why

@@ -38,6 +38,8 @@ class Options:
     thresholds: facts.Thresholds = field(default_factory=facts.Thresholds)
     healthy_after: float = 30.0
     """Seconds that a new copy takes to be healthy."""
+    poll: float = 60.0
+    """Seconds after which the daemon looks again at what it decided, although nothing happened."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +64,8 @@ class Story:
     on_recovery: tuple[tuple[ClusterName, ObjectKey], ...]
     """Copies that will be deleted when their cluster is back."""
     losses: tuple[Loss, ...]
+    falls_due: float | None = None
+    """Seconds from the start until more would happen, had the clock not stopped; None: nothing more."""
 
 
 class Rehearsal:
@@ -87,17 +91,23 @@ class Rehearsal:
     def clusters(self, target: str) -> list[ClusterName]:
         """The clusters that a target names, sorted. Raises KeyError when it names none."""
         kind, _, name = target.partition("/")
-        found = []
+        found = [one for one, named in self._named(kind) if name in named]
+        if not found:
+            raise KeyError(target)
+        return found
+
+    def known(self, kind: str) -> list[str]:
+        """The names of this kind of target: of clusters, regions, zones or providers."""
+        return sorted({name for _, named in self._named(kind) for name in named if name})
+
+    def _named(self, kind: str) -> Iterator[tuple[ClusterName, Iterable[str | None]]]:
+        """Every cluster, sorted, with its names of one kind."""
         for one, declared in sorted(self._repo.clusters.items()):
             spec = declared.spec
             values = {
                 "cluster": (one,), "region": (spec.region,), "zone": spec.zones or (), "provider": (spec.provider,),
             }  # fmt: skip
-            if name in values.get(kind, ()):
-                found.append(one)
-        if not found:
-            raise KeyError(target)
-        return found
+            yield one, values.get(kind, ())
 
     def targets(self) -> list[str]:
         """Every cluster, and every region with more than one."""
@@ -150,12 +160,16 @@ class _Run:
         self._plan: Plan | None = None
         self._changed = False
         """Whether a new plan may say something else."""
+        self._review: float | None = None
+        """When a decision is looked at again that nothing in the clusters has to be done about."""
 
     # -- the clock ----------------------------------------------------------------------------------------------
 
     def play(self) -> Story:
         bindings = self._begin().bindings
         waiting = list(self._events)
+        for name in sorted(self._clusters.away):
+            self._say("event", f"cluster/{name}: is away, as recorded")
         while True:
             self._at = self._next(waiting)
             if self._at > self._options.until:
@@ -179,6 +193,8 @@ class _Run:
         if self._plan is not None and self._plan.look_again is not None:
             due = (self._plan.look_again - self._start).total_seconds()
             found.append(max(due, self._at + 1))
+        if self._review is not None:
+            found.append(self._review)
         if self._clusters.watched():
             probe = self._options.probe
             found.append((math.floor(self._at / probe) + 1) * probe)
@@ -232,19 +248,24 @@ class _Run:
 
     def _is_due(self) -> bool:
         again = self._plan.look_again if self._plan is not None else None
-        return self._changed or (again is not None and again <= self._now)
+        reviewed = self._review is not None and self._review <= self._at
+        return self._changed or reviewed or (again is not None and again <= self._now)
 
     # -- one moment ---------------------------------------------------------------------------------------------
 
     def _settle(self) -> None:
         """Cycles until nothing is left to be done at this moment."""
+        before = self._decisions.bindings
         for _ in range(_TURNS):
             self._changed = False
             fleet = self._snapshot()
             plan = self._plan = self._build(fleet)
             self._record(plan, fleet.live, quietly=False)
             if not self._carry_out(plan):
-                return
+                break
+        left = any(one.evictions and before.get(key) is not one for key, one in self._decisions.bindings.items())
+        # What new copies wait for is looked at when one is healthy; what waits for none, when the daemon looks again.
+        self._review = self._at + self._options.poll if left and self._clusters.next_healthy is None else None
 
     def _build(self, fleet: FleetSnapshot) -> Plan:
         return build.build(
@@ -268,7 +289,7 @@ class _Run:
         """Whether anything was deleted: then there is more to decide at once, else when the new copies are healthy."""
         deleted = False
         for change in plan.changes or ():
-            if change.cluster in self._clusters.away:
+            if change.cluster in self._clusters.away or change.waits:
                 continue
             if change.action is Action.DELETE:
                 self._clusters.delete(change.key, change.cluster)
@@ -308,13 +329,15 @@ class _Run:
                 others = ", ".join(share.cluster for share in binding.shares)
                 pending.setdefault((key, f"its copy in {task.from_cluster} stays until {others} is healthy"), None)
         for change in plan.changes or ():
-            if change.action is Action.SKIP and not change.move and change.cluster not in self._clusters.away:
-                pending.setdefault((change.key, f"{change.cluster}: {change.reason}"))
+            text = change.waits or (change.reason if change.action is Action.SKIP and not change.move else "")
+            if text and change.cluster not in self._clusters.away:
+                pending.setdefault((change.key, f"{change.cluster}: {text}"))
         short = losses.of(plan, self._clusters.away, before)
         told = {key for key, _ in pending}
         pending |= {(loss.key, loss.why): None for loss in short if loss.key not in told}
         left_behind = sorted(self._left_behind(plan))
-        return Story(tuple(self._timeline), before, plan, tuple(pending), tuple(left_behind), tuple(short))
+        falls_due = None if math.isinf(self._at) else self._at
+        return Story(tuple(self._timeline), before, plan, tuple(pending), tuple(left_behind), tuple(short), falls_due)
 
     def _left_behind(self, plan: Plan) -> Iterable[tuple[ClusterName, ObjectKey]]:
         for key, binding in plan.bindings.items():
