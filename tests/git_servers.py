@@ -217,7 +217,8 @@ def sshd(root: Path, directory: Path) -> Iterator[SshGit]:
     (directory / "authorized").write_text((directory / "user.pub").read_text())
     port = free_port()
     (directory / "config").write_text(
-        f"Port {port}\nListenAddress 127.0.0.1\nHostKey {directory}/host\nAuthorizedKeysFile {directory}/authorized\n"
+        f'Port {port}\nListenAddress 127.0.0.1\nHostKey "{directory}/host"\n'
+        f'AuthorizedKeysFile "{directory}/authorized"\n'
         f"PidFile none\nStrictModes no\nUsePAM no\nPasswordAuthentication no\nPermitRootLogin prohibit-password\n"
     )
     if os.getuid() == 0:

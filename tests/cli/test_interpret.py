@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import json
+import shlex
 import sys
 import threading
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
@@ -399,7 +400,7 @@ def editor(path: Path, *changes: tuple[str, str]) -> dict[str, str]:
         f"for old, new in {changes!r}:\n    assert old in text, old\n    text = text.replace(old, new)\n"
         "file.write_text(text)\n"
     )
-    return {"KUBE_EDITOR": f"{sys.executable} {script}", "EDITOR": "false"}
+    return {"KUBE_EDITOR": shlex.join([sys.executable, str(script)]), "EDITOR": "false"}
 
 
 def test_all_scripts_of_a_file_are_edited_as_one_text(fleet: Path, tmp_path: Path) -> None:

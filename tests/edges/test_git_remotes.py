@@ -447,7 +447,7 @@ def test_the_users_own_ssh_does_not_trust_an_unknown_host_either(
 ) -> None:
     known = tmp_path / "known_hosts"
     known.write_text("")
-    monkeypatch.setenv("GIT_SSH_COMMAND", f"ssh -F none -i {ssh.key} -o UserKnownHostsFile={known}")
+    monkeypatch.setenv("GIT_SSH_COMMAND", f"""ssh -F none -i '{ssh.key}' -o 'UserKnownHostsFile="{known}"'""")
     repository = clone(tmp_path, ssh.url)
     with pytest.raises(SourceError, match="is not in known_hosts"):
         repository.fetch(ssh.url, [MAIN])
@@ -461,7 +461,7 @@ def test_a_scp_like_address_is_an_ssh_address(ssh: SshGit, tmp_path: Path, monke
     access = clone(tmp_path, "git@127.0.0.1:fleet.git", given).access
     with access.to("git@127.0.0.1:fleet.git") as way:
         assert "IdentityFile=" in way.environment["GIT_SSH_COMMAND"]
-        private = Path(way.environment["GIT_SSH_COMMAND"].partition("IdentityFile=")[2].partition(" ")[0])
+        private = Path(way.environment["GIT_SSH_COMMAND"].partition('IdentityFile="')[2].partition('"')[0])
         assert private.stat().st_mode & 0o777 == 0o600
     assert not private.exists()
     with access.to(f"{getpass.getuser()}@elsewhere:fleet.git") as way:

@@ -155,10 +155,11 @@ class Access:
             # ssh refuses a key that others can read, and a mounted Secret often is: it gets a copy of ours.
             private = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="gitfed-ssh-")))
             command = "ssh -F none"
-            options += [f"UserKnownHostsFile={_written(private, 'known_hosts', hosts)}", "GlobalKnownHostsFile=none",
+            # The quotes are for ssh itself: it takes a path with a space in it for two.
+            options += [f'UserKnownHostsFile="{_written(private, "known_hosts", hosts)}"', "GlobalKnownHostsFile=none",
                         "UpdateHostKeys=no"]  # fmt: skip
             if identity := _text(folder, "identity"):
-                options += [f"IdentityFile={_written(private, 'identity', identity)}", "IdentitiesOnly=yes",
+                options += [f'IdentityFile="{_written(private, "identity", identity)}"', "IdentitiesOnly=yes",
                             "IdentityAgent=none"]  # fmt: skip
         said = " ".join(f"-o {shlex.quote(option)}" for option in options)
         return {"GIT_SSH_COMMAND": f"{command} {said}", "GIT_SSH_VARIANT": "ssh"}

@@ -1,0 +1,22 @@
+"""What of the machine's own settings must not reach a test: who runs the suite, and where, is not what it is about.
+
+A developer signs commits and writes a default branch of his own into ~/.gitconfig; a commit hook exports GIT_DIR; a CI
+job has the variables by which `gitfed review` knows its pull request; an office has a proxy. Tests of such things set
+what they need themselves.
+"""
+
+from __future__ import annotations
+
+import os
+
+_PREFIXES = ("GIT_", "GITHUB_", "GITLAB_", "CI_", "BITBUCKET_", "KUBECONFIG", "GITFED_FORGE_")
+_NAMES = frozenset({"http_proxy", "https_proxy", "all_proxy", "no_proxy"})
+
+
+def forget() -> None:
+    """For this process and all that it starts."""
+    for name in list(os.environ):
+        if name.startswith(_PREFIXES) or name.lower() in _NAMES:
+            del os.environ[name]
+    os.environ["GIT_CONFIG_GLOBAL"] = os.devnull
+    os.environ["GIT_CONFIG_NOSYSTEM"] = "1"
