@@ -109,7 +109,8 @@ class Repository:
     def map(self) -> Files:
         name = self.chance.choice(MAPS)
         made = json.loads(config_map(name, {"k": str(self.chance.randint(0, 9))}))
-        if self.chance.random() < 0.1:
+        if self.chance.random() < 0.1 and f"apps/{name}.json" not in self.files:
+            # From the start: a copy that leaves its cluster in the same commit would be kept without bearing it.
             made["metadata"]["annotations"] = {"gitfed.io/prune": "disabled"}
         return self._written(f"apps/{name}.json", made)
 
@@ -134,7 +135,8 @@ class Repository:
         made = {"apiVersion": "batch/v1", "kind": "Job",
                 "metadata": {"name": "j0", "namespace": "shop", "annotations": {"gitfed.io/replace": "allowed"}},
                 "spec": {"template": {"spec": spec}}}  # fmt: skip
-        rule = policy("jobs", ["m1", "m2"], (("batch/v1", "Job"),))
+        stays = {"clusterTolerations": [{"operator": "Exists"}]}  # nobody runs it, so no other copy is ever healthy
+        rule = policy("jobs", ["m1", "m2"], (("batch/v1", "Job"),), placement=stays)
         return {**self._written("apps/j0.json", made), "policies/jobs.json": rule}
 
     def role(self) -> Files:
