@@ -153,7 +153,8 @@ def _actions(told: Told) -> dict[Place, str]:
     """What happens in the end: a copy that waits for its replacement, or for who needs it to leave, goes too."""
     found = {place: one["action"] for place, one in told.items() if one["action"] in DONE}
     waits = ("move: stays until", "evicted: stays until", "still needs it here")
-    return found | {place: "delete" for place, one in told.items() if any(map(one["reason"].count, waits))}
+    found |= {place: "delete" for place, one in told.items() if any(map(one["reason"].count, waits))}
+    return found | {place: "update" for place, one in told.items() if one["reason"].startswith("move: stays at ")}
 
 
 def _unforeseen(told: Told) -> set[Place]:
