@@ -179,7 +179,9 @@ class Sightings:
 
     def moment(self, key: ObjectKey) -> object:
         """What is known now; to be handed to `looked` with the answer of a request that begins now."""
-        return self.seen(key), self._gone.get(key)
+        seen = self.seen(key)
+        # What the inventory says of it may change meanwhile, or how it is judged: it is the same sight all the same.
+        return None if seen is None else (seen.uid, seen.resource_version), self._gone.get(key)
 
     def looked(self, key: ObjectKey, body: Body | None, moment: object, *, keep_body: bool = False) -> None:
         """What one read of the object answered; None: not found.

@@ -92,6 +92,16 @@ def test_a_look_that_began_before_the_creation_does_not_remove_it(eyes: Eyes) ->
     assert version(eyes) is None
 
 
+def test_a_look_finds_it_gone_also_when_the_inventory_was_written_meanwhile(eyes: Eyes) -> None:
+    """The watch of the inventory told its uid while the answer was on its way: it is no other object for that."""
+    eyes.store(KEY, body(5))
+    moment = eyes.moment(KEY)
+    eyes.inventory.entries[KEY] = entry(KEY, "u")
+    eyes.entry_changed(KEY)
+    eyes.looked(KEY, None, moment)
+    assert eyes.seen(KEY) is None
+
+
 def test_a_look_keeps_the_body_of_what_did_not_change(eyes: Eyes) -> None:
     eyes.store(KEY, body(5, keep=False))
     eyes.looked(KEY, body(5, keep=False), eyes.moment(KEY), keep_body=True)
