@@ -6,7 +6,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from datetime import timedelta
 from pathlib import Path
 
@@ -71,7 +71,7 @@ def facts(path: Path, seen: Mapping[str, ClusterFacts]) -> None:
     record.write(dict(seen), seen.keys(), scale.NOW + timedelta(hours=1))
 
 
-def command(path: Path, cache: Path, *arguments: str, code: int = 0) -> tuple[float, float, str]:
+def command(path: Path, cache: Path, *arguments: str, codes: Collection[int] = (0,)) -> tuple[float, float, str]:
     """(seconds, seconds of the processor, what it printed) of a `gitfed` command, from the start of its process."""
     before, cpu = time.perf_counter(), _children()
     done = subprocess.run(
@@ -79,7 +79,7 @@ def command(path: Path, cache: Path, *arguments: str, code: int = 0) -> tuple[fl
         env={**os.environ, "XDG_CACHE_HOME": str(cache), "PYTHONPATH": str(Path(__file__).parents[1])},
     )  # fmt: skip
     took = time.perf_counter() - before
-    if done.returncode != code:
+    if done.returncode not in codes:
         raise RuntimeError(f"gitfed {arguments[0]} left with {done.returncode}: {done.stderr[:2000]}")
     return took, _children() - cpu, done.stdout
 

@@ -45,7 +45,7 @@ def one_file() -> Mapping[str, tuple[str, bytes | None]]:
 
 
 def diff(path: Path, cache: Path, *arguments: str) -> tuple[float, str]:
-    took, _, printed = ground.command(path, cache, "diff", *arguments, code=1)
+    took, _, printed = ground.command(path, cache, "diff", *arguments, codes=(1,))
     return took, printed
 
 
