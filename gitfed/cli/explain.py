@@ -98,7 +98,7 @@ def command(
     plan = session.plan(fleet, past)
     key = names.find(what, plan.bindings, namespace=namespace)
     if only and only not in plan.clusters:
-        raise UsageError(f"no cluster {only!r}{meant(only, list(plan.clusters))}")
+        raise UsageError(f"no cluster {only!r}{meant(only, list(plan.clusters))}", hint="gitfed get clusters")
     shown = explain(key, plan, session.repo, fleet, past.bindings.get(key), only)
     if output.format in ("json", "yaml"):
         structured.echo(document(shown), output.format)

@@ -98,7 +98,7 @@ def command(
     fleet = session.fleet(live=True if thing == "orphans" else None)
     plan = session.plan(fleet)
     if cluster and cluster not in plan.clusters:
-        raise UsageError(f"no cluster {cluster!r}{meant(cluster, list(plan.clusters))}")
+        raise UsageError(f"no cluster {cluster!r}{meant(cluster, list(plan.clusters))}", hint="gitfed get clusters")
     listing = listings.OF[thing](session, fleet, plan, namespace, cluster)
     listing = _chosen(listing, only)
     show(listing, output)

@@ -54,7 +54,8 @@ _option = functools.partial(options.option, shared=False)
 @_option("--desired-file", type=_FILE, metavar="FILE", help="The object as it is in the repository; a file as for -f.")
 @_option("--observed-file", type=_FILE, metavar="FILE", help="The object as it is in a cluster.")
 @_option("--status-file", type=_FILE, metavar="FILE", help="AggregatedStatusItems, a document each.")
-@_option("--desired-replica", type=int, default=0, show_default=True, metavar="N", help="For ReviseReplica.")
+@_option("--desired-replica", type=click.IntRange(0, 2**31 - 1), default=0, show_default=True, metavar="N",
+         help="For ReviseReplica.")  # fmt: skip
 @_option(
     "--cases",
     "folder",

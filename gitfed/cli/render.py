@@ -56,7 +56,7 @@ def command(
     plan = session.plan()
     for name in clusters:
         if name not in plan.clusters:
-            raise UsageError(f"no cluster {name!r}{meant(name, list(plan.clusters))}")
+            raise UsageError(f"no cluster {name!r}{meant(name, list(plan.clusters))}", hint="gitfed get clusters")
     chosen = [name for name in plan.clusters if not clusters or name in clusters]
     code = load.tell(plan.problems)
     hidden = 0

@@ -18,6 +18,8 @@ from gitfed.model.fleet import FleetSnapshot, Reach
 
 _PATIENCE = 2.0
 """Seconds until a person is told how far it is."""
+_LONGEST = 720 * 3600.0
+"""Seconds that a rehearsal plays at most: the daemon's timers go on as long as its clock does."""
 
 
 @click.command("simulate")
@@ -32,7 +34,7 @@ _PATIENCE = 2.0
                 shell_complete=complete.failing, metavar="TARGET:KEY[=VALUE]:EFFECT[@TIME]",
                 help="A taint that a person sets, with the effect NoSchedule or NoExecute.")  # fmt: skip
 @options.option("--until", shared=False, type=options.Duration(), default=1800.0, metavar="DURATION",
-                help="When the clock stops.  [default: 30m]")  # fmt: skip
+                help="When the clock stops, 720h at most.  [default: 30m]")  # fmt: skip
 @options.option("--healthy-after", shared=False, type=options.Duration(), default=30.0, metavar="DURATION",
                 help="How long a new copy takes to be healthy.  [default: 30s]")  # fmt: skip
 @options.option("--n-minus-one", "each", shared=False, is_flag=True,
@@ -78,6 +80,9 @@ def command(
         raise UsageError("--n-minus-one takes no events", hint="it lets everything fail, one after the other")
     if not each and not happening:
         raise UsageError("nothing happens", hint="name --fail, --taint or --n-minus-one")
+    if until > _LONGEST:
+        end, longest = simulation.clock(until), simulation.clock(_LONGEST)
+        raise UsageError(f"--until {end} is more than a rehearsal plays, {longest}", hint="such as 30m or 24h")
     session = load.Session(inputs)
     fleet = session.fleet()
     past = session.decisions(fleet)

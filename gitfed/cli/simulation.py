@@ -37,7 +37,7 @@ def text(story: rehearsal.Story, paint: plain.Paint, *, quiet: bool) -> Iterable
             if len(story.pending) > _MOST:
                 yield f"  … and {len(story.pending) - _MOST} more"
         if story.on_recovery:
-            yield paint.strong("Deleted on recovery")
+            yield paint.strong("To delete on recovery")
             by_cluster: dict[str, list[str]] = {}
             for cluster, key in story.on_recovery:
                 by_cluster.setdefault(cluster, []).append(names.shown(key))
@@ -120,7 +120,7 @@ def _total(story: rehearsal.Story) -> str:
         f"{words.count(moved, 'object')} moved",
         f"{words.count(waiting, 'object')} pending",
         f"{words.count(len(story.losses), 'workload')} short of replicas",
-        f"{words.count(len(story.on_recovery), 'copy', 'copies')} deleted on recovery",
+        f"{words.count(len(story.on_recovery), 'copy', 'copies')} to delete on recovery",
     )
     return f"Total:  {', '.join(parts)}."
 

@@ -114,6 +114,6 @@ def _meant(session: load.Session, what: str, namespace: str, gone: Iterable[Obje
     if what.startswith(CLUSTER):
         name, known = what.removeprefix(CLUSTER), sorted(session.repo.clusters)
         if name not in session.repo.clusters:
-            raise UsageError(f"no cluster {name!r}{meant(name, known)}")
+            raise UsageError(f"no cluster {name!r}{meant(name, known)}", hint="gitfed get clusters")
         return what
     return str(names.find(what, (*session.repo.manifests, *gone), namespace=namespace))

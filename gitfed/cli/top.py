@@ -66,7 +66,7 @@ def command(
     known = sorted(session.repo.clusters.keys() | fleet.clusters.keys())
     for name in only:
         if name not in known:
-            raise UsageError(f"no cluster {name!r}{meant(name, known)}")
+            raise UsageError(f"no cluster {name!r}{meant(name, known)}", hint="gitfed get clusters")
     chosen = [fleet.clusters.get(name) or ClusterFacts(name, assumed=True) for name in only or known]
     lines = [line for facts in chosen for line in (_cluster(facts) if thing == "clusters" else _nodes(facts))]
     if sort_by != "name":

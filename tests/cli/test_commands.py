@@ -486,7 +486,10 @@ def test_an_unknown_cluster_is_suggested(fleet: Path) -> None:
         ["get", "works", "-c", "eu1"],
     ):
         result = gitfed(*arguments)
-        assert (result.code, result.err) == (2, "error: no cluster 'eu1' (did you mean eu-1?)\n")
+        assert (result.code, result.err) == (
+            2,
+            "error: no cluster 'eu1' (did you mean eu-1?)\nhint: gitfed get clusters\n",
+        )
 
 
 # -- explain, get, config ---------------------------------------------------------------------------------------

@@ -134,6 +134,12 @@ def test_one_operation_takes_its_inputs_from_files(fleet: Path, tmp_path: Path) 
     assert (done.code, done.out) == (0, "---\n# [1/1] healthy:\nfalse\n")
     done = gitfed("interpret", "widget/a", "--operation", "ReviseReplica", "--desired-replica", "7")
     assert "spec:\n  size: 7\n" in done.out
+    for wrong in ("-1", "2147483648"):
+        done = gitfed("interpret", "widget/a", "--operation", "ReviseReplica", "--desired-replica", wrong)
+        assert (done.code, done.err.splitlines()[0]) == (
+            2,
+            f"error: Invalid value for '--desired-replica': {wrong} is not in the range 0<=x<=2147483647.",
+        )
     done = gitfed("interpret", "widget/a", "--operation", "Retain", "--observed-file", live)
     assert "spec:\n  paused: true\n  size: 2\n" in done.out
     done = gitfed("interpret", "widget/a", "--operation", "InterpretHealth", "--observed-file", live, "-o", "json")

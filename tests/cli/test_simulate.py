@@ -99,6 +99,10 @@ def test_n_minus_one_leaves_with_5_when_something_would_lose_replicas(fleet: Pat
         (("--fail", "cluster/eu1"), "cluster/eu1 names no declared cluster\nhint: did you mean cluster/eu-1?"),
         (("--fail", "cluster/eu-1@40m"), "--fail cluster/eu-1 at +40m0s is after the end, +30m0s\nhint: raise --until"),
         (("--fail", "cluster/eu-1@-5m"), "'-5m' of 'cluster/eu-1@-5m' is not a duration"),
+        (
+            ("--fail", "cluster/eu-1", "--until", "999999999h"),
+            "--until +999999999h0m0s is more than a rehearsal plays, +720h0m0s\nhint: such as 30m or 24h",
+        ),
         (("--fail", "cluster/eu-1", "--until", "-5m"), "'-5m' is not a duration, such as 90s, 10m or 1h30m"),
         (("--recover", "cluster/eu-1"), "--recover cluster/eu-1: nothing of it has failed by +15m0s"),
         (
