@@ -53,8 +53,14 @@ def change(
         expected = branch.pull(url) if url else None
         state = branch.read()
         if state.commit is None or not state.decisions.known:
+            name = repo.settings.spec.state.branch
+            if state.commit is not None:
+                raise StateError(
+                    f"nothing was decided, as far as {name} tells: no order is written to it",
+                    hint=f"git log {name} shows what was put there; gitfed run or gitfed apply decides anew",
+                )
             raise StateError(
-                f"there is no branch {repo.settings.spec.state.branch} to write an order to",
+                f"there is no branch {name} to write an order to",
                 hint="the first gitfed run or gitfed apply makes it; a daemon that may not push keeps it to itself",
             )
         before = Orders(state.decisions.suspensions, state.decisions.removals)

@@ -25,7 +25,8 @@ def _connect(place: tuple[str, int], timeout: Any = None, source: Any = None) ->
     host, port = place
     found, refused = address.resolved(host, port)
     if refused and not found:
-        raise OSError(f"{host} is {refused}")
+        itself = refused.removeprefix(f"{host}, ")
+        raise OSError(f"{host} is {itself}")
     trouble: OSError | None = None
     for one in found or (host,):
         try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from typing import Any
 
 import pytest
@@ -86,6 +87,15 @@ def test_an_order_needs_a_state_branch(world: World) -> None:
     done = world.gitfed("suspend", "all", "--repo", str(world.bare), check=False)
     assert done.returncode == 4
     assert "there is no branch gitfed/state to write an order to" in done.stderr
+
+
+def test_a_branch_that_tells_of_no_decision_takes_no_order(world: World) -> None:
+    world.push(BASE)
+    git = ("git", "-C", str(world.bare))
+    subprocess.run([*git, "update-ref", "refs/heads/gitfed/state", "HEAD"], check=True)
+    done = world.gitfed("suspend", "all", "--repo", str(world.bare), check=False)
+    assert done.returncode == 4
+    assert "nothing was decided, as far as gitfed/state tells: no order is written to it" in done.stderr
 
 
 def test_a_checkout_gives_orders_through_its_origin(world: World) -> None:
