@@ -24,6 +24,9 @@ def every_command(command: click.Command, name: str) -> Iterator[tuple[str, clic
             yield from every_command(found, f"{name} {inner}")
 
 
+ABSENT = str(Path(__file__, "nothing"))
+"""Below a file there is nothing, on whatever machine."""
+
 COMMANDS = dict(every_command(main.cli, "gitfed"))
 LEAVES = {name: command for name, command in COMMANDS.items() if not isinstance(command, click.Group)}
 
@@ -120,7 +123,7 @@ def test_without_a_command_the_help_is_shown() -> None:
             ["plan", "--rev", "x", "--worktree"],
             "error: --worktree reads the files on disk: it cannot be used with --rev",
         ),
-        (["plan", "--fleet", "/nonexistent"], "does not exist"),
+        (["plan", "--fleet", ABSENT], "does not exist"),
         (["render", "--show-secrets"], "error: --show-secrets is refused: stdout is not a terminal"),
         (["render", "--with-secrets"], "error: --with-secrets needs -d DIR"),
         (["get", "cluster-things"], "nothing called 'cluster-things' to list"),
@@ -146,8 +149,8 @@ def test_bad_usage_leaves_with_2_and_says_what(arguments: list[str], said: str) 
             "error: no Git repository at / or above it\nhint: name one with --repo, or make one: gitfed init\n",
         ),
         (
-            ["plan", "--repo", "/nonexistent"],
-            "error: no such folder: /nonexistent\nhint: --repo takes a path or a URL\n",
+            ["plan", "--repo", ABSENT],
+            f"error: no such folder: {ABSENT}\nhint: --repo takes a path or a URL\n",
         ),
     ],
     ids=["not a repository", "no such folder"],
