@@ -59,7 +59,7 @@ def _is_the_same(sides: Sides, key: ObjectKey) -> bool:
     was, will = sides.base.bindings.get(key), sides.head.bindings.get(key)
     if was is None or will is None:
         return key not in sides.left_over
-    return was.suspended == will.suspended and (key not in sides.left_over or _is_orphan(will))
+    return was.suspended == will.suspended and (key not in sides.left_over or left.is_orphan(will))
 
 
 def _of(sides: Sides, key: ObjectKey, clusters: Mapping[ClusterName, ClusterLive]) -> Iterator[Change]:
@@ -92,7 +92,7 @@ def _of(sides: Sides, key: ObjectKey, clusters: Mapping[ClusterName, ClusterLive
     there = [name for name in new if not _is_suspended(will, name) or (name in old and not _is_suspended(was, name))]
     copies = {name: _live(new[name], name) for name in there}
     for name in sorted(live.keys() - new.keys()):
-        if name in earlier and _is_orphan(will):
+        if name in earlier and (left.is_orphan(will) or name in context.needed):
             continue  # as before
         if name in placed:
             yield compare.unrenderable(context, name, live[name], "cannot be rendered: what is there stays")
@@ -111,14 +111,10 @@ def is_of_earlier(change: Change) -> bool:
     )  # fmt: skip
 
 
-def _is_orphan(binding: Binding) -> bool:
-    return binding.policy is None and not binding.attached
-
-
 def _in_the_end(change: Change, binding: Binding) -> Change:
     """An evicted copy goes when what takes its place is healthy, as a moved one does."""
     task = next((one for one in binding.evictions if one.from_cluster == change.cluster), None)
-    if change.action is not Action.KEEP or task is None or task.suppress_deletion or not binding.shares:
+    if not change.reason.startswith(remove.AWAITING) or task is None or task.suppress_deletion:
         return change
     return replace(change, action=Action.DELETE, reason="evicted, once its replacement is healthy")
 
@@ -195,6 +191,7 @@ def _context(
         self_heal=settings.self_heal,
         prune=settings.prune and repo.complete,
         unsettled=None,
+        needed=left.needed(binding, head, sides.base, sides.left_over),
     )
 
 
@@ -206,6 +203,14 @@ def _live(rendered: RenderedManifest, cluster: ClusterName) -> LiveObject:
         protected=compare.annotation(rendered.body, compare.PRUNE_ANNOTATION) == "disabled",
         deletion_protected=remove.is_protected(rendered.body),
     )  # fmt: skip
+
+
+def still_perhaps(before: Sequence[Change], after: Sequence[Change]) -> list[Change]:
+    """A limit counts what may be there, and says of it that it is held; that it need not be there stays said too."""
+    return [
+        replace(held, reason=held.reason + _PERHAPS) if held is not one and _PERHAPS in one.reason else held
+        for one, held in zip(before, after, strict=True)
+    ]
 
 
 def with_what_is_held(found: Sequence[Change], left_over: left.Copies) -> list[Change]:

@@ -1,4 +1,5 @@
-"""What stands in clusters of ours although nothing renders it: copies that outlived their policy or their template.
+"""What stands in clusters of ours although nothing renders it: copies that outlived their policy or their template,
+and what such a copy needs.
 
 A review sees no cluster, so it goes by the decisions: a template that no policy selects keeps its last one, which names
 the clusters where its orphans are; that of a template which is gone is kept as long as a copy may be left
@@ -11,7 +12,7 @@ from collections.abc import Mapping
 
 from gitfed.change import compare, remove
 from gitfed.model.base import ClusterName, ObjectKey
-from gitfed.model.decisions import Decision, Decisions
+from gitfed.model.decisions import Decisions
 from gitfed.model.fleet import Health, LiveObject
 from gitfed.model.plan import Binding, Plan
 from gitfed.model.repo import RepoSnapshot
@@ -26,16 +27,53 @@ def by_earlier(repo: RepoSnapshot, base: Plan, decisions: Decisions) -> Copies:
     """Of the base `repo`. `decisions`: those that it leaves behind, with those of templates that are gone."""
     found: dict[ObjectKey, dict[ClusterName, LiveObject]] = {}
     for key, binding in base.bindings.items():
-        decision = _orphaned(binding)
-        if decision is not None:
-            placed = {name for rendered in base.rendered.get(key, ()) for name in rendered.clusters}
-            names = [share.cluster for share in decision.targets if share.cluster not in placed]
+        if is_orphan(binding) and binding.decision is not None:
+            placed = _placed(base, key)
+            names = [share.cluster for share in binding.decision.targets if share.cluster not in placed]
             if names:
                 found[key] = {name: _copy(repo, key, name) for name in names}
     for key in decisions.bindings.keys() - base.bindings.keys():
         if decisions.bindings[key].targets:
             found[key] = {share.cluster: _copy(repo, key, share.cluster) for share in decisions.bindings[key].targets}
+    for key, binding in base.bindings.items():
+        if where := needed(binding, base, base, found):  # few are: manifests are made when somebody looks at them
+            for name in sorted(where.keys() - _placed(base, key)):
+                found.setdefault(key, {})[name] = _copy(repo, key, name)
     return _with_namespaces(repo, base, found)
+
+
+def is_orphan(binding: Binding) -> bool:
+    """No policy selects its template: its copies stay as they are."""
+    return binding.policy is None and not binding.attached
+
+
+def _placed(plan: Plan, key: ObjectKey) -> set[ClusterName]:
+    return {name for rendered in plan.rendered.get(key, ()) for name in rendered.clusters}
+
+
+def needed(binding: Binding, plan: Plan, base: Plan, earlier: Copies) -> Mapping[ClusterName, str]:
+    """Clusters that it leaves, but where a copy stays as it is that may refer to it, and of what.
+
+    A plan that sees the clusters names every copy (`dependencies.still_needed`). Most of those go or are written soon,
+    and then so does what they needed; a review says where that ends.
+    """
+    required = binding.decision.required_by if binding.decision is not None else ()
+    return {
+        name: str(one.owner)
+        for one in reversed(required)
+        for name in one.still_in
+        if _stays_as_it_is(one.owner, name, plan, base, earlier)
+    }
+
+
+def _stays_as_it_is(owner: ObjectKey, cluster: ClusterName, plan: Plan, base: Plan, earlier: Copies) -> bool:
+    """Whether nothing is written to that copy, and nothing deletes it."""
+    binding = plan.bindings.get(owner)
+    if binding is None:
+        return owner not in base.bindings and cluster in earlier.get(owner, ())  # else it goes with its template
+    if is_orphan(binding) or binding.suspended is None:
+        return True
+    return cluster in binding.suspended and any(share.cluster == cluster for share in binding.shares)
 
 
 def _with_namespaces(repo: RepoSnapshot, base: Plan, found: dict[ObjectKey, dict[ClusterName, LiveObject]]) -> Copies:
@@ -44,14 +82,9 @@ def _with_namespaces(repo: RepoSnapshot, base: Plan, found: dict[ObjectKey, dict
         if not key.namespace or namespaces.is_reserved(key.namespace, repo.settings):
             continue
         space = ObjectKey("", "Namespace", "", key.namespace)
-        placed = {name for rendered in base.rendered.get(space, ()) for name in rendered.clusters}
-        for name in copies.keys() - placed:
+        for name in copies.keys() - _placed(base, space):
             found.setdefault(space, {})[name] = _copy(repo, space, name)
     return found
-
-
-def _orphaned(binding: Binding) -> Decision | None:
-    return binding.decision if binding.policy is None and not binding.attached else None
 
 
 def _copy(repo: RepoSnapshot, key: ObjectKey, cluster: ClusterName) -> LiveObject:

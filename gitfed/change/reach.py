@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from gitfed.change import relabelled
+from gitfed.change import left, relabelled
 from gitfed.change.bystanders import Row
 from gitfed.change.extent import Policy, hitting_otherwise, may_select, selected, target, unlike
 from gitfed.model.base import ObjectKey
@@ -86,6 +86,15 @@ def is_whole(
     if any(share.cluster not in known for one in decisions.bindings.values() for share in one.targets):
         return False  # what is left in a cluster that nobody declares is said with its number
     before, after = review.base.bindings, review.head.bindings
+    if any(
+        one.owner not in before and one.owner not in after
+        for decision in decisions.bindings.values()
+        for one in decision.required_by
+        if one.still_in
+    ):
+        return False  # it stays for an orphan that is not among the few
+    if any(_ceases_to_be_an_orphan(one, after.get(key)) for key, one in before.items()):
+        return False  # what it needed stayed with it, and may not be among the few
     if base.settings.spec.failover.max_evictions_per_minute is not None and any(
         key not in decisions.bindings or one.evictions != decisions.bindings[key].evictions
         for plan in (before, after)
@@ -110,6 +119,12 @@ def is_whole(
             ):
                 return False
     return True
+
+
+def _ceases_to_be_an_orphan(was: Binding, will: Binding | None) -> bool:
+    if not left.is_orphan(was) or was.decision is None or not was.decision.targets:
+        return False
+    return will is None or not left.is_orphan(will)
 
 
 def goes_by_room(*repos: RepoSnapshot) -> bool:

@@ -17,6 +17,8 @@ from gitfed.model.plan import Action, Binding, Change
 from gitfed.model.repo import Manifest
 
 PROTECTED_LABEL = "resourcetemplate.karmada.io/deletion-protected"
+AWAITING = "evicted: stays until "
+"""How the reason begins why a copy that was evicted is still there; the clusters follow."""
 
 
 def unwanted(
@@ -72,7 +74,7 @@ def _evicted(binding: Binding, cluster: ClusterName) -> tuple[Action, str] | Non
     if task.suppress_deletion:
         return Action.KEEP, "evicted: stays until suppressDeletion is false"
     others = ", ".join(share.cluster for share in binding.shares)
-    return Action.KEEP, f"evicted: stays until {others} is healthy" if others else "evicted: nothing takes its place"
+    return Action.KEEP, f"{AWAITING}{others} is healthy" if others else "evicted: nothing takes its place"
 
 
 def leaver(

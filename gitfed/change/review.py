@@ -18,7 +18,7 @@ from gitfed.change.bystanders import NOBODY, Beside
 from gitfed.interpret.registry import Interpreter
 from gitfed.model.base import Body, ClusterName, ObjectKey, Problem
 from gitfed.model.decisions import Decisions
-from gitfed.model.plan import Change, Gate, Plan, Totals
+from gitfed.model.plan import Binding, Change, Gate, Plan, Totals
 from gitfed.model.repo import RepoSnapshot
 from gitfed.render import namespaces
 
@@ -80,18 +80,19 @@ def review(
     base, head = (replace(plan, problems=_without(hidden, plan.problems)) for plan in (base, head))
     limited = with_limits_of(base_repo, head_repo)
     left_over = left.by_earlier(base_repo, base, decisions)
-    spaces = {key for key in left_over if namespaces.is_namespace(key)}
-    touched = sorted(extent.differing(base_repo, head_repo, base, head) | spaces)
+    # These go by what happens to others: namespaces by what is in them, dependencies by who needs them.
+    others = {key for key in left_over if namespaces.is_namespace(key) or _is_dependency(base.bindings.get(key))}
+    touched = sorted(extent.differing(base_repo, head_repo, base, head) | others)
     sides = foresee.Sides(limited, base, head, decisions, interpreter, left_over)
     changes = orders.suspend(list(foresee.changes(sides, touched)), decisions.suspensions)
     changes = foresee.with_what_is_held(changes, left_over)
     # Everything that we own before the change, for limits that are parts of it.
     owned = sum(len(binding.shares) for binding in base.bindings.values())
-    gates, changes = gate.hold(
+    gates, limited_changes = gate.hold(
         changes, head.bindings, repo=limited, decisions=replace(decisions, known=True, descends=True), live=None,
         beside=replace(beside, copies=beside.copies + owned),
     )  # fmt: skip
-    changes = foresee.with_what_is_held(changes, left_over)
+    changes = foresee.with_what_is_held(foresee.still_perhaps(changes, limited_changes), left_over)
     differing = {change.key for change in changes} | _placed_otherwise(base, head)
     declared = tuple(causes.declared(base_repo, head_repo, base, head, differing, touched, hidden, beside.placed))
     return Review(
@@ -105,6 +106,10 @@ def review(
         touched=tuple(touched),
         hidden=hidden,
     )
+
+
+def _is_dependency(binding: Binding | None) -> bool:
+    return binding is not None and not left.is_orphan(binding)
 
 
 def _placed_otherwise(base: Plan, head: Plan) -> set[ObjectKey]:

@@ -15,9 +15,11 @@ from gitfed.model.fleet import ClusterLive
 from gitfed.model.orders import Suspension
 from gitfed.model.plan import Action
 from tests.change.test_build import INTERPRETER, NOW, WEB, decided, empty, plan_of, read, settled
+from tests.change.test_dependencies import workload
 from tests.e2e.world import cluster, config_map, deployment, policy
 
 ONE = {"spreadConstraints": [{"spreadByField": "cluster", "minGroups": 1, "maxGroups": 1}]}
+ORPHAN = "orphaned: no policy selects its template any more"
 NO_POLICY = {"web.json": WEB["web.json"]}
 SUSPENDED = {**WEB, "p.json": policy("p", ["a"], suspension={"dispatching": True})}
 
@@ -72,6 +74,15 @@ def test_what_a_suspended_policy_left_alone_may_not_be_there_to_be_deleted() -> 
     gone = foreseen(SUSPENDED, {"p.json": SUSPENDED["p.json"]})
     assert gone[-1] == (
         "delete", "a", "web", "removed from the repository, if it is there: its policy suspends it so far",
+    )  # fmt: skip
+
+
+def test_a_limit_that_counts_what_may_not_be_there_says_so() -> None:
+    none = orjson.dumps({"apiVersion": "gitfed.io/v1alpha1", "kind": "Federation", "metadata": {"name": "acme"},
+                         "spec": {"guards": {"maxDeletions": 0}}}).decode()  # fmt: skip
+    rule = {"p.json": SUSPENDED["p.json"], "gitfed.json": none}
+    assert foreseen({**SUSPENDED, **rule}, rule)[-1] == (
+        "skip", "a", "web", "gate deletions: 2 of at most 0, if it is there: its policy suspends it so far",
     )  # fmt: skip
 
 
@@ -146,3 +157,38 @@ def test_an_evicted_copy_goes_once_its_replacement_is_healthy() -> None:
         ("create", False, ""),
         ("delete", True, "evicted, once its replacement is healthy"),
     ]
+
+
+def test_what_is_preserved_stays_where_it_was_evicted_too() -> None:
+    keeping = policy("p", None, placement=ONE, preserveResourcesOnDeletion=True)
+    rule = {"web.json": WEB["web.json"], "p.json": keeping}
+    (first,) = [one[1] for one in foreseen({"p.json": keeping}, rule) if one[2] == "web"]
+    tainted = cluster(first, region=first, taints=[{"key": "drain", "value": "now", "effect": "NoExecute"}])
+    moved = [one for one in foreseen(rule, {**rule, f"clusters/{first}.json": tainted}) if one[2] == "web"]
+    assert [(one[0], one[1] == first, one[3]) for one in moved] == [
+        ("create", False, ""),
+        ("keep", True, "preserveResourcesOnDeletion"),
+    ]
+
+
+def test_what_an_orphan_needs_stays_with_it_and_goes_with_it() -> None:
+    """The Deployment stays as it was, and must not lose its configuration."""
+    taking = {"web.json": workload("web", "c"), "c.json": config_map("c", {}),
+              "p.json": policy("p", ["a"], propagateDeps=True)}  # fmt: skip
+    orphaned = {name: text for name, text in taking.items() if name != "p.json"}
+    needs = "Deployment.apps/shop/web still needs it here"
+    assert foreseen(taking, orphaned) == [
+        ("keep", "a", "c", needs),
+        ("keep", "a", "shop", "stays until ConfigMap/shop/c has left it"),
+        ("keep", "a", "web", ORPHAN),
+    ]
+    past = recorded(taking, orphaned)
+    assert foreseen(orphaned, {**orphaned, "maps.json": policy("maps", ["b"], (("v1", "ConfigMap"),))}, past) == [
+        ("create", "b", "c", ""),
+        ("create", "b", "shop", "unless it is there already"),
+    ]
+    assert [one[:3] for one in foreseen(orphaned, {"c.json": taking["c.json"]}, past)] == [
+        ("delete", "a", "c"), ("delete", "a", "shop"), ("delete", "a", "web"),
+    ]  # fmt: skip
+    back = foreseen(orphaned, taking, past)
+    assert [one[:3] for one in back] == [("update", "a", "c"), ("update", "a", "shop"), ("update", "a", "web")]

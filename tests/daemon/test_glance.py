@@ -482,6 +482,26 @@ def test_what_concerns_everything_is_a_look_at_everything(change: Files, tmp_pat
     opened.repository.close()
 
 
+@pytest.mark.parametrize(
+    "change",
+    [
+        pytest.param({"apps/t1.json": None}, id="the orphan goes"),
+        pytest.param({"apps/t17.json": None}, id="what it needs goes"),
+    ],
+)
+def test_what_stayed_with_an_orphan_is_a_look_at_everything(change: Files, tmp_path: Path) -> None:
+    taking = policy("shop", "one", {"placement": {}, "propagateDeps": True}, "t1")
+    path = repository(tmp_path / "fleet", {**fleet_of_many(), "policies/shop.json": json.dumps(taking)})
+    opened = inputs.open_repository(str(path))
+    record(opened, NOW - timedelta(hours=2))
+    base = Commit(commit(path, texts({"policies/shop.json": None})))
+    record(inputs.open_repository(str(path)), NOW - timedelta(hours=1))
+    agree(opened, base, base, NOW, remember=True)
+    head = Commit(commit(path, texts(change)))
+    assert preview._glance(opened, base, head, preview.Given(now=NOW)) is None
+    opened.repository.close()
+
+
 def test_what_is_not_committed_is_a_glance_too(tmp_path: Path) -> None:
     files = {path: text for path, text in fleet_of_many().items() if path != "policies/room.json"}
     path = repository(tmp_path / "fleet", files)

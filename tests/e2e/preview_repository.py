@@ -122,7 +122,8 @@ class Repository:
                                                    "data": {"password": value}})  # fmt: skip
 
     def service(self) -> Files:
-        ports = [{"name": f"p{port}", "port": port} for port in self.chance.sample([80, 443, 8080], 2)]
+        # In one order, which means nothing to a server: a review shows the other text, and a plan has nothing to do.
+        ports = [{"name": f"p{port}", "port": port} for port in sorted(self.chance.sample([80, 443, 8080], 2))]
         return self._written("apps/v0.json", {"apiVersion": "v1", "kind": "Service",
                                               "metadata": {"name": "v0", "namespace": "shop"},
                                               "spec": {"selector": {"app": self.chance.choice(APPS)},
@@ -135,8 +136,7 @@ class Repository:
         made = {"apiVersion": "batch/v1", "kind": "Job",
                 "metadata": {"name": "j0", "namespace": "shop", "annotations": {"gitfed.io/replace": "allowed"}},
                 "spec": {"template": {"spec": spec}}}  # fmt: skip
-        stays = {"clusterTolerations": [{"operator": "Exists"}]}  # nobody runs it, so no other copy is ever healthy
-        rule = policy("jobs", ["m1", "m2"], (("batch/v1", "Job"),), placement=stays)
+        rule = policy("jobs", ["m1", "m2"], (("batch/v1", "Job"),))
         return {**self._written("apps/j0.json", made), "policies/jobs.json": rule}
 
     def role(self) -> Files:

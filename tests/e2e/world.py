@@ -201,6 +201,14 @@ class World:
         self.ask(cluster, "PATCH", self.path("Deployment", namespace, name) + "/status", {"status": status},
                  "application/merge-patch+json")  # fmt: skip
 
+    def mark_started(self, cluster: str, namespace: str, name: str) -> None:
+        """What a controller would report of a Job whose pod runs."""
+        body = self.get(cluster, "Job", namespace, name)
+        assert body is not None
+        status = {"startTime": body["metadata"]["creationTimestamp"], "active": 1, "ready": 1}
+        self.ask(cluster, "PATCH", self.path("Job", namespace, name) + "/status", {"status": status},
+                 "application/merge-patch+json")  # fmt: skip
+
     @staticmethod
     def until(condition: Callable[[], Any], what: str, seconds: float = patience.SECONDS) -> Any:
         """Wait for something that must come true; the time is only how long we are willing to wait."""
