@@ -47,6 +47,8 @@ class Walk:
         self.version = dict.fromkeys(APPS, 0)
         self.home = dict.fromkeys(APPS, "")
         """Where its one copy is, as far as anybody knows; "" before it was placed."""
+        self.left = ""
+        """The dead cluster that the one which leaves `Directly` had to leave: it starts elsewhere when that is back."""
         self.dead = ""
         self.log: list[str] = []
 
@@ -90,10 +92,12 @@ class Walk:
 
     def homes(self, name: str) -> list[str]:
         """Where its one copy may be once all is settled; none: no cluster that answers has one."""
+        if name == DIRECTLY and self.home[name] and self.home[name] == self.dead:
+            return []
+        if name == DIRECTLY and self.left:
+            return [where for where in self.allowed[name] if where != self.left]
         if self.home[name] in self.allowed[name] and self.home[name] != self.dead:
             return [self.home[name]]
-        if self.home[name] and self.home[name] == self.dead and name == DIRECTLY:
-            return []
         return [where for where in self.allowed[name] if where != self.dead]
 
     def settle(self) -> None:
@@ -103,6 +107,7 @@ class Walk:
             time.sleep(0.1)
         for name in APPS:
             self.home[name] = next(iter(self.copies()[name]), self.home[name])
+        self.left = self.dead if self.home[DIRECTLY] == self.dead else ""
         self.log.append(f"settled: {self.home}")
 
     def copies(self) -> dict[str, dict[str, Any]]:
