@@ -420,13 +420,19 @@ def texts(files: Files) -> dict[str, str | None]:
     return {path: None if body is None else json.dumps(body) for path, body in files.items()}
 
 
-def test_what_was_decided_since_is_looked_at_with_the_change(tmp_path: Path) -> None:
-    files = {path: text for path, text in fleet_of_many().items() if path != "policies/room.json"}
-    path = repository(tmp_path / "fleet", files)
+def remembered(path: Path, files: Mapping[str, Any]) -> tuple[Path, inputs.Opened, Commit]:
+    """A repository that was decided for an hour ago and looked at in whole, so that its rows are remembered."""
+    repository(path, files)
     opened = inputs.open_repository(str(path))
     record(opened, NOW - timedelta(hours=1))
-    first = Commit(git(path, "rev-parse", "HEAD"))
-    agree(opened, first, first, NOW, remember=True)
+    base = Commit(git(path, "rev-parse", "HEAD"))
+    agree(opened, base, base, NOW, remember=True)
+    return path, opened, base
+
+
+def test_what_was_decided_since_is_looked_at_with_the_change(tmp_path: Path) -> None:
+    files = {path: text for path, text in fleet_of_many().items() if path != "policies/room.json"}
+    path, opened, _ = remembered(tmp_path / "fleet", files)
     base = Commit(commit(path, texts({"apps/t4.json": deployment(4, "bank", 7), "apps/t6.json": None})))
     opened = inputs.open_repository(str(path))
     record(opened, NOW)
@@ -440,11 +446,7 @@ def test_what_was_decided_since_is_looked_at_with_the_change(tmp_path: Path) -> 
 
 def test_what_was_decided_otherwise_since_is_looked_at_though_no_file_changed(tmp_path: Path) -> None:
     files = {path: text for path, text in fleet_of_many().items() if path != "policies/room.json"}
-    path = repository(tmp_path / "fleet", files)
-    opened = inputs.open_repository(str(path))
-    record(opened, NOW - timedelta(hours=1))
-    base = Commit(git(path, "rev-parse", "HEAD"))
-    agree(opened, base, base, NOW, remember=True)
+    path, opened, base = remembered(tmp_path / "fleet", files)
     branch = state_edge.StateBranch(opened.repository, bindings)
     state = branch.read()
     key = next(key for key in state.decisions.bindings if key.name == "t6")
@@ -504,11 +506,7 @@ def test_what_stayed_with_an_orphan_is_a_look_at_everything(change: Files, tmp_p
 
 def test_what_is_not_committed_is_a_glance_too(tmp_path: Path) -> None:
     files = {path: text for path, text in fleet_of_many().items() if path != "policies/room.json"}
-    path = repository(tmp_path / "fleet", files)
-    opened = inputs.open_repository(str(path))
-    record(opened, NOW - timedelta(hours=1))
-    base = Commit(git(path, "rev-parse", "HEAD"))
-    agree(opened, base, base, NOW, remember=True)
+    path, opened, base = remembered(tmp_path / "fleet", files)
     write(path, texts({"apps/t1.json": None, "apps/t3.json": deployment(3, "shop", 7)}))
     write(path, texts({"apps/new.json": config(99, "shop"), "notes.txt": {}}))
     tree = inputs.files_on_disk(opened)
@@ -529,11 +527,7 @@ def test_what_kustomize_builds_is_looked_at_with_every_change(tmp_path: Path, mo
         "built/base/deep/t31.json": json.dumps(config(31, "shop")),
         "built/over/kustomization.yaml": "resources: [../base]\n",
     }
-    path = repository(tmp_path / "fleet", files)
-    opened = inputs.open_repository(str(path))
-    record(opened, NOW - timedelta(hours=1))
-    base = Commit(git(path, "rev-parse", "HEAD"))
-    agree(opened, base, base, NOW, remember=True)
+    path, opened, base = remembered(tmp_path / "fleet", files)
     assert glance.recall(opened) is not None
     for change, looked_at in (
         ({"apps/t1.json": None}, {"t1", "t30", "t31"}),

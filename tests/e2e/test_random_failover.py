@@ -4,7 +4,7 @@ Each app runs in one cluster of those that its policy names. When that dies, its
 old copy deleted, and nothing moves home again. One that is purged `Directly` starts elsewhere only when its old copy is
 gone for sure: never are there two. One that nothing else can take stays where it was.
 
-`GITFED_RANDOM_FAILOVER_STEPS` says how many clusters die (default: one, some twenty seconds), `GITFED_RANDOM_SEED`
+`GITFED_RANDOM_FAILOVER_STEPS` says how many clusters die (default: one, about half a minute), `GITFED_RANDOM_SEED`
 which walk. The longer walk through everything else is `test_random_walk`: there no cluster is away for long enough.
 """
 

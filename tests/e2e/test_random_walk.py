@@ -1,6 +1,6 @@
 """A long random walk: people push, others interfere, clusters and the daemon die; after each settling all is well.
 
-`GITFED_RANDOM_STEPS` says how many edits and disturbances (default: a few, some twenty seconds; thousands take an hour
+`GITFED_RANDOM_STEPS` says how many edits and disturbances (default: a few, about half a minute; thousands take an hour
 and are for the night), `GITFED_RANDOM_SEED` which walk. What happens is in `walk`, what is right in `walk_model` and
 `walk_check`. Real API servers are as good: faults that only the embedded fleet can make are left out there.
 """
