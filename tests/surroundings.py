@@ -1,8 +1,8 @@
 """What of the machine's own settings must not reach a test: who runs the suite, and where, is not what it is about.
 
 A developer signs commits and writes a default branch of his own into ~/.gitconfig; a commit hook exports GIT_DIR; a CI
-job has the variables by which `gitfed review` knows its pull request; an office has a proxy. Tests of such things set
-what they need themselves.
+job has the variables by which `gitfed review` knows its pull request; an office has a proxy; a log in colour has other
+characters than one without. Tests of such things set what they need themselves.
 """
 
 from __future__ import annotations
@@ -10,7 +10,9 @@ from __future__ import annotations
 import os
 
 _PREFIXES = ("GIT_", "GITHUB_", "GITLAB_", "CI_", "BITBUCKET_", "KUBECONFIG", "GITFED_FORGE_")
-_NAMES = frozenset({"http_proxy", "https_proxy", "all_proxy", "no_proxy"})
+_PROXIES = ("http_proxy", "https_proxy", "all_proxy", "no_proxy")
+_TERMINAL = ("columns", "force_color", "no_color", "py_colors", "pytest_addopts")
+_NAMES = frozenset((*_PROXIES, *_TERMINAL))
 
 
 def forget() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -24,10 +25,12 @@ def test_without_its_fixture(broken): pass
 
 
 def run(folder: Path, *arguments: str) -> str:
+    """What pytest prints for the tests of a folder, shortened as for a person: where these two are set, it is not."""
+    environment = {name: value for name, value in os.environ.items() if name not in {"CI", "BUILD_NUMBER"}}
     command = [sys.executable, "-m", "pytest", "-q", "-rN", "-p", "tests.conftest", "-p", "no:cacheprovider"]
     done = subprocess.run(
         [*command, "--rootdir", str(folder), "-c", "/dev/null", *arguments, str(folder)],
-        cwd=ROOT, capture_output=True, text=True, check=False,
+        cwd=ROOT, env=environment, capture_output=True, text=True, check=False,
     )  # fmt: skip
     return done.stdout
 
