@@ -19,7 +19,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import TypeAlias
 
-from gitfed.change import ahead
+from gitfed.change import ahead, bind
 from gitfed.change.binder import Bound
 from gitfed.interpret.registry import Answer, Interpreter, Result
 from gitfed.model.base import Body, ClusterName, Kind, ObjectKey, Problem, Severity, group_of
@@ -122,8 +122,8 @@ def _attached(
 ) -> Bound:
     binding = bound.binding
     placed = binding.policy is not None
-    if placed and binding.decision is None:
-        return bound  # a Namespace that goes everywhere
+    if binding.policy == bind.EVERYWHERE:
+        return bound
     remembered = _remembered(previous.required_by if previous is not None else (), needed, bounds, live)
     required = _essential(remembered, keep_one=not placed)
     decision = binding.decision or previous or Decision(binding.key, binding.api_version)

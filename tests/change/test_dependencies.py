@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from datetime import UTC, datetime
 from typing import Any
 
 import orjson
@@ -12,6 +13,7 @@ from gitfed.change import build
 from gitfed.model.base import Kind
 from gitfed.model.decisions import Decisions, Requirement
 from gitfed.model.fleet import ClusterLive, Health, LiveState
+from gitfed.model.orders import Suspension
 from gitfed.model.plan import Action, Binding, Plan
 from gitfed.source import bindings
 from tests.change.test_build import acts, carried_out, decided, empty, plan_of, read
@@ -130,6 +132,23 @@ def test_a_dependency_with_a_policy_of_its_own_goes_to_both_in_one_binding() -> 
     assert found is not None
     assert [share.cluster for share in found.shares] == ["c"]
     assert [share.cluster for share in found.targets] == ["a", "b", "c"]
+
+
+def test_a_dependency_whose_own_place_nobody_may_decide_yet_goes_along_all_the_same() -> None:
+    when = datetime(2026, 1, 1, tzinfo=UTC)
+    order = Suspension("ConfigMap/shop/conf", "ann", when, scheduling=True)
+    story = Story({"web.json": BASE["web.json"], "p-web.json": BASE["p-web.json"]})
+    story.decisions = replace(story.decisions, suspensions=(order,))
+    story.push(conf=BASE["conf.json"], p_conf=policy("conf", ["c"], MAPS))
+    plan = story.turn()
+    assert where(plan, "conf") == ["a", "b"]
+    assert acts(plan) == [("create", "a", "conf"), ("create", "b", "conf")]
+    assert recorded(story, "conf") == [("web", ("a", "b"), ())]
+    story.decisions = replace(story.decisions, suspensions=())
+    assert ("create", "c", "conf") in acts(story.turn())
+    story.push(p_web=None, web=None)
+    assert acts(story.turn()) == [("delete", "a", "web"), ("delete", "b", "web")]
+    assert acts(story.turn()) == [("delete", "a", "conf"), ("delete", "b", "conf")]
 
 
 def test_several_workloads_need_it_and_it_stays_until_the_last_one_has_gone() -> None:
