@@ -101,7 +101,7 @@ class Failover(Stage):
 
     def timing(self) -> dict[str, Any]:
         from gitfed.daemon.facts import Thresholds
-        from gitfed.daemon.member import Timing
+        from gitfed.daemon.vitals import Timing
 
         return {"timing": Timing(0.5, Thresholds(1.0, 1.0))}
 

@@ -130,7 +130,7 @@ def command(
     Exit codes: 0 stopped by SIGTERM · 130 interrupted · 2 bad usage · 3 invalid settings · 4 not a repository.
     """
     from gitfed.daemon import facts, logs, wiring
-    from gitfed.daemon.member import Timing
+    from gitfed.daemon.vitals import Timing
     from gitfed.hub import serve
 
     host, colon, port = health_address.rpartition(":")

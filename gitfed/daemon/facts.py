@@ -3,7 +3,7 @@
 Three pure steps stand between a probe and a decision:
 
 - `believe` damps: a cluster becomes, or stops being, ready only after that was seen for a while (Karmada: cluster
-  status collection, failure and success thresholds).
+  status collection, failure and success thresholds); `next_look` sees to it that it is looked at when that is over.
 - `due` says which clusters' written facts are out of date. A decision is taken from what is *written* on the facts
   branch, so that a preview, the decision and a replay see the same numbers; so a change that matters is written at
   once, and a change of room only when it is large enough and not too soon after the last one.
@@ -75,6 +75,23 @@ def believe(seen: ClusterFacts, before: Belief | None, now: float, thresholds: T
     if now - since >= (thresholds.failure if was_ready else thresholds.success):
         return Belief(seen)
     return Belief(known, since)
+
+
+def next_look(
+    belief: Belief | None, now: float, *, every: float, longest: float, thresholds: Thresholds = Thresholds()
+) -> float:
+    """Seconds from `now` until a cluster should be looked at again, with a look `every` so many seconds.
+
+    While the opposite of what is believed is seen, a look ends with the threshold, so that the change is believed then
+    and not at the next look: of a cluster that gives no answer a look takes `longest`.
+    """
+    if belief is None or belief.contrary_since is None:
+        return every
+    ready = belief.facts.reach is Reach.READY
+    due = belief.contrary_since + (thresholds.failure if ready else thresholds.success)
+    last = due - longest if ready and now < due - longest else due
+    one_more = now + every + (longest if ready else 0.0) < last
+    return every if one_more else max(0.0, last - now)
 
 
 def reads_capacity(repo: RepoSnapshot) -> bool:

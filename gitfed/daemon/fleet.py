@@ -19,8 +19,9 @@ from typing import Any
 from gitfed.change import compare, exposed, redact
 from gitfed.daemon.assess import Assessor
 from gitfed.daemon.copies import Copies
-from gitfed.daemon.member import Member, Timing
+from gitfed.daemon.member import Member
 from gitfed.daemon.upward import Upward
+from gitfed.daemon.vitals import Timing
 from gitfed.edges.kube import credentials
 from gitfed.edges.kube.observe import Assessment
 from gitfed.edges.kube.session import Session

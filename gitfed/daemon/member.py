@@ -12,17 +12,15 @@ import logging
 import random
 import uuid
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from gitfed import errors
 from gitfed.change import compare
-from gitfed.daemon import facts as beliefs
-from gitfed.daemon.measure import Measure
 from gitfed.daemon.upward import Upward
+from gitfed.daemon.vitals import Timing, Vitals
 from gitfed.daemon.worker import Worker
 from gitfed.daemon.writing import Writing
-from gitfed.edges.kube import capacity, facts, stuck
+from gitfed.edges.kube import facts, stuck
 from gitfed.edges.kube.discovery import Discovery
 from gitfed.edges.kube.inventory import Inventory
 from gitfed.edges.kube.observe import Observer
@@ -45,15 +43,6 @@ _MOST_LOOKS = 500
 """Objects that are looked up one by one."""
 RETRIES = (0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 30.0)
 """Seconds between attempts to reach a cluster, by number of failures in a row."""
-
-
-@dataclass(frozen=True, slots=True)
-class Timing:
-    """Karmada's defaults (cluster status collection)."""
-
-    probe: float = 10.0
-    """Seconds between two looks at a cluster's health, and at its room where that changed."""
-    thresholds: beliefs.Thresholds = field(default_factory=beliefs.Thresholds)
 
 
 async def look_for(members: Iterable[Member], keys: Iterable[ObjectKey]) -> None:
@@ -80,16 +69,14 @@ class Member:
         repository_id: Callable[[], str],
         expected: Callable[[], int] = lambda: 0,
         adopt: bool = False,
-        timing: Timing = Timing(),
+        timing: Timing | None = None,
         concurrency: int = 16,
         known: ClusterFacts | None = None,
     ) -> None:
         """`expected`: entries that the state remembers of this cluster; far fewer mean a damaged inventory. `known`:
-        facts of an earlier process; what of them cannot be read anew stays."""
+        facts of an earlier process."""
         self.name: ClusterName = cluster.metadata.name
         self.cluster = cluster
-        self.facts = replace(known or ClusterFacts(self.name, apis=None), reach=Reach.UNKNOWN)
-        """What is believed of it."""
         self.asked = False
         """The cluster was asked how it is, whether or not it answered. Without usable credentials it never is, and what
         is believed of it is what was known before: that we lack credentials is no fact about the cluster."""
@@ -106,27 +93,30 @@ class Member:
         self._repository_id = repository_id
         self._expected = expected
         self._adopt = adopt
-        self._timing = timing
+        self._probe = (timing or Timing()).probe
         self._concurrency = concurrency
         self._session: Session | None = None
         self._discovery: Discovery | None = None
         self._error = ""
         self._wanted: frozenset[Kind] = frozenset()
-        self._belief: beliefs.Belief | None = None
-        self._told: ClusterFacts | None = None
-        """The facts that the daemon was last woken for."""
-        self._measure = Measure(
-            every=timing.probe,
+        self._vitals = Vitals(
+            known or ClusterFacts(self.name, apis=None),
+            timing or Timing(),
             models=lambda: self.cluster.spec.resource_models or (),
-            usable=lambda: self.facts.reach is Reach.READY,
-            known=self._known_room,
-            publish=self._publish,
+            now=upward.now,
+            wake=lambda: upward.facts_changed(self.name),
         )
+        self._measure = self._vitals.measure
         self._claim = asyncio.Event()
         self._term: int | None = None
         self._leader = uuid.uuid4().hex
         self._served = False
         self._kinds: tuple[object, frozenset[Kind]] = (None, frozenset())
+
+    @property
+    def facts(self) -> ClusterFacts:
+        """What is believed of it."""
+        return self._vitals.facts
 
     @property
     def starting(self) -> bool:
@@ -263,7 +253,8 @@ class Member:
                 await self._close()
             attempt = 0 if self._served else attempt + 1
             self._served = False
-            await asyncio.sleep(pause * random.uniform(0.9, 1.1))
+            pause *= random.uniform(0.9, 1.1)
+            await asyncio.sleep(min(pause, self._vitals.next_look()) if self._vitals.in_doubt else pause)
 
     def _fail(self, message: str) -> None:
         message = message.removeprefix(f"cluster {self.name}: ")  # said beside the cluster's name everywhere
@@ -286,7 +277,7 @@ class Member:
         assert inventory is not None
         found = await facts.probe(session, discovery, now=self._upward.now(), previous=self.facts)
         self.asked = True
-        self._take(found)
+        self._vitals.take(found)
         if found.reach is not Reach.READY:
             message = next((c.message for c in found.conditions if c.type == "Ready"), "not ready")
             raise errors.ClusterUnreachable(f"cluster {self.name}: {message}", cluster=self.name)
@@ -337,6 +328,7 @@ class Member:
             self._upward.facts_changed(self.name)
             group.create_task(worker.run())
             group.create_task(self._keep_probing(session, discovery))
+            group.create_task(self._keep_looking_at_foreign())
 
     async def _lead(self, inventory: Inventory) -> None:
         """Raise the term once in this process's life: who meets a higher one has been replaced, and stops."""
@@ -351,41 +343,20 @@ class Member:
 
     async def _keep_probing(self, session: Session, discovery: Discovery) -> None:
         while True:
-            await asyncio.sleep(self._timing.probe * random.uniform(0.9, 1.1))
+            await asyncio.sleep(self._vitals.next_look())
             found = await facts.probe(session, discovery, now=self._upward.now(), previous=self.facts)
             was = self.facts.reach
-            self._take(found)
+            self._vitals.take(found)
             if self.worker is not None and was is not Reach.READY and self.facts.reach is Reach.READY:
                 self.worker.wake()
                 if self.observer is not None:
                     self.observer.wake()
-            # No watch shows when somebody else's object leaves the name that we want.
+
+    async def _keep_looking_at_foreign(self) -> None:
+        """No watch shows when somebody else's object leaves the name that we want."""
+        while True:
+            await asyncio.sleep(self._probe * random.uniform(0.9, 1.1))
             await self.look_at(self.foreign())
-
-    def _known_room(self) -> capacity.Room:
-        return capacity.Room(self.facts.resource_summary, self.facts.nodes, capacity.NOT_READ, self.facts.quotas)
-
-    def _take(self, found: ClusterFacts) -> None:
-        """What a look at the cluster's health showed, as far as it is to be believed (`daemon.facts`)."""
-        now = asyncio.get_running_loop().time()
-        self._belief = beliefs.believe(found, self._belief, now, self._timing.thresholds)
-        self._publish()
-
-    def _publish(self) -> None:
-        if self._belief is None:
-            return
-        if self._measure.wanted:
-            room = self._measure.room or self._known_room()
-            found = capacity.told(self._belief.facts, room, before=self.facts, now=self._upward.now())
-        else:
-            found = capacity.untold(self._belief.facts)
-        if found == self.facts:
-            return
-        self.facts = found
-        # Pods come and go everywhere and always: only what would be written down is worth a cycle.
-        if self._told is None or beliefs.is_urgent(self._told, found) or beliefs.has_moved(self._told, found):
-            self._told = found
-            self._upward.facts_changed(self.name)
 
     async def _close(self) -> None:
         if self._session is not None:

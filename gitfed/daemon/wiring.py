@@ -23,9 +23,9 @@ from gitfed.daemon.cycle import Engine
 from gitfed.daemon.facts_record import FactsRecord
 from gitfed.daemon.fleet import Options as EngineOptions
 from gitfed.daemon.look import look
-from gitfed.daemon.member import Timing
 from gitfed.daemon.reader import Reader
 from gitfed.daemon.record import Record
+from gitfed.daemon.vitals import Timing
 from gitfed.edges import facts_branch, files, git, leader_ref, lock, pod, state
 from gitfed.edges.kube import credentials, election, lease
 from gitfed.edges.kube.session import Session

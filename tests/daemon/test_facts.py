@@ -58,6 +58,43 @@ def test_thresholds_can_be_set() -> None:
     assert facts.believe(DOWN, Belief(UP), 5, none) == Belief(DOWN)
 
 
+# -- when to look
+
+
+@given(
+    silent=st.lists(st.booleans(), max_size=30),
+    every=st.floats(9, 11),
+    threshold=st.sampled_from([30.0, 45.0, 60.0, 300.0]),
+    begun=st.floats(0, 1000),
+)
+def test_a_cluster_that_stays_away_is_believed_to_be_away_when_its_time_is_over(
+    silent: list[bool], every: float, threshold: float, begun: float
+) -> None:
+    """Whether a look is refused at once or ends with the time-out, also by turns before the last two."""
+    longest, thresholds = 10.0, facts.Thresholds(threshold, threshold)
+    answers = iter([*silent[: int(threshold / (every + longest)) - 1], *[all(silent)] * 100])
+    now, belief = begun, facts.believe(DOWN, Belief(UP), begun, thresholds)
+    while belief.facts is UP:
+        now += facts.next_look(belief, now, every=every, longest=longest, thresholds=thresholds)
+        now += longest if next(answers) else 0.0
+        belief = facts.believe(DOWN, belief, now + 1e-6, thresholds)
+    assert now - begun == pytest.approx(threshold, abs=1e-3)
+
+
+def test_a_cluster_that_is_back_is_believed_to_be_when_its_time_is_over() -> None:
+    now, belief, looks = 5.0, facts.believe(UP, Belief(DOWN), 5.0), []
+    while belief.facts is DOWN:
+        now += facts.next_look(belief, now, every=11.0, longest=10.0)
+        looks.append(now)
+        belief = facts.believe(UP, belief, now)
+    assert looks == [16.0, 27.0, 35.0]
+
+
+def test_who_has_no_doubt_looks_as_often_as_always() -> None:
+    assert facts.next_look(None, 3, every=7.0, longest=10.0) == 7.0
+    assert facts.next_look(Belief(UP), 3, every=7.0, longest=10.0) == 7.0
+
+
 # -- when to write
 
 

@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 
 from gitfed.daemon.facts import Thresholds
-from gitfed.daemon.member import Member, Timing
+from gitfed.daemon.member import Member
 from gitfed.daemon.upward import Upward
+from gitfed.daemon.vitals import Timing
 from gitfed.edges.kube.observe import Assessment
 from gitfed.edges.kube.session import Session
 from gitfed.errors import CredentialsError
@@ -162,7 +163,7 @@ async def test_a_failure_that_does_not_last_is_not_believed(fleet: Fleet) -> Non
     async with serving(opening(fleet), timing=PATIENT) as member:
         await member.ready.wait()
         await fleet["m1"].cluster.stop()
-        await until(lambda: member._belief is not None and member._belief.contrary_since is not None)
+        await until(lambda: member._vitals.in_doubt)
         assert member.facts.reach is Reach.READY
 
 

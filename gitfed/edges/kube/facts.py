@@ -8,25 +8,33 @@ read from them:
     answered, but with an error          NotReady   ClusterNotReachable
     no answer; no usable credentials     Unknown    ClusterNotReachable; StatusCollectionFailed
 
+What a cluster serves takes longer to tell than that it is there, and a network may be cut in between. So a long reading
+is no look of its own: beside it `/readyz` is asked again and again, and its last answer is the verdict. A cluster that
+merely takes its time answers that, and is waited for.
+
 When to believe a change (thresholds) and what follows from it (taints, evictions) is decided above. A cluster that is
 not ready keeps its last version and kinds.
 """
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Container
 from dataclasses import replace
 from datetime import datetime
 
 from gitfed import errors
 from gitfed.edges.kube import translate
 from gitfed.edges.kube.discovery import Discovery
-from gitfed.edges.kube.session import Session
+from gitfed.edges.kube.session import Answer, Session
 from gitfed.model.fleet import ApiEnablements, ClusterFacts, Condition, Reach
 
 _HEALTHY = "cluster is healthy and ready to accept workloads"
 _UNHEALTHY = "cluster is reachable but health endpoint responded without ok"
-_PROBE = 10.0
+LONGEST = 10.0
 """Seconds. Shorter than other requests: this answer is about being able to answer."""
+_PULSE = 1.0
+"""Seconds of reading after which is asked again whether the cluster is still there."""
 
 
 async def probe(
@@ -34,15 +42,28 @@ async def probe(
 ) -> ClusterFacts:
     """The cluster's facts at `now`. A failure of the cluster is a fact; that nobody could ask it is none.
 
-    Raises CredentialsError, and nothing else.
+    That it does not answer is noticed within `LONGEST` and a second, whenever it stops. Raises CredentialsError, and
+    nothing else.
     """
     known = previous or ClusterFacts(name=session.cluster)
     reach, ready = await _ready(session)
     if reach is not Reach.READY:
         return _with_ready(known, reach, ready, now)
-
-    version = await _version(session, known.kubernetes_version)
-    apis, complete = await _apis(discovery, known.apis)
+    reading = asyncio.ensure_future(_read(session, discovery, known))
+    try:
+        while not (await asyncio.wait({reading}, timeout=_PULSE))[0]:
+            reach, ready = await _ready(session)
+            if reach is not Reach.READY:
+                return _with_ready(known, reach, ready, now)
+        version, apis, complete = reading.result()
+        if complete.status != "True":
+            # Something did not answer: one thing, or by now nothing?
+            reach, ready = await _ready(session)
+            if reach is not Reach.READY:
+                return _with_ready(known, reach, ready, now)
+    finally:
+        reading.cancel()
+        await asyncio.gather(reading, return_exceptions=True)
     return replace(
         known,
         reach=reach,
@@ -66,10 +87,10 @@ def _others(known: ClusterFacts, *found: Condition) -> list[Condition]:
 
 async def _ready(session: Session) -> tuple[Reach, Condition]:
     try:
-        answer = await session.request("GET", "/readyz", timeout=_PROBE, allow={404}, accept="*/*")
+        answer = await _ask(session, "/readyz", {404})
         if answer.status == 404:
             # Karmada: only a server that has no /readyz at all is asked for /healthz.
-            answer = await session.request("GET", "/healthz", timeout=_PROBE, accept="*/*")
+            answer = await _ask(session, "/healthz")
     except errors.CredentialsError:
         raise
     except errors.ClusterError as error:
@@ -81,9 +102,21 @@ async def _ready(session: Session) -> tuple[Reach, Condition]:
     return Reach.NOT_READY, Condition("Ready", "False", "ClusterNotReady", _UNHEALTHY)
 
 
+async def _ask(session: Session, path: str, allow: Container[int] = ()) -> Answer:
+    # Behind requests that nobody answers it would be known far too late that nobody does.
+    return await session.request("GET", path, timeout=LONGEST, allow=allow, accept="*/*", at_once=True)
+
+
+async def _read(
+    session: Session, discovery: Discovery, known: ClusterFacts
+) -> tuple[str, ApiEnablements | None, Condition]:
+    version = await _version(session, known.kubernetes_version)
+    return version, *await _apis(discovery, known.apis)
+
+
 async def _version(session: Session, known: str) -> str:
     try:
-        return str((await session.json("GET", "/version", timeout=_PROBE)).get("gitVersion") or "")
+        return str((await session.json("GET", "/version", timeout=LONGEST)).get("gitVersion") or "")
     except errors.ClusterError:
         return known
 

@@ -12,8 +12,8 @@ scheme, host and port.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import AsyncIterator, Container, Mapping
-from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from types import TracebackType
@@ -111,12 +111,15 @@ class Session:
         timeout: float | None = None,
         allow: Container[int] = (),
         redact: translate.Redact | None = None,
+        at_once: bool = False,
     ) -> Answer:
         """Send one request and read the whole answer.
 
         `path` is percent-encoded and begins with "/"; `query` is not encoded yet. `body` is JSON, or bytes that are
         sent as they are. Statuses of 300 and above raise, except those in `allow`. `redact` is applied to the texts
-        of a refusal. Raises the classes of `errors.ClusterError`, and NotOwned for a write that the fence forbids.
+        of a refusal. `at_once`: it takes no place of the request budget, and waits for none.
+
+        Raises the classes of `errors.ClusterError`, and NotOwned for a write that the fence forbids.
         """
         data = body if body is None or isinstance(body, bytes) else orjson.dumps(body)
         send = {"Accept": accept}
@@ -125,7 +128,7 @@ class Session:
         if headers:
             send.update(headers)
         seconds = self._timeout if timeout is None else timeout
-        async with self._slots:
+        async with contextlib.nullcontext() if at_once else self._slots:
             answer = await self._fenced(method, path, query, data, send, seconds)
             if answer.status == 401 and 401 not in allow and self.connection.renew is not None:
                 await self.connection.renew(self._configuration)
@@ -193,7 +196,7 @@ class Session:
                 raise translate.broken(self.cluster, f"an answer of more than {_LARGEST >> 20} MiB is not read")
         return parts[0] if len(parts) == 1 else b"".join(parts)
 
-    @asynccontextmanager
+    @contextlib.asynccontextmanager
     async def lines(self, path: str, query: Mapping[str, str], *, idle: float) -> AsyncIterator[AsyncIterator[bytes]]:
         """Open a watch: an iterator of its lines (JSON texts without the newline), ended by the server.
 

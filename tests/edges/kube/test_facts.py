@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -114,6 +115,88 @@ async def test_a_cluster_that_gives_no_answer_is_unknown() -> None:
     assert (found.reach, found.kubernetes_version, found.apis) == (Reach.UNKNOWN, "v1.36.2", KNOWN.apis)
     (ready,) = [condition for condition in found.conditions if condition.type == "Ready"]
     assert (ready.status, ready.reason) == ("False", "ClusterNotReachable")
+
+
+async def hanging(request: web.Request) -> web.StreamResponse:
+    await asyncio.sleep(3600)
+    raise AssertionError
+
+
+async def test_a_network_that_is_cut_while_kinds_are_read_is_noticed_by_the_look_itself(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A request that nobody answers ends after half a minute; a look does not wait for that."""
+    monkeypatch.setattr(facts, "LONGEST", 0.2)
+    monkeypatch.setattr(facts, "_PULSE", 0.05)
+    whole = by_path(HEALTHY)
+    cut = asyncio.Event()
+
+    async def answer(request: web.Request) -> web.StreamResponse:
+        if request.path == "/apis":
+            cut.set()
+        return await (hanging if cut.is_set() else whole)(request)
+
+    async with serving(answer) as server, server.session() as session:
+        async with asyncio.timeout(20):
+            found = await facts.probe(session, Discovery(session), now=LATER, previous=KNOWN)
+    assert (found.reach, found.apis, found.kubernetes_version) == (Reach.UNKNOWN, KNOWN.apis, "v1.36.2")
+    assert {one.type: (one.status, one.reason) for one in found.conditions} == {
+        "CompleteAPIEnablements": ("True", "Complete"),
+        "Ready": ("False", "ClusterNotReachable"),
+    }
+
+
+async def test_a_cluster_that_takes_its_time_to_tell_its_kinds_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(facts, "_PULSE", 0.01)
+    whole = by_path(HEALTHY)
+    beats = 0
+
+    async def answer(request: web.Request) -> web.StreamResponse:
+        nonlocal beats
+        beats += request.path == "/readyz"
+        while request.path == "/apis" and beats < 5:  # noqa: ASYNC110 - a server that waits for its client
+            await asyncio.sleep(0.01)
+        return await whole(request)
+
+    async with serving(answer) as server, server.session() as session:
+        found = await facts.probe(session, Discovery(session), now=NOW)
+    assert found == KNOWN
+    assert beats >= 5
+
+
+async def test_connections_that_break_while_kinds_are_read_are_a_cluster_that_is_away() -> None:
+    whole = by_path(HEALTHY)
+    gone = False
+
+    async def answer(request: web.Request) -> web.StreamResponse:
+        nonlocal gone
+        gone = gone or request.path == "/apis"
+        if gone:
+            assert request.transport is not None
+            request.transport.abort()
+        return await whole(request)
+
+    async with serving(answer) as server, server.session() as session:
+        found = await facts.probe(session, Discovery(session), now=NOW, previous=KNOWN)
+    assert (found.reach, found.apis) == (Reach.UNKNOWN, KNOWN.apis)
+
+
+async def test_a_look_does_not_queue_behind_requests_that_nobody_answers() -> None:
+    whole = by_path(HEALTHY)
+
+    async def answer(request: web.Request) -> web.StreamResponse:
+        return await (hanging if request.method == "PATCH" else whole)(request)
+
+    async with serving(answer) as server, server.session(concurrency=2) as session:
+        stuck = [asyncio.ensure_future(session.request("PATCH", "/x", body={})) for _ in range(5)]
+        while len(server.asked) < 2:  # noqa: ASYNC110 - the server has no event for it
+            await asyncio.sleep(0.01)
+        async with asyncio.timeout(20):
+            reach, _ = await facts._ready(session)
+        for one in stuck:
+            one.cancel()
+        await asyncio.gather(*stuck, return_exceptions=True)
+    assert reach is Reach.READY
 
 
 async def test_credentials_that_cannot_be_used_are_no_fact_about_the_cluster() -> None:
