@@ -58,10 +58,8 @@ def state(path: Path, *, from_facts: bool = False) -> None:
     plan = inputs.plan(opened, repo, seen, Decisions(), when)
     branch = state_edge.StateBranch(opened.repository, bindings)
     decided = {key: one.decision for key, one in plan.bindings.items() if one.decision is not None}
-    branch.write(
-        branch.read(), decided, repository_id="bench", applied=applied, results={}, approvals=(), held=(),
-        subject="Decide", reasons=(), now=when, clusters=plan.records, outage=None,
-    )  # fmt: skip
+    decisions = Decisions(decided, applied, repository_id="bench", clusters=plan.records)
+    branch.write(branch.read(), state_edge.State(None, decisions), subject="Decide", now=when)
 
 
 def facts(path: Path, seen: Mapping[str, ClusterFacts]) -> None:

@@ -53,8 +53,8 @@ class Daemon:
         plan = replace(self.plan, bindings=moved, facts=self.facts.ref)
         began = time.perf_counter()
         self.decisions = self.state.write(
-            self.decisions, after, applied=None, results={}, approvals=(), held=(), subject="Decide",
-            reasons=story.body(plan, self.decisions, after), now=NOW + minute * MINUTE, clusters=self.plan.records,
+            replace(self.decisions, bindings=after, clusters=self.plan.records), results={}, held=(), subject="Decide",
+            reasons=story.body(plan, self.decisions, after), now=NOW + minute * MINUTE,
         )  # fmt: skip
         self.facts.cite()
         self.slowest = max(self.slowest, time.perf_counter() - began)

@@ -211,18 +211,12 @@ class Memory:
         reasons = story.body(plan, decisions, bindings)
         self.decisions = await asyncio.to_thread(
             self._record.write,
-            decisions,
-            bindings,
-            applied=decisions.applied_commit,
+            replace(decisions, bindings=bindings, clusters=plan.records, outage=plan.outage, answers=answers),
             results=reached,
-            approvals=decisions.approvals,
-            subject=f"Decide for {plan.commit[:12]}",
             held=repo.held,
-            answers=answers,
+            subject=f"Decide for {plan.commit[:12]}",
             reasons=reasons,
             now=plan.now,  # a replay builds for the time of the commit
-            clusters=plan.records,
-            outage=plan.outage,
         )
         self._answers.remember(self.decisions.answers)
         if self._facts_record is not None:
@@ -254,20 +248,16 @@ class Memory:
             return False
         for one in repo.held:
             await asyncio.to_thread(self._reader.keep, one)
+        if statuses is None:
+            statuses = self.decisions.statuses
         self.decisions = await asyncio.to_thread(
             self._record.write,
-            self.decisions,
-            self.decisions.bindings,
-            applied=applied,
+            replace(self.decisions, applied_commit=applied, limits=bounds, removals=removals, statuses=statuses),
             results=reached,
-            approvals=self.decisions.approvals,
-            subject=f"{'Status at' if same else 'Applied'} {plan.commit[:12]}",
             held=repo.held,
+            subject=f"{'Status at' if same else 'Applied'} {plan.commit[:12]}",
             reasons=tuple(f"{name}: {result['outcome']}" for name, result in sorted(reached.items())),
             now=self._options.now(),
-            statuses=statuses,
-            removals=removals,
-            limits=bounds or Commit(""),
         )
         await self.sending.recorded((), 0.0)
         return not same

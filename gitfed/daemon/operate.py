@@ -6,18 +6,16 @@ if both write at the same time, one of the pushes is refused and that one looks 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
-from typing import Any
 
 from gitfed.daemon.inputs import Opened, open_repository
 from gitfed.edges import git
 from gitfed.edges import state as state_edge
 from gitfed.errors import StateConflict, StateError
 from gitfed.model.base import ClusterName
-from gitfed.model.decisions import Decisions
 from gitfed.model.orders import Removal, Suspension
 from gitfed.model.repo import RepoSnapshot
 from gitfed.source import bindings
@@ -68,7 +66,9 @@ def change(
         if after == before:
             return after
         try:
-            _write(branch, state, after, subject, reason, now)
+            written = replace(state.decisions, suspensions=after.suspensions, removals=after.removals)
+            reasons = (reason,) if reason else ()
+            branch.write(state, replace(state, decisions=written), subject=subject, reasons=reasons, now=now)
             if url:
                 branch.push(url, expected=expected)
         except StateConflict:
@@ -91,29 +91,14 @@ def forget(
         if state.commit is None or cluster not in state.results:
             return
         left = {name: known for name, known in state.results.items() if name != cluster}
-        orders = Orders(state.decisions.suspensions, state.decisions.removals)
         try:
-            _write(branch, state, orders, f"{cluster} left the fleet", "", now, left)
+            branch.write(state, replace(state, results=left), subject=f"{cluster} left the fleet", now=now)
             if url:
                 branch.push(url, expected=expected)
         except StateConflict:
             continue
         return
     raise StateConflict("the state branch is written all the time by somebody else", hint="try again")
-
-
-def _write(
-    branch: state_edge.StateBranch, state: state_edge.State, orders: Orders, subject: str, reason: str, now: datetime,
-    results: Mapping[ClusterName, Mapping[str, Any]] | None = None,
-) -> None:  # fmt: skip
-    decisions: Decisions = state.decisions
-    branch.write(
-        state, decisions.bindings,
-        repository_id=decisions.repository_id, applied=decisions.applied_commit,
-        results=state.results if results is None else results,
-        approvals=decisions.approvals, held=state.held, subject=subject, reasons=(reason,) if reason else (), now=now,
-        clusters=decisions.clusters, outage=decisions.outage, suspensions=orders.suspensions, removals=orders.removals,
-    )  # fmt: skip
 
 
 def _branch(opened: Opened, repo: RepoSnapshot, credentials: Path | None) -> tuple[state_edge.StateBranch, str | None]:

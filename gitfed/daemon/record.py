@@ -18,10 +18,9 @@ from typing import Any
 from gitfed import errors
 from gitfed.edges import git
 from gitfed.edges import state as state_edge
-from gitfed.model.base import Body, ClusterName, Commit, ObjectKey
-from gitfed.model.decisions import Approval, ClusterRecord, Decision, Decisions, Outage, Share
+from gitfed.model.base import ClusterName, Commit, ObjectKey
+from gitfed.model.decisions import Decision, Decisions, Share
 from gitfed.model.fleet import InventoryEntry
-from gitfed.model.orders import Removal
 from gitfed.model.repo import HeldFile
 
 log = logging.getLogger("gitfed.record")
@@ -139,63 +138,20 @@ class Record:
     def write(
         self,
         decisions: Decisions,
-        bindings: Mapping[ObjectKey, Decision],
         *,
-        applied: Commit | None,
         results: Mapping[ClusterName, Mapping[str, Any]],
-        approvals: tuple[Approval, ...],
         held: tuple[HeldFile, ...],
-        answers: Mapping[str, Body] | None = None,
         subject: str,
-        reasons: tuple[str, ...],
+        reasons: tuple[str, ...] = (),
         now: datetime,
-        statuses: Mapping[ObjectKey, Body] | None = None,
-        clusters: Mapping[ClusterName, ClusterRecord] | None = None,
-        outage: Outage | None = None,
-        removals: tuple[Removal, ...] | None = None,
-        limits: Commit | None = None,
     ) -> Decisions:
-        """Commit what changed, in our own clone; returns the decisions as they stand now. None: as recorded before.
-
-        `clusters` None: they and `outage` stay as `decisions` has them.
+        """Commit what changed, in our own clone; returns `decisions` as they are read from then on.
 
         Raises StateConflict when another writer was first: load again and decide again.
         """
-        before = self.state
-        after = self._branch.write(
-            before,
-            bindings,
-            repository_id=decisions.repository_id,
-            applied=applied,
-            results=results,
-            approvals=approvals,
-            held=held,
-            answers=answers,
-            subject=subject,
-            reasons=reasons,
-            now=now,
-            statuses=statuses,
-            clusters=decisions.clusters if clusters is None else clusters,
-            outage=decisions.outage if clusters is None else outage,
-            removals=removals,
-            limits=limits,
-        )
-        self.state = after
-        return replace(
-            decisions,
-            bindings=after.decisions.bindings,
-            applied_commit=applied,
-            limits=after.decisions.limits,
-            approvals=approvals,
-            known=True,
-            clusters=after.decisions.clusters,
-            outage=after.decisions.outage,
-            unfinished=after.decisions.unfinished,
-            statuses=after.decisions.statuses,
-            suspensions=after.decisions.suspensions,
-            removals=after.decisions.removals,
-            answers=after.decisions.answers,
-        )
+        after = replace(self.state, decisions=decisions, results=results, held=held)
+        self.state = self._branch.write(self.state, after, subject=subject, reasons=reasons, now=now)
+        return replace(self.state.decisions, guards=decisions.guards, descends=decisions.descends)
 
     def _send(self, url: str, commit: Commit) -> None:
         self._tried = commit

@@ -21,8 +21,7 @@ from gitfed.edges import state_answers, state_file, state_memory
 from gitfed.edges.git import Repository
 from gitfed.errors import InputError, SourceError
 from gitfed.model.base import Body, ClusterName, Commit, ObjectKey, Origin, Problem, Severity
-from gitfed.model.decisions import Approval, ClusterRecord, Decision, Decisions, Outage
-from gitfed.model.orders import Removal, Suspension
+from gitfed.model.decisions import ClusterRecord, Decision, Decisions
 from gitfed.model.repo import HeldFile
 from gitfed.text import emit, yaml
 from gitfed.text.build import YamlError
@@ -217,112 +216,46 @@ class StateBranch:
         return documents[0]
 
     def write(
-        self,
-        state: State,
-        bindings: Mapping[ObjectKey, Decision],
-        *,
-        repository_id: str,
-        applied: Commit | None,
-        results: Mapping[str, Mapping[str, Any]],
-        approvals: tuple[Approval, ...],
-        held: tuple[HeldFile, ...],
-        answers: Mapping[str, Body] | None = None,
-        subject: str,
-        reasons: tuple[str, ...],
-        now: datetime,
-        clusters: Mapping[ClusterName, ClusterRecord],
-        outage: Outage | None,
-        statuses: Mapping[ObjectKey, Body] | None = None,
-        suspensions: tuple[Suspension, ...] | None = None,
-        removals: tuple[Removal, ...] | None = None,
-        limits: Commit | None = None,
+        self, before: State, after: State, *, subject: str, reasons: tuple[str, ...] = (), now: datetime
     ) -> State:
-        """One commit with what differs from `state`; `state` itself when nothing does.
+        """One commit with what differs between the two: `after` as it is read from then on. `before` itself when
+        nothing differs.
 
-        `answers`, `statuses`, `suspensions`, `removals`, `limits` None: as they were; `limits` "": those of `applied`.
+        Bindings and cluster records are compared by identity: what a decision left alone is the same object. Of
+        `after`, `commit`, `documents` and what follows from the results are not read. `reasons`: lines of the message.
 
-        Raises StateConflict when the branch is no longer at `state.commit`.
+        Raises StateConflict when the branch is no longer at `before.commit`.
         """
-        files: dict[str, bytes | None] = {}
-        documents: dict[str, ObjectKey] = {}
-        before_statuses = state.decisions.statuses
-        known = before_statuses if statuses is None else statuses
-        for key in sorted(bindings):
-            path = self._form.path_of(key)
-            documents[path] = key
-            status = known.get(key)
-            if state.decisions.bindings.get(key) is not bindings[key] or status != before_statuses.get(key):
-                files[path] = emit.dump(self._form.to_document(bindings[key], status)).encode()
-        files |= {path: None for path in state.documents if path not in documents}
-        for name, record in clusters.items():
-            if state.decisions.clusters.get(name) is not record:
-                files[self._form.record_path(name)] = emit.dump(self._form.record_document(record)).encode()
-        files |= {self._form.record_path(name): None for name in state.decisions.clusters if name not in clusters}
-        past = state.decisions
-        before = state_file.StateFile(
-            repository_id=past.repository_id,
-            applied=past.applied_commit,
-            limits=past.limits,
-            results=state.results,
-            approvals=past.approvals,
-            outage=past.outage,
-            suspensions=past.suspensions,
-            removals=past.removals,
-            extra=state.extra,
-        )
-        after = state_file.StateFile(
-            repository_id=repository_id,
-            applied=applied,
-            limits=past.limits if limits is None else limits or None,
-            results=results,
-            approvals=approvals,
-            outage=outage,
-            suspensions=past.suspensions if suspensions is None else suspensions,
-            removals=past.removals if removals is None else removals,
-            extra=state.extra,
-        )
-        if state.commit is None or before != after:
-            files[_STATE] = emit.dump(state_file.document(after)).encode()
-        if held != state.held:
-            files |= {_held_path(one.path): None for one in state.held}
-            for one in held:
-                files[_held_path(one.path)] = emit.dump(
-                    {"path": one.path, "commit": str(one.commit), "blob": one.blob, "reason": one.reason}
-                ).encode()
-        before_answers = state.decisions.answers
-        if answers is None:
-            answers = before_answers
-        for digest in before_answers.keys() | answers.keys():
-            if digest not in answers:
-                files[state_answers.path_of(digest)] = None
-            elif digest not in before_answers or before_answers.get(digest) != answers[digest]:
-                files[state_answers.path_of(digest)] = emit.dump(answers[digest]).encode()
-        if state.commit is None:
+        past, decisions = before.decisions, after.decisions
+        documents = {self._form.path_of(key): key for key in sorted(decisions.bindings)}
+        files: dict[str, bytes | None] = dict.fromkeys(path for path in before.documents if path not in documents)
+        for path, key in documents.items():
+            decision, status = decisions.bindings[key], decisions.statuses.get(key)
+            if past.bindings.get(key) is not decision or status != past.statuses.get(key):
+                files[path] = _dumped(self._form.to_document(decision, status))
+        for name in past.clusters.keys() - decisions.clusters.keys():
+            files[self._form.record_path(name)] = None
+        for name, record in decisions.clusters.items():
+            if past.clusters.get(name) is not record:
+                files[self._form.record_path(name)] = _dumped(self._form.record_document(record))
+        file = _state_file(after)
+        if before.commit is None or _state_file(before) != file:
+            files[_STATE] = _dumped(state_file.document(file))
+        if after.held != before.held:
+            files |= {_held_path(one.path): None for one in before.held}
+            files |= {_held_path(one.path): _dumped(_held_document(one)) for one in after.held}
+        files |= _answers(past.answers, decisions.answers)
+        if before.commit is None:
             files["README.md"] = _README.encode()
         if not files:
-            return state
-        message = f"{subject} [skip ci]\n"
-        if reasons:
-            message += "\n" + "\n".join(reasons) + "\n"
-        commit = self.repository.commit_files(self.ref, files, message, parent=state.commit, when=now)
+            return before
+        message = "\n".join([f"{subject} [skip ci]", *(("", *reasons) if reasons else ())]) + "\n"
+        commit = self.repository.commit_files(self.ref, files, message, parent=before.commit, when=now)
+        statuses = {key: status for key, status in decisions.statuses.items() if key in decisions.bindings}
         decisions = replace(
-            state.decisions,
-            bindings=dict(bindings),
-            applied_commit=applied,
-            limits=after.limits,
-            approvals=approvals,
-            repository_id=repository_id,
-            answers=answers,
-            known=True,
-            unfinished=after.unfinished,
-            suspensions=after.suspensions,
-            removals=after.removals,
-            holdings=after.holdings,
-            statuses={key: status for key, status in known.items() if key in bindings},
-            clusters=dict(clusters),
-            outage=outage,
+            decisions, known=True, unfinished=file.unfinished, holdings=file.holdings, statuses=statuses
         )
-        return State(commit, decisions, dict(results), documents, held, state.extra)
+        return replace(after, commit=commit, decisions=decisions, documents=documents)
 
     def push(self, url: str, *, expected: Commit | None, commit: Commit | None = None) -> None:
         """Compare-and-swap to another repository; `commit` None: what the branch names then.
@@ -352,5 +285,36 @@ class StateBranch:
         return theirs
 
 
+def _state_file(state: State) -> state_file.StateFile:
+    decisions = state.decisions
+    return state_file.StateFile(
+        repository_id=decisions.repository_id,
+        applied=decisions.applied_commit,
+        limits=decisions.limits,
+        results=state.results,
+        approvals=decisions.approvals,
+        outage=decisions.outage,
+        suspensions=decisions.suspensions,
+        removals=decisions.removals,
+        extra=state.extra,
+    )
+
+
+def _answers(before: Mapping[str, Body], after: Mapping[str, Body]) -> dict[str, bytes | None]:
+    files: dict[str, bytes | None] = {state_answers.path_of(digest): None for digest in before.keys() - after.keys()}
+    for digest in after:
+        if digest not in before or before.get(digest) != after[digest]:
+            files[state_answers.path_of(digest)] = _dumped(after[digest])
+    return files
+
+
+def _held_document(one: HeldFile) -> dict[str, Any]:
+    return {"path": one.path, "commit": str(one.commit), "blob": one.blob, "reason": one.reason}
+
+
 def _held_path(path: str) -> str:
     return f"held/{path}.yaml"
+
+
+def _dumped(document: Mapping[str, Any]) -> bytes:
+    return emit.dump(document).encode()

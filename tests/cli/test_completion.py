@@ -68,11 +68,10 @@ def placed(fleet: Path, clusters: list[str]) -> None:
     """The state branch says that web runs there."""
     repository = edge.Repository.open(fleet)
     decision = Decision(ObjectKey("apps", "Deployment", "shop", "web"), "apps/v1", tuple(map(Share, clusters)))
+    decided = State(None, Decisions({decision.key: decision}, repository_id="r"))
     StateBranch(repository, bindings).write(
-        State(None, Decisions(known=False)), {decision.key: decision}, repository_id="r", applied=None, results={},
-        approvals=(), held=(), subject="Decide", reasons=(), now=datetime(2026, 1, 1, tzinfo=UTC), clusters={},
-        outage=None,
-    )  # fmt: skip
+        State(None, Decisions(known=False)), decided, subject="Decide", now=datetime(2026, 1, 1, tzinfo=UTC)
+    )
     repository.close()
 
 

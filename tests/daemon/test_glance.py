@@ -226,10 +226,11 @@ def record(opened: inputs.Opened, now: datetime) -> None:
     past = replace(state.decisions, known=True)
     plan = inputs.plan(opened, repo, inputs.fleet(opened, repo), past, now)
     decided = {key: one.decision for key, one in plan.bindings.items() if one.decision is not None}
-    branch.write(
-        state, decided, repository_id="test", applied=repo.commit, results={}, approvals=(), held=(),
-        subject="Decide", reasons=(), now=now, clusters=plan.records, outage=plan.outage,
+    decisions = replace(
+        past, bindings=decided, repository_id="test", applied_commit=repo.commit, clusters=plan.records,
+        outage=plan.outage,
     )  # fmt: skip
+    branch.write(state, replace(state, decisions=decisions), subject="Decide", now=now)
 
 
 def said(found: preview.Preview) -> list[Any]:
@@ -452,10 +453,8 @@ def test_what_was_decided_otherwise_since_is_looked_at_though_no_file_changed(tm
     key = next(key for key in state.decisions.bindings if key.name == "t6")
     old = state.decisions.bindings[key]
     decided = {**state.decisions.bindings, key: replace(old, shares=old.shares[:1])}
-    branch.write(
-        state, decided, repository_id="test", applied=base, results={}, approvals=(), held=(), subject="Decide",
-        reasons=(), now=NOW, clusters={}, outage=None,
-    )  # fmt: skip
+    decisions = replace(state.decisions, bindings=decided, applied_commit=base, clusters={}, outage=None)
+    branch.write(state, replace(state, decisions=decisions), subject="Decide", now=NOW)
     head = Commit(commit(path, texts({"apps/t1.json": None})))
     found = preview._glance(opened, base, head, preview.Given(now=NOW))
     assert found is not None

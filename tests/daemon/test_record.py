@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -33,8 +34,8 @@ def record(path: Path, there: Path) -> Record:
 
 def decide(ours: Record, cluster: str) -> None:
     decided = {WEB: Decision(WEB, "apps/v1", (Share(cluster, 2),))}
-    ours.write(ours.state.decisions, decided, applied=None, results={}, approvals=(), held=(),
-               subject=f"Decide for {cluster}", reasons=(), now=WHEN)  # fmt: skip
+    decisions = replace(ours.state.decisions, bindings=decided)
+    ours.write(decisions, results={}, held=(), subject=f"Decide for {cluster}", now=WHEN)
 
 
 def clusters(ours: Record) -> list[str]:

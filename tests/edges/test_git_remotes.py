@@ -11,6 +11,7 @@ import socket
 import subprocess
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 from pathlib import Path
@@ -138,8 +139,7 @@ def test_a_login_in_the_states_address_is_not_logged(tmp_path: Path, caplog: pyt
     record = Record(StateBranch(clone(tmp_path, ""), bindings), url=url, push=True)
     record.load()
     record.rebuild({}, {})
-    decisions = record.state.decisions
-    record.write(decisions, {}, applied=None, results={}, approvals=(), held=(), subject="x", reasons=(), now=WHEN)
+    record.write(record.state.decisions, results={}, held=(), subject="x", now=WHEN)
     assert not record.exchange()
     said = [str(vars(one)) for one in caplog.records]
     assert any("the state branch could not be pushed" in one for one in said)
@@ -306,13 +306,13 @@ def test_a_push_too_leaves_a_server_alone_that_asked_for_it_and_comes_back_by_it
     record = Record(StateBranch(repository, bindings), url=https.url, push=True)
     record.load()
     record.rebuild({}, {})
-    decide = {"results": {}, "approvals": (), "held": (), "reasons": (), "now": WHEN}
-    record.write(record.state.decisions, {}, applied=None, subject="first", **decide)
+    record.write(record.state.decisions, results={}, held=(), subject="first", now=WHEN)
     assert not record.exchange()
     assert served.branch_commit("gitfed/state") == record.state.commit
     https.status, https.retry_after = 429, "120"
     for number in range(2):
-        record.write(record.state.decisions, {}, applied=Commit(f"{number}" * 40), subject="later", **decide)
+        decisions = replace(record.state.decisions, applied_commit=Commit(f"{number}" * 40))
+        record.write(decisions, results={}, held=(), subject="later", now=WHEN)
         assert not record.exchange()
         if number == 0:
             asked = len(https.asked)

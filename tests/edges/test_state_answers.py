@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -29,11 +30,9 @@ def branch(tmp_path: Path) -> StateBranch:
     return StateBranch(git.Repository.create(tmp_path / "clone.git"), bindings)
 
 
-def write(branch: StateBranch, state: State, answers: Mapping[str, Body] | None) -> State:
-    return branch.write(
-        state, {}, repository_id="r", applied=None, results={}, approvals=(), held=(), answers=answers, subject="s",
-        reasons=(), now=NOW, clusters={}, outage=None,
-    )  # fmt: skip
+def write(branch: StateBranch, state: State, answers: Mapping[str, Body]) -> State:
+    decisions = replace(state.decisions, repository_id="r", answers=answers)
+    return branch.write(state, replace(state, decisions=decisions), subject="s", now=NOW)
 
 
 def files(branch: StateBranch) -> list[str]:
@@ -57,9 +56,8 @@ def test_the_same_answers_make_no_commit(branch: StateBranch) -> None:
     assert write(branch, branch.read(), {"d1": ONE}).commit == state.commit
 
 
-def test_what_is_not_in_use_any_more_goes_and_none_keeps_all(branch: StateBranch) -> None:
-    state = write(branch, branch.read(), {"d1": ONE, "d2": TWO})
-    assert write(branch, state, None).commit == state.commit
+def test_what_is_not_in_use_any_more_goes(branch: StateBranch) -> None:
+    write(branch, branch.read(), {"d1": ONE, "d2": TWO})
     state = write(branch, branch.read(), {"d2": TWO})
     assert files(branch) == ["answers/d2.yaml"]
     write(branch, state, {})

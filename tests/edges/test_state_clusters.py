@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -18,10 +19,9 @@ WELL = ClusterRecord("m2", Reach.READY, NOW)
 
 
 def write(branch: StateBranch, state: State, outage: Outage | None = None, **records: ClusterRecord) -> State:
-    return branch.write(
-        state, {}, repository_id="r", applied=None, results={}, approvals=(), held=(), subject="Decide", reasons=(),
-        now=NOW, clusters={record.name: record for record in records.values()}, outage=outage,
-    )  # fmt: skip
+    clusters = {record.name: record for record in records.values()}
+    decisions = replace(state.decisions, repository_id="r", clusters=clusters, outage=outage)
+    return branch.write(state, replace(state, decisions=decisions), subject="Decide", now=NOW)
 
 
 def test_records_and_outages_are_read_as_they_were_written(tmp_path: Path) -> None:
