@@ -198,9 +198,14 @@ def _forge(repo: str, kind: str | None, api: str, project: str, token_file: Path
             raise click.UsageError("--forge names the kind of forge that the other --forge options are about")
         return None
     from gitfed.edges import forge
+    from gitfed.edges.git import location
 
     known = forge.of_url(repo, kind)
     api, project = api or (known.api if known else ""), project or (known.project if known else "")
+    if kind == "bitbucket" and known is None and not api and location.is_url(repo):
+        raise click.UsageError(
+            f"{location.shown(repo)} is not on Bitbucket Cloud, and of Bitbucket Data Center gitfed knows no statuses"
+        )
     if not api or not project:
         raise click.UsageError("--forge-api and --forge-project are needed: the repository's URL does not tell them")
     token = token_file.read_text().strip() if token_file is not None else os.environ.get("GITFED_FORGE_TOKEN", "")

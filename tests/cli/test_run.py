@@ -21,6 +21,11 @@ from gitfed.cli.main import cli
             "lease duration 15s, renew deadline 10s and retry period 9s: the first must be longer than the second, "
             "and that longer than 1.2 times the third, which is a second at least",
         ),
+        (
+            ["--forge", "bitbucket", "--repo", "https://git.example/scm/ops/fleet.git"],
+            "https://git.example/scm/ops/fleet.git is not on Bitbucket Cloud, and of Bitbucket Data Center gitfed "
+            "knows no statuses",
+        ),
         (["--health-address", "here"], "--health-address 'here' is not HOST:PORT"),
     ],
 )

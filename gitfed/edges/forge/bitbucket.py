@@ -8,12 +8,13 @@ address, and its key less than 40 characters. The token (a repository or workspa
 from __future__ import annotations
 
 import hashlib
+import urllib.parse
 from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar
 
 from gitfed.edges.forge.call import Client, segment
 from gitfed.edges.forge.place import Posted, State, Status, one_line
-from gitfed.errors import ForgeError
+from gitfed.errors import ForgeError, UsageError
 from gitfed.model.base import Commit
 
 _KEY = 39
@@ -31,6 +32,12 @@ class Bitbucket:
     html: ClassVar[bool] = False
 
     def __init__(self, client: Client, project: str) -> None:
+        if not urllib.parse.urlsplit(client.api).path.endswith("/2.0"):
+            raise UsageError(
+                f"{client.api} is not Bitbucket Cloud, whose API is https://api.bitbucket.org/2.0",
+                hint="of Bitbucket Data Center gitfed knows no comments and statuses: print the comment with gitfed "
+                "review --dry-run=client",
+            )
         self._client = client
         workspace, _, name = project.partition("/")
         self._workspace, self._name = workspace, name

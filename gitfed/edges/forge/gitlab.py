@@ -1,7 +1,7 @@
 """GitLab, API v4: notes of a merge request, and the commit status API.
 
-The token needs the scope `api` and the role Developer; a CI job token cannot write notes. A status that is already in
-the wanted state is refused by GitLab as an impossible transition, which is no failure.
+The token needs the scope `api` and the role Developer; a CI job token cannot write notes. A status that waits already
+is refused when it is set to wait again, as an impossible transition: it stays what it should be.
 """
 
 from __future__ import annotations
@@ -15,6 +15,9 @@ from gitfed.errors import ForgeError
 from gitfed.model.base import Commit
 
 _DESCRIPTION = 255
+_WAITS_ALREADY = tuple(f"Cannot transition status via :enqueue from :{state}" for state in ("pending", "running"))
+"""GitLab changes the description of a status only with its state, so that of a waiting one stays the first. A status
+that is over is begun anew instead; every other transition that is refused is a failure."""
 
 
 def headers(token: str) -> Mapping[str, str]:
@@ -56,7 +59,8 @@ class GitLab:
         try:
             self._client.send("POST", f"{self._project}/statuses/{segment(commit)}", body)
         except ForgeError as error:
-            if error.status != 400 or "Cannot transition status" not in error.message:
+            waits = error.status == 400 and any(said in error.message for said in _WAITS_ALREADY)
+            if not (waits and status.state is State.PENDING):
                 raise
 
     def _find(self, notes: str, marker: str) -> dict[str, Any] | None:

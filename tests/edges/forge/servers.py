@@ -152,10 +152,11 @@ class GitLab(Fake):
             self.only(body, {"state": str}, optional)
             assert body["state"] in ("pending", "running", "success", "failed", "canceled", "skipped")
             assert len(body.get("description", "")) <= 255
-            known = self.statuses.get((match[1], body["name"]))
-            if known is not None and known["state"] == body["state"]:
+            known = self.statuses.get((match[1], body["name"]), {}).get("state")
+            if body["state"] == "pending" and known in ("pending", "running"):  # one that is over is begun anew
                 said = (
-                    f"Cannot transition status via :enqueue from :{body['state']} (Reason(s): Status cannot transition)"
+                    f"Cannot transition status via :enqueue from :{known} "
+                    '(Reason(s): Status cannot transition via "enqueue")'
                 )
                 return 400, {"message": said}, {}
             self.statuses[match[1], body["name"]] = body
@@ -218,7 +219,7 @@ KINDS: dict[str, tuple[Callable[..., Fake], str, tuple[str, str]]] = {
 
 
 @contextmanager
-def serving(kind: str, base: str = "/api") -> Iterator[Fake]:
+def serving(kind: str, base: str = "/api/2.0") -> Iterator[Fake]:
     """The forge at `fake.api`, until the block ends; then everything it was asked must have been documented."""
     made, _, authorization = KINDS[kind]
     fake = made(authorization)

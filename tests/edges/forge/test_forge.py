@@ -83,7 +83,39 @@ def test_statuses_stand_beside_each_other(kind: str, fake: Fake, state: State) -
     for name in names:
         there.set_status(Commit(SHA), Status(name, state, f"a\nlong {'description ' * 40}", "https://ci.example/1"))
     assert sorted(name for _, name in fake.statuses) == sorted(names)
-    there.set_status(Commit(SHA), Status("gitfed/acme", state, "again"))  # GitLab refuses it, which is no failure
+    there.set_status(Commit(SHA), Status("gitfed/acme", state, "again"))
+    assert len(fake.statuses) == len(names)
+
+
+@pytest.mark.parametrize("kind", ["gitlab"])
+def test_a_status_that_waits_already_may_be_told_to_wait_again(fake: Fake) -> None:
+    there = connect("gitlab", fake)
+    for _ in range(2):  # GitLab refuses the second, which is no failure: it waits, as it was told
+        there.set_status(Commit(SHA), Status("gitfed/acme", State.PENDING, "waits for consent"))
+    assert fake.statuses[SHA, "gitfed/acme"]["state"] == "pending"
+
+
+@pytest.mark.parametrize("kind", ["gitlab"])
+@pytest.mark.parametrize(
+    ("state", "said"),
+    [
+        (State.SUCCESS, "Cannot transition status via :success from :canceled"),
+        (State.PENDING, "Cannot transition status via :enqueue from :manual"),
+        (State.SUCCESS, "Cannot transition status via :enqueue from :pending"),
+    ],
+)
+def test_any_other_transition_that_is_refused_is_a_failure(fake: Fake, state: State, said: str) -> None:
+    fake.failures = [(400, {}, f'{{"message": "{said}"}}'.encode())]
+    with pytest.raises(ForgeError, match=said):
+        connect("gitlab", fake).set_status(Commit(SHA), Status("gitfed/acme", state, "done"))
+
+
+@pytest.mark.parametrize("api", ["https://git.example/rest/api/1.0", "https://bitbucket.example"])
+def test_bitbucket_data_center_is_told_apart(api: str) -> None:
+    with pytest.raises(UsageError) as told:
+        forge.connect(Place("bitbucket", api, "OPS/fleet"), TOKEN)
+    assert told.value.message == f"{api} is not Bitbucket Cloud, whose API is https://api.bitbucket.org/2.0"
+    assert "Bitbucket Data Center" in told.value.hint
 
 
 def test_keys_of_long_names_are_short_and_different() -> None:
