@@ -5,7 +5,7 @@ fields that nobody here asked for: defaults, what controllers and other people m
 
 - a field that the manifest has and the live object has not, or has with another value;
 - a field that the server recorded as *ours* (managed fields of our server-side apply) and that the manifest does not
-  have any more: it will be removed.
+  have any more: it will be removed. Of a value that is recorded as one, `sealed` tells its members from defaults.
 
 Values are compared as a server reads them: quantities by amount, lists that are maps by key (`lists`), a Secret's
 `stringData` as `data`. A server drops empty values; once it has recorded that we sent one, its absence is no
@@ -18,9 +18,9 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
-from gitfed.change import lists, redact
+from gitfed.change import lists, redact, sealed
 from gitfed.change.lists import Owned
 from gitfed.interpret.native import retain as native_retain
 from gitfed.model.base import Body
@@ -30,6 +30,9 @@ from gitfed.text.pointer import Pointer
 
 IGNORE_ANNOTATION = "gitfed.io/ignore-differences"
 _ABSENT: Any = object()
+_Extra: TypeAlias = Literal["left", "sealed", "removed"]
+"""What becomes of a live member that the manifest does not have and no record names: it is left alone; it is inside a
+value that is ours as a whole (`sealed`); or inside one that somebody else took over, and goes in any case."""
 _NOTHING_OWNED: Owned = {"": {}}
 """In the place of a record that says nothing of us; an empty one would say that the value as a whole is ours."""
 _QUANTITIES_IN = frozenset(
@@ -89,24 +92,25 @@ def ignored_pointers(desired: Body, live: Body, *, native: bool = True) -> tuple
 class _Run:
     """One comparison: what does not change while walking down, and what was found."""
 
-    __slots__ = ("changes", "desired", "ignore", "kind", "known", "secret")
+    __slots__ = ("api_version", "changes", "desired", "ignore", "kind", "known", "secret")
 
     def __init__(self, desired: Body, owned: Owned | None, ignore: frozenset[Pointer]) -> None:
         self.changes: list[FieldChange] = []
         self.desired = desired
         self.kind = str(desired.get("kind", ""))
+        self.api_version = str(desired.get("apiVersion", ""))
         self.ignore = ignore
         self.known = bool(owned)
         """Whether we have applied this object before: then what we do not own was taken from us."""
         self.secret = redact.is_secret(desired)
 
-    def value(self, want: Any, have: Any, place: Pointer, owned: Owned | None, strict: bool = False) -> None:
+    def value(self, want: Any, have: Any, place: Pointer, owned: Owned | None, extra: _Extra = "left") -> None:
         if want is have or (self.ignore and place in self.ignore):
             return
         if isinstance(want, dict) and isinstance(have, dict):
-            self.maps(want, have, place, owned, strict)
+            self.maps(want, have, place, owned, extra)
         elif isinstance(want, list) and isinstance(have, list):
-            self.lists(want, have, place, owned, strict)
+            self.lists(want, have, place, owned, extra)
         elif type(want) is type(have) and want == have:
             return
         elif not _means_the_same(want, have, place):
@@ -118,9 +122,11 @@ class _Run:
         have: Mapping[str, Any],
         place: Pointer,
         owned: Owned | None,
-        strict: bool = False,
+        extra: _Extra = "left",
     ) -> None:
-        inside = owned if owned or place == () else None  # an empty record: the map is one value, and ours
+        inside = owned if owned or place == () else None
+        if inside is None and owned is not None and not _is_nothing(want):
+            extra = self.whole(place, extra)  # an empty record: the map is one value, and ours
         shared = 0
         for name, value in want.items():
             if value is None:
@@ -141,13 +147,15 @@ class _Run:
             elif child is _ABSENT:
                 taken = self.known and (isinstance(value, list) or name in _ATOMIC_MAPS)
                 self.value(
-                    value, found, here, None if taken and name in _ATOMIC_MAPS else _NOTHING_OWNED, strict or taken
-                )
+                    value, found, here, None if taken and name in _ATOMIC_MAPS else _NOTHING_OWNED,
+                    "removed" if taken else extra,
+                )  # fmt: skip
             else:
-                self.value(value, found, here, child, strict)
-        if strict:
-            for name in have.keys() - want.keys():
-                self.found((*place, name), have[name], _ABSENT)
+                self.value(value, found, here, child, extra)
+        if extra != "left":
+            for name in sorted(have.keys() - want.keys()):
+                if extra == "removed" or sealed.drops(name, have[name], place):
+                    self.found((*place, name), have[name], _ABSENT)
         elif inside and len(have) > shared:
             self.removed_members(want, have, place, inside)
 
@@ -173,7 +181,14 @@ class _Run:
             else:
                 self.found(here, have[name], _ABSENT)
 
-    def lists(self, want: list[Any], have: list[Any], place: Pointer, owned: Owned | None, strict: bool) -> None:
+    def whole(self, place: Pointer, extra: _Extra) -> _Extra:
+        """Inside a value that is ours as one."""
+        return "sealed" if extra == "left" and sealed.is_known(self.api_version, place) else extra
+
+    def lists(self, want: list[Any], have: list[Any], place: Pointer, owned: Owned | None, extra: _Extra) -> None:
+        if extra == "sealed":
+            self.atomic(want, have, place, extra)
+            return
         shape = lists.shape(self.kind, place, owned if want else None)
         if shape.is_set:
             self.sets(want, have, place, owned)
@@ -181,7 +196,8 @@ class _Run:
         wanted = lists.by_key(want, shape.keys) if shape.keys else None
         present = lists.by_key(have, shape.keys) if shape.keys else None
         if wanted is None or present is None:
-            self.atomic(want, have, place, strict)
+            ours_as_one = owned is not None and not owned
+            self.atomic(want, have, place, self.whole(place, extra) if ours_as_one else extra)
             return
         ours = lists.owned_items(owned, shape.keys)
         for key, (index, item) in wanted.items():
@@ -205,13 +221,13 @@ class _Run:
         if any(item not in have for item in want) or any(str(item) in ours for item in have if item not in want):
             self.found(place, have, want)
 
-    def atomic(self, want: list[Any], have: list[Any], place: Pointer, strict: bool) -> None:
+    def atomic(self, want: list[Any], have: list[Any], place: Pointer, extra: _Extra) -> None:
         """One value: shown as a whole when its length differs, else item by item."""
         if len(want) != len(have):
             self.found(place, have, want)
             return
         for index, item in enumerate(want):
-            self.value(item, have[index], (*place, str(index)), None, strict)
+            self.value(item, have[index], (*place, str(index)), None, extra)
 
     def found(self, place: Pointer, before: Any, after: Any) -> None:
         if any(place[: len(ignored)] == ignored for ignored in self.ignore):

@@ -226,10 +226,31 @@ def test_an_atomic_value_that_somebody_took_over_is_compared_strictly() -> None:
         "spec": {"selector": {"app": "web"}, "type": "ClusterIP"},
     }
     live = changed(service, "/spec/selector/evil", "x")
-    assert diff.diff(service, live, owned={"f:spec": {"f:type": {}, "f:selector": {}}}) == ()
-    assert diff.diff(service, live, owned={"f:spec": {"f:type": {}}}) == (
-        FieldChange("/spec/selector/evil", "x", None, absent_after=True),
-    )
+    gone = (FieldChange("/spec/selector/evil", "x", None, absent_after=True),)
+    assert diff.diff(service, live, owned={"f:spec": {"f:type": {}}}) == gone
+    # Nobody can add to it without taking it over: if it is ours, we sent it once.
+    assert diff.diff(service, live, owned={"f:spec": {"f:type": {}, "f:selector": {}}}) == gone
+
+
+def test_what_an_atomic_value_of_ours_has_more_goes_unless_the_server_filled_it_in() -> None:
+    role = {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "Role", "metadata": {"name": "r"},
+            "rules": [{"apiGroups": [""], "resources": ["secrets"], "verbs": ["get"]}]}  # fmt: skip
+    live = changed(role, "/rules/0/resourceNames", ["mine"])
+    assert pointers(diff.diff(role, live, owned={"f:rules": {}})) == ["/rules/0/resourceNames"]
+    assert diff.diff(role, live, owned=None) == ()  # nobody knows whose it is
+    binding = {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "RoleBinding", "metadata": {"name": "r"},
+               "subjects": [{"kind": "User", "name": "me"}]}  # fmt: skip
+    live = changed(binding, "/subjects/0/apiGroup", "rbac.authorization.k8s.io")
+    assert diff.diff(binding, live, owned={"f:subjects": {}}) == ()
+
+
+def test_of_a_kind_that_users_define_nobody_knows_what_servers_fill_in() -> None:
+    route = {"apiVersion": "gateway.networking.k8s.io/v1", "kind": "HTTPRoute", "metadata": {"name": "r"},
+             "spec": {"rules": [{"backendRefs": [{"name": "a", "port": 80}]}], "selector": {"a": "1"}}}  # fmt: skip
+    owned: dict[str, Any] = {"f:spec": {"f:rules": {}, "f:selector": {}}}
+    assert diff.diff(route, changed(route, "/spec/rules/0/backendRefs/0/weight", 1), owned=owned) == ()
+    more = changed(route, "/spec/selector/b", "2")
+    assert pointers(diff.diff(route, more, owned=owned)) == ["/spec/selector/b"]
 
 
 def test_only_what_we_applied_is_ours() -> None:
