@@ -163,8 +163,8 @@ class _Run:
         """What means nothing is dropped by servers; it counts only until they have recorded that we sent it."""
         if place in self.ignore:
             return
-        if value == [] or (value == {} and place[-1] in _GRANULAR_MAPS):
-            return  # of these the record of ownership names the items only: an empty one is never found in it
+        if is_dropped_when_empty(value, place[-1]):
+            return  # an empty one is never found in the record
         if child is _ABSENT or not _is_nothing(value):
             self.found(place, _ABSENT, value)
 
@@ -259,6 +259,11 @@ def _means_the_same(want: Any, have: Any, place: Pointer) -> bool:
     except (quantity.QuantityError, TypeError):
         return False
     return left.milli == right.milli if listed else left == right  # servers round lists of resources up to thousandths
+
+
+def is_dropped_when_empty(value: Any, name: str) -> bool:
+    """Of lists and of some maps the record of ownership names the items only."""
+    return value == [] or (value == {} and name in _GRANULAR_MAPS)
 
 
 def _is_nothing(value: Any) -> bool:

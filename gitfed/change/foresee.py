@@ -1,7 +1,8 @@
 """What would be done to clusters that stand as the base left them: the changes of a review.
 
 `compare` says what to do about an object that somebody looked at. Here nobody looks: what the base renders is taken to
-be there, ours and healthy, and so is what `left` knows of earlier commits. Where a policy lets nothing be written, what
+be there, ours and healthy, so that only what means something else is written (`applied`), and so is what `left` knows
+of earlier commits. Where a policy lets nothing be written, what
 is there is not known from Git; then the change says that it goes as far as it has to.
 
 Which limits hold the changes is `gate`'s question, as always; `review` asks it.
@@ -12,9 +13,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from gitfed.change import compare, left, order, remove
+from gitfed.change import applied, compare, left, order, remove
 from gitfed.interpret.registry import Interpreter
-from gitfed.model.base import ClusterName, ObjectKey
+from gitfed.model.base import ClusterName, Digest, ObjectKey
 from gitfed.model.decisions import Decisions
 from gitfed.model.fleet import ClusterLive, Health, LiveObject
 from gitfed.model.plan import Action, Binding, Change, Plan, RenderedManifest
@@ -73,9 +74,10 @@ def _of(sides: Sides, key: ObjectKey, clusters: Mapping[ClusterName, ClusterLive
         return
     new = by_cluster(sides.head.rendered.get(key, ()))
     context = _context(sides, key, old, clusters)
+    same = _Meaning(sides.interpreter)
     for name, rendered in new.items():
         waited, waits = _is_suspended(was, name), _is_suspended(will, name)
-        if name in old and old[name].digest == rendered.digest and (waits or not waited):
+        if name in old and (waits or not waited) and same.of(old[name], rendered):
             continue
         change = _written(context, name, rendered, live.get(name))
         if waits:
@@ -100,6 +102,22 @@ def _of(sides: Sides, key: ObjectKey, clusters: Mapping[ClusterName, ClusterLive
             yield _undeclared(key, name, live[name], context.manifest.api_version)
         elif unwanted := remove.unwanted(context, name, live[name], copies):
             yield _if_it_is_there(_in_the_end(unwanted, will), was)
+
+
+class _Meaning:
+    """Whether two manifests of one object mean the same. Most clusters share theirs."""
+
+    def __init__(self, interpreter: Interpreter) -> None:
+        self._interpreter = interpreter
+        self._known: dict[tuple[Digest, Digest], bool] = {}
+
+    def of(self, old: RenderedManifest, new: RenderedManifest) -> bool:
+        if old.digest == new.digest:
+            return True
+        pair = old.digest, new.digest
+        if pair not in self._known:
+            self._known[pair] = not applied.differs(old.body, new.body, self._interpreter)
+        return self._known[pair]
 
 
 def is_of_earlier(change: Change) -> bool:

@@ -11,7 +11,7 @@ Texts are masked here, Secrets and what was copied from them.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from gitfed.change import causes, foresee
@@ -42,6 +42,8 @@ class Difference:
     """Whether it is the same text in all clusters; else replicas or overridden values beside the change differ."""
     of: int = 0
     """Clusters in which the object differs in some way."""
+    written: bool = True
+    """False where both sides mean the same to a server: nothing is to be done about it."""
 
     @property
     def verb(self) -> str:
@@ -82,11 +84,17 @@ def placement(review: reviewing.Review) -> list[matrix.Row]:
 def manifests(review: reviewing.Review, *, show_secrets: bool = False, exactly: bool = False) -> Iterator[Difference]:
     """Sorted by object, then by first cluster. `exactly`: clusters stand together only where every byte is the same."""
     base, head = review.base, review.head
+    concerned: dict[ObjectKey, set[ClusterName]] = {}
+    for change in review.changes:
+        concerned.setdefault(change.key, set()).add(change.cluster)
     for key in review.touched:
         before, after = base.rendered.get(key, ()), head.rendered.get(key, ())
         if before is after or before == after:
             continue
-        yield from _Object(key, before, after, review, show_secrets, exactly).differences()
+        where = concerned.get(key, set())
+        for one in _Object(key, before, after, review, show_secrets, exactly).differences():
+            silent = one.verb == "changed" and where.isdisjoint(one.clusters)
+            yield replace(one, written=False) if silent else one
 
 
 class _Object:

@@ -57,6 +57,8 @@ def command(revisions: str, inputs: options.Inputs, credentials: options.Credent
     different = not shown.review.empty
     if not different:
         _say_nothing(f"between {shown.titles[0]} and {shown.titles[1]}", wrong)
+        if alike := {item.key for item in found}:
+            load.note(f"{words.count(len(alike), 'manifest')} written in other words, with the same meaning")
         if shown.preview.refused:
             load.note(diff_show.not_accepted(shown))
     diff_show.show(shown, found, output)

@@ -212,6 +212,10 @@ def title(item: compare.Difference) -> str:
 
 def where(item: compare.Difference, of: int, *, wide: bool = False) -> str:
     """`in eu-1`, `same in 41 clusters, differs in 2: …`, `alike in 3 clusters, shown for eu-1: …`."""
+    return _clusters(item, of, wide=wide) + ("" if item.written else " (means the same there: not written)")
+
+
+def _clusters(item: compare.Difference, of: int, *, wide: bool) -> str:
     names = [plain.clean(name) for name in item.clusters]
     number = len(names)
     like = f", as in {plain.clean(item.like)}" if item.like and item.verb == "new" else ""
@@ -348,5 +352,6 @@ def _manifest(item: compare.Difference, titles: tuple[str, str]) -> dict[str, An
         "change": item.verb,
         "like": item.like or None,
         "exact": item.exact,
+        "written": item.written,
         "diff": "\n".join([f"--- {old}", f"+++ {new}", *whole]),
     }

@@ -192,3 +192,25 @@ def test_what_an_orphan_needs_stays_with_it_and_goes_with_it() -> None:
     ]  # fmt: skip
     back = foreseen(orphaned, taking, past)
     assert [one[:3] for one in back] == [("update", "a", "c"), ("update", "a", "shop"), ("update", "a", "web")]
+
+
+def test_what_means_the_same_is_not_written() -> None:
+    def web(ports: list[dict[str, object]], cpu: object, **spec: object) -> dict[str, str]:
+        made = orjson.loads(WEB["web.json"])
+        pods = made["spec"]["template"]["spec"]
+        pods["containers"][0] |= {"ports": ports, "resources": {"requests": {"cpu": cpu}}}
+        return {**WEB, "web.json": orjson.dumps({**made, "spec": {**made["spec"], **spec}}).decode()}
+
+    one, other = {"containerPort": 80}, {"containerPort": 443}
+    before = web([one, other], "1000m")
+    assert foreseen(before, web([other, one], 1)) == []
+    assert foreseen(before, web([one], 1)) == [("update", "a", "web", "")]
+    assert foreseen(before, web([one, other], "1001m")) == [("update", "a", "web", "")]
+    assert foreseen(before, web([one, other], "1", paused=False)) == [("update", "a", "web", "")]
+    assert foreseen(web([one], 1, paused=True), web([one], 1)) == [("update", "a", "web", "")]
+
+
+def test_what_belongs_to_the_cluster_is_not_written() -> None:
+    free = {"gitfed.io/ignore-differences": "/spec/replicas"}
+    before, after = ({**WEB, "web.json": deployment("web", replicas=number, annotations=free)} for number in (2, 3))
+    assert foreseen(before, after) == []

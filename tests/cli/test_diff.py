@@ -174,6 +174,19 @@ def test_that_a_policy_changed_stands_beside_what_it_places(fleet: Path) -> None
     assert "concerns 1 object, which differs\n" in text
 
 
+def test_other_words_for_the_same_are_nothing_to_write(fleet: Path) -> None:
+    before = FILES["apps/web.yaml"].replace('"web:1"}', '"web:1", resources: {limits: {cpu: 1}}}')
+    commit(fleet, {"apps/web.yaml": before})
+    commit(fleet, {"apps/web.yaml": before.replace("cpu: 1}", "cpu: 1000m}")})
+    result = gitfed(*RANGE)
+    assert (result.code, result.out) == (0, "")
+    assert "note: 1 manifest written in other words, with the same meaning\n" in result.err
+    commit(fleet, {"apps/config.yaml": None})
+    both = gitfed("diff", "HEAD~2..HEAD")
+    assert "shop/Deploy/web changed  same in 2 clusters: eu-1 us-1 (means the same there: not written)\n" in both.out
+    assert re.search(r"Total:  0 create, 0 update, 0 move, \d delete", both.out)
+
+
 def test_without_a_change_there_is_no_comment(fleet: Path) -> None:
     commit(fleet, {"README.md": "words\n"})
     result = gitfed(*RANGE, "-o", "md")

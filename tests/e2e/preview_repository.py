@@ -101,6 +101,9 @@ class Repository:
         refers = self.chance.sample(MAPS, self.chance.choice([0, 0, 1, 2]))
         made = json.loads(workload(name, *refers, replicas=self.chance.randint(0, 6)))
         made["spec"]["template"]["spec"]["containers"][0]["image"] = f"nginx:1.{self.chance.randint(1, 9)}"
+        if self.chance.random() < 0.3:
+            cpu = self.chance.choice([1, "1", "1000m", "1500m"])
+            made["spec"]["template"]["spec"]["containers"][0]["resources"] = {"limits": {"cpu": cpu}}
         made["metadata"]["labels"] = {"tier": self.chance.choice(["front", "back"])}
         if self.chance.random() < 0.2:
             made["metadata"]["annotations"] = {"gitfed.io/wave": self.chance.choice(["-1", "1"])}
@@ -122,11 +125,12 @@ class Repository:
                                                    "data": {"password": value}})  # fmt: skip
 
     def service(self) -> Files:
-        # In one order, which means nothing to a server: a review shows the other text, and a plan has nothing to do.
-        ports = [{"name": f"p{port}", "port": port} for port in sorted(self.chance.sample([80, 443, 8080], 2))]
+        stage = self.chance.choice([{}, {"stage": "live"}])
+        # In any order: it means nothing to a server.
+        ports = [{"name": f"p{port}", "port": port} for port in self.chance.sample([80, 443, 8080], 2)]
         return self._written("apps/v0.json", {"apiVersion": "v1", "kind": "Service",
                                               "metadata": {"name": "v0", "namespace": "shop"},
-                                              "spec": {"selector": {"app": self.chance.choice(APPS)},
+                                              "spec": {"selector": {"app": self.chance.choice(APPS), **stage},
                                                        "ports": ports}})  # fmt: skip
 
     def job(self) -> Files:
