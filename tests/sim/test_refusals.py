@@ -2,60 +2,23 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import AsyncIterator
-from typing import Any, NamedTuple
+from typing import Any
 
-import aiohttp
 import pytest
 
-from gitfed.sim.cluster import Cluster
+from tests.sim.asking import APPLY, Asker, fresh_cluster
 
 MAPS = "/api/v1/namespaces/default/configmaps"
 MAP: dict[str, Any] = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}, "data": {"k": "1"}}
 POD = {"metadata": {"name": "p"}, "spec": {"containers": [{"name": "c", "image": "x"}]}}
-APPLY = "application/apply-patch+yaml"
-
-
-class Answer(NamedTuple):
-    status: int
-    body: dict[str, Any]
-    warnings: list[str]
-
-    @property
-    def message(self) -> Any:
-        return self.body.get("message")
-
-
-class Asker:
-    def __init__(self, session: aiohttp.ClientSession, url: str) -> None:
-        self._session, self._url = session, url
-
-    async def __call__(
-        self,
-        method: str,
-        path: str,
-        body: object = None,
-        content_type: str = "application/json",
-        accept: str = "application/json",
-    ) -> Answer:
-        headers = {"Authorization": "Bearer admintoken", "Accept": accept} | (
-            {"Content-Type": content_type} if body is not None else {}
-        )
-        data = json.dumps(body) if body is not None else None
-        async with self._session.request(method, self._url + path, data=data, headers=headers) as response:
-            return Answer(response.status, await response.json(), response.headers.getall("Warning", []))
 
 
 @pytest.fixture
 async def ask() -> AsyncIterator[Asker]:
-    cluster = Cluster("member1")
-    await cluster.start()
-    async with aiohttp.ClientSession() as session:
-        asker = Asker(session, cluster.url)
+    async with fresh_cluster() as asker:
         assert (await asker("POST", MAPS, MAP)).status == 201
         yield asker
-    await cluster.stop()
 
 
 @pytest.mark.parametrize(

@@ -83,7 +83,8 @@ class Face:
 
     def accept(self, body: Body) -> Body:
         """As it is stored."""
-        return self._relabelled(body)
+        settled: Body = shape.settle_numbers(self._relabelled(body))
+        return settled
 
     def present(self, body: Body) -> Body:
         """A stored body as this version shows it. Remembered: lists and watches ask for the same bodies again."""

@@ -122,6 +122,20 @@ def drop_nulls(value: Any, shape: Shape | None) -> Any:
     return value
 
 
+def settle_numbers(value: Any) -> Any:
+    """Numbers as the store keeps them: 1.0 is 1, and what is too large for 64 bits is a floating one."""
+    if isinstance(value, dict):
+        return _replaced(value, lambda _, inner: settle_numbers(inner))
+    if isinstance(value, list):
+        return _mapped(value, lambda _, inner: settle_numbers(inner))
+    if type(value) is float and value.is_integer() and abs(value) < _WIDEST:
+        return int(value)
+    return float(value) if type(value) is int and not -_WIDEST <= value < _WIDEST else value
+
+
+_WIDEST: Final = 1 << 63
+
+
 def fill(value: Any, shape: Shape | None) -> Any:
     """Puts defaults where a field is absent, or null without being nullable."""
     if shape is None or not shape.defaults_inside:

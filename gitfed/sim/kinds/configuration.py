@@ -117,6 +117,18 @@ def _secret_type(body: Body, data: Body, kind: str) -> Errors:
     return missing("tls.crt", "tls.key") if kind == "kubernetes.io/tls" else []
 
 
+def _secret_warnings(body: Body, old: Body | None) -> list[str]:
+    """A pair of certificate and key is looked into, but only warned of (Kubernetes: warningsForSecret). Whether two
+    that look right belong together is not asked here."""
+    if body.get("type") != "kubernetes.io/tls":
+        return []
+    data = fields.obj(body, "data")
+    for key, word in (("tls.crt", "certificate"), ("tls.key", "key")):
+        if b"-----BEGIN " not in _decoded(fields.text(data, key)):
+            return [f"tls: failed to find any PEM data in {word} input"]
+    return []
+
+
 def _missing(data: Body) -> Any:
     def check(*keys: str) -> Errors:
         return fields.joined(fields.required(f"data[{key}]") for key in keys if key not in data)
@@ -147,6 +159,7 @@ SECRET: Final = Kind(
     validate=_validate_secret,
     validate_update=_validate_secret_update,
     update_first=True,
+    warnings=_secret_warnings,
     field_labels={"type": lambda body: fields.text(body, "type")},
     columns=table.columns("Name", "Type", "Data", "Age"),
     row=_secret_row,

@@ -121,6 +121,7 @@ PRIORITY_CLASS: Final = Kind(
     default=lambda body: pod_defaults.fill(body, preemptionPolicy="PreemptLowerPriority"),
     allocate=_one_default,
     validate=_validate_priority,
+    validates_update_alone=True,
     validate_update=_validate_priority_update,
     columns=table.columns("Name", "Value:integer", "Global-Default:boolean", "Age", "PreemptionPolicy"),
     row=_priority_row,
@@ -136,6 +137,14 @@ def _account_warnings(body: Body, old: Body | None) -> list[str]:
     return [f"metadata.annotations[{_MOUNTABLE}]: {why}"]
 
 
+def _account_secrets(body: Body) -> Body:
+    """Of the secrets of an account nothing but their names is kept (Kubernetes: serviceaccount strategy)."""
+    held = body.get("secrets")
+    if not held or all(one.keys() <= {"name"} for one in held):
+        return body
+    return {**body, "secrets": [{key: one[key] for key in ("name",) if key in one} for one in held]}
+
+
 SERVICE_ACCOUNT: Final = Kind(
     group="",
     version="v1",
@@ -145,6 +154,8 @@ SERVICE_ACCOUNT: Final = Kind(
     subresources=(
         Subresource(name="token", verbs=("create",), kind="TokenRequest", group="authentication.k8s.io", version="v1"),
     ),
+    prepare_create=lambda body, ctx: _account_secrets(body),
+    prepare_update=lambda new, old, ctx: _account_secrets(new),
     warnings=_account_warnings,
     delete_returns_object=True,
     columns=table.columns("Name", "Age"),
@@ -187,6 +198,8 @@ RUNTIME_CLASS: Final = Kind(
     kind="RuntimeClass",
     plural="runtimeclasses",
     namespaced=False,
+    allow_create_on_update=True,
+    allow_unconditional_update=False,
     default=_default_runtime,
     validate=_validate_runtime,
     validate_update=lambda new, old: fields.unchanged("handler", new.get("handler"), old.get("handler")),

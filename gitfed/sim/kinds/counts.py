@@ -40,7 +40,7 @@ def replicas(status: Body, *keys: str, ready: str = "readyReplicas", ready_name:
     total = status.get("replicas") or 0
     for key in keys:
         if key != "unavailableReplicas" and (status.get(key) or 0) > total:
-            errors += fields.invalid(f"status.{key}", status[key], "cannot be greater than status.replicas")
+            errors += fields.invalid(f"status.{key}", status.get(key) or 0, "cannot be greater than status.replicas")
     available = status.get("availableReplicas") or 0
     if available > (status.get(ready) or 0):
         errors += fields.invalid("status.availableReplicas", available, f"cannot be greater than {ready_name}")

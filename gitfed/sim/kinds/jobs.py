@@ -72,11 +72,14 @@ def _create(body: Body, ctx: Context) -> Body:
         meta = fields.obj(body, "metadata")
         uid, name = fields.text(meta, "uid"), fields.text(meta, "name")
         own = {_OLD_NAME: name, _NAME: name, _OLD_UID: uid, _UID: uid}
-        labels = {**own, **fields.obj(spec, "template", "metadata", "labels")}
+        given = fields.obj(spec, "template", "metadata", "labels")
+        labels = {**own, **given}
         match = {_UID: uid, **fields.obj(spec, "selector", "matchLabels")}
         spec = fields.with_path(spec, ("template", "metadata", "labels"), labels)
         spec = fields.with_path(spec, ("selector", "matchLabels"), match)
-        body = {**body, "spec": spec}
+        # Labels that were lent to the Job itself are the template's own map: what is added to one is in the other.
+        lent = bool(given) and meta.get("labels") is given
+        body = {**body, "spec": spec, **({"metadata": {**meta, "labels": labels}} if lent else {})}
     return _labelled(body)
 
 

@@ -87,14 +87,15 @@ def _amounts(body: Body) -> Errors:
 
 def _unconfigured(body: Body) -> Body:
     """Nodes are no longer configured through the API: the field is read and dropped."""
-    return pod_defaults.within(body, "spec", lambda spec: fields.without(spec, "configSource"))
+    body = pod_defaults.within(body, "spec", lambda spec: fields.without(spec, "configSource"))
+    return pod_defaults.within(body, "status", lambda status: fields.without(status, "config"))
 
 
 def _validate(body: Body) -> Errors:
-    return _taints(body) + _amounts(body)
+    return _taints(body) + _amounts(body) + _ranges(body)
 
 
-def _validate_create(body: Body) -> Errors:
+def _ranges(body: Body) -> Errors:
     ranges = fields.items(body, "spec", "podCIDRs")
     errors = fields.joined(ip_rules.cidr(value, f"spec.podCIDRs[{at}]") for at, value in enumerate(ranges))
     families = [":" in value for value in ranges]
@@ -102,6 +103,12 @@ def _validate_create(body: Body) -> Errors:
         text = "may specify no more than one CIDR for each IP family"
         errors += fields.invalid("spec.podCIDRs", ranges, text)
     return errors
+
+
+def _warnings(body: Body, old: Body | None) -> list[str]:
+    if not fields.obj(body, "spec").get("externalID"):
+        return []
+    return ["spec.externalID: this field is deprecated, and is unused by Kubernetes"]
 
 
 def _validate_update(new: Body, old: Body) -> Errors:
@@ -181,9 +188,9 @@ NODE: Final = Kind(
     admit=_admit,
     prepare_create=lambda body, ctx: _unconfigured(body),
     prepare_update=lambda new, old, ctx: _unconfigured(preparation.old_status(new, old)),
-    prepare_status=preparation.only_status,
+    prepare_status=lambda new, old: _unconfigured(preparation.only_status(new, old)),
     validate=_validate,
-    validate_create=_validate_create,
+    warnings=_warnings,
     validate_update=_validate_update,
     validate_status=_validate_status,
     field_labels={

@@ -105,6 +105,9 @@ def field_reference(ref: Body, path: str, allowed: tuple[str, ...]) -> Errors:
         if not ref.get(key):
             return fields.required(f"{path}.{key}")
     where = fields.text(ref, "fieldPath")
+    if ref["apiVersion"] != "v1":
+        complaint = f"error converting fieldPath: unsupported pod version: {ref['apiVersion']}"
+        return fields.invalid(f"{path}.fieldPath", where, complaint)
     name, bracket, rest = where.partition("['")
     if bracket and rest.endswith("']"):
         subscript = rest[:-2]

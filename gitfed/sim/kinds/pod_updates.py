@@ -154,6 +154,18 @@ def _addresses(found: Body) -> Errors:
     if not errors and len(addresses) > len({ip_address(address).version for address in addresses}):
         shown = [{"IP": address} for address in addresses]
         errors += fields.invalid("status.podIPs", shown, "may specify no more than one IP for each IP family")
+    return errors + _host_addresses(found)
+
+
+def _host_addresses(found: Body) -> Errors:
+    addresses = [fields.text(one, "ip") for one in fields.items(found, "hostIPs")]
+    errors: Errors = []
+    if addresses and addresses[0] != fields.text(found, "hostIP"):
+        errors += fields.invalid("status.hostIPs[0].ip", addresses[0], "must be equal to `hostIP`")
+    errors += fields.joined(ip_rules.address(address, f"status.hostIPs[{at}]") for at, address in enumerate(addresses))
+    if not errors and len(addresses) > len({ip_address(address).version for address in addresses}):
+        shown = [{"IP": address} for address in addresses]
+        errors += fields.invalid("status.hostIPs", shown, "may specify no more than one IP for each IP family")
     return errors
 
 

@@ -34,12 +34,15 @@ def _default(body: Body) -> Body:
     found = body.get("status")
     if not found:
         return body
-    # One address and a list of addresses are two views of one field; the first of the list is the one.
-    for one, many in (("podIP", "podIPs"), ("hostIP", "hostIPs")):
-        if found.get(one) and not found.get(many):
-            found = {**found, many: [{"ip": found[one]}]}
-        elif found.get(many) and not found.get(one):
-            found = {**found, one: found[many][0].get("ip", "")}
+    # One address and a list of addresses are two views of one field; the first of the list is the one, and if they
+    # do not agree the single one counts. A host's list is only ever added.
+    address, addresses = found.get("podIP"), found.get("podIPs")
+    if address and (not addresses or addresses[0].get("ip") != address):
+        found = {**found, "podIPs": [{"ip": address}]}
+    elif addresses and not address:
+        found = {**found, "podIP": addresses[0].get("ip", "")}
+    if found.get("hostIP") and not found.get("hostIPs"):
+        found = {**found, "hostIPs": [{"ip": found["hostIP"]}]}
     return body if found is body["status"] else {**body, "status": found}
 
 
@@ -341,6 +344,7 @@ POD_TEMPLATE: Final = Kind(
     version="v1",
     kind="PodTemplate",
     plural="podtemplates",
+    delete_returns_object=True,
     default=lambda body: pod_defaults.within(body, "template", pod_defaults.template),
     has_generation=True,
     generation_moves=lambda new, old: bool(new.get("template") != old.get("template")),

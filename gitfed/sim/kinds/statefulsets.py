@@ -65,17 +65,16 @@ def _claim_template(claim: Body) -> Body:
     return pod_defaults.claim_template(claim)
 
 
-def _validate_stateful(body: Body) -> Errors:
-    return _stateful_rules(body) + _after_claims(body)
+def _validate_stateful(body: Body, *, new: bool = True) -> Errors:
+    """What never changes afterwards, the claims and the service's name, is looked at once: when the set is made."""
+    return _stateful_rules(body) + (_claims(body) if new else []) + _after_claims(body, new=new)
 
 
-def _validate_new_stateful(body: Body) -> Errors:
-    spec = fields.obj(body, "spec")
-    errors: Errors = []
-    for at, claim in enumerate(fields.items(spec, "volumeClaimTemplates")):
-        errors += claims.validate_spec(fields.obj(claim, "spec"), f"spec.volumeClaimTemplates[{at}].spec")
-    service = fields.text(spec, "serviceName")
-    return errors + (fields.invalid("spec.serviceName", service, *formats.dns_label(service)) if service else [])
+def _claims(body: Body) -> Errors:
+    return fields.joined(
+        claims.validate_spec(fields.obj(claim, "spec"), f"spec.volumeClaimTemplates[{at}].spec")
+        for at, claim in enumerate(fields.items(body, "spec", "volumeClaimTemplates"))
+    )
 
 
 def _stateful_rules(body: Body) -> Errors:
@@ -115,11 +114,13 @@ def _validate_stateful_strategy(strategy: Body) -> Errors:
     return errors
 
 
-def _after_claims(body: Body) -> Errors:
+def _after_claims(body: Body, *, new: bool) -> Errors:
     spec = fields.obj(body, "spec")
     errors = fields.non_negative("spec.replicas", spec.get("replicas"))
     errors += fields.non_negative("spec.minReadySeconds", spec.get("minReadySeconds"))
     errors += fields.non_negative("spec.ordinals.start", fields.obj(spec, "ordinals").get("start"))
+    if new and (service := fields.text(spec, "serviceName")):
+        errors += fields.invalid("spec.serviceName", service, *formats.dns_label(service))
     errors += workloads.selector(spec, "statefulset")
     # The claims become volumes of the pods, whatever the template says under the same names.
     names = [fields.text(fields.obj(claim, "metadata"), "name") for claim in fields.items(spec, "volumeClaimTemplates")]
@@ -135,7 +136,8 @@ def _after_claims(body: Body) -> Errors:
 
 def _validate_stateful_update(new: Body, old: Body) -> Errors:
     after = fields.carry(fields.obj(new, "spec"), fields.obj(old, "spec"), *_MOVABLE)
-    return [] if after == fields.obj(old, "spec") else fields.forbidden("spec", _FIXED)
+    moved = [] if after == fields.obj(old, "spec") else fields.forbidden("spec", _FIXED)
+    return _validate_stateful(new, new=False) + moved
 
 
 def _validate_stateful_status(new: Body, old: Body) -> Errors:
@@ -198,7 +200,7 @@ STATEFUL_SET: Final = Kind(
     prepare_status=preparation.only_status,
     reset_fields={"": (("status",),), "status": (("spec",),)},
     validate=_validate_stateful,
-    validate_create=_validate_new_stateful,
+    validates_update_alone=True,
     validate_update=_validate_stateful_update,
     validate_status=_validate_stateful_status,
     warnings=_stateful_warnings,

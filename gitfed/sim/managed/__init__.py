@@ -6,9 +6,10 @@ owns what after a write), ``compare``, ``merge`` and ``typed`` (walks over bodie
 ``entries`` (the stored form). All pure; time comes in with the writer.
 """
 
+from gitfed.sim.managed.configuration import described
 from gitfed.sim.managed.entries import invalid
 from gitfed.sim.managed.scale import parent_fields, scale_fields
 from gitfed.sim.managed.tracking import Convert
 from gitfed.sim.managed.writing import Writer, apply, settle, update
 
-__all__ = ["Convert", "Writer", "apply", "invalid", "parent_fields", "scale_fields", "settle", "update"]
+__all__ = ["Convert", "Writer", "apply", "described", "invalid", "parent_fields", "scale_fields", "settle", "update"]

@@ -73,8 +73,12 @@ def fields(applied: Body, schema: Schema) -> FieldSet:
 
 def misfit(which: str, applied: Body, complaints: list[str]) -> status.ApiError:
     """500: the ``patch`` or the ``live`` object does not fit its type."""
+    return status.untyped(f"failed to create typed {which} object ({described(applied)}): {checking.told(complaints)}")
+
+
+def described(applied: Body) -> str:
+    """A configuration as complaints call it: ``namespace/name; group/version, Kind=kind``, as it says itself."""
     metadata = applied.get("metadata")
     metadata = metadata if isinstance(metadata, dict) else {}
     where = f"{_text(metadata.get('namespace'))}/{_text(metadata.get('name'))}"
-    what = f"{where}; {_group_version(applied['apiVersion'])}, Kind={applied['kind']}"
-    return status.untyped(f"failed to create typed {which} object ({what}): {checking.told(complaints)}")
+    return f"{where}; {_group_version(applied['apiVersion'])}, Kind={applied['kind']}"

@@ -12,7 +12,7 @@ import orjson
 
 from gitfed.sim import go_words, managed, patch, schema, schema_decode, status
 from gitfed.sim.kind import Kind
-from gitfed.sim.server import decode, forms, gojson, options, strict, write
+from gitfed.sim.server import decode, forms, gojson, options, reflected, strict, write
 from gitfed.sim.server.call import Call, Outcome
 from gitfed.sim.server.strict import yaml_complaint
 from gitfed.text import yaml
@@ -48,10 +48,7 @@ def applied(call: Call, data: bytes) -> Outcome:
         raise write.missing(call)
     force, reset, convert = call.options.force, call.reset(), call.convert()
     merged = managed.apply(live, config, call.writer(), call.schema(), force=force, reset=reset, convert=convert)
-    body, wrong, _ = decode.read(call.kind, merged)
-    if wrong:
-        raise status.untyped(wrong[0])
-    body = write.with_namespace(call, call.kind.default(body))
+    body = write.with_namespace(call, call.kind.default(reflected.read(call.kind, merged, config)))
     write.check_name(call, body)
     body = write.deduplicated(call, body)
     if record is None or live is None:
@@ -122,7 +119,11 @@ def patch_result(call: Call, kind: Kind, live: Body, data: bytes, content_type: 
     body = apply_patch(kind, live, value, content_type)
     asked = patch.unknown_fields(value) if content_type == JSON_PATCH else schema_decode.duplicate_fields(data)
     said = (body.get("kind"), body.get("apiVersion"))
-    if not kind.custom and not any(said):
+    if not kind.custom and said[1] and not said[0]:
+        # A version alone is enough: the address tells which of its kinds is meant.
+        body = {**body, "kind": kind.kind}
+        said = (kind.kind, said[1])
+    if not kind.custom and not said[1]:
         # Decoded as no kind in particular, such a body has no fields that anybody knows.
         if call.options.validation == "Warn":
             call.warnings.extend(f"unknown field {status.quote(key)}" for key in sorted(body) if body[key] is not None)
@@ -134,6 +135,10 @@ def patch_result(call: Call, kind: Kind, live: Body, data: bytes, content_type: 
     body, wrong, unknown = decode.read(kind, result)
     if wrong:
         raise _bad_result(value, result, content_type, wrong[0])
+    if len(unknown) > 1 and content_type == STRATEGIC_PATCH:
+        unknown = sorted(unknown)  # this patch alone is read field by field, and its complaints are put in order
+    elif len(unknown) > 1:
+        unknown = decode.read(kind, _in_order(result))[2]  # what other patches made was written with sorted keys
     # What is wrong with a JSON patch itself is told before, repeated keys of another patch after the object's own.
     complaints = asked + unknown if content_type == JSON_PATCH else unknown + asked
     if complaints and call.options.validation == "Strict":
@@ -163,6 +168,13 @@ def apply_patch(kind: Kind, live: Body, value: Any, content_type: str) -> Body:
             value, result, content_type, f"json: cannot unmarshal {go_words.json_type(result)} into Go value"
         )
     return result
+
+
+def _in_order(value: Any) -> Any:
+    """The same with the keys of all objects sorted."""
+    if isinstance(value, dict):
+        return {key: _in_order(value[key]) for key in sorted(value)}
+    return [_in_order(item) for item in value] if isinstance(value, list) else value
 
 
 def _patch_refusal(error: patch.PatchError, value: Any) -> status.ApiError:

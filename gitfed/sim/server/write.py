@@ -301,7 +301,9 @@ def check_uid(call: Call, body: Body, record: Record | None) -> None:
     said, live = body["metadata"].get("uid"), record.body["metadata"]["uid"] if record else ""
     if said and said != live:
         kind = call.kind
-        key = f"{STORAGE_PREFIX}/{_storage_place(kind)}/{key_of(kind, call.namespace, call.name)}"
+        # A dry run asks what lies before the storage, and that does not know its prefix.
+        prefix = "" if call.options.dry_run else STORAGE_PREFIX
+        key = f"{prefix}/{_storage_place(kind)}/{key_of(kind, call.namespace, call.name)}"
         text = (
             f"StorageError: invalid object, Code: 4, Key: {key}, ResourceVersion: 0, AdditionalErrorMsg: "
             f"Precondition failed: UID in precondition: {said}, UID in object meta: {live}"

@@ -1,0 +1,230 @@
+"""What a kube-apiserver 1.36 was seen to do with requests that nobody plans: each a thing that once differed here."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+
+from tests.sim.asking import APPLY, JSON_PATCH, MERGE, STRATEGIC, Answer, Asker, fresh_cluster
+
+CORE = "/api/v1/namespaces/default"
+APPS = "/apis/apps/v1/namespaces/default"
+TEMPLATE = {"metadata": {"labels": {"app": "w"}}, "spec": {"containers": [{"name": "c", "image": "x:1"}]}}
+DEPLOYMENT: dict[str, Any] = {
+    "apiVersion": "apps/v1",
+    "kind": "Deployment",
+    "metadata": {"name": "d"},
+    "spec": {"selector": {"matchLabels": {"app": "w"}}, "template": TEMPLATE},
+}
+
+
+@pytest.fixture
+async def ask() -> AsyncIterator[Asker]:
+    async with fresh_cluster() as asker:
+        yield asker
+
+
+def fields(answer: Answer) -> list[str]:
+    """The fields that a refusal names, in its order."""
+    return [cause["field"] for cause in answer.body["details"]["causes"]]
+
+
+# apply -------------------------------------------------------------------------------------------------------------
+
+
+def with_replicas(value: Any) -> dict[str, Any]:
+    return {**DEPLOYMENT, "spec": {**DEPLOYMENT["spec"], "replicas": value}}
+
+
+@pytest.mark.parametrize(("sent", "kept"), [(2.0, 2), (2**40, 0), (2**32 + 3, 3)])
+async def test_an_applied_number_is_fitted_to_its_field(ask: Asker, sent: Any, kept: int) -> None:
+    answer = await ask("PATCH", f"{APPS}/deployments/d?fieldManager=m", with_replicas(sent), APPLY)
+    assert (answer.status, answer.body["spec"]["replicas"]) == (201, kept)
+
+
+UNCONVERTED = "failed to convert new object (/{}) to proper version: unable to convert unstructured object to {}: {}"
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "why"),
+    [
+        (f"{APPS}/deployments/d", with_replicas(1.5), "cannot convert float64 to int32"),
+        (
+            f"{CORE}/secrets/s",
+            {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s"}, "data": {"a": "bad!"}},
+            "error decoding from json: illegal base64 data at input byte 3",
+        ),
+        (
+            "/apis/coordination.k8s.io/v1/namespaces/default/leases/l",
+            {
+                "apiVersion": "coordination.k8s.io/v1",
+                "kind": "Lease",
+                "metadata": {"name": "l"},
+                "spec": {"renewTime": "soon"},
+            },
+            'parsing time "soon" as "2006-01-02T15:04:05.000000Z07:00": cannot parse "soon" as "2006"',
+        ),
+    ],
+)
+async def test_what_an_apply_came_to_may_not_be_an_object_of_its_kind(
+    ask: Asker, path: str, body: dict[str, Any], why: str
+) -> None:
+    answer = await ask("PATCH", f"{path}?fieldManager=m", body, APPLY)
+    version = body["apiVersion"] if "/" in body["apiVersion"] else f"/{body['apiVersion']}"
+    called = f"{version}, Kind={body['kind']}"
+    said = UNCONVERTED.format(f"{body['metadata']['name']}; {called}", called, why)
+    assert (answer.status, answer.message) == (500, said)
+
+
+# patches -----------------------------------------------------------------------------------------------------------
+
+
+async def test_a_patch_may_take_away_the_kind_but_not_the_version(ask: Asker) -> None:
+    await ask("POST", f"{CORE}/configmaps", {"metadata": {"name": "a"}, "data": {"k": "1"}})
+    for body, media in (
+        ({"kind": None}, MERGE),
+        ({"kind": ""}, STRATEGIC),
+        ([{"op": "remove", "path": "/kind"}], JSON_PATCH),
+    ):
+        answer = await ask("PATCH", f"{CORE}/configmaps/a", body, media)
+        assert (answer.status, answer.body["kind"]) == (200, "ConfigMap")
+    answer = await ask("PATCH", f"{CORE}/configmaps/a", {"apiVersion": None}, MERGE)
+    said = "the name of the object (a based on URL) was undeterminable: name must be provided"
+    assert (answer.status, answer.message) == (400, said)
+
+
+async def test_a_merge_patch_has_no_nulls_inside_its_lists(ask: Asker) -> None:
+    await ask("POST", f"{APPS}/deployments", DEPLOYMENT)
+    containers = [{"name": "c", "image": "x:2", "unheard": None, "env": [{"name": "A", "odd": None}]}]
+    answer = await ask(
+        "PATCH", f"{APPS}/deployments/d", {"spec": {"template": {"spec": {"containers": containers}}}}, MERGE
+    )
+    assert (answer.status, answer.warnings) == (200, [])
+
+
+async def test_unknown_fields_of_a_patch_are_told_in_order_of_keys(ask: Asker) -> None:
+    await ask("POST", f"{APPS}/deployments", DEPLOYMENT)
+    body = {"zz": 1, "spec": {"b": 1, "a": 2, "template": {"y": 1}}}
+    told = [f'299 - "unknown field \\"{path}\\""' for path in ("spec.a", "spec.b", "spec.template.y", "zz")]
+    for media in (MERGE, STRATEGIC):
+        assert (await ask("PATCH", f"{APPS}/deployments/d", body, media)).warnings == told
+
+
+# kinds -------------------------------------------------------------------------------------------------------------
+
+
+async def test_a_job_shares_the_labels_that_its_template_lends_it(ask: Asker) -> None:
+    jobs = "/apis/batch/v1/namespaces/default/jobs"
+    spec = {"template": {**TEMPLATE, "spec": {**TEMPLATE["spec"], "restartPolicy": "Never"}}}
+    lent = (await ask("POST", jobs, {"metadata": {"name": "lent"}, "spec": spec})).body
+    own = (await ask("POST", jobs, {"metadata": {"name": "own", "labels": {"app": "w"}}, "spec": spec})).body
+    assert lent["metadata"]["labels"] == lent["spec"]["template"]["metadata"]["labels"]
+    assert lent["metadata"]["labels"]["job-name"] == "lent"
+    assert own["metadata"]["labels"] == {"app": "w"}
+
+
+async def test_a_stateful_set_is_looked_through_from_its_strategy_to_its_template(ask: Asker) -> None:
+    spec = {
+        **DEPLOYMENT["spec"],
+        "serviceName": "Bad_",
+        "replicas": -1,
+        "podManagementPolicy": "x",
+        "template": {**TEMPLATE, "spec": {}},
+        "volumeClaimTemplates": [{"metadata": {"name": "v"}, "spec": {"accessModes": ["ReadWriteOnce"]}}],
+    }
+    answer = await ask("POST", f"{APPS}/statefulsets", {"metadata": {"name": "a"}, "spec": spec})
+    assert fields(answer) == [
+        "spec.podManagementPolicy",
+        "spec.volumeClaimTemplates[0].spec.resources[storage]",
+        "spec.replicas",
+        "spec.serviceName",
+        "spec.template.spec.containers",
+    ]
+
+
+async def test_a_service_accounts_secrets_are_names(ask: Asker) -> None:
+    secrets = [{"name": "s", "kind": "Secret", "namespace": "x"}, {"kind": "Secret"}]
+    answer = await ask("POST", f"{CORE}/serviceaccounts", {"metadata": {"name": "a"}, "secrets": secrets})
+    assert answer.body["secrets"] == [{"name": "s"}, {}]
+
+
+@pytest.mark.parametrize(
+    ("certificate", "word"), [("x", "certificate"), ("-----BEGIN CERTIFICATE-----\n-----END CERTIFICATE-----\n", "key")]
+)
+async def test_a_pair_without_certificate_or_key_is_warned_of(ask: Asker, certificate: str, word: str) -> None:
+    data = {"tls.crt": certificate, "tls.key": "y"}
+    body = {"metadata": {"name": "a"}, "type": "kubernetes.io/tls", "stringData": data}
+    answer = await ask("POST", f"{CORE}/secrets", body)
+    assert answer.warnings == [f'299 - "tls: failed to find any PEM data in {word} input"']
+
+
+async def test_of_two_views_of_a_pods_address_the_single_one_counts(ask: Asker) -> None:
+    await ask("POST", f"{CORE}/pods", {"metadata": {"name": "p"}, "spec": TEMPLATE["spec"]})
+    status = {"podIP": "10.1.1.1", "podIPs": [{"ip": "nonsense"}]}
+    answer = await ask("PATCH", f"{CORE}/pods/p/status", {"status": status}, MERGE)
+    assert answer.body["status"]["podIPs"] == [{"ip": "10.1.1.1"}]
+    answer = await ask("PATCH", f"{CORE}/pods/p/status", {"status": {"hostIPs": [{"ip": "x"}]}}, MERGE)
+    assert fields(answer) == ["status.hostIPs[0].ip", "status.hostIPs[0]"]
+
+
+async def test_a_runtime_class_is_made_by_a_put_and_replaced_only_by_its_version(ask: Asker) -> None:
+    path, body = "/apis/node.k8s.io/v1/runtimeclasses/r", {"metadata": {"name": "r"}, "handler": "h"}
+    assert (await ask("PUT", path, body)).status == 201
+    answer = await ask("PUT", path, body)
+    assert (answer.status, fields(answer)) == (422, ["metadata.resourceVersion"])
+
+
+async def test_of_a_changed_priority_class_only_the_change_is_told(ask: Asker) -> None:
+    classes = "/apis/scheduling.k8s.io/v1/priorityclasses"
+    await ask("POST", classes, {"metadata": {"name": "p"}, "value": 1})
+    answer = await ask("PATCH", f"{classes}/p", {"value": 2000000000, "preemptionPolicy": "x"}, MERGE)
+    assert fields(answer) == ["value", "preemptionPolicy"]
+
+
+async def test_a_nodes_ranges_are_looked_at_whenever_it_is_written(ask: Asker) -> None:
+    nodes = "/api/v1/nodes"
+    await ask("POST", nodes, {"metadata": {"name": "n"}})
+    answer = await ask("PATCH", f"{nodes}/n", {"spec": {"podCIDRs": ["x"]}}, MERGE)
+    assert (answer.status, fields(answer)) == (422, ["spec.podCIDRs[0]"])
+    answer = await ask("PATCH", f"{nodes}/n/status", {"status": {"config": {"error": "e"}}}, MERGE)
+    assert "config" not in answer.body["status"]
+
+
+async def test_a_field_reference_speaks_of_pods_of_version_one(ask: Asker) -> None:
+    env = [{"name": "A", "valueFrom": {"fieldRef": {"apiVersion": "v2", "fieldPath": "metadata.name"}}}]
+    spec = {"containers": [{"name": "c", "image": "x", "env": env}]}
+    answer = await ask("POST", f"{CORE}/pods", {"metadata": {"name": "p"}, "spec": spec})
+    said = 'Invalid value: "metadata.name": error converting fieldPath: unsupported pod version: v2'
+    assert [cause["message"] for cause in answer.body["details"]["causes"]] == [said]
+
+
+async def test_counts_that_are_missing_count_as_none(ask: Asker) -> None:
+    await ask("POST", f"{APPS}/replicasets", {**DEPLOYMENT, "kind": "ReplicaSet"})
+    answer = await ask("PATCH", f"{APPS}/replicasets/d/status", {"status": {"replicas": -1}}, MERGE)
+    assert "Invalid value: 0: cannot be greater than status.replicas" in answer.message
+
+
+async def test_a_trial_put_of_something_missing_names_no_prefix_of_the_storage(ask: Asker) -> None:
+    body = {"metadata": {"name": "a", "uid": "u"}}
+    for query, key in (("", "/rec/leases/default/a"), ("?dryRun=All", "/leases/default/a")):
+        answer = await ask("PUT", f"/apis/coordination.k8s.io/v1/namespaces/default/leases/a{query}", body)
+        assert (answer.status, f"Key: {key}, " in answer.message) == (409, True)
+
+
+async def test_a_removed_pod_template_is_shown(ask: Asker) -> None:
+    await ask("POST", f"{CORE}/podtemplates", {"metadata": {"name": "t"}, "template": TEMPLATE})
+    assert (await ask("DELETE", f"{CORE}/podtemplates/t")).body["kind"] == "PodTemplate"
+
+
+async def test_a_custom_object_is_stored_with_whole_numbers_written_so(ask: Asker) -> None:
+    open_schema = {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}}
+    version = {"name": "v1", "served": True, "storage": True, "schema": open_schema}
+    names = {"plural": "widgets", "kind": "Widget"}
+    spec = {"group": "example.com", "scope": "Cluster", "names": names, "versions": [version]}
+    definition = {"metadata": {"name": "widgets.example.com"}, "spec": spec}
+    await ask("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", definition)
+    widget = {"apiVersion": "example.com/v1", "kind": "Widget", "metadata": {"name": "a"}, "spec": [1.0, 1.5, 2**63]}
+    kept = (await ask("POST", "/apis/example.com/v1/widgets", widget)).body["spec"]
+    assert [(type(one), one) for one in kept] == [(int, 1), (float, 1.5), (float, 2.0**63)]
