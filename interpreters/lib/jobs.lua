@@ -1,4 +1,5 @@
--- Training jobs of Kubeflow: a status per role, conditions that only ever become true. Needs status.lua, pods.lua.
+-- Training jobs of Kubeflow: a status per role, conditions that only ever become true. Needs status.lua, pods.lua and,
+-- for `retain`, queue.lua.
 jobs = {}
 
 -- Once it has reported at all, a job is healthy as long as it has not failed.
@@ -103,5 +104,15 @@ function jobs.aggregate(desired, items, roles)
     own.completionTime = status.latest(items, "completionTime")
   end
   desired.status = status.without_zeros(own)
+  return desired
+end
+
+function jobs.retain(desired, observed)
+  local spec = desired.spec or {}
+  local policy = (observed.spec or {}).runPolicy
+  if policy ~= nil and policy.suspend ~= nil then
+    spec.runPolicy = spec.runPolicy or {}
+  end
+  queue.retain(observed, spec.runPolicy, policy)
   return desired
 end

@@ -2,6 +2,16 @@
 -- pods.lua.
 ray = {}
 
+-- Pods of a group as its operator counts them: between the limits, several where a replica spans hosts, and none while
+-- the group is suspended.
+local function workers(group)
+  if group.suspend then
+    return 0
+  end
+  local replicas = math.max(group.replicas or 0, group.minReplicas or 0)
+  return math.min(replicas, group.maxReplicas or replicas) * (group.numOfHosts or 1)
+end
+
 -- The head, if it has a template, and every group of workers by its name.
 function ray.components(cluster)
   local all = {}
@@ -12,7 +22,7 @@ function ray.components(cluster)
   end
   for i, group in ipairs(cluster.workerGroupSpecs or {}) do
     local name = status.empty(group.groupName) and "worker-" .. i or group.groupName
-    all[#all + 1] = pods.component(name, group.replicas or 0, group.template)
+    all[#all + 1] = pods.component(name, workers(group), group.template)
   end
   return all
 end

@@ -51,11 +51,3 @@ end
 function sets.healthy(object)
   return object.status ~= nil and not status.is_true(object.status.conditions, "Failed")
 end
-
--- A queue in the cluster suspends and resumes it.
-function sets.retain(desired, observed)
-  if observed.spec.suspend ~= nil then
-    desired.spec.suspend = observed.spec.suspend
-  end
-  return desired
-end

@@ -1,4 +1,5 @@
--- What the driver and the executors of a Spark application ask for.
+-- What the driver and the executors of a Spark application ask for, and what they need beside them. `spark.dependencies`
+-- needs pods.lua.
 spark = {}
 
 -- Bytes of one unit. Spark writes JVM units, all of them binary.
@@ -56,4 +57,53 @@ function spark.requirements(spec, role)
     }
   end
   return result
+end
+
+-- The pod of a role, as far as it names other objects.
+local function pod(spec, role)
+  local main = {name = "spark", env = {}, envFrom = role.envFrom}
+  for _, one in ipairs(role.env or {}) do
+    main.env[#main.env + 1] = one
+  end
+  for name, key in pairs(role.envSecretKeyRefs or {}) do
+    main.env[#main.env + 1] = {name = name, valueFrom = {secretKeyRef = key}}
+  end
+  local template = {
+    initContainers = role.initContainers, containers = {main}, serviceAccountName = role.serviceAccount,
+    imagePullSecrets = {}, volumes = {},
+  }
+  for _, one in ipairs(role.sidecars or {}) do
+    template.containers[#template.containers + 1] = one
+  end
+  for _, name in ipairs(spec.imagePullSecrets or {}) do
+    template.imagePullSecrets[#template.imagePullSecrets + 1] = {name = name}
+  end
+  local volumes = template.volumes
+  local function map(name)
+    if name ~= nil then
+      volumes[#volumes + 1] = {name = "map", configMap = {name = name}}
+    end
+  end
+  for _, one in ipairs(spec.volumes or {}) do
+    volumes[#volumes + 1] = one
+  end
+  for _, one in ipairs(role.secrets or {}) do
+    volumes[#volumes + 1] = {name = "secret", secret = {secretName = one.name}}
+  end
+  for _, one in ipairs(role.configMaps or {}) do
+    map(one.name)
+  end
+  map(spec.sparkConfigMap)
+  map(spec.hadoopConfigMap)
+  return {spec = template}
+end
+
+-- `spec`: of the application; `object`: in whose namespace it runs.
+function spark.dependencies(object, spec)
+  local templates = {}
+  for _, role in ipairs({spec.driver or {}, spec.executor or {}}) do
+    templates[#templates + 1] = pod(spec, role)
+    templates[#templates + 1] = role.template
+  end
+  return pods.dependencies(object, templates)
 end

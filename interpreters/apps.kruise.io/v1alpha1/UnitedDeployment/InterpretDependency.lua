@@ -1,3 +1,3 @@
 function GetDependencies(desiredObj)
-  return pods.dependencies(desiredObj, {desiredObj.spec.template})
+  return pods.dependencies(desiredObj, {united.template(desiredObj)})
 end

@@ -2,5 +2,5 @@ function InterpretHealth(observedObj)
   if observedObj.status == nil or observedObj.metadata == nil or observedObj.spec == nil then
     return false
   end
-  return workload.healthy(observedObj)
+  return united.healthy(observedObj)
 end

@@ -1,3 +1,3 @@
 function GetReplicas(desiredObj)
-  return workload.replicas(desiredObj)
+  return desiredObj.spec.replicas or 1, pods.requirements(united.template(desiredObj))
 end

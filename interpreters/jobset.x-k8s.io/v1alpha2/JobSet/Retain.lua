@@ -1,3 +1,4 @@
 function Retain(desiredObj, observedObj)
-  return sets.retain(desiredObj, observedObj)
+  queue.retain(observedObj, desiredObj.spec, observedObj.spec)
+  return desiredObj
 end

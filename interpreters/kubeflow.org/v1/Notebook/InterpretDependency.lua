@@ -1,0 +1,3 @@
+function GetDependencies(desiredObj)
+  return pods.dependencies(desiredObj, {desiredObj.spec.template})
+end

@@ -1,0 +1,3 @@
+function Retain(desiredObj, observedObj)
+  return jobs.retain(desiredObj, observedObj)
+end

@@ -1,0 +1,3 @@
+function GetDependencies(desiredObj)
+  return spark.dependencies(desiredObj, desiredObj.spec)
+end

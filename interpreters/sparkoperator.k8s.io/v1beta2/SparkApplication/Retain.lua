@@ -1,0 +1,4 @@
+function Retain(desiredObj, observedObj)
+  queue.retain(observedObj, desiredObj.spec, observedObj.spec)
+  return desiredObj
+end
