@@ -1,8 +1,9 @@
 """A long random walk: people push, others interfere, clusters and the daemon die; after each settling all is well.
 
 `GITFED_RANDOM_STEPS` says how many edits and disturbances (default: a few, about half a minute; thousands take an hour
-and are for the night), `GITFED_RANDOM_SEED` which walk. What happens is in `walk`, what is right in `walk_model` and
-`walk_check`. Real API servers are as good: faults that only the embedded fleet can make are left out there.
+and are for the night), `GITFED_RANDOM_SEED` which walk. What happens is in `walk`, what is right in `walk_history` and
+`walk_check`; `tests.change.test_walk` leads the planner alone through the same edits. Real API servers are as good:
+faults that only the embedded fleet can make are left out there.
 """
 
 from __future__ import annotations
@@ -17,13 +18,12 @@ import pytest
 from tests.e2e import worlds
 from tests.e2e.walk import Walk
 from tests.e2e.walk_model import CLUSTERS
-from tests.e2e.world import World, cluster, settings
+from tests.e2e.world import World, cluster
 
 pytestmark = pytest.mark.e2e
 
 STEPS = int(os.environ.get("GITFED_RANDOM_STEPS", "40"))
 SEED = int(os.environ.get("GITFED_RANDOM_SEED", "1"))
-GUARDS = {"maxDeletions": 1000, "maxDeletionPercent": 100, "maxMovedReplicasPercent": 100}
 
 
 @pytest.fixture(params=worlds.BOTH)
@@ -36,7 +36,7 @@ def test_a_random_walk_always_settles_where_it_should(walk: Walk) -> None:
     world = walk.world
     # Declared, so that it stays: no controller finishes the deletion of a namespace here.
     space = json.dumps({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop"}})
-    world.push({"gitfed.json": settings(guards=GUARDS), "spaces/shop.json": space,
+    world.push({"gitfed.json": walk.repository.settings(), "spaces/shop.json": space,
                 **{f"clusters/{name}.json": cluster(name) for name in CLUSTERS}})  # fmt: skip
     world.daemon()
     world.until(lambda: "repositoryId" in world.state().get("state.yaml", ""), "the state branch")

@@ -1,9 +1,9 @@
 """A random walk through a fleet's life: bursts of edits and disturbances, and after each burst all must be well.
 
 A *burst* is what happens without anybody waiting for the daemon: pushes of several files, foreign writers, clusters and
-the daemon killed, faults switched on. `settle` then ends the faults and waits until clusters equal what
-`walk_model` expects, nothing foreign was changed, the inventories are exact, and the daemon has written down that it is
-done with the newest commit. One that does not get there is told with every step up to it.
+the daemon killed, faults switched on. `settle` then ends the faults and waits until clusters equal what `walk_history`
+expects, nothing foreign was changed, the inventories are exact, and the daemon has written down that it is done with
+the newest commit. One that does not get there is told with every step up to it.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ from typing import Any
 from tests import patience
 from tests.clusters.rest import RefusedError
 from tests.e2e.walk_check import Check
-from tests.e2e.walk_model import APPS, CLUSTERS, KINDS, MAPS, History, Repository
+from tests.e2e.walk_history import History, Others
+from tests.e2e.walk_model import APPS, CLUSTERS, KINDS, MAPS, Repository
 from tests.e2e.world import World
 
 CALM = 301.0
@@ -37,7 +38,8 @@ class Walk:
         self.random = random.Random(seed)
         self.repository = Repository(self.random)
         self.history = History(self.repository)
-        self.check = Check(world, self.repository, self.history)
+        self.others = Others(self.repository)
+        self.check = Check(world, self.repository, self.history, self.others)
         self.suspended: set[str] = set()
         """Clusters."""
         self.silent: set[str] = set()
@@ -46,12 +48,21 @@ class Walk:
         self.touched: dict[tuple[str, str], float] = {}
         self.locked: set[str] = set()
         """What this burst has edited already, and what depends on it."""
+        self.disturbed: set[str] = set()
+        """Of what others changed something in this burst."""
         self.steps = 0
         self.log: list[str] = []
 
     def burst(self, steps: int) -> None:
         """So many edits and disturbances, and then the settling."""
         self.locked.clear()
+        self.disturbed.clear()
+        if self.random.random() < 0.05:
+            said, files = self.repository.edit_settings()
+            self.say(f"push {said}")
+            self.check.head = self.world.push(files, f"{len(self.log)}")
+            # What was kept goes now: with other edits nobody could say which was first.
+            self.locked |= {*KINDS, "gizmos"} if self.repository.prunes else set()
         for _ in range(steps):
             self.steps += 1
             if self.random.random() < 0.5:
@@ -65,19 +76,20 @@ class Walk:
     def push(self) -> None:
         """One commit with one to three edits."""
         files: dict[str, str | None] = {}
-        if "gizmos" not in self.locked and self.random.random() < 0.1:
+        if "gizmos" not in self.locked and self.repository.prunes and self.random.random() < 0.1:
             self.locked.add("gizmos")
             said, changed = self.repository.edit_gizmos()
             self.say(f"push {said}")
             files |= changed
         for _ in range(self.random.choice([1, 1, 2, 3])):
-            free = [name for name in KINDS if not self.repository.concerns(name) & self.locked]
+            free = [name for name in KINDS if not self.history.concerns(name) & self.locked]
             if not free:
                 break
             name = self.random.choice(free)
-            before = self.repository.concerns(name)
-            said, changed = self.repository.edit(name, self.locked)
-            self.locked |= before | self.repository.concerns(name)
+            before = self.history.concerns(name)
+            calm = name not in self.disturbed and all(name != other for _, other in self.others.rivals)
+            said, changed = self.repository.edit(name, self.locked, calm=calm)
+            self.locked |= before | self.history.concerns(name)
             self.say(f"push {said}")
             files |= changed
         if files:
@@ -103,13 +115,15 @@ class Walk:
             for name in sorted(self.repository.rules.keys() & self.repository.templates.keys())
             for where in sorted(self.history.ours.get(name, ()))
             if where not in self.check.down | self.suspended | self.faulty
-            and name not in self.check.stopped(where)
+            and name not in self.others.stopped(where)
+            and not self.repository.suspends(name, where)
             and now - self.touched.get((where, name), -1000) > CALM
         ]
         if not found:
             return None
         chosen = self.random.choice(found)
         self.touched[chosen] = now
+        self.disturbed.add(chosen[1])
         return chosen
 
     def patch(self, where: str, name: str, body: object) -> Any:
@@ -119,7 +133,7 @@ class Walk:
     def drift(self) -> None:
         if chosen := self.victim():
             where, name = chosen
-            if chosen in self.check.rivals:
+            if chosen in self.others.rivals:
                 return  # what it declares would not be declared any more
             self.say(f"  drift {name} in {where}")
             body = {"spec": {"replicas": 9}} if name in APPS else {"data": {"version": "drifted", "extra": "theirs"}}
@@ -159,7 +173,7 @@ class Walk:
                     return  # it is just leaving, or staying
                 self.history.ours[name].discard(where)
             # Without its policy it would not come back, and nobody could say which was first.
-            self.locked |= self.repository.concerns(name)
+            self.locked |= self.history.concerns(name)
             self.say(f"  delete {name} in {where}")
             self.world.ask(where, "DELETE", self.world.path(KINDS[name], "shop", name))
 
@@ -185,50 +199,50 @@ class Walk:
             return
         self.world.ask(where, "POST", self.world.path("ConfigMap", "shop"), body)
         self.say(f"  foreign {name} in {where} {labels}")
-        self.check.foreign[where, name] = self.check.content(where, name)
+        self.others.foreign[where, name] = self.check.content(where, name)
 
     def vacate(self) -> None:
         """Somebody's object in our way goes."""
         found = [
-            (where, name) for where, name in sorted(self.check.foreign)
+            (where, name) for where, name in sorted(self.others.foreign)
             if name in MAPS and name not in self.locked and where not in self.check.down | self.faulty
         ]  # fmt: skip
         if found:
             where, name = self.random.choice(found)
             self.say(f"  foreign {name} leaves {where}")
             self.world.ask(where, "DELETE", self.world.path("ConfigMap", "shop", name))
-            del self.check.foreign[where, name]
+            del self.others.foreign[where, name]
             # What waited for it is written now, or with a later push of this burst: nobody could say which.
             self.locked |= {name, *APPS}
 
     def compete(self) -> None:
         """Another deployer declares a field of ours: our policy says who wins, and that it is said."""
         chosen = self.victim()
-        if chosen is None or chosen[1] not in MAPS or chosen in self.check.rivals | self.check.foreign.keys():
+        if chosen is None or chosen[1] not in MAPS or chosen in self.others.rivals | self.others.foreign.keys():
             return
         where, name = chosen
         if name in self.locked or not self.repository.wants(name, where):
             return
         text = f"theirs-{self.steps}"
         self.say(f"  {name} in {where} is declared to be {text}")
-        self.locked |= self.repository.concerns(name)
+        self.locked |= self.history.concerns(name)
         body = self.world.get(where, "ConfigMap", "shop", name)
         if body is not None:
             self.declare(where, name, body["metadata"]["uid"], {"version": text})
-            self.check.rivals[chosen] = (body["metadata"]["uid"], text)
+            self.others.rivals[chosen] = (body["metadata"]["uid"], text)
 
     def relent(self) -> None:
         """The other deployer declares nothing any more."""
         found = [
-            (where, name) for where, name in sorted(self.check.rivals)
+            (where, name) for where, name in sorted(self.others.rivals)
             if name not in self.locked and where not in self.check.down | self.faulty
         ]  # fmt: skip
         if found:
             where, name = self.random.choice(found)
-            uid, _ = self.check.rivals.pop((where, name))
+            uid, _ = self.others.rivals.pop((where, name))
             self.say(f"  {name} in {where} is declared no more")
             # What waited for it is written now, or with a later push of this burst: nobody could say which.
-            self.locked |= {*self.repository.concerns(name), *APPS}
+            self.locked |= {*self.history.concerns(name), *APPS}
             self.declare(where, name, uid, {})
 
     def declare(self, where: str, name: str, uid: str, data: dict[str, str]) -> None:
@@ -248,7 +262,7 @@ class Walk:
                 and not self.check.down | self.faulty
             ):  # fmt: skip
                 self.say(f"  orphans of {name} in {sorted(orphans)} are to be deleted")
-                self.locked |= repository.concerns(name)
+                self.locked |= history.concerns(name)
                 history.ours[name] -= orphans
                 key = f"{'Deployment.apps' if name in APPS else 'ConfigMap'}/shop/{name}"
                 self.world.gitfed("orphans", "delete", key, "--live", "--kubeconfig", str(self.world.kubeconfig),
@@ -331,8 +345,7 @@ class Walk:
                 raise AssertionError("\n".join([f"seed {self.seed}", *self.log, "", *wrong, "", *self.check.planned()]))
             time.sleep(0.1)
         found = self.check.look()
-        ours = {name: {where for where in CLUSTERS if self.check.is_ours(where, name, found)} for name in KINDS}
-        self.history.settled(ours, self.check.seen(found))
+        self.history.settled(self.check.versions(found), self.check.seen(found))
         self.check.settled(found)
         self.say("settled")
 

@@ -1,4 +1,4 @@
-"""What must be true after each settling of a random walk: clusters as `walk_model` expects, and nothing else touched.
+"""What must be true after each settling of a random walk: clusters as `walk_history` expects, and nothing else touched.
 
 Read from the clusters and the state branch themselves. `Check.wrong` says all that is not (yet) as it should be; what
 people and others do meanwhile is in `walk`.
@@ -19,16 +19,17 @@ import yaml
 
 from gitfed.edges.kube import ledger
 from tests.clusters.rest import RefusedError
+from tests.e2e.walk_history import History, Others, Seen, version
 from tests.e2e.walk_model import (
     APPS,
     CLUSTERS,
     DEFINITION,
+    DELETION_PROTECTED,
     GIZMOS,
     KINDS,
     MAPS,
-    History,
+    PRUNE_DISABLED,
     Repository,
-    Seen,
 )
 from tests.e2e.world import World
 
@@ -41,12 +42,9 @@ class Check:
     world: World
     repository: Repository
     history: History
-    foreign: dict[tuple[str, str], str] = field(default_factory=dict)
-    """(cluster, ConfigMap) of others → what it holds."""
+    others: Others
     notes: dict[tuple[str, str], tuple[str, str]] = field(default_factory=dict)
     """(cluster, object of ours) → (uid, what somebody else wrote into an annotation of theirs)."""
-    rivals: dict[tuple[str, str], tuple[str, str]] = field(default_factory=dict)
-    """(cluster, ConfigMap of ours) → (uid, the version that somebody else declares)."""
     down: set[str] = field(default_factory=set)
     head: str = ""
     """The newest commit."""
@@ -68,38 +66,35 @@ class Check:
 
     def is_ours(self, where: str, name: str, found: Found) -> bool:
         labels = found[where][name]["metadata"].get("labels") or {} if name in found[where] else {}
-        return labels.get("gitfed.io/federation") == "acme" and (where, name) not in self.others()
-
-    def others(self) -> set[tuple[str, str]]:
-        """(cluster, ConfigMap) that are somebody else's, but for those that a policy takes over."""
-        return {(where, name) for where, name in self.foreign if not self.is_taken_over(where, name)}
-
-    def is_taken_over(self, where: str, name: str) -> bool:
-        return name in MAPS and self.repository.wants(name, where) and self.repository.overwrites(name)
-
-    def declared(self, where: str, name: str, uid: str) -> str | None:
-        """What somebody else declares its version to be, and we leave at that."""
-        rival = self.rivals.get((where, name))
-        return rival[1] if rival is not None and rival[0] == uid and not self.repository.overwrites(name) else None
+        return labels.get("gitfed.io/federation") == "acme" and (where, name) not in self.others.objects()
 
     def settled(self, found: Found) -> None:
         """What was taken over is ours from now on, and what is gone is nobody's."""
-        self.foreign = {one: self.foreign[one] for one in self.others()}
-        self.rivals = {
-            (where, name): (uid, text) for (where, name), (uid, text) in self.rivals.items()
+        others = self.others
+        others.settled()
+        others.rivals = {
+            (where, name): (uid, text) for (where, name), (uid, text) in others.rivals.items()
             if name in found[where] and found[where][name]["metadata"]["uid"] == uid
-            and not self.is_taken_over(where, name)
+            and not others.is_taken_over(where, name)
         }  # fmt: skip
 
+    def versions(self, found: Found) -> dict[tuple[str, str], str | None]:
+        """Of all copies of ours, by (cluster, name)."""
+        return {
+            (where, name): version(body)
+            for where, bodies in found.items()
+            for name, body in bodies.items()
+            if name in KINDS and self.is_ours(where, name, found)
+        }
+
     def seen(self, found: Found) -> Seen:
-        """What of it is not ours to decide: names that others have, and what a wave that cannot end keeps back."""
-        stopped = {(where, name) for where in CLUSTERS for name in self.stopped(where)}
-        missing = {(where, name) for where, name in stopped if not self.is_ours(where, name, found)}
-        behind = {
-            (where, name) for where, name in stopped - missing
-            if version(found[where][name]) != str(self.repository.templates[name].version)
-        }  # fmt: skip
-        return Seen(frozenset(self.others() | missing), frozenset(behind))
+        versions = self.versions(found)
+        copies = {one: found[one[0]][one[1]]["metadata"] for one in versions}
+        return self.others.seen(
+            versions,
+            kept=frozenset(one for one, metadata in copies.items() if bears(metadata, "annotations", PRUNE_DISABLED)),
+            guarded=frozenset(one for one, metadata in copies.items() if bears(metadata, "labels", DELETION_PROTECTED)),
+        )
 
     def wrong(self) -> list[str]:
         self.controllers()
@@ -117,14 +112,20 @@ class Check:
             owned = {name: body["metadata"]["uid"] for name, body in found.items()
                      if self.is_ours(where, name, everything)}  # fmt: skip
             should = {name for name, clusters in expected.items() if where in clusters}
-            stopped = self.stopped(where)
+            stopped = self.others.stopped(where)
             for name in sorted((should ^ owned.keys()) - stopped):
                 yield f"{where}: {name} is {'missing' if name in should else 'too much'}"
             for name in sorted((should & owned.keys() & repository.templates.keys()) - stopped):
                 if not repository.wants(name, where):
                     continue  # an orphan, or kept where it was: it stays as it is
-                body, should_be = found[name], str(repository.templates[name].version)
-                declared = self.declared(where, name, body["metadata"]["uid"])
+                body, template = found[name], repository.templates[name]
+                should_be = self.history.version(name, where)
+                if should_be == str(template.version):
+                    if bears(body["metadata"], "annotations", PRUNE_DISABLED) != template.keeps:
+                        yield f"{where}: that {name} is never deleted is wrong there"
+                    if bears(body["metadata"], "labels", DELETION_PROTECTED) != template.guarded:
+                        yield f"{where}: that {name} outlives its template is wrong there"
+                declared = self.others.declared(where, name, body["metadata"]["uid"])
                 if version(body) != (declared or should_be) or (name in APPS and body["spec"]["replicas"] != 2):
                     yield f"{where}: {name} is at {version(body)}, not at {declared or should_be}"
                 if name in MAPS and body["data"].get("also") != should_be:
@@ -139,8 +140,8 @@ class Check:
                 yield f"{where}: the inventory is not exact: {', '.join(entries)}"
 
     def wrong_with_others(self) -> Iterator[str]:
-        for where, name in self.others():
-            if self.content(where, name) != self.foreign[where, name]:
+        for where, name in self.others.objects():
+            if self.content(where, name) != self.others.foreign[where, name]:
                 yield f"{where}: {name} of somebody else was changed"
         for (where, name), (uid, text) in list(self.notes.items()):
             metadata = (self.world.get(where, KINDS[name], "shop", name) or {"metadata": {}})["metadata"]
@@ -156,16 +157,6 @@ class Check:
         done = text.count(self.head)
         if self.head and done != 1 + len(CLUSTERS):
             yield f"the state branch does not say of every cluster that it holds {self.head[:12]}:\n{text}"
-
-    def stopped(self, where: str) -> set[str]:
-        """Of the second wave everything, where the first cannot end: something in it is somebody else's."""
-        templates = self.repository.templates
-        rivals = {(at, name) for at, name in self.rivals if not self.repository.overwrites(name)}
-        in_the_way = [
-            name for at, name in self.others() | rivals
-            if at == where and name in MAPS and self.repository.wants(name, where) and not templates[name].wave
-        ]  # fmt: skip
-        return {name for name, one in templates.items() if one.wave} if in_the_way else set()
 
     def wrongly_remembered(self, seen: Seen) -> Iterator[str]:
         """The bindings say who takes an object along, and who still runs with it: later that cannot be seen."""
@@ -226,13 +217,8 @@ class Check:
                         self.world.mark_available(where, "shop", body["metadata"]["name"])
 
 
-def version(body: Mapping[str, Any]) -> str | None:
-    """Of an app its image's, of a ConfigMap or a Gizmo the one it holds."""
-    if body["metadata"]["name"] in (*MAPS, *GIZMOS):
-        found = (body.get("data") or body.get("spec") or {}).get("version")
-    else:
-        found = body["spec"]["template"]["spec"]["containers"][0]["image"].removeprefix("nginx:")
-    return None if found is None else str(found)
+def bears(metadata: Mapping[str, Any], where: str, what: Mapping[str, str]) -> bool:
+    return what.items() <= (metadata.get(where) or {}).items()
 
 
 def requirements(document: Mapping[str, Any]) -> Iterator[tuple[str, str, bool]]:

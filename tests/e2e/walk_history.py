@@ -1,0 +1,209 @@
+"""What a random walk expects: which object should be where, from the repository and what others have.
+
+The rules are a few lines each and were written without a look at the planner. `History` is what the daemon must
+remember (orphans, preserved copies, what a workload that is an orphan needs), kept up to date at each settling, which
+is why one burst of edits touches a name once at most. What people pushed is in `walk_model`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from tests.e2e.walk_model import CLUSTERS, GIZMOS, KINDS, MAPS, Repository
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What the clusters show, as far as the rules ask for it."""
+
+    taken: frozenset[tuple[str, str]] = frozenset()
+    """(cluster, name) that others have, or that a wave before it keeps from being written."""
+    behind: frozenset[tuple[str, str]] = frozenset()
+    """(cluster, workload) whose copy there does not run the template's version: a wave before it cannot end, or its
+    policy is suspended there."""
+    kept: frozenset[tuple[str, str]] = frozenset()
+    """(cluster, name) of copies that are annotated never to be deleted."""
+    guarded: frozenset[tuple[str, str]] = frozenset()
+    """(cluster, name) of copies that are labelled to outlive their template."""
+
+
+@dataclass
+class Others:
+    """What somebody else has in the clusters, in the way of templates or beside them."""
+
+    repository: Repository
+    foreign: dict[tuple[str, str], str] = field(default_factory=dict)
+    """(cluster, ConfigMap) → what it holds."""
+    rivals: dict[tuple[str, str], tuple[str, str]] = field(default_factory=dict)
+    """(cluster, ConfigMap of ours) → (uid, the version that somebody else declares)."""
+
+    def objects(self) -> set[tuple[str, str]]:
+        """Those of `foreign` that no policy takes over."""
+        return {(where, name) for where, name in self.foreign if not self.is_taken_over(where, name)}
+
+    def is_taken_over(self, where: str, name: str) -> bool:
+        repository = self.repository
+        return (
+            name in MAPS and repository.wants(name, where) and repository.overwrites(name)
+            and not repository.suspends(name, where)
+        )  # fmt: skip
+
+    def declared(self, where: str, name: str, uid: str) -> str | None:
+        """What somebody else declares its version to be, and we leave at that."""
+        rival = self.rivals.get((where, name))
+        return rival[1] if rival is not None and rival[0] == uid and not self.repository.overwrites(name) else None
+
+    def stopped(self, where: str) -> set[str]:
+        """Of the second wave everything, where the first cannot end: something in it is somebody else's."""
+        repository = self.repository
+        in_the_way = [
+            name for at, name in self.objects() | self.rivals.keys()
+            if at == where and name in MAPS and repository.wants(name, where) and not repository.templates[name].wave
+            # What is to be taken over as soon as its policy lets it is waited for by nobody.
+            and not repository.overwrites(name)
+        ]  # fmt: skip
+        return {name for name, one in repository.templates.items() if one.wave} if in_the_way else set()
+
+    def seen(
+        self,
+        versions: dict[tuple[str, str], str | None],
+        *,
+        kept: frozenset[tuple[str, str]],
+        guarded: frozenset[tuple[str, str]],
+    ) -> Seen:
+        """What of the clusters is not ours to decide. `versions`: of all copies of ours that are there now."""
+        repository = self.repository
+        stopped = {(where, name) for where in CLUSTERS for name in self.stopped(where)}
+        behind = {
+            (where, name) for (where, name), version in versions.items()
+            if name in repository.templates and version != str(repository.templates[name].version)
+            and ((where, name) in stopped or repository.suspends(name, where))
+        }  # fmt: skip
+        return Seen(frozenset(self.objects() | (stopped - versions.keys())), frozenset(behind), kept, guarded)
+
+    def settled(self) -> None:
+        """What was taken over is ours from now on."""
+        self.foreign = {one: self.foreign[one] for one in self.objects()}
+
+
+@dataclass
+class History:
+    repository: Repository
+    ours: dict[str, set[str]] = field(default_factory=dict)
+    """Where copies of ours were when all was settled last."""
+    placed: set[str] = field(default_factory=set)
+    """Templates that a policy placed since they, or copies, are there: without it their copies are orphans."""
+    preserved: set[str] = field(default_factory=set)
+    """Templates whose last policy said that copies outlive them."""
+    holds: dict[str, set[tuple[str, str]]] = field(default_factory=dict)
+    """By object: (cluster, workload) of copies whose running version took it along."""
+    versions: dict[tuple[str, str], str | None] = field(default_factory=dict)
+    """(cluster, name) → the version that a copy of ours had when all was settled last."""
+
+    def expected(self, name: str, seen: Seen) -> set[str]:
+        """Where copies of ours should be, once all is settled."""
+        repository = self.repository
+        before = self.ours.get(name, set())
+        kept = {where for where in before if (where, name) in seen.kept}
+        if name not in repository.templates:
+            if name in self.preserved or not repository.prunes:
+                return set(before)
+            return kept | {where for where in before if (where, name) in seen.guarded}
+        rule = repository.rules.get(name)
+        needed = {where for where in CLUSTERS if repository.is_needed(name, where)}
+        if rule is not None:
+            wanted = set(rule.clusters) | needed
+            stays = set(before) if rule.preserves else set()
+        elif name in self.placed or name in self.preserved:
+            wanted, stays = needed, set(before)
+        else:
+            # Those that take it along say whether it is preserved where it leaves.
+            owners = [app for app in repository.rules if repository.takes(app, name)]
+            wanted, stays = needed, set(before) if any(repository.rules[app].preserves for app in owners) else set()
+        stays |= set(before) if repository.templates[name].keeps or not repository.prunes else kept
+        stays |= before & {where for where, _ in self.holders(name, seen)}
+        taken = {
+            where for where in wanted
+            if (where, name) in seen.taken or (where not in before and repository.suspends(name, where))
+        }  # fmt: skip
+        # A move is over when all that should be is there: until then nothing leaves.
+        return (wanted - taken) | (set(before) if taken else stays)
+
+    def concerns(self, name: str) -> set[str]:
+        """The names whose copies, or what is remembered of them, an edit of this one may change."""
+        held = {
+            one
+            for item, holders in self.holds.items()
+            for _, app in holders
+            if name in (item, app)
+            for one in (item, app)
+        }
+        return self.repository.concerns(name) | held
+
+    def version(self, name: str, where: str) -> str | None:
+        """What a copy should be that is wanted there: where nothing may be written, it stays as it was."""
+        if self.repository.suspends(name, where) and (where, name) in self.versions:
+            return self.versions[where, name]
+        return str(self.repository.templates[name].version)
+
+    def holders(self, name: str, seen: Seen) -> set[tuple[str, str]]:
+        """(cluster, workload) of copies that run with an object that they do not take along any more.
+
+        One that is nowhere wanted but stays (an orphan, or preserved) runs with what it had; one that is wanted
+        as soon as it runs its new version lets go of the rest. Those that are only not let go yet hold what the
+        workload takes along now: nobody says that they are to stay as they were.
+        """
+        repository = self.repository
+        leaving = {
+            (where, app)
+            for app, rule in repository.rules.items()
+            if repository.takes(app, name) and not rule.preserves
+            for where in self.ours.get(app, ())
+        }
+        return {
+            (where, app)
+            for where, app in self.holds.get(name, set()) | leaving
+            if where in self.ours.get(app, ())
+            and ((where, app) in seen.behind or not repository.wants(app, where))
+            and where in self.expected(app, seen)
+            and not (repository.takes(app, name) and where in repository.rules[app].clusters)
+        }
+
+    def requirements(self, name: str, seen: Seen) -> set[tuple[str, str, bool]]:
+        """(workload, cluster, whether it takes the object there or only runs with it) as the state branch must say."""
+        repository = self.repository
+        takers = [app for app in repository.rules if repository.takes(app, name)]
+        active = {(app, where, True) for app in takers for where in repository.rules[app].clusters}
+        return active | {(app, where, False) for where, app in self.holders(name, seen)}
+
+    def settled(self, versions: dict[tuple[str, str], str | None], seen: Seen) -> None:
+        """All is as it should be: this is what the next edits begin from. `versions`: of all copies of ours."""
+        ours = {name: {where for where, other in versions if other == name} for name in KINDS}
+        expected = {name: self.expected(name, seen) for name in KINDS}
+        holds = {
+            name: {(where, app) for app, where, _ in self.requirements(name, seen) if where in ours[app]}
+            for name in MAPS if name in self.repository.templates
+        }  # fmt: skip
+        # While a template is gone nobody looks at what is remembered of it, which lasts as long as its copies.
+        holds |= {name: self.holds.get(name, set()) for name in MAPS if name not in holds and ours[name]}
+        self.ours, self.holds, self.versions = ours, holds, versions
+        for name in KINDS:
+            if name not in self.repository.templates:
+                if not expected[name]:
+                    self.placed.discard(name)
+                    self.preserved.discard(name)
+            elif name in self.repository.rules:
+                self.placed.add(name)
+                preserves = self.repository.rules[name].preserves
+                (self.preserved.add if preserves else self.preserved.discard)(name)
+
+
+def version(body: Mapping[str, Any]) -> str | None:
+    """Of an app its image's, of a ConfigMap or a Gizmo the one it holds."""
+    if body["metadata"]["name"] in (*MAPS, *GIZMOS):
+        found = (body.get("data") or body.get("spec") or {}).get("version")
+    else:
+        found = body["spec"]["template"]["spec"]["containers"][0]["image"].removeprefix("nginx:")
+    return None if found is None else str(found)
