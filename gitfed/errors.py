@@ -9,6 +9,7 @@ raised); one object that did not work out is an outcome (a value). Callers choos
     ├── SourceError                the repository cannot be read (4)
     │   ├── SourceUnreachable      network, missing repository, lock: trying again may help
     │   ├── RevisionNotFound       no such commit, branch or tag
+    │   │   └── NothingDecided     no state branch, and nowhere else where one could be
     │   └── CloneUnwritable        nothing can be written into our own clone: no room on the disk, no right to
     ├── StateError                 the state branch cannot be used
     │   ├── StateConflict          somebody else pushed first: read again, decide again
@@ -77,6 +78,10 @@ class SourceUnreachable(SourceError):
 
 class RevisionNotFound(SourceError):
     """No such commit, branch or tag."""
+
+
+class NothingDecided(RevisionNotFound):
+    """There is no state branch, and no other repository that could have one: nothing is unknown."""
 
 
 class CloneUnwritable(SourceError):

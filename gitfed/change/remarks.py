@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from operator import attrgetter
 
@@ -95,9 +95,7 @@ def notes(world: World, bindings: Iterable[Binding]) -> tuple[str, ...]:
     if world.fleet.live is None:
         notes.append("Clusters not observed: changes are unknown.")
     else:
-        for name, state in sorted(world.live_clusters.items()):
-            if not state.inventory_read:
-                notes.append(f"Cluster {name} could not be read: {state.error or 'unknown'}. Its objects are kept.")
+        notes += _unread({name: one.error for name, one in world.live_clusters.items() if not one.inventory_read})
     past = world.decisions
     if past.guards is not None and past.guards != world.repo.settings.spec.guards:
         since = str(past.limits or past.applied_commit)[:7]
@@ -108,6 +106,16 @@ def notes(world: World, bindings: Iterable[Binding]) -> tuple[str, ...]:
     if nowhere:
         notes.append(selected_by_none(nowhere))
     return tuple(notes)
+
+
+def _unread(errors: Mapping[ClusterName, str]) -> Iterator[str]:
+    """One note for all clusters with the same trouble: without credentials it is every one of them."""
+    by_error: dict[str, list[ClusterName]] = {}
+    for name in sorted(errors):
+        by_error.setdefault(errors[name] or "unknown", []).append(name)
+    for error, names in by_error.items():
+        who, whose = ("Cluster", "Its") if len(names) == 1 else ("Clusters", "Their")
+        yield f"{who} {', '.join(names)} could not be read: {error}. {whose} objects are kept."
 
 
 def selected_by_none(keys: Sequence[ObjectKey]) -> str:

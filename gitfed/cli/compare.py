@@ -16,7 +16,7 @@ from typing import Any
 
 from gitfed.change import causes, foresee
 from gitfed.change import review as reviewing
-from gitfed.cli import bodies, matrix, names
+from gitfed.cli import bodies, matrix, names, reasons
 from gitfed.model.base import Body, ClusterName, ObjectKey
 from gitfed.model.plan import RenderedManifest
 from gitfed.text import canonical
@@ -74,7 +74,7 @@ def placement(review: reviewing.Review) -> list[matrix.Row]:
         elif old.replicas != new.replicas and None not in (old.replicas, new.replicas):
             why = f"replicas {old.replicas} → {new.replicas}"
         else:
-            why = new.why
+            why = reasons.chosen(new, before)
         if old and new and new.policy == old.policy and new.policy is not None and tuple(new.policy) in edited:
             why = f"its policy changed; {why}"
         rows.append(matrix.Row(names.shown(key), before, after, why))

@@ -23,9 +23,9 @@ def folders(ctx: click.Context, param: click.Parameter, incomplete: str) -> list
 
 
 def revisions(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
-    """A branch, or HEAD; after `BASE..` the second one of a range."""
+    """A branch, a tag, or HEAD; after `BASE..` the second one of a range."""
     base, dots, start = incomplete.rpartition("..")
-    names = _found(ctx, lambda opened: ["HEAD", *opened.repository.branch_names()])
+    names = _found(ctx, lambda opened: ["HEAD", *opened.repository.branch_names(), *opened.repository.tag_names()])
     return [f"{base}{dots}{name}" for name in names if name.startswith(start)]
 
 

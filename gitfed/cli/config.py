@@ -23,7 +23,7 @@ def command() -> None:
     """Show settings and where they come from."""
 
 
-@command.command("view")
+@command.command("view", short_help="Print every setting that is in force.")
 @options.source
 @options.option("--origin", shared=False, is_flag=True, help="Say of every setting where it comes from.")
 @options.output("text", "json", "yaml")

@@ -1,7 +1,8 @@
 """Exit codes: what a script may rely on.
 
     0    done, nothing to report
-    1    diff: there are differences; interpret: answers differ, a case failed; test: a case failed. Never an error
+    1    diff: there are differences; interpret: answers differ, a case failed; test: a case failed;
+         replay: other bytes. Never an error
     2    bad usage
     3    invalid input in the repository, or an interpreter script failed
     4    source or cluster unreachable

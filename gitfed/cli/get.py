@@ -8,7 +8,7 @@ import click
 
 from gitfed.cli import complete, exits, listings, load, options, structured, table, validate
 from gitfed.cli.main import meant
-from gitfed.errors import UsageError
+from gitfed.errors import NothingDecided, UsageError
 
 _THINGS = ("clusters", "bindings", "policies", "problems", "works", "orphans", "events")
 _WORDS = {
@@ -93,7 +93,11 @@ def command(
         validate.show(found, output, of=validate.contents(session.repo))
         return load.code(found)
     if thing == "events":
-        show(listings.events(session, only, namespace, cluster), output)
+        try:
+            show(listings.events(session, only, namespace, cluster), output)
+        except NothingDecided as nothing:
+            show(listings.NO_EVENTS, output)
+            load.note(str(nothing))
         return exits.OK
     fleet = session.fleet(live=True if thing == "orphans" else None)
     plan = session.plan(fleet)
@@ -101,7 +105,10 @@ def command(
         raise UsageError(f"no cluster {cluster!r}{meant(cluster, list(plan.clusters))}", hint="gitfed get clusters")
     listing = listings.OF[thing](session, fleet, plan, namespace, cluster)
     listing = _chosen(listing, only)
-    show(listing, output)
+    if thing == "orphans" and output.format in ("text", "wide") and not listing.rows and load.unread_notes(plan):
+        click.echo("No orphans found where it could be looked:", err=True)
+    else:
+        show(listing, output)
     if thing == "works" and fleet.live is None and listing.rows:
         load.note("what is in the clusters was not looked at: --live asks them")
     return exits.first([load.tell_errors(plan.problems), load.tell_unread(plan)])

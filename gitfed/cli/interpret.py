@@ -115,7 +115,8 @@ def command(
     if len(chosen) > 1:
         raise click.UsageError(f"{' and '.join(chosen)} cannot be combined")
     if not chosen:
-        hint = f"a file goes with -f: -f {what[0]} --check" if what and Path(what[0]).exists() else ""
+        file = next((name for name in (*filenames, *what) if Path(name).exists()), "")
+        hint = f"do its scripts compile? gitfed interpret -f {file} --check" if file else ""
         raise UsageError(f"nothing to do: one of {', '.join(modes)}", hint=hint or "gitfed interpret --help")
     if filenames and (what or folder is not None or base):
         raise click.UsageError("-f goes with --check, --edit or --operation")
@@ -136,8 +137,11 @@ def command(
     if checking:
         found = _rules(session, filenames, rules, recursive)
         if filenames and not found.documents and not found.problems:
-            inside = "" if recursive else "-R reads the folders inside a folder too"
-            raise InputError(f"no ResourceInterpreterCustomization in {', '.join(filenames)}", hint=inside)
+            deeper = not recursive and any(inner.is_dir() for one in filenames for inner in Path(one).glob("*"))
+            raise InputError(
+                f"no ResourceInterpreterCustomization in {', '.join(filenames)}",
+                hint="-R reads the folders inside a folder too" if deeper else "rules are documents of that kind",
+            )
         return _check(found, output)
     given = _Given(desired_file, observed_file, status_file, desired_replica)
     only = _rules(session, filenames, rules, recursive) if filenames or rules else None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from gitfed.change import status
@@ -220,12 +220,13 @@ def _orphans(session: load.Session, fleet: FleetSnapshot, plan: Plan, namespace:
     return Listing("orphans", ["CLUSTER", "OBJECT", "REASON"], rows, items, called)
 
 
+NO_EVENTS = Listing("events", ["WHEN", "TYPE", "REASON", "OBJECT", "MESSAGE"], [], [], [])
 _COMMITS = 200
 """Commits of the state branch that are read for events; of one object: that concern it."""
 
 
 def events(session: load.Session, objects: tuple[str, ...], namespace: str, only: str) -> Listing:
-    """What happened to these objects, or to all, newest first. Raises RevisionNotFound without a state branch."""
+    """What happened to these objects, or to all, newest first. Raises as `Chronicle`."""
     history = Chronicle(session.opened, session.repo)
     known = {*session.repo.manifests, *session.decisions().bindings} if objects else set()
     asked: list[ObjectKey | None] = [names.find(one, known) for one in objects] or [None]
@@ -244,7 +245,7 @@ def events(session: load.Session, objects: tuple[str, ...], namespace: str, only
             "commit": entry.commit, "source": entry.source,
         })  # fmt: skip
         called.append(names.typed(key))
-    return Listing("events", ["WHEN", "TYPE", "REASON", "OBJECT", "MESSAGE"], rows, items, called)
+    return replace(NO_EVENTS, rows=rows, items=items, names=called)
 
 
 OF: dict[str, Callable[[load.Session, FleetSnapshot, Plan, str, str], Listing]] = {

@@ -9,6 +9,7 @@ import click
 from gitfed.cli import complete, load, names, options, plain, structured, words
 from gitfed.daemon import chronicle
 from gitfed.daemon.chronicle import Chronicle, Entry
+from gitfed.errors import NothingDecided
 from gitfed.model.base import ObjectKey
 
 SCHEMA = "gitfed.io/log/v1"
@@ -33,11 +34,15 @@ def command(what: str, inputs: options.Inputs, count: int, output: options.Outpu
     gitfed log -o json
 
     \b
-    Exit codes: 0 done · 2 bad usage · 4 there is no state branch.
+    Exit codes: 0 done, also where nothing was decided yet · 2 bad usage · 4 the state branch was not fetched.
     """
     session = load.Session(inputs)
-    history = Chronicle(session.opened, session.repo)
-    entries = history.entries(limit=count, key=key_of(session, what) if what else None)
+    key = key_of(session, what) if what else None
+    try:
+        entries = Chronicle(session.opened, session.repo).entries(limit=count, key=key)
+    except NothingDecided as nothing:
+        entries = []
+        load.note(str(nothing))
     if output.format in ("json", "yaml"):
         structured.echo({"schema": SCHEMA, "entries": [document(one) for one in entries]}, output.format)
     elif output.format == "name":

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import gc
 import os
+import re
 import sys
 from collections.abc import Sequence
 from importlib import import_module
@@ -126,7 +127,7 @@ def cli(debug: bool) -> None:
     (GITFED_REPO for --repo), others as GITFED_<COMMAND>_<OPTION>.
 
     \b
-    Exit codes: 0 done · 1 there are differences (diff, interpret), or a test failed · 2 bad usage ·
+    Exit codes: 0 done · 1 there are differences, or a test or a replay failed · 2 bad usage ·
     3 invalid input in the repository · 4 source or cluster unreachable · 5 a gate held something ·
     6 applied but not healthy in time · 130 interrupted.
     """
@@ -185,8 +186,20 @@ def _usage(error: click.ClickException) -> int:
     # click breaks its list of choices over lines.
     _say(error.format_message().replace("\n\t", " "))
     if context is not None:
+        if advice := _advice(context, error.message):
+            click.echo(f"hint: {_clean(advice)}", err=True)
         click.echo(f"{context.get_usage()}\nTry '{context.command_path} --help'.", err=True)
     return exits.USAGE
+
+
+def _advice(context: click.Context, message: str) -> str:
+    """A revision stands after --rev, where Git's own commands take it as it is; "" when that is not the mistake."""
+    extra = re.match(r"Got unexpected extra arguments? \((.*)\)$", message, re.S)
+    if extra is None or not any(one.name == "rev" for one in context.command.params):
+        return ""
+    if any(isinstance(one, click.Argument) for one in context.command.params) or " " in extra[1]:
+        return "a commit is named with --rev"
+    return f"if it is a commit: {context.command_path} --rev {extra[1]}"
 
 
 def _failed(error: BaseException) -> int:

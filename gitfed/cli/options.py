@@ -123,13 +123,30 @@ class Files(click.Path):
         super().__init__(path_type=Path, **settings)
 
 
+class _Own(click.Option):
+    """Its variable is called as people write the option; click would take what the command calls its value."""
+
+    def resolve_envvar_value(self, ctx: click.Context) -> str | None:
+        self._call_variable(ctx)
+        return super().resolve_envvar_value(ctx)
+
+    def get_help_extra(self, ctx: click.Context) -> Any:
+        self._call_variable(ctx)
+        return super().get_help_extra(ctx)
+
+    def _call_variable(self, ctx: click.Context) -> None:
+        long = next((name for name in self.opts if name.startswith("--")), "")
+        if ctx.auto_envvar_prefix is not None and long:
+            self.envvar = f"{ctx.auto_envvar_prefix}_{long[2:].replace('-', '_').upper()}"
+
+
 def option(*names: str, shared: bool = True, **settings: Any) -> Callable[[_Command], _Command]:
-    """A click option with its environment variable: `GITFED_<OPTION>` for shared ones."""
+    """A click option with its variable: `GITFED_<OPTION>` for shared ones, else `GITFED_<COMMAND>_<OPTION>`."""
     if shared:
         long = next(name for name in names if name.startswith("--"))
         variable = settings.pop("envvar", None) or f"GITFED_{long[2:].split('/')[0].replace('-', '_').upper()}"
         return click.option(*names, envvar=variable, show_envvar=True, **settings)
-    return click.option(*names, show_envvar=True, **settings)
+    return click.option(*names, show_envvar=True, cls=_Own, **settings)
 
 
 GIT_CREDENTIALS = option(

@@ -22,7 +22,7 @@ def command() -> None:
     """Settle what stays in clusters although nothing asks for it (gitfed get orphans lists it)."""
 
 
-@command.command("delete")
+@command.command("delete", short_help="Let orphans be deleted, those very objects.")
 @click.argument("only", metavar="[CLUSTER/]KIND[.GROUP]/[NS/]NAME...", nargs=-1, shell_complete=complete.orphans)
 @options.option("--all", "every", shared=False, is_flag=True, help="Every orphan.")
 @options.facts_or_live
@@ -67,7 +67,7 @@ def delete(only: tuple[str, ...], every: bool, inputs: options.Inputs, credentia
     return load.tell_unread(plan)
 
 
-@command.command("adopt")
+@command.command("adopt", short_help="Print a policy that keeps orphans where they are.")
 @click.argument("only", metavar="KIND[.GROUP]/[NS/]NAME...", nargs=-1, shell_complete=complete.orphans)
 @options.option("--all", "every", shared=False, is_flag=True, help="Every orphan whose template is still there.")
 @options.facts_or_live

@@ -17,7 +17,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from gitfed.change import order
-from gitfed.cli import matrix, names, plain, plan_failing, table, words
+from gitfed.cli import matrix, names, plain, plan_failing, reasons, table, words
 from gitfed.cli.table import Cell
 from gitfed.model.base import ObjectKey
 from gitfed.model.decisions import Decisions
@@ -110,7 +110,7 @@ def why(binding: Binding, before: matrix.Shares | None) -> str:
     after = matrix.of(binding.shares)
     if before is not None and dict(before) == after:
         return "unchanged"
-    return binding.why or ("new" if before is None else "")
+    return reasons.chosen(binding, before) or ("new" if before is None else "")
 
 
 def _placement(shown: View, paint: plain.Paint, width: int, *, wide: bool) -> list[str]:

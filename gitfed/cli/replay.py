@@ -32,7 +32,8 @@ def command(commit: str, inputs: options.Inputs, output: options.Output) -> int:
     gitfed replay 3f2c1a9
 
     \b
-    Exit codes: 0 the same bytes, wherever that can be told · 1 other bytes · 2 bad usage · 4 an input is not here.
+    Exit codes: 0 the same bytes, wherever that can be told · 1 other bytes · 2 bad usage · 4 an input is not here,
+    or nothing was decided yet.
     """
     session = load.Session(inputs)
     history = Chronicle(session.opened, session.repo)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any, TypeAlias
@@ -18,6 +19,9 @@ _MOST = 40
 """Lines of one list that are printed; of more, how many there are."""
 _AT_ONCE = 12
 """The same for what happens at one moment: all of it is in the JSON."""
+_LEAVES = re.compile(r"(?P<key>\S+) leaves (?P<cluster>\S+) \((?P<how>[^:()]+): (?P<why>.+)\)")
+_PLACED = re.compile(r"(?P<head>(?P<key>\S+) → [^()]*\S) \((?P<why>.*)\)")
+"""Sentences of `daemon.story`."""
 _FEW = 8
 """Clusters of one workload that are listed before and after."""
 
@@ -25,7 +29,7 @@ _FEW = 8
 def text(story: rehearsal.Story, paint: plain.Paint, *, quiet: bool) -> Iterable[str]:
     if not quiet:
         yield paint.strong("Timeline")
-        for moment in _folded(story.timeline):
+        for moment in _folded(_once(story.timeline)):
             mark = {"event": "!", "decision": " ", "change": "·"}[moment.kind]
             line = f"  {clock(moment.after):>8}  {mark} {plain.clean(_short(moment.text))}"
             yield paint.removed(line) if moment.kind == "event" else line
@@ -45,6 +49,28 @@ def text(story: rehearsal.Story, paint: plain.Paint, *, quiet: bool) -> Iterable
     if story.falls_due is not None and not quiet:
         yield f"Later:  something falls due at {clock(story.falls_due)}, when the clock had stopped (--until)."
     yield _total(story)
+
+
+def _once(timeline: Sequence[rehearsal.Moment]) -> list[rehearsal.Moment]:
+    """Every reason once: many workloads leave a cluster for the same one, and what is decided for each repeats it."""
+    said: set[tuple[float, str]] = set()
+    told: dict[tuple[float, str], list[str]] = {}
+    found = []
+    for moment in timeline:
+        text = moment.text
+        if leaving := _LEAVES.fullmatch(text):
+            why = leaving["why"]
+            told.setdefault((moment.after, leaving["key"]), []).append(f"leaves {leaving['cluster']}: {why}")
+            if (moment.after, why) in said:
+                text = f"{leaving['key']} leaves {leaving['cluster']} ({leaving['how']})"
+            said.add((moment.after, why))
+        elif told and (placed := _PLACED.fullmatch(text)):
+            why = placed["why"]
+            for clause in told.get((moment.after, placed["key"]), ()):
+                why = why.replace(clause, "", 1).removeprefix("; ")
+            text = f"{placed['head']} ({why.strip()})" if why.strip() else placed["head"]
+        found.append(replace(moment, text=text))
+    return found
 
 
 def _folded(timeline: Sequence[rehearsal.Moment]) -> Iterable[rehearsal.Moment]:

@@ -18,7 +18,7 @@ from gitfed.change.happened import Happening
 from gitfed.daemon import inputs
 from gitfed.edges import state as state_edge
 from gitfed.edges.git.history import CommitInfo
-from gitfed.errors import InputError, RevisionNotFound, SourceError
+from gitfed.errors import InputError, NothingDecided, RevisionNotFound, SourceError
 from gitfed.model.base import ClusterName, Commit, ObjectKey
 from gitfed.model.decisions import Decision, Share
 from gitfed.model.repo import RepoSnapshot
@@ -55,20 +55,24 @@ class Chronicle:
     """Reads one repository's state branch."""
 
     def __init__(self, opened: inputs.Opened, repo: RepoSnapshot) -> None:
-        """Raises RevisionNotFound when there is no state branch."""
+        """Raises NothingDecided when there is no state branch, RevisionNotFound when there may be one elsewhere."""
         self.opened = opened
         self._repository = opened.repository
         self.branch = repo.settings.spec.state.branch
         self.state = state_edge.StateBranch(opened.repository, bindings, branch=self.branch)
         tip = self.state.head() or opened.repository.branch_commit(f"refs/remotes/origin/{self.branch}")
         if tip is None:
-            message = f"there is no branch {self.branch}: nothing was decided yet"
-            if opened.repository.remote_url("origin") is None:
-                raise RevisionNotFound(message, hint="gitfed apply or gitfed run decides, and writes it")
-            raise RevisionNotFound(
-                f"{message}, or it was not fetched", hint=f"git fetch origin {self.branch}:{self.branch}"
-            )
+            raise self._absent(repo.settings.spec.state.url)
         self.tip = tip
+
+    def _absent(self, url: str | None) -> RevisionNotFound:
+        message = f"nothing was decided yet: there is no branch {self.branch}"
+        elsewhere = url or ("origin" if self._repository.remote_url("origin") is not None else "")
+        if not elsewhere:
+            return NothingDecided(message, hint="gitfed apply or gitfed run decides, and writes it")
+        return RevisionNotFound(
+            f"{message}, or it was not fetched", hint=f"git fetch {elsewhere} {self.branch}:{self.branch}"
+        )
 
     def entries(self, *, limit: int, key: ObjectKey | None = None) -> list[Entry]:
         """Newest first; with `key` only what changed its binding."""

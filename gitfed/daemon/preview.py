@@ -155,7 +155,7 @@ def _look(
     ):
         return None
     branch = source.settings.spec.state.branch
-    notes = [*_new_nowhere(found), *_state_notes(recorded, branch, given), *facts_notes(head.facts, now)]
+    notes = [*_new_nowhere(found), *_state_notes(opened, recorded, branch, given), *facts_notes(head.facts, now)]
     if first:
         notes.append("BASE has no Federation: limits are those of HEAD.")
     refused = inputs.refused(opened, head_repo, recorded, base_repo.commit or None)
@@ -218,13 +218,12 @@ def _fleet(opened: inputs.Opened, repo: RepoSnapshot, source: RepoSnapshot, give
     return inputs.fleet(opened, repo, given.fleet)
 
 
-def _state_notes(recorded: Decisions, branch: str, given: Given) -> list[str]:
+def _state_notes(opened: inputs.Opened, recorded: Decisions, branch: str, given: Given) -> list[str]:
     if recorded.known or given.decisions is not None:
         return []
-    return [
-        f"No branch {branch}: what runs now is taken to be what BASE gives (git fetch origin {branch}:{branch} brings "
-        "what was decided)."
-    ]
+    origin = opened.repository.remote_url("origin") is not None
+    brings = f" (git fetch origin {branch}:{branch} brings what was decided)" if origin else ""
+    return [f"No branch {branch}: what runs now is taken to be what BASE gives{brings}."]
 
 
 def facts_notes(facts: FactsRef, now: datetime) -> list[str]:

@@ -187,6 +187,14 @@ def test_other_words_for_the_same_are_nothing_to_write(fleet: Path) -> None:
     assert re.search(r"Total:  0 create, 0 update, 0 move, \d delete", both.out)
 
 
+def test_why_it_goes_away_stands_where_it_goes_away(fleet: Path) -> None:
+    """`✓ → –` beside "every matching cluster" would say why the others keep it."""
+    placed = FILES["policies/rest.yaml"].replace("placement: {}", "placement: {clusterAffinity: {exclude: [us-1]}}")
+    commit(fleet, {"policies/rest.yaml": placed})
+    (row,) = (line for line in gitfed(*RANGE).out.splitlines() if line.startswith("  shop/CM/settings "))
+    assert row.endswith("   its policy changed; leaves us-1: did not match the placement cluster affinity constraint")
+
+
 def test_without_a_change_there_is_no_comment(fleet: Path) -> None:
     commit(fleet, {"README.md": "words\n"})
     result = gitfed(*RANGE, "-o", "md")

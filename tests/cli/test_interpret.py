@@ -101,6 +101,22 @@ def test_a_folder_is_read_with_its_subfolders_only_when_asked(tmp_path: Path) ->
     assert "PASS" in gitfed("interpret", "--check", "-R", "-f", tmp_path).out
 
 
+def test_where_there_is_no_folder_inside_a_folder_none_is_advised(tmp_path: Path) -> None:
+    (tmp_path / "notes.yaml").write_text("")
+    for one in (tmp_path, tmp_path / "notes.yaml"):
+        done = gitfed("interpret", "--check", "-f", one)
+        assert done.code == 3
+        assert done.err == (
+            f"error: no ResourceInterpreterCustomization in {one}\nhint: rules are documents of that kind\n"
+        )
+
+
+def test_a_folder_without_anything_to_do_with_it_is_offered_a_check(tmp_path: Path) -> None:
+    done = gitfed("interpret", "-f", tmp_path)
+    assert done.code == 2
+    assert done.err.splitlines()[-1] == f"hint: do its scripts compile? gitfed interpret -f {tmp_path} --check"
+
+
 def test_a_template_of_the_repository_is_asked_about_with_the_source_of_each_answer(fleet: Path) -> None:
     done = gitfed("interpret", "widget/shop/a")
     assert (done.code, done.err) == (0, "")
@@ -326,7 +342,7 @@ def test_a_folder_of_rules_that_is_not_as_it_should_be_is_no_defect_of_ours(
 def test_a_file_that_is_named_as_an_argument_gets_a_hint(fleet: Path) -> None:
     done = gitfed("interpret", "rules.yaml")
     assert (done.code, done.out) == (2, "")
-    assert done.err.splitlines()[-1] == "hint: a file goes with -f: -f rules.yaml --check"
+    assert done.err.splitlines()[-1] == "hint: do its scripts compile? gitfed interpret -f rules.yaml --check"
 
 
 def test_a_branch_says_which_answers_its_rules_change(fleet: Path) -> None:

@@ -11,7 +11,7 @@ import click
 import pytest
 
 from gitfed.cli import main
-from tests.cli.world import commit, gitfed, program
+from tests.cli.world import commit, git, gitfed, program
 
 
 def every_command(command: click.Command, name: str) -> Iterator[tuple[str, click.Command]]:
@@ -162,11 +162,109 @@ def test_a_source_that_cannot_be_read_leaves_with_4(arguments: list[str], said: 
 
 def test_an_unknown_revision_leaves_with_4(fleet: Path) -> None:
     result = gitfed("plan", "--rev", "nosuch")
-    assert (result.code, result.err) == (4, f"error: no commit called 'nosuch' in {fleet}\n")
+    hint = "hint: a branch, a tag, or a commit by at least four of its digits\n"
+    assert (result.code, result.err) == (4, f"error: no commit called 'nosuch' in {fleet}\n{hint}")
+
+
+@pytest.mark.parametrize(
+    ("revision", "hint"),
+    [
+        ("mian", "did you mean main?"),
+        ("mian~2", "did you mean main~2?"),
+        ("v1.1", "did you mean v1.0?"),
+        ("HEAD~9", "HEAD is there, and has no such ancestor"),
+        ("v1.0~9", "v1.0 is there, and has no such ancestor"),
+    ],
+)
+def test_a_revision_that_is_nearly_one_is_guessed(fleet: Path, revision: str, hint: str) -> None:
+    git(fleet, "tag", "v1.0")
+    assert gitfed("validate", "--rev", revision).err.splitlines()[1] == f"hint: {hint}"
+
+
+def test_a_revision_that_may_be_elsewhere_is_said_to_be_fetched(fleet: Path, tmp_path: Path) -> None:
+    commit(fleet, {"README.md": "words\n"})
+    git(tmp_path, "clone", "-q", str(fleet), "clone")
+    git(tmp_path, "clone", "-q", "--depth", "1", f"file://{fleet}", "shallow")
+    for clone, hint in (
+        ("clone", "git fetch --tags origin brings what is only there"),
+        ("shallow", "this clone is shallow: git fetch --unshallow brings older commits"),
+    ):
+        result = gitfed("validate", "--repo", str(tmp_path / clone), "--rev", "0123abcd")
+        assert result.err.splitlines()[1] == f"hint: {hint}"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "hint"),
+    [
+        (["validate", "HEAD"], "hint: if it is a commit: gitfed validate --rev HEAD"),
+        (["plan", "main~1"], "hint: if it is a commit: gitfed plan --rev main~1"),
+        (["plan", "main", "topic"], "hint: a commit is named with --rev"),
+        (["explain", "main", "deploy/shop/web"], "hint: a commit is named with --rev"),
+        (["version", "HEAD"], "Usage: gitfed version [OPTIONS]"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_a_revision_without_its_option_is_told_where_it_goes(fleet: Path, arguments: list[str], hint: str) -> None:
+    result = gitfed(*arguments)
+    assert result.code == 2
+    assert result.err.splitlines()[1] == hint
+
+
+def test_an_address_that_is_not_contacted_leaves_with_4_as_a_name_of_one_does(fleet: Path) -> None:
+    result = gitfed("plan", "--repo", "https://169.254.169.254/fleet.git")
+    assert (result.code, result.out) == (4, "")
+    assert result.err == (
+        "error: https://169.254.169.254/fleet.git cannot be used as a repository\n"
+        "hint: its address is a link-local or metadata address, which is not contacted\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "out"),
+    [
+        (["log"], 0, ""),
+        (["log", "-o", "json"], 0, '{\n  "schema": "gitfed.io/log/v1",\n  "entries": []\n}\n'),
+        (["get", "events", "-o", "name"], 0, ""),
+        (["blame", "deploy/shop/web"], 4, ""),
+        (["replay"], 4, ""),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_before_the_first_decision_a_list_is_empty_and_what_asks_for_one_finds_none(
+    fleet: Path, arguments: list[str], code: int, out: str
+) -> None:
+    result = gitfed(*arguments)
+    assert (result.code, result.out) == (code, out)
+    assert "nothing was decided yet: there is no branch gitfed/state" in result.err
+    assert "gitfed apply or gitfed run decides, and writes it" in result.err
+
+
+def test_where_decisions_may_be_elsewhere_an_empty_list_is_no_answer(fleet: Path, tmp_path: Path) -> None:
+    git(tmp_path, "clone", "-q", str(fleet), "clone")
+    result = gitfed("log", "--repo", str(tmp_path / "clone"))
+    assert (result.code, result.out) == (4, "")
+    assert result.err == (
+        "error: nothing was decided yet: there is no branch gitfed/state, or it was not fetched\n"
+        "hint: git fetch origin gitfed/state:gitfed/state\n"
+    )
 
 
 def test_a_revision_is_never_read_as_an_option(fleet: Path) -> None:
     assert gitfed("plan", "--rev", "--upload-pack=x").code == 4
+
+
+def test_the_variable_of_an_option_is_called_as_the_help_says(fleet: Path) -> None:
+    told = gitfed("validate", env={"GITFED_VALIDATE_FORMAT": "github"})
+    assert told.out == gitfed("validate", "--format", "github").out
+    for name, command in LEAVES.items():
+        prefix = name.upper().replace(" ", "_")
+        context = click.Context(command, auto_envvar_prefix=prefix)
+        for one in command.params:
+            if isinstance(one, click.Option) and one.show_envvar:
+                long = next(spelling for spelling in one.opts if spelling.startswith("--"))
+                shared, own = f"GITFED_{long[2:]}", f"{prefix}_{long[2:]}"
+                allowed = {shared.replace("-", "_").upper(), own.replace("-", "_").upper()}
+                assert set(one.get_help_extra(context)["envvars"]) <= allowed, f"{name} {long}"
 
 
 def test_a_shared_option_comes_from_the_environment_too(fleet: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -45,6 +45,21 @@ def test_the_words_of_a_rehearsal(fleet: Path) -> None:
     golden("simulate-each.txt", program("simulate", *arguments[:2], "--n-minus-one", cwd=fleet).out)
 
 
+def test_the_reason_of_a_taint_is_told_once_at_a_moment_and_whole_in_json(fleet: Path) -> None:
+    arguments = ("--taint", "cluster/eu-1:drain=now:NoExecute", "--now", "2026-03-01T12:00:00Z")
+    lines = program("simulate", *arguments, cwd=fleet).out.splitlines()
+    why = "taint drain=now:NoExecute since 2026-03-01T12:00:00Z"
+    assert [line for line in lines if why in line] == [
+        f"       +0s    ConfigMap/shop/settings leaves eu-1 (Gracefully, TaintUntolerated: {why})"
+    ]
+    assert "       +0s    ConfigMap/shop/settings → eu-2 us-1 (by PropagationPolicy/shop/rest)" in lines
+    assert "       +0s    Secret/shop/database leaves eu-1 (Gracefully, TaintUntolerated)" in lines
+    told = json.loads(program("simulate", *arguments, "-o", "json", cwd=fleet).out)
+    texts = [one["text"] for one in told["timeline"]]
+    assert f"Secret/shop/database leaves eu-1 (Gracefully, TaintUntolerated: {why})" in texts
+    assert f"ConfigMap/shop/settings → eu-2 us-1 (leaves eu-1: {why} by PropagationPolicy/shop/rest)" in texts
+
+
 def test_the_page_names_every_member(fleet: Path) -> None:
     page = (Path(__file__).parents[2] / "docs" / "reference" / "simulation-json.md").read_text()
     commit(fleet, {"policies/pinned.json": json.dumps(pinned("eu-1"))})

@@ -113,11 +113,12 @@ def test_a_decision_that_went_by_copies_in_the_clusters_is_named_and_the_rest_is
 
 def test_without_a_state_branch_it_is_said_how_to_get_it(world: World) -> None:
     world.push({"gitfed.yaml": settings(), "clusters.yaml": cluster("m1")})
-    for arguments in (("log",), ("replay",)):
+    for arguments, code in ((("log",), 0), (("replay",), 4)):
         done = ask(world, *arguments, check=False)
-        assert done.returncode == 4
-        assert "there is no branch gitfed/state: nothing was decided yet\n" in done.stderr
-        assert "hint: gitfed apply or gitfed run decides, and writes it\n" in done.stderr
+        assert (done.returncode, done.stdout) == (code, "")
+        assert "nothing was decided yet: there is no branch gitfed/state" in done.stderr
+        assert "gitfed apply or gitfed run decides, and writes it" in done.stderr
         done = world.gitfed(*arguments, "--repo", str(world.work), check=False)
-        assert "there is no branch gitfed/state: nothing was decided yet, or it was not fetched\n" in done.stderr
+        assert done.returncode == 4
+        assert "nothing was decided yet: there is no branch gitfed/state, or it was not fetched\n" in done.stderr
         assert "hint: git fetch origin gitfed/state:gitfed/state\n" in done.stderr

@@ -25,7 +25,7 @@ from gitfed.daemon.record import Record
 from gitfed.edges import files, git
 from gitfed.edges.git import location, program, trouble
 from gitfed.edges.state import StateBranch
-from gitfed.errors import SourceError, SourceUnreachable, UsageError
+from gitfed.errors import SourceError, SourceUnreachable
 from gitfed.model.base import Commit
 from gitfed.source import bindings
 from tests import needs
@@ -491,7 +491,7 @@ def test_what_a_credential_is_bound_to(url: str, origin: str) -> None:
 )
 @pytest.mark.parametrize("scheme", ["http", "https", "ssh", "git"])
 def test_addresses_of_metadata_are_no_repositories_however_they_are_written(scheme: str, host: str) -> None:
-    with pytest.raises(UsageError) as error:
+    with pytest.raises(SourceError) as error:
         location.check_url(f"{scheme}://{host}/latest/meta-data")
     assert error.value.hint == "its address is a link-local or metadata address, which is not contacted"
 

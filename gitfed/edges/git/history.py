@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -39,7 +40,25 @@ class History(Program):
         except SourceError as error:
             if revision in ("HEAD", "main", "master") and not self.has_refs():
                 raise RevisionNotFound("the repository has no commit yet", hint="commit something first") from error
-            raise RevisionNotFound(f"no commit called {revision!r} in {self.path}") from error
+            raise RevisionNotFound(
+                f"no commit called {revision!r} in {self.path}", hint=self._where_to_look(revision)
+            ) from error
+
+    def _where_to_look(self, revision: str) -> str:
+        """What a name that is not known here was probably meant to be, or how what it names can be brought here."""
+        name = re.split(r"[~^@:]", revision, maxsplit=1)[0]
+        known = [*self.branch_names(), *self.tag_names()]
+        if name in known or name == "HEAD":
+            if self.is_shallow():
+                return "this clone is shallow: git fetch --unshallow brings older commits"
+            return f"{name} is there, and has no such ancestor"
+        if near := difflib.get_close_matches(name, known, n=1, cutoff=0.6):
+            return f"did you mean {near[0]}{revision[len(name) :]}?"
+        if self.is_shallow():
+            return "this clone is shallow: git fetch --unshallow brings older commits"
+        if self.remote_url("origin") is not None:
+            return "git fetch --tags origin brings what is only there"
+        return "a branch, a tag, or a commit by at least four of its digits"
 
     def has_refs(self) -> bool:
         """False for a repository into which nobody committed or fetched anything."""
@@ -49,6 +68,9 @@ class History(Program):
         """Branches of this repository, and those of its remotes as `origin/…`."""
         text = self.text("for-each-ref", "--format=%(refname:short)", "refs/heads/", "refs/remotes/")
         return [name for name in text.splitlines() if "/HEAD" not in name]
+
+    def tag_names(self) -> list[str]:
+        return self.text("for-each-ref", "--format=%(refname:short)", "refs/tags/").splitlines()
 
     def branch_commit(self, branch: str) -> Commit | None:
         """Where a branch (`refs/heads/…` or a full ref) stands; None when it does not exist."""

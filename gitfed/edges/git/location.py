@@ -39,7 +39,8 @@ def is_url(source: str) -> bool:
 def check_url(url: str) -> str:
     """The URL, if Git may be asked to reach it.
 
-    Raises UsageError for schemes that start programs (`ext::`) or could be read as an option.
+    Raises UsageError for schemes that start programs (`ext::`) or could be read as an option, SourceError for an
+    address that is not contacted, as `Access` does for a name of one.
     """
     if url.startswith("-"):
         raise UsageError(f"{url!r} is not a repository URL", hint="it begins with a dash")
@@ -54,7 +55,7 @@ def check_url(url: str) -> str:
     if place.startswith("-") or place.rpartition("@")[2].startswith("-"):
         raise UsageError(f"{url!r} is not a repository URL", hint="its host begins with a dash")
     if scheme != "file" and (why := _why_not(origin(url).host)):
-        raise UsageError(f"{shown(url)} cannot be used as a repository", hint=f"its address is {why}")
+        raise SourceError(f"{shown(url)} cannot be used as a repository", hint=f"its address is {why}")
     return url
 
 

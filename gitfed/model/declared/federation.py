@@ -10,7 +10,18 @@ from typing import Annotated, Literal
 from pydantic import Field, StrictInt
 
 from gitfed.model.declared import names
-from gitfed.model.declared.shape import Declared, Duration, Finding, Flag, ObjectMeta, Part, Required, Text
+from gitfed.model.declared.shape import (
+    Declared,
+    Duration,
+    Finding,
+    Flag,
+    ObjectMeta,
+    Part,
+    Required,
+    Text,
+    duration_text,
+    warning,
+)
 
 API_VERSION = "gitfed.io/v1alpha1"
 
@@ -152,6 +163,25 @@ class Federation(Declared):
                 yield Finding(("spec", "sync", name), f"{name} must be above 0")
         if not self.spec.scheduling.deschedule_interval:
             yield Finding(("spec", "scheduling", "descheduleInterval"), "descheduleInterval must be above 0")
+        yield from self._long_waits()
+
+    def _long_waits(self) -> Iterator[Finding]:
+        """Spans that are valid, and longer than anybody can have meant."""
+        spec = self.spec
+        wait, most = spec.state.wait_for_push, spec.failover.eviction_timeout
+        if wait > max(most, spec.failover.graceful_eviction_timeout):
+            yield warning(
+                ("spec", "state", "waitForPush"),
+                f"while the state's server does not answer, nothing moves away from a failed cluster for"
+                f" {duration_text(wait)}, long after failover.evictionTimeout ({duration_text(most)})",
+                "seconds are usual: after them the record in the daemon's clone is enough",
+            )
+        if spec.sync.interval > timedelta(days=1):
+            yield warning(
+                ("spec", "sync", "interval"),
+                f"a push is noticed up to {duration_text(spec.sync.interval)} later, unless a webhook tells of it",
+                "minutes are usual",
+            )
 
     def _branch_findings(self) -> Iterator[Finding]:
         state = self.spec.state

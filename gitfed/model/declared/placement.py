@@ -98,9 +98,11 @@ class Toleration(Part):
             hint = "NoSchedule, PreferNoSchedule or NoExecute"
             yield warning((*path, "effect"), f"the effect {self.effect} is unknown, so nothing is tolerated", hint)
         if not self.key and self.operator != "Exists":
-            what = f"all taints with the value {self.value}" if self.value else "all taints without a value"
+            which = f"with the value {self.value}" if self.value else "without a value"
             yield warning(
-                (*path, "operator"), f"a toleration without a key tolerates {what}", "operator: Exists for all"
+                (*path, "operator"),
+                f"a toleration with neither a key nor the operator Exists tolerates every taint {which}, and no other",
+                "operator: Exists tolerates all of them, a key those of that name",
             )
         if self.operator == "Exists" and self.value:
             yield warning((*path, "value"), "the operator Exists takes no value")
