@@ -244,7 +244,7 @@ class Engine:
         if repo is None:
             return None
         if not self.memory.opened:
-            await self.memory.load()
+            await self.memory.load(repo)
             if not await self.commits.still_accepted(repo, self.decisions.applied_commit):
                 return None
             await self.memory.take_in()

@@ -86,9 +86,12 @@ class Memory:
             log.info("the state branch was changed by somebody else: reading it again")
             self.opened = False
 
-    async def load(self) -> None:
-        """Read the state. Before any member starts: what it remembers tells whether an inventory is damaged."""
-        self.decisions = await self.sending.load()
+    async def load(self, repo: RepoSnapshot) -> None:
+        """Read the state. Before any member starts: what it remembers tells whether an inventory is damaged.
+
+        Raises StateConflict when somebody wrote it in this moment.
+        """
+        self.decisions = await self.sending.load(_patience(repo))
         for problem in self.decisions.problems:
             log.warning("problem on the state branch", extra={"problem": str(problem)})
 
@@ -223,7 +226,7 @@ class Memory:
             await asyncio.to_thread(self._facts_record.cite)
         before = state.decisions.bindings
         decided = {key for key in before.keys() | bindings.keys() if before.get(key) is not bindings.get(key)}
-        await self.sending.recorded(decided, repo.settings.spec.state.wait_for_push.total_seconds())
+        await self.sending.recorded(decided, _patience(repo))
         return True
 
     async def write_results(
@@ -261,6 +264,11 @@ class Memory:
         )
         await self.sending.recorded((), 0.0)
         return not same
+
+
+def _patience(repo: RepoSnapshot) -> float:
+    """Seconds that a decision waits at most for its record to be taken."""
+    return repo.settings.spec.state.wait_for_push.total_seconds()
 
 
 def _is_news(after: Mapping[ClusterName, ClusterRecord], before: Mapping[ClusterName, ClusterRecord]) -> bool:

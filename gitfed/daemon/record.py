@@ -10,7 +10,7 @@ answer.
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
@@ -51,16 +51,25 @@ class Record:
     def load(self) -> Decisions:
         """Read the newest state, from the other side first. Raises StateTooNew.
 
-        What an earlier process decided here and was killed before it could push stays: nobody else knows of it.
+        What was decided here and not pushed stays, also beside an order that a person pushed meanwhile: nobody else
+        knows of it.
         """
         if self._url:
             try:
                 self._pushed = self._branch.pull(self._url, keep=True)
             except errors.SourceError as error:
                 log.warning("the state branch could not be fetched", extra={"error": str(error)})
+                self.away = True
         self.state = self._branch.read()
         self._tried = self._pushed or self.state.commit
         return self.state.decisions
+
+    def untold(self) -> Collection[ObjectKey]:
+        """Whose decisions the other side does not have, after `load`."""
+        commit = self.state.commit
+        if not self.shared or commit is None or commit == self._pushed:
+            return ()
+        return self._branch.news(self.state, self._pushed)
 
     def moved(self) -> bool:
         """Whether somebody else wrote the branch of our own clone since we last read or wrote it."""

@@ -76,12 +76,18 @@ class Sending:
 
     # -- the state ----------------------------------------------------------------------------------------------
 
-    async def load(self) -> Decisions:
-        """`Record.load`, when nothing else is asked any more: of the same answers there must be one reader."""
+    async def load(self, patience: float) -> Decisions:
+        """`Record.load`, when nothing else is asked any more: of the same answers there must be one reader.
+
+        What was decided here and is not known there waits like what is decided now (`recorded`).
+        """
         await self._end(self._exchanging)
         self._waiting.clear()
         self._moved, self._error = False, None
-        return await asyncio.to_thread(self._record.load)
+        decisions = await asyncio.to_thread(self._record.load)
+        if untold := await asyncio.to_thread(self._record.untold):
+            await self.recorded(untold, patience)
+        return decisions
 
     async def ask(self) -> None:
         """See whether somebody else wrote; `heard` tells, now or after a wake-up."""

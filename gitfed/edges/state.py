@@ -1,7 +1,7 @@
 """The state branch: what was decided, one canonical YAML file per binding, one commit per cycle that changed something.
 
 The files that say more than one thing have modules of their own: `state_file` for `state.yaml`, `state_answers` for
-answers of webhooks; `state_memory` saves processes that only look the parsing.
+answers of webhooks; `state_memory` saves processes that only look the parsing; `state_merge` is for two writers.
 
 The branch lives in the daemon's own clone and is pushed with compare-and-swap, so that of two writers one loses and
 reads again. Reading is forgiving, file by file: a broken or hand-edited document is a Problem and the rest loads.
@@ -17,7 +17,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, Protocol
 
-from gitfed.edges import state_answers, state_file, state_memory
+from gitfed.edges import state_answers, state_file, state_memory, state_merge
 from gitfed.edges.git import Repository
 from gitfed.errors import InputError, SourceError
 from gitfed.model.base import Body, ClusterName, Commit, ObjectKey, Origin, Problem, Severity
@@ -33,6 +33,8 @@ _FEW = 100
 """So many documents are parsed in less time than the memory of all takes to be taken up."""
 _FETCH = 120.0
 """Seconds for a branch that holds little and is fetched often."""
+_THEIRS = "refs/gitfed/state/theirs"
+"""The branch as another repository has it."""
 _README = """\
 # What this branch is
 
@@ -257,6 +259,13 @@ class StateBranch:
         )
         return replace(after, commit=commit, decisions=decisions, documents=documents)
 
+    def news(self, state: State, known: Commit | None) -> list[ObjectKey]:
+        """The objects whose bindings `state` has otherwise than another commit of the branch."""
+        there = self.repository.entries(known) if known is not None else {}
+        here = self.repository.entries(state.commit) if state.commit is not None else {}
+        same = {path for path, entry in here.items() if path in there and there[path].blob_id == entry.blob_id}
+        return [key for path, key in state.documents.items() if path not in same]
+
     def push(self, url: str, *, expected: Commit | None, commit: Commit | None = None) -> None:
         """Compare-and-swap to another repository; `commit` None: what the branch names then.
 
@@ -271,7 +280,8 @@ class StateBranch:
     def pull(self, url: str, *, keep: bool = False) -> Commit | None:
         """Bring the branch of another repository here when ours is missing or differs; where it stands there.
 
-        `keep`: ours stays if it only goes on from theirs.
+        `keep`: what we have and they have not stays, on top of what was written there; but if another engine wrote
+        there, only that counts (`state_merge`).
         """
         theirs, ours = self.tip(url), self.head()
         if theirs is None or theirs == ours:
@@ -279,9 +289,12 @@ class StateBranch:
         if keep and ours is not None and self.repository.is_ancestor(theirs, ours):
             return theirs
         try:
-            self.repository.fetch(url, [f"+{self.ref}:{self.ref}"], timeout=_FETCH)
+            self.repository.fetch(url, [f"+{self.ref}:{_THEIRS}"], timeout=_FETCH)
         except SourceError:
             return None
+        theirs = self.repository.branch_commit(_THEIRS) or theirs
+        tip = theirs if ours is None or not keep else state_merge.on_top(self.repository, theirs, ours)
+        self.repository.advance(self.ref, tip, expected=ours)
         return theirs
 
 

@@ -31,6 +31,7 @@ class Slow:
         self.conflict = False
         self.asked = 0
         self.loaded = 0
+        self.left: list[ObjectKey] = []
         self._answers = threading.Semaphore(0)
         self._begun = threading.Semaphore(0)
 
@@ -45,6 +46,9 @@ class Slow:
     def load(self) -> Decisions:
         self.loaded += 1
         return Decisions()
+
+    def untold(self) -> list[ObjectKey]:
+        return self.left
 
     def answer(self) -> None:
         self._answers.release()
@@ -156,18 +160,29 @@ async def test_that_somebody_else_was_first_is_heard_once_and_reading_again_ends
     with pytest.raises(errors.StateConflict, match="somebody else was first"):
         side.heard()
     assert not side.heard()
-    await side.load()
+    await side.load(FOR_EVER)
     assert not side.waiting
 
 
 async def test_the_state_is_not_read_while_something_is_asked(side: Sending, record: Slow) -> None:
     await side.recorded([], FOR_EVER)
-    loading = asyncio.create_task(side.load())
+    loading = asyncio.create_task(side.load(FOR_EVER))
     await record.begun()
     assert record.loaded == 0
     record.answer()
     await loading
     assert record.loaded == 1
+
+
+async def test_what_an_earlier_process_decided_and_nobody_was_told_waits_for_its_record_too(
+    side: Sending, record: Slow, woken: asyncio.Event
+) -> None:
+    record.left = [WEB]
+    await side.load(FOR_EVER)
+    assert set(side.waiting) == {WEB}
+    record.answer()
+    await woken.wait()
+    assert not side.waiting
 
 
 async def test_that_somebody_else_wrote_is_heard_after_a_question_that_nobody_waited_for(

@@ -165,12 +165,14 @@ class History(Program):
             return False
         return True
 
-    def log(self, start: Commit, *, limit: int, path: str = "") -> list[CommitInfo]:
-        """Commits from `start` back, newest first, at most `limit`; with `path` only those that changed this file."""
+    def log(self, start: Commit, *, limit: int, path: str = "", since: Commit | None = None) -> list[CommitInfo]:
+        """Commits from `start` back, newest first, at most `limit`; with `path` only those that changed this file,
+        with `since` only those that this one does not have."""
+        known = [f"^{since}"] if since is not None else []
         only = ["--", f":(literal,top){path}"] if path else ["--"]
         raw = self.run(
             "log", f"--max-count={limit}", "--first-parent", "-z", "--format=%H%x01%P%x01%an <%ae>%x01%cI%x01%s%x01%b",
-            start, *only,
+            start, *known, *only,
         )  # fmt: skip
         found = []
         for record in raw.decode("utf-8", "replace").split("\0"):

@@ -82,6 +82,15 @@ class Writing(Tidying):
         else:
             self.run("update-ref", ref, commit)
 
+    def advance(self, ref: str, commit: Commit, *, expected: Commit | None) -> None:
+        """Point a branch elsewhere that stands at `expected` (None: does not exist). Raises StateConflict."""
+        try:
+            self.run("update-ref", ref, commit, expected or _NULL)
+        except CloneUnwritable:
+            raise
+        except SourceError as error:
+            raise StateConflict(f"{ref} moved meanwhile") from error
+
     def keep_blob(self, name: str, blob: str) -> None:
         """Hold on to a blob that no branch may need any more: `refs/gitfed/held/…` (design: held files)."""
         self.run("update-ref", f"refs/gitfed/held/{name}", blob)
