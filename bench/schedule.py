@@ -156,7 +156,7 @@ def placed(
     """What a build does to place templates."""
     room.use(here.capacities, here.binder.schedules)
     entries, bounds = [], {}
-    for manifest in some:
+    for manifest in sorted(some, key=lambda manifest: manifest.key):
         asked = bind.ask(manifest, decisions.get(manifest.key), here.binder)
         assert isinstance(asked, Asked)
         bound = None if asked.waits else bind.answer(asked, here.binder)
@@ -164,7 +164,7 @@ def placed(
             bounds[manifest.key] = bound
         entries.append(turns.Entry(asked, bound))
     quotas = quota.Ledger.of(())
-    return bounds | turns.place(entries, here.binder, room, quotas, lambda asked: 0, None)
+    return bounds | turns.place(entries, here.binder, room, quotas, None, None)
 
 
 def timed(work: Callable[[], Any]) -> tuple[Any, float]:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from gitfed.change import record, settle
 from gitfed.change.binder import Asked, Binder, Bound
 from gitfed.change.directive import Directive
-from gitfed.change.schedules import Question
+from gitfed.change.schedules import Asks, Question
 from gitfed.interpret import defaults
 from gitfed.interpret.registry import Operation, Unknown
 from gitfed.model.base import Body, ClusterName
@@ -30,7 +30,6 @@ from gitfed.placement import (
     divide,
     due,
     estimate,
-    fits,
     rebalance,
     schedule,
 )
@@ -142,7 +141,17 @@ def _ask(
     if placement.workload_affinity is not None and binder.settings.gate("WorkloadAffinity"):
         group, apart = affinity.groups(placement.workload_affinity, manifest)
     stands = before is None and _stands(placement, decision, request, binder)
-    return Asked(manifest, decision, directive, losers, request, shape, identity, stands, group, apart, before)
+    asks = binder.schedules.number(_asks(request, shape))
+    return Asked(manifest, decision, directive, losers, request, shape, identity, stands, group, apart, before, asks)
+
+
+def _asks(request: schedule.Request, shape: str) -> Asks:
+    return Asks(
+        id(request.placement), request.api_version, request.kind, request.replicas, request.is_workload,
+        request.previous, request.evicting, request.observed_affinity, divide.names_descend(request.uid),
+        request.fresh,
+        shape if request.needs_room else "",
+    )  # fmt: skip
 
 
 def _unknown(
@@ -162,28 +171,25 @@ def answer(
     beside: frozenset[str] | None = None,
     away_from: frozenset[str] = frozenset(),
     space: Space = allowance.ANYWHERE,
+    last: Bound | None = None,
 ) -> Bound:
     """Where the template goes. `room` is asked only if the same was not asked before with the same `history` of the
-    clusters that it `reads`; it is another one for each `space`."""
+    clusters that it `reads`; it is another one for each `space`. `last`: what was answered to the same, when clusters,
+    room or others were not as they are now."""
     request, schedules, decision = asked.request, binder.schedules, asked.decision
-    question = Question(
-        id(request.placement), request.api_version, request.kind, request.replicas, request.is_workload,
-        request.previous, request.evicting, request.observed_affinity, divide.names_descend(request.uid),
-        request.fresh,
-        asked.shape if request.needs_room else "",
-        space if request.needs_room else allowance.ANYWHERE,
-        history, beside, away_from,
-    )  # fmt: skip
+    space = space if request.needs_room else allowance.ANYWHERE
+    question = Question(asked.asks, history, space, beside, away_from)
     if asked.stands:
         assert decision is not None
         assert decision.condition is not None
         rejections = schedules.standing.get(question)
         if rejections is None:
-            reasons = fits.reasons(request, binder.candidates)
-            others = sorted(binder.cluster_names() - {share.cluster for share in decision.shares})
-            rejections = tuple(fits.rejection(name, reasons.get(name, _STANDS)) for name in others)
+            split = schedules.fits.in_use(request, binder.candidates)
+            rejections = split.rejections([share.cluster for share in decision.shares], _STANDS)
             schedules.standing[question] = rejections
-        return record.bound(asked, binder, decision.shares, decision.condition, rejections, decision.affinity_name)
+        return record.bound(
+            asked, binder, decision.shares, decision.condition, rejections, decision.affinity_name, last=last
+        )
     if decision is not None and decision.undone is not None:
         return settle.without_stuck(asked, decision, decision.undone, binder, room())
     if request.needs_room:
@@ -196,6 +202,8 @@ def answer(
             request = replace(request, beside=beside, away_from=away_from)
         needs_room = request.needs_room
         result = schedule.schedule(request, binder.candidates, room() if needs_room else {}, schedules.fits)
+        if result.shares is not None:
+            result = replace(result, shares=schedules.shared.setdefault(result.shares, result.shares))
         if needs_room:
             schedules.by_room[question] = result, reads
         else:
@@ -203,7 +211,7 @@ def answer(
     if asked.before is not None and not result.condition.status:
         return settle.stays(asked, asked.before, result, binder)
     shares, condition, rejections, why, problems = settle.settled(asked, result)
-    return record.bound(asked, binder, shares, condition, rejections, result.affinity_name, why, problems)
+    return record.bound(asked, binder, shares, condition, rejections, result.affinity_name, why, problems, last)
 
 
 def _stands(placement: Placement, decision: Decision | None, request: schedule.Request, binder: Binder) -> bool:
@@ -211,8 +219,9 @@ def _stands(placement: Placement, decision: Decision | None, request: schedule.R
         return False
     if request.components and not decision.shares:
         return False
+    changed = binder.schedules.placement_changed(placement, decision.placement, decision.affinity_name)
     reason = due.why(
-        placement, binder.schedules.applied(decision.placement), decision,
+        placement, decision, changed=changed,
         replicas=request.replicas, is_workload=request.is_workload, clusters=binder.cluster_names(),
     )  # fmt: skip
     return reason is None

@@ -11,7 +11,7 @@ from gitfed.change.directive import Directive
 from gitfed.change.schedules import Schedules
 from gitfed.interpret.registry import Interpreter
 from gitfed.model.base import BindingId, ObjectKey, Problem
-from gitfed.model.decisions import Decision, PolicyRef
+from gitfed.model.decisions import Decision, PolicyRef, Rejection
 from gitfed.model.orders import EVERYTHING, Suspension
 from gitfed.model.plan import Binding
 from gitfed.model.repo import Manifest
@@ -79,6 +79,13 @@ class Bound:
     problems: tuple[Problem, ...] = ()
     ask_again: bool = False
     """A rule gave no answer this time; it may the next time."""
+    essence: object = field(default_factory=object, init=False, repr=False, compare=False)
+    """Shared with answers that differ in nothing but the reasons of clusters that are not chosen."""
+
+    def with_rejections(self, rejections: tuple[Rejection, ...]) -> Bound:
+        other = Bound(self.binding.with_rejections(rejections), self.problems, self.ask_again)
+        object.__setattr__(other, "essence", self.essence)
+        return other
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +110,8 @@ class Asked:
     """Its anti-affinity group."""
     before: Decision | None = None
     """`decision` has new evictions; this is the one without, which stands if no place is found."""
+    asks: int = 0
+    """What the scheduler is asked, as a number (`Schedules.number`)."""
 
     @property
     def policy(self) -> Propagation:

@@ -40,7 +40,7 @@ from gitfed.change.memo import Memo as Memo
 from gitfed.change.outline import Outlines
 from gitfed.interpret.registry import Interpreter
 from gitfed.model.base import ClusterName, Commit, Digest, ObjectKey, Origin
-from gitfed.model.decisions import Decisions
+from gitfed.model.decisions import Decisions, Share
 from gitfed.model.fleet import FleetSnapshot
 from gitfed.model.plan import Action, Change, Plan, Totals
 from gitfed.model.repo import Manifest, RepoSnapshot
@@ -91,7 +91,7 @@ def build(
     _forget(memo, bindings.keys())
 
     changes: list[Change] = []
-    problems += [*repo.problems, *decisions.problems, *order.cycles([item.manifest for item in items])]
+    problems += [*repo.problems, *decisions.problems, *order.cycles([item.manifest for item in items if item.depends])]
     for item in items:
         problems.extend(item.faults)
         problems.extend(item.bound.problems)
@@ -153,11 +153,14 @@ def _implied_namespaces(
     """Namespaces that objects need but no file declares, and where. The same objects again while nothing changed."""
     origins = dict.fromkeys(beside, Origin(""))
     targets = {space: set(where) for space, where in beside.items()}
+    alike: dict[str, dict[int, tuple[Share, ...]]] = {}
     for item in items:
-        space = item.manifest.key.namespace
-        if space and item.binding.shares:
+        space, shares = item.manifest.key.namespace, item.binding.shares
+        if space and shares:
             origins.setdefault(space, item.manifest.origin)
-            targets.setdefault(space, set()).update(map(_CLUSTER, item.binding.shares))
+            alike.setdefault(space, {})[id(shares)] = shares
+    for space, found_there in alike.items():
+        targets.setdefault(space, set()).update(*(map(_CLUSTER, shares) for shares in found_there.values()))
     found = []
     for space in sorted(origins):
         if ObjectKey("", "Namespace", "", space) in world.repo.manifests or namespaces.is_reserved(

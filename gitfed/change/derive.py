@@ -9,7 +9,6 @@ from __future__ import annotations
 import functools
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
 
 from gitfed.change import ahead, compare, dependencies, order, remove, waves
 from gitfed.change.binder import Bound
@@ -42,7 +41,7 @@ def item(
         or (known.bound is not bound and known.bound != bound)
     )
     if known is not None and fresh and known.manifest is manifest and known.places is world.places and (
-        known.bodies == bodies and _alike(known.binding, bound.binding)
+        known.bodies == bodies and _alike(known.bound, bound)
     ):  # fmt: skip
         # The same answer from other facts: what was rendered and compared with it still stands.
         known.candidates, known.bound, fresh = world.candidates, bound, False
@@ -54,6 +53,7 @@ def item(
             bound=bound,
             bodies=bodies,
             wave=order.position(manifest),
+            depends=order.depends(manifest),
             faults=tuple(order.faults(manifest)),
         )
         if known is not None:
@@ -83,9 +83,11 @@ def item(
     return item
 
 
-def _alike(one: Binding, other: Binding) -> bool:
+def _alike(one: Bound, other: Bound) -> bool:
     """Whether two answers differ at most in what they say of clusters that are not chosen."""
-    return one == other or replace(one, rejections=other.rejections) == other
+    if one is other or one.essence is other.essence:
+        return True
+    return one.binding.with_rejections(other.binding.rejections) == other.binding
 
 
 def _render(world: World, item: Item) -> None:
@@ -124,6 +126,10 @@ def _manifests(
 
 
 def _changes(world: World, item: Item, live: Mapping[ClusterName, LiveObject]) -> Iterator[Change]:
+    # Copies that are nearly all as they were decided know which are not: nothing is to be done about the others.
+    doubtful = live.unlike(item.rendered) if isinstance(live, Copies) else None
+    if doubtful is not None and not doubtful:
+        return
     settings = world.repo.settings.spec
     context = compare.Context(
         manifest=item.manifest,
@@ -137,10 +143,6 @@ def _changes(world: World, item: Item, live: Mapping[ClusterName, LiveObject]) -
         unsettled=world.settled(item.manifest.key),
         needed=dependencies.still_needed(item.binding),
     )
-    # Copies that are nearly all as they were decided know which are not: nothing is to be done about the others.
-    doubtful = live.unlike(item.rendered) if isinstance(live, Copies) else None
-    if doubtful is not None and not doubtful:
-        return
     wanted: set[ClusterName] = set()
     ahead.comparing(item.rendered, live, world.interpreter)
     for rendered in item.rendered:

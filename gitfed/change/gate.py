@@ -190,10 +190,15 @@ def _moved(bindings: Mapping[ObjectKey, Binding], decisions: Decisions) -> tuple
     """
     moved, total = 0, 0
     movers: set[ObjectKey] = set()
+    sums: dict[int, int] = {}
+    """By the identity of shares, which many workloads have in common."""
     for key, binding in bindings.items():
         if binding.replicas is None:
             continue
-        total += sum(filter(None, map(_REPLICAS, binding.shares)))
+        place = id(binding.shares)
+        if place not in sums:
+            sums[place] = sum(filter(None, map(_REPLICAS, binding.shares)))
+        total += sums[place]
         previous = decisions.bindings.get(key)
         if previous is None or previous is binding.decision or previous.targets == binding.shares:
             continue

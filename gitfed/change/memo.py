@@ -44,6 +44,8 @@ class Item:
     failed: Mapping[ClusterName, str] = field(default_factory=dict)
     render_problems: tuple[Problem, ...] = ()
     wave: order.Position = _FIRST
+    depends: bool = False
+    """Its manifest names others that it waits for."""
     faults: tuple[Problem, ...] = ()
     live: Mapping[ClusterName, LiveObject] | None = None
     live_clusters: object = None
@@ -153,7 +155,7 @@ def prepare(
     candidates = _with_definitions(memo, found, repo, decisions, interpreter, now)
     if candidates != memo.candidates:
         memo.candidates = candidates
-        memo.schedules.clear()
+        memo.schedules.forget_clusters()
         names, places = frozenset(one.name for one in candidates), tuple(map(_place, candidates))
         memo.names = memo.names if memo.names == names else names
         memo.places = memo.places if memo.places == places else places

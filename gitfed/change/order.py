@@ -79,6 +79,11 @@ def position(manifest: Manifest) -> Position:
     return Position(wave, level)
 
 
+def depends(manifest: Manifest) -> bool:
+    """Whether it has the annotation."""
+    return bool(_annotation(manifest, DEPENDS_ON))
+
+
 def dependencies(manifest: Manifest) -> tuple[ObjectKey, ...]:
     """What the annotation names, sorted, unreadable entries left out. `faults` has those."""
     return tuple(sorted({key for item in _items(manifest) if (key := parse(item)) is not None}))
@@ -110,7 +115,7 @@ def faults(manifest: Manifest) -> list[Problem]:
 
 def cycles(manifests: Sequence[Manifest]) -> list[Problem]:
     """One Problem for each circle of dependencies, at the manifest of its smallest key. Reads `dependencies` only."""
-    graph = {manifest.key: dependencies(manifest) for manifest in manifests if _annotation(manifest, DEPENDS_ON)}
+    graph = {manifest.key: dependencies(manifest) for manifest in manifests if depends(manifest)}
     if not graph:
         return []
     origins = {manifest.key: manifest.origin for manifest in manifests if manifest.key in graph}

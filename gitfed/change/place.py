@@ -43,6 +43,8 @@ class Question:
     names: object = None
     bound: Bound | None = None
     """The answer, where it does not depend on other templates."""
+    last: Bound | None = None
+    """The answer that it had when the candidates were others."""
     waits: bool = False
     """Whether the answer depends on what is decided for other templates."""
 
@@ -162,13 +164,15 @@ def answers(
     quotas = quota.Ledger.of(repo.quotas if repo.settings.gate("FederatedQuotaEnforcement") else ())
     for question in asked.values():
         _by_itself(question, quotas, binder)
-    by_priority = repo.settings.gate("PriorityBasedScheduling")
+    by_priority = repo.settings.gate("PriorityBasedScheduling") and any(
+        policy.spec.schedule_priority is not None for policy in repo.propagation
+    )
     in_turn = turns.place(
         [turns.Entry(one.asked, one.bound) for one in asked.values() if isinstance(one.asked, Asked)],
         binder,
         room,
         quotas,
-        lambda one: priority.of(one.policy, one.manifest.key, repo.manifests) if by_priority else 0,
+        (lambda one: priority.of(one.policy, one.manifest.key, repo.manifests)) if by_priority else None,
         facts_taken,
     )
     bounds = {key: one.bound or in_turn[key] for key, one in asked.items()}
@@ -213,7 +217,9 @@ def _known(known: Question | None, manifest: Manifest, decision: Decision | None
     if known.names is not binder.names:
         return None
     # What is asked depends on which clusters there are, only the answer on how they are.
-    return _question(known.asked, manifest, decision, binder)
+    known.candidates = binder.candidates
+    known.last, known.bound = known.bound or known.last, None
+    return known
 
 
 def _question(asked: Asked | Bound, manifest: Manifest, decision: Decision | None, binder: Binder) -> Question:
@@ -232,7 +238,7 @@ def _by_itself(question: Question, quotas: quota.Ledger, binder: Binder) -> None
     ):
         question.bound = None
     elif question.bound is None:
-        question.bound = bind.answer(asked, binder)
+        question.bound = bind.answer(asked, binder, last=question.last)
 
 
 def _quotas_exceeded(repo: RepoSnapshot, quotas: quota.Ledger) -> Iterator[Problem]:

@@ -23,7 +23,13 @@ def bound(
     affinity_name: str,
     why: str = "",
     problems: tuple[Problem, ...] = (),
+    last: Bound | None = None,
 ) -> Bound:
+    """`last`: an answer to the very same, which is kept if it still says all of this."""
+    if last is not None and not why and not problems and _still_says(last, asked, shares, condition, affinity_name):
+        if last.binding.rejections == rejections:
+            return last
+        return last.with_rejections(rejections)
     manifest, directive, request = asked.manifest, asked.directive, asked.request
     replicas = request.replicas if request.is_workload and not request.components else None
     divided = request.is_workload and directive.divides and not request.components
@@ -62,6 +68,21 @@ def bound(
             stateful=directive.stateful,
         ),
         problems,
+    )
+
+
+def _still_says(
+    last: Bound, asked: Asked, shares: tuple[Share, ...], condition: ScheduledCondition, affinity: str
+) -> bool:
+    """Whether nothing but the reasons of clusters that are not chosen can be others: nothing is to be recorded, and
+    nothing was wrong. What else a binding says follows from the template and its policy."""
+    binding = last.binding
+    return (
+        binding.decision is asked.decision
+        and not last.problems
+        and (binding.shares is shares or binding.shares == shares)
+        and binding.condition == condition
+        and binding.affinity_name == affinity
     )
 
 

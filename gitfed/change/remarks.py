@@ -43,9 +43,15 @@ def lost_clusters(repo: RepoSnapshot, decisions: Decisions, fleet: FleetSnapshot
     declared = {*repo.clusters, *fleet.clusters}
     held = {name: count for name, count in decisions.holdings.items() if name not in declared}
     lost: dict[ClusterName, int] = {}
+    whole: dict[int, bool] = {}
+    """By the identity of shares, which many workloads have in common: whether all of their clusters are declared."""
     for decision in decisions.bindings.values():
-        if declared.issuperset(map(_CLUSTER, decision.targets)):
-            continue
+        if not decision.required_by:
+            place = id(decision.shares)
+            if place not in whole:
+                whole[place] = declared.issuperset(map(_CLUSTER, decision.shares))
+            if whole[place]:
+                continue
         for share in decision.targets:
             if share.cluster not in declared:
                 lost[share.cluster] = lost.get(share.cluster, 0) + 1

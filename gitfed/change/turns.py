@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 IN_FLIGHT = timedelta(minutes=1)
 """Pods of a decision that is so much older than the facts may still be missing in them."""
 _SPARE_ANSWERS = 10_000
+_NOBODY: tuple[frozenset[ClusterName] | None, frozenset[ClusterName]] = (None, frozenset())
 
 
 class Answered(NamedTuple):
@@ -105,13 +106,13 @@ def place(
     binder: Binder,
     room: Room,
     quotas: quota.Ledger,
-    priority: Callable[[Asked], int],
+    priority: Callable[[Asked], int] | None,
     facts_taken: datetime | None,
 ) -> dict[ObjectKey, Bound]:
-    """The places of all entries that take a turn."""
+    """The places of all entries that take a turn. `entries` are sorted by key; `priority` None: all have the same."""
     entries = list(entries)
     waiting = [entry for entry in entries if entry.bound is None]
-    for entry in entries:
+    for entry in entries if quotas.limits else ():
         if quotas.covers(entry.asked.manifest.key.namespace):
             shares = entry.bound.binding.shares if entry.bound is not None else entry.asked.request.previous
             quotas.count(entry.asked.manifest.key.namespace, _usage(entry.asked, shares))
@@ -124,16 +125,18 @@ def place(
         for entry in entries:
             if _is_in_flight(entry, facts_taken):
                 taken.claim(entry.asked, (), entry.asked.request.previous)
-    turns = [*waiting, *(entry for entry in entries if entry.bound is not None and _takes_room(entry))]
-    turns.sort(key=lambda entry: (-priority(entry.asked), entry.asked.manifest.key))
+    turns = [entry for entry in entries if entry.bound is None or _takes_room(entry)]
+    if priority is not None:
+        turns.sort(key=lambda entry: -priority(entry.asked))
     placed: dict[ObjectKey, Bound] = {}
     for asked, bound in turns:
         if bound is None:
             bound = _answer(asked, binder, room, taken, peers)
-            bound = _within_quota(asked, bound, binder, quotas)
+            if quotas.limits:
+                bound = _within_quota(asked, bound, binder, quotas)
             placed[asked.manifest.key] = bound
             peers.moved(asked, bound.binding.shares)
-        if taken is not None and asked.request.is_workload:
+        if taken is not None and bound.binding.shares is not asked.request.previous and asked.request.is_workload:
             taken.claim(asked, asked.request.previous, bound.binding.shares)
     room.tidy(binder.schedules, len(waiting))
     return placed
@@ -142,20 +145,23 @@ def place(
 def _answer(asked: Asked, binder: Binder, room: Room, taken: _Taken | None, peers: _Peers) -> Bound:
     key, around = asked.manifest.key, peers.around(asked)
     known = room.answered.get(key)
-    if known is not None and not (
-        known.asked is asked and known.candidates is binder.candidates and known.capacities is room.capacities
-    ):
+    if known is not None and known.asked is not asked:
+        known = None
+    last = known.bound if known is not None else None
+    if known is not None and not (known.candidates is binder.candidates and known.capacities is room.capacities):
         known = None
     reads: tuple[ClusterName, ...] = ()
     trace, space = b"", allowance.ANYWHERE
     if taken is not None and asked.request.needs_room:
-        reads = binder.schedules.reads(asked.request, binder.candidates) if known is None else known.reads
+        reads = known.reads if known is not None else binder.schedules.reads(
+            asked.asks, asked.request, binder.candidates
+        )  # fmt: skip
         trace, space = taken.trace(reads), taken.space_of(asked)
     if known is not None and known.trace == trace and known.around == around and known.space == space:
         return known.bound
     bound = bind.answer(
         asked, binder, lambda: taken.room_for(asked) if taken is not None else {}, trace, reads,
-        beside=around[0], away_from=around[1], space=space,
+        beside=around[0], away_from=around[1], space=space, last=last,
     )  # fmt: skip
     if bound.binding.decision is asked.decision:
         # A new decision bears the time of its build, so an answer that was not recorded yet is given anew.
@@ -219,11 +225,15 @@ class _Peers:
                 self.moved(asked, asked.request.previous)
 
     def moved(self, asked: Asked, shares: Sequence[Share]) -> None:
+        if not asked.group and not asked.apart:
+            return
         for identity in self._groups(asked):
             self._members.setdefault(identity, {})[asked.manifest.key] = frozenset(share.cluster for share in shares)
 
     def around(self, asked: Asked) -> tuple[frozenset[ClusterName] | None, frozenset[ClusterName]]:
         """(clusters that all others of its group use, clusters that any of its anti-affinity group uses)"""
+        if not asked.group and not asked.apart:
+            return _NOBODY
         beside: frozenset[ClusterName] | None = None
         away: frozenset[ClusterName] = frozenset()
         for identity in self._groups(asked):

@@ -46,6 +46,8 @@ class Copies(Mapping[ClusterName, LiveObject]):
     def unlike(self, wanted: Iterable[RenderedManifest]) -> set[ClusterName]:
         """Where the copy may not be as `wanted` says, or should not be at all."""
         found = set(self._since)
+        if wanted is self._as_decided:
+            return found
         before = {one.digest: one.clusters for one in self._as_decided}
         for one in wanted:
             known = before.pop(one.digest, ())

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from datetime import datetime
 from enum import StrEnum
+from operator import attrgetter
 
 from gitfed.model.base import BindingId, Body, ClusterName, Commit, Digest, ObjectKey, Origin, Problem
 from gitfed.model.decisions import (
@@ -94,8 +95,23 @@ class Binding:
             if task.purge_mode == "Directly" and task.from_cluster not in cleared
         )
 
+    def with_rejections(self, rejections: tuple[Rejection, ...]) -> Binding:
+        """The same with other reasons for the clusters that are not chosen. `replace` would look at every field twice:
+        when a cluster fails this is asked of every workload of a fleet."""
+        other = object.__new__(Binding)
+        for put, value in zip(_PUT, _VALUES(self), strict=True):
+            put(other, value)
+        _PUT_REJECTIONS(other, rejections)
+        return other
+
     def share_of(self, cluster: ClusterName) -> Share | None:
         return next((share for share in self.shares if share.cluster == cluster), None)
+
+
+_NAMES = tuple(one.name for one in fields(Binding))
+_VALUES = attrgetter(*_NAMES)
+_PUT = tuple(getattr(Binding, name).__set__ for name in _NAMES)
+_PUT_REJECTIONS = _PUT[_NAMES.index("rejections")]
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,23 +19,21 @@ if TYPE_CHECKING:
 
 def why(
     placement: Placement,
-    applied: Placement | None,
     decision: Decision | None,
     *,
+    changed: bool,
     replicas: int,
     is_workload: bool,
     clusters: frozenset[str],
 ) -> str | None:
     """A sentence, or None when the decision stands. First match wins, as in the reference.
 
-    `applied` is `decision.placement`, read; None when there is none, or when it cannot be read: then it counts as
-    unchanged, as in the reference, because unknown is not another one. `clusters` are the clusters that exist.
+    `changed`: whether the recorded placement says something else (`placement_changed`). One that cannot be read counts
+    as unchanged, as in the reference, because unknown is not another one. `clusters` are the clusters that exist.
     """
     if decision is None:
         return "it was never scheduled"
-    if decision.placement is None or (
-        applied is not None and placement_changed(placement, applied, decision.affinity_name)
-    ):
+    if decision.placement is None or changed:
         return "the placement changed"
     if placement.replica_scheduling is not None and is_workload and _replicas_changed(placement, replicas, decision):
         return "the number of replicas changed"

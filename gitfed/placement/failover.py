@@ -19,7 +19,7 @@ from datetime import datetime
 from operator import attrgetter
 
 from gitfed.model.base import ClusterName, ObjectKey
-from gitfed.model.decisions import ClusterRecord, Decision, Decisions, Outage, PolicyRef
+from gitfed.model.decisions import ClusterRecord, Decision, Decisions, Outage, PolicyRef, Share
 from gitfed.model.declared.federation import Federation
 from gitfed.model.declared.placement import Toleration
 from gitfed.model.declared.policy import Propagation
@@ -103,9 +103,18 @@ def step(
     problems: dict[ObjectKey, tuple[str, ...]] = {}
     later = [tainted.look_again] if tainted.look_again is not None else []
     results: list[tuple[ObjectKey, Decision, evict.Result]] = []
+    repelled = _Repelled(repelling)
     for key, decision in decisions.bindings.items():
+        if not (
+            decision.evictions
+            or decision.released
+            or decision.cleared
+            or (repelling and repelled.any(decision.shares))
+            or (policies.watching and decision.policy in policies.watching)
+        ):
+            continue
         policy = policies.of(decision.policy)
-        if policy is None or not _concerned(decision, policies.watches(policy), repelling):
+        if policy is None:
             continue
         copies = fleet.live.objects.get(key, _NOTHING) if fleet.live is not None else _NOTHING
         result = evict.of(decision, policy, policies.tolerations(policy, settings), copies, scene)
@@ -131,10 +140,19 @@ def step(
     return Step(after, before, problems, tainted.said, tainted.cut_off, pacing.held, min(later, default=None))
 
 
-def _concerned(decision: Decision, watched: bool, repelling: frozenset[ClusterName]) -> bool:
-    if decision.evictions or decision.released or decision.cleared or watched:
-        return True
-    return bool(repelling) and not repelling.isdisjoint(map(_CLUSTER, decision.shares))
+class _Repelled:
+    """Whether work is in a cluster with a taint that drives work out."""
+
+    def __init__(self, clusters: frozenset[ClusterName]) -> None:
+        self._clusters = clusters
+        self._known: dict[int, tuple[tuple[Share, ...], bool]] = {}
+        """By the identity of shares, which many workloads have in common and which are kept alive here."""
+
+    def any(self, shares: tuple[Share, ...]) -> bool:
+        known = self._known.get(id(shares))
+        if known is None:
+            known = self._known[id(shares)] = shares, not self._clusters.isdisjoint(map(_CLUSTER, shares))
+        return known[1]
 
 
 class _Policies:
@@ -143,14 +161,15 @@ class _Policies:
     def __init__(self, repo: RepoSnapshot) -> None:
         self._by_ref = {match.ref(policy): policy for policy in repo.propagation}
         self._tolerations: dict[int, tuple[Toleration, ...]] = {}
+        self.watching = frozenset(ref for ref, policy in self._by_ref.items() if self._watches(policy))
+        """Those whose workloads are looked at even while nothing is wrong."""
 
     def of(self, ref: PolicyRef | None) -> Propagation | None:
         """The policy that placed a workload. One that is gone drives nothing out: what it placed stays, orphaned."""
         return self._by_ref.get(ref) if ref is not None else None
 
     @staticmethod
-    def watches(policy: Propagation) -> bool:
-        """Whether the workloads of a policy are looked at even while nothing is wrong."""
+    def _watches(policy: Propagation) -> bool:
         failover = policy.spec.failover
         return failover is not None and (failover.application is not None or preserve.of_cluster(policy) is not None)
 

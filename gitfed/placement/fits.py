@@ -86,17 +86,16 @@ class Fits:
             known = self._names[found] = tuple(sorted(fitting))
         return known
 
+    def in_use(self, request: Request, candidates: Sequence[Candidate]) -> Split:
+        """The clusters by the group in use: for a decision that stands and is not made again."""
+        return self.split(request, self.terms(request)[0], candidates)
+
     def split(self, request: Request, term: affinity.Term, candidates: Sequence[Candidate]) -> Split:
         key = _question(request, term)
         known = self._known.get(key)
         if known is None:
             known = self._known[key] = Split(*filters.split(demand(request, term), sorted(candidates, key=_name)))
         return known
-
-
-def reasons(request: Request, candidates: Sequence[Candidate]) -> dict[str, str]:
-    """Why clusters could not be used by the group in use, by name: for a decision that stands and is not made again."""
-    return filters.split(demand(request, _to_try(request, affinity.terms(request.placement))[0]), candidates)[1]
 
 
 def demand(request: Request, term: affinity.Term) -> filters.Demand:

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from gitfed.change.schedules import Schedules
 from gitfed.model.base import ObjectKey
 from gitfed.model.decisions import Decision, Share
 from gitfed.placement import due
@@ -35,7 +36,8 @@ def why(
     if decision is not None and decision.placement is None:
         decision = replace(decision, placement=applied.as_json())
     arguments = {"replicas": 3, "is_workload": True, "clusters": ALL, **given}
-    return due.why(now, applied, decision, **arguments)
+    changed = decision is not None and due.placement_changed(now, applied, decision.affinity_name)
+    return due.why(now, decision, changed=changed, **arguments)
 
 
 def test_a_divided_workload_rests_while_nothing_it_asked_for_changes() -> None:
@@ -101,5 +103,7 @@ def test_a_reschedule_is_served_once() -> None:
 def test_a_placement_that_is_not_on_record_changed_and_one_that_cannot_be_read_did_not() -> None:
     now, decision = placement(**DIVIDED), decided()
     given = {"replicas": 3, "is_workload": True, "clusters": ALL}
-    assert due.why(now, None, decision, **given) == "the placement changed"
-    assert due.why(now, None, replace(decision, placement={"unreadable": "{"}), **given) is None
+    assert due.why(now, decision, changed=False, **given) == "the placement changed"
+    unreadable = {"unreadable": "{"}
+    changed = Schedules().placement_changed(now, unreadable, "")
+    assert due.why(now, replace(decision, placement=unreadable), changed=changed, **given) is None
