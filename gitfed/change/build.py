@@ -87,7 +87,7 @@ def build(
     for manifest, where in _implied_namespaces(memo, world, items, beside.content):
         items.append(derive.item(memo, world, manifest, bind.implied(manifest, where)))
     items.sort(key=lambda item: item.manifest.key)
-    bindings = {item.manifest.key: item.binding for item in items}
+    bindings = {item.manifest.key: item.bound.binding for item in items}
     _forget(memo, bindings.keys())
 
     changes: list[Change] = []
@@ -99,7 +99,8 @@ def build(
         problems.extend(item.unretained)
         changes.extend(item.changes)
     if fleet.live is not None:
-        changes.extend(_leavers(world, bindings.keys()))
+        if sum(map(derive.is_seen, items)) < len(fleet.live.objects):
+            changes.extend(_leavers(world, bindings.keys()))
         changes = namespaces_last.hold(changes, fleet.live)
     problems.extend(remarks.lost_clusters(repo, decisions, fleet))
     problems.extend(interpreter.problems())
@@ -138,7 +139,7 @@ def _derived(memo: Memo, world: World, bounds: Mapping[ObjectKey, Bound]) -> lis
     owners = dependencies.owners(bounds)
     watched = frozenset().union(*owners.values())
     finished: dict[ObjectKey, frozenset[ClusterName]] = {}
-    for key in (*(key for key in bounds if key not in owners), *owners):
+    for key in (*(key for key in bounds if key not in owners), *owners) if owners else bounds:
         bound = dependencies.let_go(bounds[key], finished) if key in owners else bounds[key]
         item = derive.item(memo, world, world.repo.manifests[key], bound)
         if key in watched and item.live is not None:
@@ -155,7 +156,7 @@ def _implied_namespaces(
     targets = {space: set(where) for space, where in beside.items()}
     alike: dict[str, dict[int, tuple[Share, ...]]] = {}
     for item in items:
-        space, shares = item.manifest.key.namespace, item.binding.shares
+        space, shares = item.manifest.key.namespace, item.bound.binding.shares
         if space and shares:
             origins.setdefault(space, item.manifest.origin)
             alike.setdefault(space, {})[id(shares)] = shares
@@ -176,6 +177,9 @@ def _implied_namespaces(
 
 
 def _forget(memo: Memo, present: Set[ObjectKey]) -> None:
+    """Every present one is among the items."""
+    if len(memo.items) == len(present):
+        return
     for key in memo.items.keys() - present:
         del memo.items[key]
 

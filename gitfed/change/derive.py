@@ -79,8 +79,14 @@ def item(
         item.unretained, item.ask_again = (), False
         item.changes = () if live is None else tuple(_changes(world, item, live))
         memo.recomputed += 1
-    memo.items[manifest.key] = item
+    if item is not known:
+        memo.items[manifest.key] = item
     return item
+
+
+def is_seen(item: Item) -> bool:
+    """Whether what is known of the clusters has an entry for it."""
+    return item.live is not None and item.live is not _NOTHING
 
 
 def _alike(one: Bound, other: Bound) -> bool:

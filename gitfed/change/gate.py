@@ -130,8 +130,8 @@ def decisions_to_record(
     }
     recorded: dict[ObjectKey, Decision] = {}
     for key, binding in bindings.items():
-        previous = decisions.bindings.get(key)
-        if key in waiting:
+        if waiting and key in waiting:
+            previous = decisions.bindings.get(key)
             if previous is not None:
                 recorded[key] = previous
         elif binding.decision is not None:

@@ -126,9 +126,12 @@ def questions(
 
     And the keys of those where it is another.
     """
-    keys = before if before.keys() == repo.manifests.keys() else sorted(repo.manifests)
-    decided = decisions.bindings
-    found = {key: _known(before.get(key), repo.manifests[key], decided.get(key), binder) for key in keys}
+    decided, manifests = decisions.bindings, repo.manifests
+    found: dict[ObjectKey, Question | None]
+    if before.keys() == manifests.keys():
+        found = {key: _known(known, manifests[key], decided.get(key), binder) for key, known in before.items()}
+    else:
+        found = {key: _known(before.get(key), manifests[key], decided.get(key), binder) for key in sorted(manifests)}
     new = [key for key, question in found.items() if question is None]
     ahead.placing((repo.manifests[key] for key in new), binder)
     for key in new:
@@ -206,8 +209,8 @@ def _known(known: Question | None, manifest: Manifest, decision: Decision | None
         or known.manifest is not manifest
         or known.policies is not binder.policies
         or known.decision is not decision
-        or known.before is not binder.before.get(manifest.key)
-        or known.rebalancers != binder.rebalancers.get(manifest.key, ())
+        or (known.before is not binder.before.get(manifest.key) if binder.before else known.before is not None)
+        or (known.rebalancers != binder.rebalancers.get(manifest.key, ()) if binder.rebalancers else known.rebalancers)
         or known.standing is not binder.standing
         or (isinstance(known.asked, Bound) and known.asked.ask_again)
     ):

@@ -32,8 +32,8 @@ from gitfed.placement.cluster import Candidate, candidate
 if TYPE_CHECKING:
     from gitfed.daemon import wiring
 
-_RARELY = 50_000
-"""New objects between two looks for garbage."""
+_RARELY = 1_000_000
+"""New objects between two looks for garbage: a large repository makes about so many, none of them garbage."""
 
 
 @dataclass(slots=True)

@@ -19,8 +19,7 @@ def lines(plan: Plan, decisions: Decisions, recorded: Collection[ObjectKey]) -> 
     """Every decision of `plan` that is not in `decisions`, clusters first. `recorded`: what is remembered now."""
     yield from plan.said
     for key, binding in plan.bindings.items():
-        previous = decisions.bindings.get(key)
-        if binding.decision is None or binding.decision is previous:
+        if binding.decision is None or binding.decision is (previous := decisions.bindings.get(key)):
             continue
         if previous is not None:
             yield from _evictions(key, binding.decision, previous)
@@ -30,7 +29,7 @@ def lines(plan: Plan, decisions: Decisions, recorded: Collection[ObjectKey]) -> 
         descheduled = binding.decision.descheduled
         if descheduled is not None and (previous is None or previous.descheduled != descheduled):
             yield f"{key}: {descheduled.message}"
-    for key in sorted(decisions.bindings.keys() - set(recorded)):
+    for key in sorted(key for key in decisions.bindings if key not in recorded):
         yield f"{key} is gone"
 
 

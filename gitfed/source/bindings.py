@@ -231,13 +231,7 @@ def from_document(document: Body) -> Decision:
         preserve=spec.get("preserveResourcesOnDeletion") is True,
         rebalancers=_names(annotations, REBALANCED_BY),
         descheduled=_descheduled(annotations.get(DESCHEDULED)),
-        unhealthy=tuple(
-            sorted(
-                (name, when)
-                for name, text in _json(annotations, UNHEALTHY).items()
-                if (when := rough.time(text)) is not None
-            )
-        ),
+        unhealthy=_unhealthy(annotations),
         preserved=_states(annotations, PRESERVED),
         injected=_states(annotations, INJECTED),
         cleared=_names(annotations, CLEARED),
@@ -259,7 +253,13 @@ def _placement(applied: str) -> Body:
 
 
 def _names(annotations: Mapping[str, Any], name: str) -> tuple[str, ...]:
-    return tuple(filter(None, str(annotations.get(name) or "").split(",")))
+    text = annotations.get(name)
+    return tuple(filter(None, str(text).split(","))) if text else ()
+
+
+def _unhealthy(annotations: Mapping[str, Any]) -> tuple[tuple[str, datetime], ...]:
+    since = _json(annotations, UNHEALTHY)
+    return tuple(sorted((name, when) for name, text in since.items() if (when := rough.time(text)) is not None))
 
 
 def _json(annotations: Mapping[str, Any], name: str) -> Mapping[str, Any]:
@@ -275,6 +275,8 @@ def _json(annotations: Mapping[str, Any], name: str) -> Mapping[str, Any]:
 
 
 def _states(annotations: Mapping[str, Any], name: str) -> tuple[tuple[str, Labels], ...]:
+    if name not in annotations:  # as in nearly all: a fleet has ten thousand of these
+        return ()
     return tuple(
         (cluster, tuple(sorted((label, text) for label, text in labels.items() if isinstance(text, str))))
         for cluster, labels in sorted(_json(annotations, name).items())
@@ -297,10 +299,15 @@ def _policy(annotations: Mapping[str, Any]) -> PolicyRef | None:
 def _condition(conditions: object) -> ScheduledCondition | None:
     for item in conditions if isinstance(conditions, list) else []:
         if isinstance(item, Mapping) and item.get("type") == "Scheduled":
-            return ScheduledCondition(
-                item.get("status") == "True", rough.text(item.get("reason")), rough.text(item.get("message"))
-            )
+            said = rough.text(item.get("reason")), rough.text(item.get("message"))
+            return _scheduled(item.get("status") == "True", *said)
     return None
+
+
+@lru_cache(maxsize=4096)
+def _scheduled(status: bool, reason: str, message: str) -> ScheduledCondition:
+    """Most bindings say the same."""
+    return ScheduledCondition(status, reason, message)
 
 
 def _descheduled(text: object) -> Descheduled | None:

@@ -27,7 +27,8 @@ def entry(one: Requirement, name: str) -> Body:
 
 def read(items: object) -> tuple[Requirement, ...]:
     """Sorted; what cannot be read is left out."""
-    return tuple(sorted(_read(item) for item in rough.items(items) if isinstance(item, Mapping)))
+    listed = rough.items(items)
+    return tuple(sorted(_read(item) for item in listed if isinstance(item, Mapping))) if listed else ()
 
 
 def _read(item: Mapping[str, Any]) -> Requirement:
