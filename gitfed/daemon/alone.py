@@ -90,7 +90,7 @@ class _Planner:
 
 
 def _only(repo: RepoSnapshot, keys: set[ObjectKey]) -> RepoSnapshot:
-    return replace(repo, manifests={key: one for key, one in repo.manifests.items() if key in keys})
+    return replace(repo, manifests={key: repo.manifests[key] for key in sorted(repo.manifests.keys() & keys)})
 
 
 class _Risks:
