@@ -6,6 +6,7 @@ help of every command stands here, so that `gitfed --help` imports no command at
 
 from __future__ import annotations
 
+import errno
 import gc
 import os
 import re
@@ -213,7 +214,9 @@ def _failed(error: BaseException) -> int:
             _failed(inner)
         return exits.of(error)
     if isinstance(error, OSError):
-        where = f"{error.filename}: " if error.filename else ""
+        # A stream has no name: `> /dev/full`.
+        full = error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
+        where = f"{error.filename}: " if error.filename else "what is to be printed cannot be written: " if full else ""
         _say(f"{where}{error.strerror or error}")
         return exits.USAGE
     if isinstance(error, GitfedError):

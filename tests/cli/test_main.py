@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -292,6 +293,33 @@ def test_who_stops_reading_changes_no_exit_code(fleet: Path) -> None:
     done = subprocess.run(["bash", "-c", script], cwd=fleet, capture_output=True, text=True, check=True)
     assert done.stdout.splitlines()[-1] == "3"
     assert "Traceback" not in done.stderr
+
+
+def test_a_full_disk_is_named(fleet: Path) -> None:
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "gitfed", "plan"],
+            cwd=fleet,
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+    assert (done.returncode, done.stderr) == (
+        2, "error: what is to be printed cannot be written: No space left on device\n"
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("arguments", [["validate"], ["init", "another"]], ids=lambda value: value[0])
+def test_without_the_git_program_it_is_said_what_to_install(fleet: Path, tmp_path: Path, arguments: list[str]) -> None:
+    (tmp_path / "empty").mkdir()
+    root = str(Path(main.__file__).parents[2])
+    result = subprocess.run(
+        [sys.executable, "-m", "gitfed", *arguments], cwd=fleet, capture_output=True, text=True, check=False,
+        env={**os.environ, "PATH": str(tmp_path / "empty"), "PYTHONPATH": root},
+    )  # fmt: skip
+    assert (result.returncode, result.stdout) == (4, "")
+    assert result.stderr == "error: the git program was not found\nhint: install Git 2.39 or newer\n"
 
 
 def test_a_defect_never_leaves_with_1(tmp_path: Path) -> None:

@@ -18,6 +18,9 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+# Imported where there is no git program, GitPython raises; told to be quiet, it does when one is to be run.
+os.environ.setdefault("GIT_PYTHON_REFRESH", "quiet")
+
 import git as gitpython
 from git.exc import GitCommandError, GitCommandNotFound
 
