@@ -1,0 +1,3 @@
+function GetDependencies(desiredObj)
+  return gateway.backends(desiredObj)
+end

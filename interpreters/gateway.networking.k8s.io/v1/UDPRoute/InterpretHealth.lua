@@ -1,0 +1,3 @@
+function InterpretHealth(observedObj)
+  return gateway.attached(observedObj)
+end

@@ -1,0 +1,3 @@
+function InterpretHealth(observedObj)
+  return report.healthy(observedObj, "Ready")
+end
