@@ -228,3 +228,116 @@ async def test_a_custom_object_is_stored_with_whole_numbers_written_so(ask: Aske
     widget = {"apiVersion": "example.com/v1", "kind": "Widget", "metadata": {"name": "a"}, "spec": [1.0, 1.5, 2**63]}
     kept = (await ask("POST", "/apis/example.com/v1/widgets", widget)).body["spec"]
     assert [(type(one), one) for one in kept] == [(int, 1), (float, 1.5), (float, 2.0**63)]
+
+
+async def test_a_number_of_seconds_that_nobody_gave_cannot_become_none(ask: Asker) -> None:
+    await ask("POST", f"{CORE}/configmaps", {"metadata": {"name": "a"}})
+    answer = await ask("PATCH", f"{CORE}/configmaps/a", {"metadata": {"deletionGracePeriodSeconds": 0}}, MERGE)
+    assert (answer.status, set(fields(answer))) == (422, {"metadata.deletionGracePeriodSeconds"})
+
+
+@pytest.mark.parametrize(
+    ("path", "spec", "said"),
+    [
+        (
+            f"{APPS}/deployments",
+            {"strategy": {"type": "x", "rollingUpdate": {"maxSurge": 1}}},
+            'spec.strategy: Unsupported value: {"Type":"x","RollingUpdate":{"MaxUnavailable":0,"MaxSurge":1}}: '
+            'supported values: "Recreate", "RollingUpdate"',
+        ),
+        (
+            f"{APPS}/daemonsets",
+            {"updateStrategy": {"type": "x", "rollingUpdate": {"maxUnavailable": "5%"}}},
+            'spec.updateStrategy: Unsupported value: {"Type":"x","RollingUpdate":{"MaxUnavailable":"5%","MaxSurge":0}}'
+            ': supported values: "RollingUpdate", "OnDelete"',
+        ),
+        (
+            f"{APPS}/statefulsets",
+            {"updateStrategy": {"type": "x", "rollingUpdate": {}}},
+            'spec.updateStrategy: Invalid value: {"Type":"x","RollingUpdate":{"Partition":0,"MaxUnavailable":null}}: '
+            "must be 'RollingUpdate' or 'OnDelete'",
+        ),
+    ],
+)
+async def test_a_strategy_that_does_not_exist_is_shown_as_go_has_it(
+    ask: Asker, path: str, spec: dict[str, Any], said: str
+) -> None:
+    answer = await ask("POST", path, {"metadata": {"name": "a"}, "spec": {**DEPLOYMENT["spec"], **spec}})
+    assert answer.message.partition(" is invalid: ")[2] == said
+
+
+async def test_a_quotas_scopes_fit_what_it_counts(ask: Asker) -> None:
+    term = {"scopeName": "BestEffort", "operator": "Exists"}
+    spec = {"hard": {"limits.ephemeral-storage": "1"}, "scopes": ["Terminating"]}
+    answer = await ask("POST", f"{CORE}/resourcequotas", {"metadata": {"name": "a"}, "spec": spec})
+    said = 'spec.scopes: Invalid value: ["Terminating"]: unsupported scope applied to resource'
+    assert answer.message.endswith(said)
+    spec = {"hard": {"cpu": "1"}, "scopeSelector": {"matchExpressions": [term]}}
+    answer = await ask("POST", f"{CORE}/resourcequotas", {"metadata": {"name": "a"}, "spec": spec})
+    assert '{"MatchExpressions":[{"ScopeName":"BestEffort","Operator":"Exists","Values":null}]}' in answer.message
+
+
+async def test_a_claim_tells_of_resources_that_claims_have(ask: Asker) -> None:
+    spec = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
+    await ask("POST", f"{CORE}/persistentvolumeclaims", {"metadata": {"name": "a"}, "spec": spec})
+    status = {
+        "capacity": {"storage": "-1"},
+        "allocatedResourceStatuses": {"a": "NodeResizePending", "b.example.com/c": "x"},
+        "allocatedResources": {"storage": "1Gi", "kubernetes.io/x": "1"},
+    }
+    answer = await ask("PATCH", f"{CORE}/persistentvolumeclaims/a/status", {"status": status}, MERGE)
+    assert [cause["message"].partition(": supported")[0] for cause in answer.body["details"]["causes"]] == [
+        "Invalid value: -1: must be a valid resource quantity",
+        'Unsupported value: "a"',
+        'Unsupported value: "b.example.com/c"',
+        'Unsupported value: "kubernetes.io/x"',
+    ]
+
+
+async def test_a_suspended_job_may_move_to_other_nodes_but_not_to_other_neighbours(ask: Asker) -> None:
+    jobs = "/apis/batch/v1/namespaces/default/jobs"
+    pods = {**TEMPLATE["spec"], "restartPolicy": "Never"}
+    spec = {"suspend": True, "template": {**TEMPLATE, "spec": pods}}
+    await ask("POST", jobs, {"metadata": {"name": "a"}, "spec": spec})
+    term = {"matchExpressions": [{"key": "a", "operator": "Exists"}]}
+    required = "requiredDuringSchedulingIgnoredDuringExecution"
+    for affinity, status in (
+        ({"nodeAffinity": {required: {"nodeSelectorTerms": [term]}}}, 200),
+        ({"podAffinity": {required: [{"topologyKey": "zone", "labelSelector": {}}]}}, 422),
+        (None, 200),
+    ):
+        change = {"spec": {"template": {"spec": {"affinity": affinity}}}}
+        assert (await ask("PATCH", f"{jobs}/a", change, MERGE)).status == status
+
+
+async def test_what_is_behind_a_closed_gate_is_read_and_dropped(ask: Asker) -> None:
+    container = {"name": "c", "image": "x", "lifecycle": {"stopSignal": "SIGTERM"}}
+    answer = await ask("POST", f"{CORE}/pods", {"metadata": {"name": "p"}, "spec": {"containers": [container]}})
+    assert (answer.status, "lifecycle" in answer.body["spec"]["containers"][0]) == (201, False)
+
+
+async def test_a_pod_is_warned_of_what_has_no_effect(ask: Asker) -> None:
+    port = {"containerPort": 80, "hostIP": "1.2.3.4"}
+    spec = {
+        "containers": [{"name": "c", "image": "x", "ports": [port]}],
+        "volumes": [{"name": "v", "projected": {"sources": [{}]}}],
+    }
+    told = (await ask("POST", f"{CORE}/pods", {"metadata": {"name": "p"}, "spec": spec})).warnings
+    assert told == [
+        '299 - "volume \\"v\\" (Projected) has no sources provided"',
+        '299 - "spec.containers[0].ports[0]: hostIP set without hostPort: '
+        '{Name: HostPort:0 ContainerPort:80 Protocol:TCP HostIP:1.2.3.4}"',
+    ]
+
+
+async def test_a_limit_range_is_made_by_a_put(ask: Asker) -> None:
+    body = {"metadata": {"name": "a"}, "spec": {"limits": [{"type": "Pod", "max": {"cpu": "1"}}]}}
+    assert (await ask("PUT", f"{CORE}/limitranges/a", body)).status == 201
+
+
+async def test_a_claim_template_is_a_claim_whatever_it_says(ask: Asker) -> None:
+    claim = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
+    odd = {"kind": "Odd", "metadata": {"name": "v"}, "spec": claim}
+    spec = {**DEPLOYMENT["spec"], "serviceName": "s", "volumeClaimTemplates": [odd]}
+    answer = await ask("POST", f"{APPS}/statefulsets", {"metadata": {"name": "a"}, "spec": spec})
+    assert answer.body["spec"]["volumeClaimTemplates"][0]["kind"] == "PersistentVolumeClaim"

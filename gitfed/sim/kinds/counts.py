@@ -20,6 +20,11 @@ def at_most_all(value: int | str | None, path: str) -> Errors:
     return []
 
 
+def shown(rolling: Body) -> Body:
+    """A rolling update's two limits as Go prints them in complaints."""
+    return {"MaxUnavailable": rolling.get("maxUnavailable") or 0, "MaxSurge": rolling.get("maxSurge") or 0}
+
+
 def is_zero(value: int | str | None) -> bool:
     """Whether a number or percentage is none at all; malformed text counts as none."""
     if isinstance(value, str):

@@ -90,7 +90,7 @@ def _validate_daemon_strategy(strategy: Body) -> Errors:
     if kind == "OnDelete":
         return []
     if kind != "RollingUpdate":
-        shown = {"Type": kind, "RollingUpdate": rolling}
+        shown = {"Type": kind, "RollingUpdate": rolling and counts.shown(rolling)}
         return fields.unsupported("spec.updateStrategy", shown, "RollingUpdate", "OnDelete")
     if rolling is None:
         return fields.required(where)

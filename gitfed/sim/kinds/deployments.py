@@ -62,7 +62,7 @@ def _deployment_strategy(strategy: Body) -> Errors:
             return []
         return fields.forbidden(where, "may not be specified when strategy `type` is 'Recreate'")
     if kind != "RollingUpdate":
-        shown = {"Type": kind, "RollingUpdate": rolling}
+        shown = {"Type": kind, "RollingUpdate": rolling and counts.shown(rolling)}
         return fields.unsupported("spec.strategy", shown, "Recreate", "RollingUpdate")
     if rolling is None:
         return fields.required(where, "this should be defaulted and never be nil")

@@ -103,6 +103,12 @@ def _default_slice(body: Body) -> Body:
     return pod_defaults.each(body, "ports", lambda port: {"name": "", "protocol": "TCP", **port})
 
 
+def _stored_slice(body: Body) -> Body:
+    """The topology of an older version is read and dropped."""
+    body = pod_defaults.each(body, "endpoints", lambda endpoint: fields.without(endpoint, "deprecatedTopology"))
+    return preparation.stored_lists(body, "endpoints", "ports")
+
+
 def _validate_slice(body: Body) -> Errors:
     kind = fields.text(body, "addressType")
     errors = fields.one_of("addressType", kind, "FQDN", "IPv4", "IPv6")
@@ -190,8 +196,8 @@ ENDPOINT_SLICE: Final = Kind(
         new.get(key) != old.get(key) for key in ("addressType", "endpoints", "ports")
     ),
     default=_default_slice,
-    prepare_create=lambda body, ctx: preparation.stored_lists(body, "endpoints", "ports"),
-    prepare_update=lambda new, old, ctx: preparation.stored_lists(new, "endpoints", "ports"),
+    prepare_create=lambda body, ctx: _stored_slice(body),
+    prepare_update=lambda new, old, ctx: _stored_slice(new),
     validate=_validate_slice,
     validate_create=_validate_addresses,
     validate_update=_validate_slice_update,

@@ -201,11 +201,21 @@ def _template_update(spec: Body, before: Body, found: Body) -> Errors:
     if resting and (found.get("startTime") is None or conditions.get("Suspended") == "True"):
         # A Job that waits may still be told where to run and what its containers need.
         pod, was = fields.obj(template, "spec"), fields.obj(old, "spec")
-        allowed = fields.carry(was, pod, "nodeSelector", "tolerations", "schedulingGates", "affinity")
+        allowed = _with_node_affinity(fields.carry(was, pod, "nodeSelector", "tolerations", "schedulingGates"), pod)
         for key in ("containers", "initContainers"):
             allowed = _with_resources(allowed, pod, key)
         return [] if pod == allowed else fields.invalid("spec.template.spec", pod, "field is immutable")
     return [] if template == old else fields.invalid("spec.template", template, "field is immutable")
+
+
+def _with_node_affinity(allowed: Body, pod: Body) -> Body:
+    """Which nodes a Job's pods want may change, which pods they want beside them may not."""
+    new, old = pod.get("affinity"), allowed.get("affinity")
+    rest = fields.without(old or {}, "nodeAffinity")
+    if new is None:
+        return {**allowed, "affinity": rest} if rest else fields.without(allowed, "affinity")
+    wanted = {"nodeAffinity": new["nodeAffinity"]} if "nodeAffinity" in new else {}
+    return {**allowed, "affinity": {**rest, **wanted}}
 
 
 def _with_resources(allowed: Body, pod: Body, key: str) -> Body:

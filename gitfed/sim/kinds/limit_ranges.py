@@ -109,6 +109,7 @@ LIMIT_RANGE: Final = Kind(
     kind="LimitRange",
     plural="limitranges",
     short_names=("limits",),
+    allow_create_on_update=True,
     default=_default,
     prepare_create=lambda body, ctx: _stored(body),
     prepare_update=lambda new, old, ctx: _stored(new),

@@ -64,10 +64,11 @@ def _update(new: Body, old: Body) -> Errors:
     if (new.get("generation") or 0) < (old.get("generation") or 0):
         errors += fields.invalid("metadata.generation", new.get("generation") or 0, "must not be decremented")
     for key in ("name", "namespace", "uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds"):
-        value = new.get(key)
-        if (value or None) != (old.get(key) or None):
-            empty = "" if key in ("name", "namespace", "uid") else None
-            errors += fields.invalid(f"metadata.{key}", value or empty, "field is immutable")
+        # A name that is missing is an empty one; a time or a number that is missing is none.
+        none = "" if key in ("name", "namespace", "uid") else None
+        value = none if new.get(key) is None else new[key]
+        if value != (none if old.get(key) is None else old[key]):
+            errors += fields.invalid(f"metadata.{key}", value, "field is immutable")
     return errors + _common(new, builtin=False, finalizers=False)
 
 

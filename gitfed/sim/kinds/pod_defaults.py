@@ -131,7 +131,16 @@ def _container(container: Body) -> Body:
     container = each(container, "env", lambda variable: within(variable, "valueFrom", _value_from))
     for key in ("livenessProbe", "readinessProbe", "startupProbe"):
         container = within(container, key, _probe)
-    return within(container, "lifecycle", _lifecycle)
+    return within(_without_signal(container), "lifecycle", _lifecycle)
+
+
+def _without_signal(container: Body) -> Body:
+    """The signal to stop by is behind a gate that is closed by default: it is read and dropped."""
+    found = container.get("lifecycle")
+    if not found or "stopSignal" not in found:
+        return container
+    rest = fields.without(found, "stopSignal")
+    return {**container, "lifecycle": rest} if rest else fields.without(container, "lifecycle")
 
 
 def _host_ports(container: Body) -> Body:
@@ -239,8 +248,8 @@ def _projected(source: Body) -> Body:
         return within(part, "downwardAPI", lambda downward: each(downward, "items", _downward_file))
 
     source = fill(source, defaultMode=0o644)
-    if "sources" not in source:
-        return {**source, "sources": None}
+    if not source.get("sources"):
+        return {**source, "sources": None}  # the server's storage knows no empty list
     return each(source, "sources", one)
 
 

@@ -105,10 +105,4 @@ def lifecycle(container: Body, path: str, pod: Surroundings) -> Errors:
     for key in ("postStart", "preStop"):
         if (handler := found.get(key)) is not None:
             errors += _handler(handler, f"{path}.lifecycle.{key}", pod)
-    if (signal := found.get("stopSignal")) is not None:
-        here = f"{path}.lifecycle.stopSignal"
-        if not pod.os:
-            errors += fields.forbidden(here, "may not be set for containers with empty `spec.os.name`")
-        elif pod.os == "windows" and signal not in ("SIGKILL", "SIGTERM"):
-            errors += fields.unsupported(here, signal, "SIGKILL", "SIGTERM")
     return errors

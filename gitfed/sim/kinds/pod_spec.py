@@ -245,9 +245,10 @@ def _hosts_and_classes(spec: Body, path: str) -> Errors:
         errors += ip_rules.address(fields.text(alias, "ip"), f"{path}.hostAliases[{at}].ip")
         for index, name in enumerate(fields.items(alias, "hostnames")):
             errors += fields.invalid(f"{path}.hostAliases[{at}].hostnames[{index}]", name, *formats.dns_subdomain(name))
-    for key in ("priorityClassName", "runtimeClassName"):
-        if name := fields.text(spec, key):
-            errors += fields.invalid(f"{path}.{key}", name, *formats.dns_subdomain(name))
+    if name := fields.text(spec, "priorityClassName"):
+        errors += fields.invalid(f"{path}.priorityClassName", name, *formats.dns_subdomain(name))
+    if (name := spec.get("runtimeClassName")) is not None:
+        errors += fields.invalid(f"{path}.runtimeClassName", name, *formats.dns_subdomain(name))
     policy = spec.get("preemptionPolicy")
     if policy is not None:
         errors += fields.one_of(f"{path}.preemptionPolicy", policy, "PreemptLowerPriority", "Never")

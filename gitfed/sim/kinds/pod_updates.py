@@ -125,6 +125,9 @@ def status(new: Body, old: Body) -> Errors:
             errors += fields.forbidden(
                 "status.nominatedNodeName", "may not be set on pods that are already bound to a node"
             )
+    if (found.get("observedGeneration") or 0) < 0:
+        text = "must be a non-negative integer"
+        errors += fields.invalid("status.observedGeneration", found["observedGeneration"], text)
     errors += fields.unchanged("status.qosClass", found.get("qosClass"), before.get("qosClass"))
     for key in ("containerStatuses", "initContainerStatuses"):
         errors += _restarts(new, found, before, key)
@@ -162,11 +165,11 @@ def _host_addresses(found: Body) -> Errors:
     errors: Errors = []
     if addresses and addresses[0] != fields.text(found, "hostIP"):
         errors += fields.invalid("status.hostIPs[0].ip", addresses[0], "must be equal to `hostIP`")
-    errors += fields.joined(ip_rules.address(address, f"status.hostIPs[{at}]") for at, address in enumerate(addresses))
-    if not errors and len(addresses) > len({ip_address(address).version for address in addresses}):
+    wrong = fields.joined(ip_rules.address(address, f"status.hostIPs[{at}]") for at, address in enumerate(addresses))
+    if not wrong and len(addresses) > len({ip_address(address).version for address in addresses}):
         shown = [{"IP": address} for address in addresses]
-        errors += fields.invalid("status.hostIPs", shown, "may specify no more than one IP for each IP family")
-    return errors
+        wrong = fields.invalid("status.hostIPs", shown, "may specify no more than one IP for each IP family")
+    return errors + wrong
 
 
 def ephemeral(new: Body, old: Body) -> Errors:

@@ -75,6 +75,11 @@ def pod(spec: Body, path: str) -> list[str]:
             for key, (shown, text) in OLD_VOLUMES.items()
             if volume.get(key) is not None
         ]
+        found += [
+            f"volume {quote(fields.text(volume, 'name'))} (Projected) has no sources provided"
+            for source in fields.items(volume, "projected", "sources")
+            if not source
+        ]
     found += _repeated(fields.items(spec, "hostAliases"), "ip", f"{path}.hostAliases")
     found += _repeated(fields.items(spec, "imagePullSecrets"), "name", f"{path}.imagePullSecrets")
     for at, secret in enumerate(fields.items(spec, "imagePullSecrets")):
@@ -141,6 +146,8 @@ def _ports(spec: Body, path: str) -> list[str]:
         for at, port in enumerate(fields.items(container, "ports")):
             where = f"{here}.ports[{at}]"
             address, host = fields.text(port, "hostIP"), port.get("hostPort") or 0
+            if address and not host:
+                out.append(f"{where}: hostIP set without hostPort: {_printed(port)}")
             others = seen.setdefault((port.get("containerPort"), port.get("protocol")), [])
             for other_where, other in others:
                 other_address, other_host = fields.text(other, "hostIP"), other.get("hostPort") or 0
@@ -152,6 +159,13 @@ def _ports(spec: Body, path: str) -> list[str]:
                     out.append(f"{where}: dangerously ambiguous port definition with {other_where}")
             others.append((where, port))
     return out
+
+
+def _printed(port: Body) -> str:
+    keys = ("name", "hostPort", "containerPort", "protocol", "hostIP")
+    zeroes = {"hostPort": 0, "containerPort": 0}
+    shown = (f"{key[0].upper()}{key[1:]}:{port.get(key) or zeroes.get(key, '')}" for key in keys)
+    return "{" + " ".join(shown) + "}"
 
 
 def _port_names(spec: Body, path: str) -> list[str]:

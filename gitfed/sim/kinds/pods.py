@@ -35,14 +35,12 @@ def _default(body: Body) -> Body:
     if not found:
         return body
     # One address and a list of addresses are two views of one field; the first of the list is the one, and if they
-    # do not agree the single one counts. A host's list is only ever added.
+    # do not agree the single one counts. Those of the host are left as they are.
     address, addresses = found.get("podIP"), found.get("podIPs")
     if address and (not addresses or addresses[0].get("ip") != address):
         found = {**found, "podIPs": [{"ip": address}]}
     elif addresses and not address:
         found = {**found, "podIP": addresses[0].get("ip", "")}
-    if found.get("hostIP") and not found.get("hostIPs"):
-        found = {**found, "hostIPs": [{"ip": found["hostIP"]}]}
     return body if found is body["status"] else {**body, "status": found}
 
 
@@ -54,7 +52,7 @@ def _admit(body: Body, old: Body | None, ctx: Context) -> Body:
         missing = [key for key in ("priority", "preemptionPolicy") if spec.get(key) is None]
         spec = fields.carry(spec, fields.obj(old, "spec"), *missing) if missing else spec
     spec = _with_tolerations(spec)
-    spec = _with_runtime(body, spec, ctx) if old is None and spec.get("runtimeClassName") else spec
+    spec = _with_runtime(body, spec, ctx) if old is None and spec.get("runtimeClassName") is not None else spec
     return body if spec is body.get("spec") else {**body, "spec": spec}
 
 
@@ -115,6 +113,8 @@ def _with_tolerations(spec: Body) -> Body:
 def _with_runtime(body: Body, spec: Body, ctx: Context) -> Body:
     """What the class of runtime costs and where it runs. Kubernetes: the RuntimeClass admission plugin."""
     name = spec["runtimeClassName"]
+    if not name:
+        raise status.untyped("resource name may not be empty")
     found = ctx.lookup.get("runtimeclasses.node.k8s.io", "", name)
     if found is None:
         raise status.forbidden("", "pods", table.name(body), f'pod rejected: RuntimeClass "{name}" not found')

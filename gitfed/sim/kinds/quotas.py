@@ -43,6 +43,10 @@ _STANDARD: Final = frozenset(
         "services.loadbalancers",
     }
 )
+_EXISTING: Final = frozenset(
+    {"Terminating", "NotTerminating", "BestEffort", "NotBestEffort", "CrossNamespacePodAffinity"}
+)
+"""Scopes that a selector can only ask for, not compare with values."""
 _CONFLICTS: Final = ({"BestEffort", "NotBestEffort"}, {"Terminating", "NotTerminating"})
 # Kinds of the core group that old quotas count by their bare name.
 _COUNTED: Final = (
@@ -88,13 +92,15 @@ def _validate(body: Body) -> Errors:
 
 
 def _applies(scope: str, name: str) -> bool:
-    """Whether a scope means anything for a resource."""
+    """Whether a scope means anything for a resource; one that does not exist is complained of elsewhere."""
+    if scope not in _SCOPES:
+        return True
     if scope in ("BestEffort",):
         return name == "pods"
     if scope == "VolumeAttributesClass":
         return name in ("persistentvolumeclaims", "requests.storage")
-    pods = {"pods", *_COMPUTE, *(f"{side}.{one}" for side in ("requests", "limits") for one in _COMPUTE)}
-    return name in pods or name.startswith(("hugepages-", "requests.hugepages-"))
+    computed = ("cpu", "memory")
+    return name in {"pods", *computed, *(f"{side}.{one}" for side in ("requests", "limits") for one in computed)}
 
 
 def _scopes(spec: Body) -> Errors:
@@ -125,8 +131,8 @@ def _selector(spec: Body) -> Errors:
             errors += fields.invalid(f"{path}.scopeName", scope, "unsupported scope")
         for name in sorted(fields.obj(spec, "hard")):
             if name in _STANDARD and not _applies(scope, name):
-                errors += fields.invalid(path, found, "unsupported scope applied to resource")
-        if scope not in ("PriorityClass", "VolumeAttributesClass") and operator != "Exists":
+                errors += fields.invalid(path, _shown(found), "unsupported scope applied to resource")
+        if scope in _EXISTING and operator != "Exists":
             text = (
                 "must be 'Exists' when scope is any of ResourceQuotaScopeTerminating, ResourceQuotaScopeNotTerminating,"
                 " ResourceQuotaScopeBestEffort, ResourceQuotaScopeNotBestEffort or"
@@ -144,9 +150,18 @@ def _selector(spec: Body) -> Errors:
     return errors
 
 
+def _shown(selector: Body) -> Body:
+    """A selector of scopes as Go prints it in complaints."""
+    terms = [
+        {key[0].upper() + key[1:]: term.get(key) for key in ("scopeName", "operator", "values")}
+        for term in fields.items(selector, "matchExpressions")
+    ]
+    return {"MatchExpressions": terms}
+
+
 def _validate_update(new: Body, old: Body) -> Errors:
     after, before = fields.items(new, "spec", "scopes"), fields.items(old, "spec", "scopes")
-    return [] if set(after) == set(before) else fields.invalid("spec.scopes", after, "field is immutable")
+    return [] if set(after) == set(before) else fields.invalid("spec.scopes", after or None, "field is immutable")
 
 
 def _validate_status(new: Body, old: Body) -> Errors:

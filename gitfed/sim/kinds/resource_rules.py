@@ -71,7 +71,7 @@ def amount(name: str, value: str, path: str) -> Errors:
     """Complaints about an amount: never negative, and whole for what cannot be divided."""
     number = resources.value(value)
     errors = fields.invalid(path, value, fields.NEGATIVE) if number < 0 else []
-    whole = name in _COUNTED or ("/" in name and "kubernetes.io/" not in name)
+    whole = name in _COUNTED or ("/" in name and "kubernetes.io/" not in name and not name.startswith("requests."))
     if whole and number.denominator != 1:
         errors += fields.invalid(path, value, "must be an integer")
     return errors

@@ -60,7 +60,8 @@ def _stateful_strategy(strategy: Body) -> Body:
 
 
 def _claim_template(claim: Body) -> Body:
-    claim = pod_defaults.fill(claim, kind="PersistentVolumeClaim", apiVersion="v1", status={})
+    # Whatever a template calls itself, it is a claim.
+    claim = pod_defaults.fill({**claim, "kind": "PersistentVolumeClaim", "apiVersion": "v1"}, status={})
     claim = pod_defaults.within(claim, "status", lambda status: pod_defaults.fill(status, phase="Pending"))
     return pod_defaults.claim_template(claim)
 
@@ -95,7 +96,9 @@ def _stateful_rules(body: Body) -> Errors:
 def _validate_stateful_strategy(strategy: Body) -> Errors:
     kind, rolling = fields.text(strategy, "type"), strategy.get("rollingUpdate")
     where = "spec.updateStrategy.rollingUpdate"
-    shown = rolling and {"Partition": rolling.get("partition") or 0, "MaxUnavailable": rolling.get("maxUnavailable")}
+    shown = rolling
+    if rolling is not None:
+        shown = {"Partition": rolling.get("partition") or 0, "MaxUnavailable": rolling.get("maxUnavailable")}
     if kind == "OnDelete":
         if rolling is None:
             return []

@@ -188,6 +188,43 @@ def _row(body: Body, now: datetime) -> list[Any]:
     ]
 
 
+_RESIZING: Final = (
+    "ControllerResizeInProgress",
+    "ControllerResizeInfeasible",
+    "NodeResizeInProgress",
+    "NodeResizeInfeasible",
+    "NodeResizePending",
+)
+
+
+def _validate_status(new: Body, old: Body) -> Errors:
+    found = fields.obj(new, "status")
+    errors = _amounts(found, "capacity")
+    path = "status.allocatedResourceStatuses"
+    for name, state in sorted(fields.obj(found, "allocatedResourceStatuses").items()):
+        if _is_foreign(name):
+            errors += fields.unsupported(path, name, "storage")
+        elif state not in _RESIZING:
+            errors += fields.unsupported(path, name, *_RESIZING)
+    for name in sorted(fields.obj(found, "allocatedResources")):
+        errors += fields.unsupported("status.allocatedResources", name, "storage") if _is_foreign(name) else []
+    return errors + _amounts(found, "allocatedResources")
+
+
+def _is_foreign(name: str) -> bool:
+    """Names without a domain, and those of Kubernetes' own, are no resources of a claim but for one."""
+    domain, slash, _ = name.partition("/")
+    return name != "storage" and (not slash or domain == "kubernetes.io" or domain.endswith(".kubernetes.io"))
+
+
+def _amounts(found: Body, key: str) -> Errors:
+    return fields.joined(
+        fields.invalid(f"status.{key}[{name}]", int(resources.value(amount)), "must be a valid resource quantity")
+        for name, amount in sorted(fields.obj(found, key).items())
+        if resources.value(amount) < 0
+    )
+
+
 CLAIM: Final = Kind(
     group="",
     version="v1",
@@ -203,6 +240,7 @@ CLAIM: Final = Kind(
     prepare_status=preparation.only_status,
     validate=_validate,
     validate_update=_validate_update,
+    validate_status=_validate_status,
     allocate=_may_grow,
     warnings=_warnings,
     delete_returns_object=True,
