@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 from typing import Any
 
 import pytest
 import yaml
 
-from tests.e2e.test_failover import FAST, binding, files, log, settled_in_m1
+from tests.e2e.test_failover import FAST, ONE, SOON, binding, files, log, settled_in_m1
 from tests.e2e.test_leader import candidate
 from tests.e2e.test_main_job import image, inventory
-from tests.e2e.world import World, deployment
+from tests.e2e.world import World, deployment, policy, settings
 
 pytestmark = pytest.mark.e2e
 
@@ -66,6 +67,100 @@ def test_kill_9_between_an_object_and_the_note_of_it_loses_neither(world: World,
     assert image(world, "web", "m1") is None
     assert "fromCluster" not in binding(world)
     assert log(world).count("web leaves m1") == 1, "it was decided once"
+
+
+STATE_GOES_ALONG = {"cluster": {"purgeMode": "Directly", "statePreservation": {
+    "rules": [{"aliasLabelName": "ready-before", "jsonPath": "{.readyReplicas}"}]}}}  # fmt: skip
+
+
+def label(world: World, where: str) -> str | None:
+    """What came with the work."""
+    body = world.get(where, "Deployment", "shop", "web") or {}
+    found: str | None = body.get("metadata", {}).get("labels", {}).get("ready-before")
+    return found
+
+
+@pytest.mark.parametrize("step", ["decided", "announced", "released"])
+def test_kill_9_between_a_decision_and_its_writes_loses_no_label_and_keeps_none_too_long(
+    world: World, step: str
+) -> None:
+    quick = {"failover": {**SOON["failover"], "startWithoutConfirmation": True}}
+    # Declared, so that it stays: no controller finishes the deletion of a namespace here.
+    space = json.dumps({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop"}})
+    world.push({**files(failover=STATE_GOES_ALONG), "gitfed.json": settings(**quick), "spaces/shop.json": space})
+    daemon = world.daemon(*FAST)
+    settled_in_m1(world)
+    world.until(lambda: "ready-before" in binding(world), "its state is written down while all is well")
+    if step == "decided":
+        refuse(world, "m2", resource="configmaps", namespace="gitfed-system", verb="patch")
+        refuse(world, "m2", resource="configmaps", namespace="gitfed-system", verb="create")
+        refuse(world, "m2", resource="configmaps", namespace="gitfed-system", verb="update")
+    if step == "announced":
+        refuse(world, "m2", verb="patch", resource="deployments")
+    world.servers["m1"].kill()
+    if step == "decided":
+        world.until(lambda: "injected-labels" in binding(world), "it is decided that web goes to m2")
+    if step == "announced":
+        world.until(lambda: "web" in inventory(world, "m2"), "web is announced in m2")
+    if step in ("decided", "announced"):
+        daemon.kill()
+        heal(world, "m2")
+        daemon = world.daemon(*FAST)
+    world.until(lambda: image(world, "web", "m2"), "web in m2")
+    assert label(world, "m2") == "2"
+    world.mark_available("m2", "shop", "web")
+    world.until(lambda: "fromCluster" not in binding(world), "the failover is over")
+    world.servers["m1"].start()
+    world.until(lambda: image(world, "web", "m1") is None, "the old copy is gone")
+    world.until(lambda: "released" not in binding(world), "nothing is left to be remembered")
+    world.until(lambda: "taints" not in world.state()["clusters/m1.yaml"], "the taint is gone")
+    assert label(world, "m2") == "2", "as long as the failover stands"
+    if step == "released":
+        refuse(world, "m1", verb="patch", resource="deployments")
+    world.push({"policies/web.json": policy("web", ["m1"], placement=ONE, failover=STATE_GOES_ALONG)})
+    if step == "released":
+        world.until(lambda: "injected-labels" not in binding(world), "it is decided that the state does not go home")
+        daemon.kill()
+        heal(world, "m1")
+        daemon = world.daemon(*FAST)
+    world.until(lambda: image(world, "web", "m1"), "web is at home")
+    assert label(world, "m1") is None
+    world.mark_available("m1", "shop", "web")
+    world.until(lambda: image(world, "web", "m2") is None, "and nowhere else")
+    assert daemon.stop() == 0
+
+
+def test_kill_9_while_an_old_copy_is_being_deleted_deletes_it_once_and_forgets_it_then(world: World) -> None:
+    world.push(files())
+    daemon = world.daemon(*FAST)
+    settled_in_m1(world)
+    where = world.path("Deployment", "shop", "web")
+    merge = "application/merge-patch+json"
+    world.ask("m1", "PATCH", where, {"metadata": {"finalizers": ["example.com/slow"]}}, merge)
+    world.servers["m1"].kill()
+    world.until(lambda: image(world, "web", "m2"), "web in m2")
+    world.mark_available("m2", "shop", "web")
+    world.until(lambda: "gitfed.io/released: m1" in binding(world), "the eviction is over")
+    world.servers["m1"].start()
+
+    def leaving() -> bool:
+        body = world.get("m1", "Deployment", "shop", "web")
+        return body is not None and "deletionTimestamp" in body["metadata"]
+
+    world.until(leaving, "the old copy is being deleted")
+    daemon.kill()
+    daemon = world.daemon(*FAST)
+    world.push({"apps/web.json": deployment("web", image="nginx:1.28")})
+    world.until(lambda: image(world, "web", "m2") == "nginx:1.28", "the daemon goes on")
+    assert leaving(), "who wants something to be done first is waited for"
+    assert "web" in inventory(world, "m1"), "it is not forgotten before it is gone"
+    assert "gitfed.io/released: m1" in binding(world)
+    world.ask("m1", "PATCH", where, {"metadata": {"finalizers": None}}, merge)
+    world.until(lambda: "web" not in inventory(world, "m1"), "its entry is gone")
+    world.until(lambda: "released" not in binding(world), "nothing is left to be remembered")
+    assert image(world, "web", "m1") is None
+    assert log(world).count("web leaves m1") == 1, "it was decided once"
+    assert daemon.stop() == 0
 
 
 @pytest.mark.parametrize("step", ["tainted", "left", "placed"])

@@ -101,6 +101,36 @@ def test_work_leaves_a_dead_cluster_although_the_record_cannot_be_pushed_and_a_r
     assert again.stop() == 0
 
 
+def test_what_was_decided_and_not_pushed_when_the_daemon_died_goes_on_beside_an_order_that_came_meanwhile(
+    world: World, state: tuple[str, Cable]
+) -> None:
+    """The order goes to the same file that the daemon wrote last."""
+    url, cable = state
+    daemon = follow(world, url, "1h")
+    cable.cut()
+    world.servers["m1"].kill()
+    world.until(lambda: "fromCluster: m1" in decided_here(world), "it is decided that web leaves m1", 60)
+    daemon.kill()
+    assert image(world, "web", "m2") is None or daemon.said(NOT_PUSHED)
+    world.git("fetch", "-q", "origin", "gitfed/state")
+    world.git("checkout", "-q", "-B", "order", "FETCH_HEAD")
+    path = world.work / "bindings/shop/web-Deployment.apps.yaml"
+    path.write_text(path.read_text().replace("\nspec:\n", "\nspec:\n  orderedBy: somebody\n"))
+    world.git("commit", "-qam", "An order")
+    world.git("push", "-q", "origin", "HEAD:gitfed/state")
+    world.git("checkout", "-q", "main")
+    cable.mend()
+    again = world.daemon(*FAST)
+    world.until(lambda: "fromCluster: m1" in binding(world), "the record is there")
+    world.until(lambda: image(world, "web", "m2"), "web starts in m2")
+    assert "orderedBy: somebody" in binding(world)
+    assert log(world).count("web leaves m1") == 1, "it was decided once"
+    world.mark_available("m2", "shop", "web")
+    world.until(lambda: "gitfed.io/released: m1" in binding(world), "the eviction is over")
+    assert "orderedBy: somebody" in binding(world)
+    assert again.stop() == 0
+
+
 def test_drift_is_repaired_while_the_server_says_nothing(world: World, state: tuple[str, Cable]) -> None:
     url, cable = state
     daemon = follow(world, url, "1h")
