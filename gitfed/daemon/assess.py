@@ -46,16 +46,18 @@ class Assessor:
         protected = compare.annotation(body, compare.PRUNE_ANNOTATION) == "disabled"
         deletion_protected = remove.is_protected(body)
         wanted = self._classes.get((key, cluster))
+        # With others who apply, what a new version may write depends on what they declare: also of a copy that is not
+        # placed there now, an orphan say, which the next commit takes up again.
+        shared = claims.others_apply(body)
         if wanted is None:
-            return Assessment(None, health, message, not self._planned, protected, deletion_protected)
+            return Assessment(None, health, message, shared or not self._planned, protected, deletion_protected)
         # A script may take seconds, which belong to a build and not to the loop that hears of every event.
         scripted = collect.is_scripted(body, self.interpreter)
         healthy, status = (None, None) if scripted else collect.collect(self.interpreter, body)[:2]
         if retain.has_rule(body, self.interpreter):
             return Assessment(None, health, message, True, protected, deletion_protected, healthy, status)
         same = not compare.compare_bodies(wanted.body, body, self.interpreter)
-        # With others who apply, what a new version may write depends on what they declare.
-        keep = scripted or not same or key in self._stateful or claims.others_apply(body)
+        keep = scripted or not same or key in self._stateful or shared
         matches = wanted.digest if same else None
         return Assessment(matches, health, message, keep, protected, deletion_protected, healthy, status)
 

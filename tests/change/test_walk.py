@@ -35,11 +35,11 @@ from gitfed.source import bindings
 from gitfed.source import repo as source
 from gitfed.source.memory import Memory
 from tests.change.test_build import INTERPRETER, NOW, Tree
-from tests.e2e.walk_history import History, Others, Seen, version
+from tests.e2e.walk_history import Copy, History, Others, Seen, version
 from tests.e2e.walk_model import APPS, CLUSTERS, KINDS, MAPS, Repository
 from tests.e2e.world import cluster
 
-BURSTS = int(os.environ.get("GITFED_RANDOM_BURSTS", "60"))
+BURSTS = int(os.environ.get("GITFED_RANDOM_BURSTS", "120"))
 SEED = int(os.environ.get("GITFED_RANDOM_SEED", "1"))
 ACTS = (Action.CREATE, Action.UPDATE, Action.DELETE)
 ENOUGH = 40
@@ -58,6 +58,8 @@ class Walk:
         self.objects: dict[ObjectKey, dict[ClusterName, LiveObject]] = {}
         self.unreadable: set[str] = set()
         self.locked: set[str] = set()
+        self.runs: frozenset[tuple[ClusterName, ObjectKey]] = frozenset()
+        """Copies of ours that were seen, and were well, when the cycle began."""
         self.memo, self.memory = build.Memo(), Memory()
         self.commits = 0
         self.uids = 0
@@ -148,6 +150,10 @@ class Walk:
         plan = build.build(repo, fleet, self.decisions, INTERPRETER, NOW, memo=self.memo)
         found = gate.decisions_to_record(plan.bindings, self.decisions, plan.changes or (), live)
         self.decisions = replace(self.decisions, bindings=found, applied_commit=plan.commit)
+        self.runs = frozenset(
+            (name, key) for key, copies in live.objects.items() for name, one in copies.items()
+            if one.ours and one.health is Health.CURRENT
+        )  # fmt: skip
         acts = [one for one in plan.changes or () if one.action in ACTS and not one.waits]
         for change in acts:
             if self.random.random() < share:
@@ -159,6 +165,12 @@ class Walk:
         if change.action is Action.DELETE:
             assert before is not None
             assert before.ours, f"{change}: it is somebody else's"
+            name = change.key.name
+            if name in KINDS:
+                waits = [
+                    one for one in CLUSTERS if self.repository.wants(name, one) and (one, change.key) not in self.runs
+                ]
+                assert not waits, "\n".join([*self.log, f"{name} leaves {change.cluster} before it runs in {waits}"])
             self.drop(change.key, change.cluster)
             return
         assert change.rendered is not None
@@ -186,16 +198,17 @@ class Walk:
 
     def settle(self) -> None:
         self.unreadable.clear()
-        for copies in list(self.objects.values()):
-            for one in copies.values():
+        for there in list(self.objects.values()):
+            for one in there.values():
                 self.put(replace(one, health=Health.CURRENT))
         cycles = 0
         while self.cycle():
             cycles += 1
             assert cycles < ENOUGH, "\n".join([f"seed {SEED}", *self.log, "it never comes to an end"])
-        seen = self.seen()
+        copies = {(where, name): Copy.of(one.body or {}) for where, name, one in self.ours()}
+        seen = self.others.seen(copies)
         assert not (wrong := [*self.wrong(seen)]), "\n".join([f"seed {SEED}", *self.log, "", *wrong])
-        self.history.settled({(where, name): version(one.body or {}) for where, name, one in self.ours()}, seen)
+        self.history.settled(copies, seen)
         self.others.settled()
         self.log.append("settled")
 
@@ -203,14 +216,6 @@ class Walk:
         for key, copies in self.objects.items():
             if key.name in KINDS:
                 yield from ((where, key.name, one) for where, one in copies.items() if one.ours)
-
-    def seen(self) -> Seen:
-        copies = {(where, name): one for where, name, one in self.ours()}
-        return self.others.seen(
-            {one: version(copy.body or {}) for one, copy in copies.items()},
-            kept=frozenset(one for one, copy in copies.items() if copy.protected),
-            guarded=frozenset(one for one, copy in copies.items() if copy.deletion_protected),
-        )
 
     def wrong(self, seen: Seen) -> Iterator[str]:
         there: dict[str, dict[str, LiveObject]] = {name: {} for name in KINDS}

@@ -84,3 +84,18 @@ def test_a_commit_changes_what_both_wanted_alike(world: World) -> None:
     declare(world, "m1", "the-one-before", replicas=2)
     world.push({"apps/web.json": deployment("web", replicas=3)})
     world.until(lambda: replicas(world, "m1") == 3, "the deployer before us does not hold it back")
+
+
+def test_what_was_left_to_others_is_left_too_when_a_policy_takes_an_orphan_up_again(world: World) -> None:
+    settle(world, {})
+    declare(world, "m1", "other-deployer", replicas=5)
+    world.until(lambda: [action for _, action, _ in said(world)] == ["skip"], "left alone")
+    orphaned = world.push({"policies/web.json": None})
+    world.until(lambda: world.state()["state.yaml"].count(orphaned) == 3, "nothing places it any more")
+    again = {
+        "apps/web.json": deployment("web", image="nginx:1.28", replicas=3),
+        "policies/web.json": BASE["policies/web.json"],
+    }
+    world.push(again)
+    world.until(lambda: {image(world, "web", "m1"), image(world, "web", "m2")} == {"nginx:1.28"}, "the rest is written")
+    assert (replicas(world, "m1"), replicas(world, "m2")) == (5, 3)

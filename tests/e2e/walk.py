@@ -345,7 +345,8 @@ class Walk:
                 raise AssertionError("\n".join([f"seed {self.seed}", *self.log, "", *wrong, "", *self.check.planned()]))
             time.sleep(0.1)
         found = self.check.look()
-        self.history.settled(self.check.versions(found), self.check.seen(found))
+        copies = self.check.copies(found)
+        self.history.settled(copies, self.others.seen(copies))
         self.check.settled(found)
         self.say("settled")
 

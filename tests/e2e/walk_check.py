@@ -19,16 +19,14 @@ import yaml
 
 from gitfed.edges.kube import ledger
 from tests.clusters.rest import RefusedError
-from tests.e2e.walk_history import History, Others, Seen, version
+from tests.e2e.walk_history import Copies, Copy, History, Others, Seen, version
 from tests.e2e.walk_model import (
     APPS,
     CLUSTERS,
     DEFINITION,
-    DELETION_PROTECTED,
     GIZMOS,
     KINDS,
     MAPS,
-    PRUNE_DISABLED,
     Repository,
 )
 from tests.e2e.world import World
@@ -78,28 +76,18 @@ class Check:
             and not others.is_taken_over(where, name)
         }  # fmt: skip
 
-    def versions(self, found: Found) -> dict[tuple[str, str], str | None]:
-        """Of all copies of ours, by (cluster, name)."""
+    def copies(self, found: Found) -> Copies:
         return {
-            (where, name): version(body)
+            (where, name): Copy.of(body)
             for where, bodies in found.items()
             for name, body in bodies.items()
             if name in KINDS and self.is_ours(where, name, found)
         }
 
-    def seen(self, found: Found) -> Seen:
-        versions = self.versions(found)
-        copies = {one: found[one[0]][one[1]]["metadata"] for one in versions}
-        return self.others.seen(
-            versions,
-            kept=frozenset(one for one, metadata in copies.items() if bears(metadata, "annotations", PRUNE_DISABLED)),
-            guarded=frozenset(one for one, metadata in copies.items() if bears(metadata, "labels", DELETION_PROTECTED)),
-        )
-
     def wrong(self) -> list[str]:
         self.controllers()
         found = self.look()
-        seen = self.seen(found)
+        seen = self.others.seen(self.copies(found))
         wrong = [*self.wrong_in_clusters(found, seen), *self.wrong_with_others(), *self.unrecorded()]
         return wrong or [*self.wrongly_remembered(seen)]
 
@@ -121,10 +109,9 @@ class Check:
                 body, template = found[name], repository.templates[name]
                 should_be = self.history.version(name, where)
                 if should_be == str(template.version):
-                    if bears(body["metadata"], "annotations", PRUNE_DISABLED) != template.keeps:
-                        yield f"{where}: that {name} is never deleted is wrong there"
-                    if bears(body["metadata"], "labels", DELETION_PROTECTED) != template.guarded:
-                        yield f"{where}: that {name} outlives its template is wrong there"
+                    _, kept, guarded = Copy.of(body)
+                    if (kept, guarded) != (template.keeps, template.guarded):
+                        yield f"{where}: {name} is not protected as its template says"
                 declared = self.others.declared(where, name, body["metadata"]["uid"])
                 if version(body) != (declared or should_be) or (name in APPS and body["spec"]["replicas"] != 2):
                     yield f"{where}: {name} is at {version(body)}, not at {declared or should_be}"
@@ -215,10 +202,6 @@ class Check:
                 if now != (body["metadata"]["generation"], body["spec"]["replicas"]):
                     with contextlib.suppress(RefusedError):  # deleted in this moment
                         self.world.mark_available(where, "shop", body["metadata"]["name"])
-
-
-def bears(metadata: Mapping[str, Any], where: str, what: Mapping[str, str]) -> bool:
-    return what.items() <= (metadata.get(where) or {}).items()
 
 
 def requirements(document: Mapping[str, Any]) -> Iterator[tuple[str, str, bool]]:

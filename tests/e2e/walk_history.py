@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple, TypeAlias
 
-from tests.e2e.walk_model import CLUSTERS, GIZMOS, KINDS, MAPS, Repository
+from tests.e2e.walk_model import CLUSTERS, DELETION_PROTECTED, GIZMOS, KINDS, MAPS, PRUNE_DISABLED, Repository
 
 
 @dataclass(frozen=True)
@@ -23,10 +23,29 @@ class Seen:
     behind: frozenset[tuple[str, str]] = frozenset()
     """(cluster, workload) whose copy there does not run the template's version: a wave before it cannot end, or its
     policy is suspended there."""
-    kept: frozenset[tuple[str, str]] = frozenset()
-    """(cluster, name) of copies that are annotated never to be deleted."""
-    guarded: frozenset[tuple[str, str]] = frozenset()
-    """(cluster, name) of copies that are labelled to outlive their template."""
+
+
+class Copy(NamedTuple):
+    """What of a copy of ours says what will become of it."""
+
+    version: str | None
+    kept: bool
+    """Annotated never to be deleted."""
+    guarded: bool
+    """Labelled to outlive its template."""
+
+    @classmethod
+    def of(cls, body: Mapping[str, Any]) -> Copy:
+        metadata = body["metadata"]
+        return cls(
+            version(body),
+            kept=PRUNE_DISABLED.items() <= (metadata.get("annotations") or {}).items(),
+            guarded=DELETION_PROTECTED.items() <= (metadata.get("labels") or {}).items(),
+        )
+
+
+Copies: TypeAlias = Mapping[tuple[str, str], Copy]
+"""By (cluster, name)."""
 
 
 @dataclass
@@ -66,22 +85,16 @@ class Others:
         ]  # fmt: skip
         return {name for name, one in repository.templates.items() if one.wave} if in_the_way else set()
 
-    def seen(
-        self,
-        versions: dict[tuple[str, str], str | None],
-        *,
-        kept: frozenset[tuple[str, str]],
-        guarded: frozenset[tuple[str, str]],
-    ) -> Seen:
-        """What of the clusters is not ours to decide. `versions`: of all copies of ours that are there now."""
+    def seen(self, copies: Copies) -> Seen:
+        """What of the clusters is not ours to decide. `copies`: those of ours that are there now."""
         repository = self.repository
         stopped = {(where, name) for where in CLUSTERS for name in self.stopped(where)}
         behind = {
-            (where, name) for (where, name), version in versions.items()
-            if name in repository.templates and version != str(repository.templates[name].version)
+            (where, name) for (where, name), copy in copies.items()
+            if name in repository.templates and copy.version != str(repository.templates[name].version)
             and ((where, name) in stopped or repository.suspends(name, where))
         }  # fmt: skip
-        return Seen(frozenset(self.objects() | (stopped - versions.keys())), frozenset(behind), kept, guarded)
+        return Seen(frozenset(self.objects() | (stopped - copies.keys())), frozenset(behind))
 
     def settled(self) -> None:
         """What was taken over is ours from now on."""
@@ -99,18 +112,19 @@ class History:
     """Templates whose last policy said that copies outlive them."""
     holds: dict[str, set[tuple[str, str]]] = field(default_factory=dict)
     """By object: (cluster, workload) of copies whose running version took it along."""
-    versions: dict[tuple[str, str], str | None] = field(default_factory=dict)
-    """(cluster, name) → the version that a copy of ours had when all was settled last."""
+    copies: Copies = field(default_factory=dict)
+    """What they were then."""
 
     def expected(self, name: str, seen: Seen) -> set[str]:
         """Where copies of ours should be, once all is settled."""
         repository = self.repository
         before = self.ours.get(name, set())
-        kept = {where for where in before if (where, name) in seen.kept}
+        was = {where: self.copies[where, name] for where in before}
+        kept = {where for where, copy in was.items() if copy.kept}
         if name not in repository.templates:
             if name in self.preserved or not repository.prunes:
                 return set(before)
-            return kept | {where for where in before if (where, name) in seen.guarded}
+            return kept | {where for where, copy in was.items() if copy.guarded}
         rule = repository.rules.get(name)
         needed = {where for where in CLUSTERS if repository.is_needed(name, where)}
         if rule is not None:
@@ -144,8 +158,8 @@ class History:
 
     def version(self, name: str, where: str) -> str | None:
         """What a copy should be that is wanted there: where nothing may be written, it stays as it was."""
-        if self.repository.suspends(name, where) and (where, name) in self.versions:
-            return self.versions[where, name]
+        if self.repository.suspends(name, where) and (where, name) in self.copies:
+            return self.copies[where, name].version
         return str(self.repository.templates[name].version)
 
     def holders(self, name: str, seen: Seen) -> set[tuple[str, str]]:
@@ -178,9 +192,9 @@ class History:
         active = {(app, where, True) for app in takers for where in repository.rules[app].clusters}
         return active | {(app, where, False) for where, app in self.holders(name, seen)}
 
-    def settled(self, versions: dict[tuple[str, str], str | None], seen: Seen) -> None:
-        """All is as it should be: this is what the next edits begin from. `versions`: of all copies of ours."""
-        ours = {name: {where for where, other in versions if other == name} for name in KINDS}
+    def settled(self, copies: Copies, seen: Seen) -> None:
+        """All is as it should be: this is what the next edits begin from."""
+        ours = {name: {where for where, other in copies if other == name} for name in KINDS}
         expected = {name: self.expected(name, seen) for name in KINDS}
         holds = {
             name: {(where, app) for app, where, _ in self.requirements(name, seen) if where in ours[app]}
@@ -188,7 +202,7 @@ class History:
         }  # fmt: skip
         # While a template is gone nobody looks at what is remembered of it, which lasts as long as its copies.
         holds |= {name: self.holds.get(name, set()) for name in MAPS if name not in holds and ours[name]}
-        self.ours, self.holds, self.versions = ours, holds, versions
+        self.ours, self.holds, self.copies = ours, holds, copies
         for name in KINDS:
             if name not in self.repository.templates:
                 if not expected[name]:

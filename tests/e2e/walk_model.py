@@ -104,7 +104,7 @@ class Repository:
     def _template(self, name: str, locked: set[str]) -> str:
         self.version += 1
         protection = self.random.random()
-        keeps, guarded = protection < 0.05, protection > 0.93
+        keeps, guarded = protection < 0.1, protection > 0.85
         if name in MAPS:
             self.templates[name] = made = Template(self.version, keeps=keeps, guarded=guarded)
             return config_map(name, {"version": str(self.version), "also": str(self.version)}, **made.metadata())
