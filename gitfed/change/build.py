@@ -140,8 +140,10 @@ def _derived(memo: Memo, world: World, bounds: Mapping[ObjectKey, Bound]) -> lis
     watched = frozenset().union(*owners.values())
     finished: dict[ObjectKey, frozenset[ClusterName]] = {}
     for key in (*(key for key in bounds if key not in owners), *owners) if owners else bounds:
-        bound = dependencies.let_go(bounds[key], finished) if key in owners else bounds[key]
-        item = derive.item(memo, world, world.repo.manifests[key], bound)
+        manifest = world.repo.manifests[key]
+        bound = remove.remembered(bounds[key], manifest.body)
+        bound = dependencies.let_go(bound, finished) if key in owners else bound
+        item = derive.item(memo, world, manifest, bound)
         if key in watched and item.live is not None:
             finished[key] = dependencies.up_to_date(item.rendered, item.changes, item.live)
         items.append(item)
@@ -198,8 +200,7 @@ def _leavers(world: World, present: Set[ObjectKey]) -> Iterator[Change]:
                 world.live_clusters.get(name),
                 prune=world.repo.settings.spec.sync.prune,
                 complete=world.repo.complete,
-                preserve=decision.preserve if decision else False,
-                api_version=decision.api_version if decision else "",
+                past=decision,
             )
             if change is not None:
                 yield change

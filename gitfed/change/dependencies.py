@@ -139,6 +139,9 @@ def _attached(
     # It has no policy: those that need it say how it is to be treated.
     overwriting = {owner: bounds[owner].binding.overwrite for owner in needed}
     preserving = {owner: bounds[owner].binding.preserve for owner in needed}
+    own = decision.policy is None and not decision.shares
+    if own and decision.preserve is not any(preserving.values()):
+        decision = replace(decision, preserve=not decision.preserve)  # remembered for when its template is gone
     attached = replace(
         binding,
         shares=shares,
@@ -146,7 +149,7 @@ def _attached(
         why=f"needed by {owners}" if needed else "nobody needs it any more",
         overwrite=any(overwriting.values()),
         preserve=any(preserving.values()),
-        attached=decision.policy is None and not decision.shares,
+        attached=own,
     )
     problems = (*_mixed("conflictResolution", attached, overwriting), *_mixed("preservation", attached, preserving))
     return replace(bound, binding=attached, problems=(*bound.problems, *problems))

@@ -5,7 +5,8 @@ be there, ours and healthy, so that only what means something else is written (`
 of earlier commits. Where a policy lets nothing be written, what
 is there is not known from Git; then the change says that it goes as far as it has to.
 
-Which limits hold the changes is `gate`'s question, as always; `review` asks it.
+What stays because something else stays is `staying`'s question. Which limits hold the changes is `gate`'s, as always;
+`review` asks it.
 """
 
 from __future__ import annotations
@@ -23,8 +24,8 @@ from gitfed.model.repo import Manifest, RepoSnapshot
 from gitfed.render import namespaces
 
 _RESUMED = "no longer suspended: written as far as it is not so already"
-_EMPTY = ", once it is empty"
-_PERHAPS = ", if it is there: its policy suspends it so far"
+PERHAPS = ", if it is there: its policy suspends it so far"
+"""How a reason ends where Git does not tell what stands in a cluster."""
 _THERE = "stands there already: written as far as it is not so"
 
 
@@ -88,13 +89,15 @@ def _of(sides: Sides, key: ObjectKey, clusters: Mapping[ClusterName, ClusterLive
             change = replace(change, reason=_RESUMED)
         elif change.action is Action.CREATE and namespaces.is_namespace(key):
             change = replace(change, reason="unless it is there already")  # somebody's serves as well
+        elif change.action is Action.CREATE and was is not None and left.outlives(was):
+            change = replace(change, reason="unless it is there: its copies stay where it leaves")
         yield change
     placed = {share.cluster for share in context.binding.shares}
     # A replacement is expected to become healthy, if it is written: a review shows where things end.
     there = [name for name in new if not _is_suspended(will, name) or (name in old and not _is_suspended(was, name))]
     copies = {name: _live(new[name], name) for name in there}
     for name in sorted(live.keys() - new.keys()):
-        if name in earlier and (left.is_orphan(will) or name in context.needed):
+        if name in earlier and left.is_orphan(will):
             continue  # as before
         if name in placed:
             yield compare.unrenderable(context, name, live[name], "cannot be rendered: what is there stays")
@@ -124,7 +127,7 @@ def is_of_earlier(change: Change) -> bool:
     """Whether it is about what earlier commits left in the clusters, so that no difference of manifests shows it."""
     writes = change.action in (Action.CREATE, Action.UPDATE, Action.DELETE)
     return writes and (
-        change.reason == _RESUMED or _PERHAPS in change.reason
+        change.reason == _RESUMED or PERHAPS in change.reason
         or (change.live is not None and change.live.uid == left.AS_LEFT)
     )  # fmt: skip
 
@@ -145,7 +148,7 @@ def _is_suspended(binding: Binding | None, cluster: ClusterName) -> bool:
 def _if_it_is_there(change: Change, was: Binding | None) -> Change:
     if change.action is not Action.DELETE or not _is_suspended(was, change.cluster):
         return change
-    return replace(change, reason=change.reason + _PERHAPS)
+    return replace(change, reason=change.reason + PERHAPS)
 
 
 def _written(
@@ -178,8 +181,7 @@ def _leavers(
             continue
         change = remove.leaver(
             key, name, live[name], clusters[name],
-            prune=repo.settings.spec.sync.prune, complete=repo.complete, preserve=past.preserve if past else False,
-            api_version=past.api_version if past else "",
+            prune=repo.settings.spec.sync.prune, complete=repo.complete, past=past,
         )  # fmt: skip
         if change is not None:
             yield change
@@ -209,7 +211,6 @@ def _context(
         self_heal=settings.self_heal,
         prune=settings.prune and repo.complete,
         unsettled=None,
-        needed=left.needed(binding, head, sides.base, sides.left_over),
     )
 
 
@@ -218,39 +219,6 @@ def _live(rendered: RenderedManifest, cluster: ClusterName) -> LiveObject:
     return LiveObject(
         rendered.key, cluster, "as-the-base-left-it", "", ours=True, body=rendered.body, matches=rendered.digest,
         health=Health.CURRENT,
-        protected=compare.annotation(rendered.body, compare.PRUNE_ANNOTATION) == "disabled",
+        protected=remove.is_kept(rendered.body),
         deletion_protected=remove.is_protected(rendered.body),
     )  # fmt: skip
-
-
-def still_perhaps(before: Sequence[Change], after: Sequence[Change]) -> list[Change]:
-    """A limit counts what may be there, and says of it that it is held; that it need not be there stays said too."""
-    return [
-        replace(held, reason=held.reason + _PERHAPS) if held is not one and _PERHAPS in one.reason else held
-        for one, held in zip(before, after, strict=True)
-    ]
-
-
-def with_what_is_held(found: Sequence[Change], left_over: left.Copies) -> list[Change]:
-    """A namespace stays where something in it does (`namespaces_last`): what a limit holds, or what is kept.
-
-    Asked before the limits, which must not count what stays anyway, and again when they have said what they hold.
-    """
-    going = {(one.cluster, one.key) for one in found if one.action is Action.DELETE}
-    held: dict[tuple[ClusterName, str], ObjectKey] = {}
-    for one in found:
-        if one.key.namespace and one.action in (Action.SKIP, Action.KEEP):
-            held.setdefault((one.cluster, one.key.namespace), one.key)
-    for key, copies in left_over.items():
-        for name in copies if key.namespace else ():
-            if (name, key) not in going:
-                held.setdefault((name, key.namespace), key)
-    kept: list[Change] = []
-    for one in found:
-        if one.action is not Action.DELETE or not namespaces.is_namespace(one.key):
-            kept.append(one)
-        elif (content := held.get((one.cluster, one.key.name))) is None:
-            kept.append(one if one.reason.endswith(_EMPTY) else replace(one, reason=one.reason + _EMPTY))
-        elif one.cluster not in left_over.get(one.key, ()):  # that one stayed before is no news
-            kept.append(replace(one, action=Action.KEEP, reason=f"stays until {content} has left it"))
-    return kept

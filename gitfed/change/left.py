@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from gitfed.change import compare, remove
+from gitfed.change import remove
 from gitfed.model.base import ClusterName, ObjectKey
 from gitfed.model.decisions import Decisions
 from gitfed.model.fleet import Health, LiveObject
@@ -36,8 +36,8 @@ def by_earlier(repo: RepoSnapshot, base: Plan, decisions: Decisions) -> Copies:
         if decisions.bindings[key].targets:
             found[key] = {share.cluster: _copy(repo, key, share.cluster) for share in decisions.bindings[key].targets}
     for key, binding in base.bindings.items():
-        if where := needed(binding, base, base, found):  # few are: manifests are made when somebody looks at them
-            for name in sorted(where.keys() - _placed(base, key)):
+        if where := _needed(binding, base, found):  # few are: manifests are made when somebody looks at them
+            for name in sorted(where - _placed(base, key)):
                 found.setdefault(key, {})[name] = _copy(repo, key, name)
     return _with_namespaces(repo, base, found)
 
@@ -51,29 +51,32 @@ def _placed(plan: Plan, key: ObjectKey) -> set[ClusterName]:
     return {name for rendered in plan.rendered.get(key, ()) for name in rendered.clusters}
 
 
-def needed(binding: Binding, plan: Plan, base: Plan, earlier: Copies) -> Mapping[ClusterName, str]:
-    """Clusters that it leaves, but where a copy stays as it is that may refer to it, and of what.
+def _needed(binding: Binding, base: Plan, earlier: Copies) -> set[ClusterName]:
+    """Clusters that it left, but where a copy stays as it is that may refer to it.
 
     A plan that sees the clusters names every copy (`dependencies.still_needed`). Most of those go or are written soon,
     and then so does what they needed; a review says where that ends.
     """
     required = binding.decision.required_by if binding.decision is not None else ()
-    return {
-        name: str(one.owner)
-        for one in reversed(required)
-        for name in one.still_in
-        if _stays_as_it_is(one.owner, name, plan, base, earlier)
-    }
+    return {name for one in required for name in one.still_in if stays_as_it_is(one.owner, name, base, base, earlier)}
 
 
-def _stays_as_it_is(owner: ObjectKey, cluster: ClusterName, plan: Plan, base: Plan, earlier: Copies) -> bool:
-    """Whether nothing is written to that copy, and nothing deletes it."""
+def stays_as_it_is(owner: ObjectKey, cluster: ClusterName, plan: Plan, base: Plan, earlier: Copies) -> bool:
+    """Whether a copy that may be there is not written by `plan`, and not deleted."""
     binding = plan.bindings.get(owner)
     if binding is None:
-        return owner not in base.bindings and cluster in earlier.get(owner, ())  # else it goes with its template
+        was = base.bindings.get(owner)
+        return owner in earlier if was is None else outlives(was)
     if is_orphan(binding) or binding.suspended is None:
         return True
-    return cluster in binding.suspended and any(share.cluster == cluster for share in binding.shares)
+    if any(share.cluster == cluster for share in binding.shares):
+        return cluster in binding.suspended
+    return outlives(binding)
+
+
+def outlives(binding: Binding) -> bool:
+    """Whether its copies stay where it does not go any more."""
+    return binding.preserve or (binding.decision is not None and binding.decision.kept)
 
 
 def _with_namespaces(repo: RepoSnapshot, base: Plan, found: dict[ObjectKey, dict[ClusterName, LiveObject]]) -> Copies:
@@ -91,6 +94,6 @@ def _copy(repo: RepoSnapshot, key: ObjectKey, cluster: ClusterName) -> LiveObjec
     manifest = repo.manifests.get(key)
     return LiveObject(
         key, cluster, AS_LEFT, "", ours=True, health=Health.CURRENT,
-        protected=manifest is not None and compare.annotation(manifest.body, compare.PRUNE_ANNOTATION) == "disabled",
+        protected=manifest is not None and remove.is_kept(manifest.body),
         deletion_protected=manifest is not None and remove.is_protected(manifest.body),
     )  # fmt: skip

@@ -9,9 +9,12 @@ for absent. How many deletions are let through at once is `gate`'s question.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from gitfed.change import compare
+from gitfed.change.binder import Bound
 from gitfed.model.base import Body, ClusterName, ObjectKey
+from gitfed.model.decisions import Decision
 from gitfed.model.fleet import ClusterLive, Health, LiveObject
 from gitfed.model.plan import Action, Binding, Change
 from gitfed.model.repo import Manifest
@@ -37,7 +40,7 @@ def unwanted(
         )
     held_back = _kept_because(
         live, context.clusters.get(cluster), prune=context.prune, complete=True, preserve=context.binding.preserve,
-        template=context.manifest.body,
+        kept=is_kept(context.manifest.body),
     )  # fmt: skip
     if held_back:
         return compare.make(context, cluster, Action.KEEP, held_back, None, live=live)
@@ -85,10 +88,10 @@ def leaver(
     *,
     prune: bool,
     complete: bool,
-    preserve: bool,
-    api_version: str,
+    past: Decision | None,
 ) -> Change | None:
-    """What to do about an object whose template is gone."""
+    """What to do about an object whose template is gone. `past`: the last decision for it."""
+    api_version = past.api_version if past is not None else ""
     stripped, going = _is_stripped(live), _is_going(live)
     if not stripped and not going and not _removable(live):
         return None
@@ -97,11 +100,10 @@ def leaver(
             cluster=cluster, key=key, api_version=api_version or _api_version(live), action=Action.KEEP,
             reason=live.health_message, live=live, move=True,
         )  # fmt: skip
-    reason = (
-        _STRIPPED
-        if stripped
-        else _kept_because(live, state, prune=prune, complete=complete, preserve=preserve, template=None)
-    )
+    preserve, kept = (past.preserve, past.kept) if past is not None else (False, False)
+    reason = _STRIPPED
+    if not stripped:
+        reason = _kept_because(live, state, prune=prune, complete=complete, preserve=preserve, kept=kept)
     if not reason and live.deletion_protected:
         reason = f"label {PROTECTED_LABEL}: Always"
     action = Action.KEEP if reason else Action.DELETE
@@ -134,7 +136,7 @@ def _removable(live: LiveObject) -> bool:
 
 
 def _kept_because(
-    live: LiveObject, state: ClusterLive | None, *, prune: bool, complete: bool, preserve: bool, template: Body | None
+    live: LiveObject, state: ClusterLive | None, *, prune: bool, complete: bool, preserve: bool, kept: bool
 ) -> str:
     if state is None or not state.inventory_read:
         return "not observed: the inventory could not be read"
@@ -142,13 +144,25 @@ def _kept_because(
         return "the repository could not be read completely"
     if not prune:
         return "pruning is off"
-    if live.protected or (
-        template is not None and compare.annotation(template, compare.PRUNE_ANNOTATION) == "disabled"
-    ):
+    if live.protected or kept:
         return f"annotation {compare.PRUNE_ANNOTATION}: disabled"
     if preserve:
         return "preserveResourcesOnDeletion"
     return ""
+
+
+def is_kept(body: Body) -> bool:
+    """Whether an object says that we must never delete it."""
+    annotations = body["metadata"].get("annotations")  # asked of every template in every build
+    return bool(annotations) and annotations.get(compare.PRUNE_ANNOTATION) == "disabled"
+
+
+def remembered(bound: Bound, template: Body) -> Bound:
+    """The same, with a decision that says whether the template keeps its copies: then all of them outlive it."""
+    decision = bound.binding.decision
+    if decision is None or decision.kept is is_kept(template):
+        return bound
+    return replace(bound, binding=replace(bound.binding, decision=replace(decision, kept=not decision.kept)))
 
 
 def is_protected(body: Body) -> bool:

@@ -12,8 +12,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 
-from gitfed.change import build, causes, extent, foresee, gate, left, orders, redact
+from gitfed.change import build, causes, extent, foresee, gate, left, orders, redact, staying
 from gitfed.change.bystanders import NOBODY, Beside
 from gitfed.interpret.registry import Interpreter
 from gitfed.model.base import Body, ClusterName, ObjectKey, Problem
@@ -85,14 +86,14 @@ def review(
     touched = sorted(extent.differing(base_repo, head_repo, base, head) | others)
     sides = foresee.Sides(limited, base, head, decisions, interpreter, left_over)
     changes = orders.suspend(list(foresee.changes(sides, touched)), decisions.suspensions)
-    changes = foresee.with_what_is_held(changes, left_over)
+    changes = staying.considered(changes, sides)
     # Everything that we own before the change, for limits that are parts of it.
     owned = sum(len(binding.shares) for binding in base.bindings.values())
-    gates, limited_changes = gate.hold(
-        changes, head.bindings, repo=limited, decisions=replace(decisions, known=True, descends=True), live=None,
-        beside=replace(beside, copies=beside.copies + owned),
+    hold = partial(
+        gate.hold, bindings=head.bindings, repo=limited, decisions=replace(decisions, known=True, descends=True),
+        live=None, beside=replace(beside, copies=beside.copies + owned),
     )  # fmt: skip
-    changes = foresee.with_what_is_held(foresee.still_perhaps(changes, limited_changes), left_over)
+    gates, changes = staying.limited(changes, sides, hold)
     differing = {change.key for change in changes} | _placed_otherwise(base, head)
     declared = tuple(causes.declared(base_repo, head_repo, base, head, differing, touched, hidden, beside.placed))
     return Review(

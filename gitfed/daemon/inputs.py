@@ -391,6 +391,7 @@ def after(result: Plan, past: Decisions) -> Decisions:
     rolled out already and they are remembered all the same (`gate.decisions_to_record`).
     """
     done = past.known and bool(result.commit) and past.applied_commit == result.commit
-    known = {key: one for key, one in past.bindings.items() if key not in result.bindings and (done or one.preserve)}
+    gone = {key: one for key, one in past.bindings.items() if key not in result.bindings}
+    known = {key: one for key, one in gone.items() if done or one.preserve or one.kept}
     known |= {key: binding.decision for key, binding in result.bindings.items() if binding.decision is not None}
     return replace(past, bindings=known, descends=True)

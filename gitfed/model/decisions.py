@@ -189,6 +189,9 @@ class Decision:
     condition: ScheduledCondition | None = None
     preserve: bool = False
     """The policy in force said preserveResourcesOnDeletion: outlives template and policy."""
+    kept: bool = False
+    """The template bore `gitfed.io/prune: disabled`: its copies outlive it, also one in a cluster that it had left when
+    it got the annotation, so that the copy does not bear it."""
     rebalancers: tuple[str, ...] = ()
     """The WorkloadRebalancers that have asked for it already: each asks once."""
     descheduled: Descheduled | None = None

@@ -34,6 +34,7 @@ UNHEALTHY, PRESERVED, INJECTED, CLEARED, RELEASED = (
     f"gitfed.io/{name}" for name in ("unhealthy-since", "preserved-state", "injected-labels", "cleared", "released")
 )
 """What a failover has to remember of a workload (`model.decisions.Decision`), as JSON by cluster, or cluster names."""
+PRUNE = "gitfed.io/prune"
 REBALANCED_BY = "gitfed.io/rebalanced-by"
 """The names of the WorkloadRebalancers that were served, separated by commas."""
 DESCHEDULED = "gitfed.io/descheduled"
@@ -80,6 +81,8 @@ def to_document(decision: Decision, collected: Body | None = None) -> Body:
         annotations[REBALANCED_BY] = ",".join(decision.rebalancers)
     if decision.descheduled is not None:
         annotations[DESCHEDULED] = f"{time_text(decision.descheduled.at)} {decision.descheduled.message}"
+    if decision.kept:
+        annotations[PRUNE] = "disabled"
     annotations |= _failover_annotations(decision)
     if annotations:
         metadata["annotations"] = annotations
@@ -165,7 +168,7 @@ _STATUS_OURS = ("conditions", "schedulerObservingAffinityName", "lastScheduledTi
 _OURS = ("Scheduled", "FullyApplied")
 """Conditions that we write."""
 _OUR_ANNOTATIONS = frozenset({
-    APPLIED_PLACEMENT, REBALANCED_BY, DESCHEDULED, UNHEALTHY, PRESERVED, INJECTED, CLEARED, RELEASED,
+    APPLIED_PLACEMENT, PRUNE, REBALANCED_BY, DESCHEDULED, UNHEALTHY, PRESERVED, INJECTED, CLEARED, RELEASED,
     _POLICY_NAMESPACE, _POLICY_NAME, _CLUSTER_POLICY_NAME,
 })  # fmt: skip
 
@@ -229,6 +232,7 @@ def from_document(document: Body) -> Decision:
         reschedule_triggered=rough.time(spec.get("rescheduleTriggeredAt")),
         condition=_condition(status.get("conditions") or []),
         preserve=spec.get("preserveResourcesOnDeletion") is True,
+        kept=annotations.get(PRUNE) == "disabled",
         rebalancers=_names(annotations, REBALANCED_BY),
         descheduled=_descheduled(annotations.get(DESCHEDULED)),
         unhealthy=_unhealthy(annotations),

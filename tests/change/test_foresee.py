@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 import orjson
+import pytest
 
 from gitfed.change import gate
 from gitfed.change import review as reviewing
@@ -15,7 +16,7 @@ from gitfed.model.fleet import ClusterLive
 from gitfed.model.orders import Suspension
 from gitfed.model.plan import Action
 from tests.change.test_build import INTERPRETER, NOW, WEB, decided, empty, plan_of, read, settled
-from tests.change.test_dependencies import workload
+from tests.change.test_dependencies import Story, kept, workload
 from tests.e2e.world import cluster, config_map, deployment, policy
 
 ONE = {"spreadConstraints": [{"spreadByField": "cluster", "minGroups": 1, "maxGroups": 1}]}
@@ -166,7 +167,7 @@ def test_what_is_preserved_stays_where_it_was_evicted_too() -> None:
     tainted = cluster(first, region=first, taints=[{"key": "drain", "value": "now", "effect": "NoExecute"}])
     moved = [one for one in foreseen(rule, {**rule, f"clusters/{first}.json": tainted}) if one[2] == "web"]
     assert [(one[0], one[1] == first, one[3]) for one in moved] == [
-        ("create", False, ""),
+        ("create", False, "unless it is there: its copies stay where it leaves"),
         ("keep", True, "preserveResourcesOnDeletion"),
     ]
 
@@ -214,3 +215,48 @@ def test_what_belongs_to_the_cluster_is_not_written() -> None:
     free = {"gitfed.io/ignore-differences": "/spec/replicas"}
     before, after = ({**WEB, "web.json": deployment("web", replicas=number, annotations=free)} for number in (2, 3))
     assert foreseen(before, after) == []
+
+
+@pytest.mark.parametrize(
+    ("template", "rule", "guards", "action", "reason"),
+    [
+        ({"annotations": {"gitfed.io/prune": "disabled"}}, {}, {}, "keep", "annotation gitfed.io/prune: disabled"),
+        ({}, {"preserveResourcesOnDeletion": True}, {}, "keep", "preserveResourcesOnDeletion"),
+        (
+            {"labels": {"resourcetemplate.karmada.io/deletion-protected": "Always"}}, {}, {}, "keep",
+            "label resourcetemplate.karmada.io/deletion-protected: Always",
+        ),
+        ({}, {}, {"maxDeletions": 0}, "skip", "gate deletions: 1 of at most 0"),
+        ({}, {}, {}, "delete", "removed from the repository"),
+    ],
+)  # fmt: skip
+def test_what_a_workload_takes_along_stays_where_the_workload_does(
+    template: dict[str, object], rule: dict[str, object], guards: dict[str, object], action: str, reason: str
+) -> None:
+    """A namespace that is declared, so that it stays: only the workload and its configuration are in question."""
+    made = orjson.loads(workload("web", "c"))
+    made["metadata"] |= template
+    space = orjson.dumps({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop"}}).decode()
+    limits = orjson.dumps({"apiVersion": "gitfed.io/v1alpha1", "kind": "Federation", "metadata": {"name": "acme"},
+                           "spec": {"guards": guards}}).decode()  # fmt: skip
+    after = {"c.json": config_map("c", {}), "p.json": policy("p", ["a"], propagateDeps=True, **rule),
+             "shop.json": space, "gitfed.json": limits}  # fmt: skip
+    before = {**after, "web.json": orjson.dumps(made).decode()}
+    assert foreseen(before, after, recorded(before, before)) == [
+        ("delete", "a", "c", "nobody needs it any more") if action == "delete"
+        else ("keep", "a", "c", "Deployment.apps/shop/web still needs it here"),
+        ("delete" if action == "delete" else action, "a", "web", reason),
+    ]  # fmt: skip
+
+
+def test_a_copy_that_was_left_when_its_template_was_protected_outlives_it() -> None:
+    """It never got the annotation: the template left its cluster in that very commit."""
+    rules = {name: policy("p", [name], (("v1", "ConfigMap"),)) for name in "ab"}
+    story = Story({"c.json": config_map("c", {}), "p.json": rules["a"]})
+    said = "annotation gitfed.io/prune: disabled"
+    story.push(c=config_map("c", {}, annotations={"gitfed.io/prune": "disabled"}), p=rules["b"])
+    assert kept(story.turn(), "c") == [("a", said)]
+    before = dict(story.files)
+    story.push(c=None)
+    assert kept(story.turn(), "c") == kept(story.turn(), "c") == [("a", said), ("b", said)]
+    assert ("keep", "b", "c", said) in foreseen(before, story.files)  # where else it is Git does not tell

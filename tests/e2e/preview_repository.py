@@ -53,6 +53,10 @@ class Repository:
         self.chance = chance
         self.files: dict[str, str] = {}
         self.spaces = 0
+        self.bearing: set[str] = set()
+        """Names of objects that say that they are never to be deleted."""
+        self.preserving = chance.random() < 0.2
+        """Whether policies of workloads preserve what they leave."""
         self.kept: set[str] = set()
         """Files whose objects may have outlived them: nobody foresees from Git what stands there."""
 
@@ -105,17 +109,26 @@ class Repository:
             cpu = self.chance.choice([1, "1", "1000m", "1500m"])
             made["spec"]["template"]["spec"]["containers"][0]["resources"] = {"limits": {"cpu": cpu}}
         made["metadata"]["labels"] = {"tier": self.chance.choice(["front", "back"])}
+        if self.chance.random() < 0.1:
+            made["metadata"]["labels"]["resourcetemplate.karmada.io/deletion-protected"] = "Always"
         if self.chance.random() < 0.2:
             made["metadata"]["annotations"] = {"gitfed.io/wave": self.chance.choice(["-1", "1"])}
+        self._perhaps_kept(name, made)
         return self._written(f"apps/{name}.json", made)
 
     def map(self) -> Files:
         name = self.chance.choice(MAPS)
         made = json.loads(config_map(name, {"k": str(self.chance.randint(0, 9))}))
-        if self.chance.random() < 0.1 and f"apps/{name}.json" not in self.files:
-            # From the start: a copy that leaves its cluster in the same commit would be kept without bearing it.
-            made["metadata"]["annotations"] = {"gitfed.io/prune": "disabled"}
+        self._perhaps_kept(name, made)
         return self._written(f"apps/{name}.json", made)
+
+    def _perhaps_kept(self, name: str, made: dict[str, Any]) -> None:
+        """Once, then for ever: what it left behind meanwhile goes when it is not kept any more, and nobody foresees
+        from Git where that is."""
+        if self.chance.random() < 0.06:
+            self.bearing.add(name)
+        if name in self.bearing:
+            made["metadata"].setdefault("annotations", {})["gitfed.io/prune"] = "disabled"
 
     def secret(self) -> Files:
         name = self.chance.choice(["s0", "s1"])
@@ -188,7 +201,10 @@ class Repository:
         if not found:
             return {}
         gone = self.chance.choice(found)
-        if "gitfed.io/prune" in self.files[gone] or "policies/keeper.json" in self.files:
+        if (
+            "gitfed.io/prune" in self.files[gone] or "deletion-protected" in self.files[gone]
+            or "policies/keeper.json" in self.files or self.preserving
+        ):  # fmt: skip
             self.kept.add(gone)
         files: Files = {gone: None}
         if self.chance.random() < 0.3:
@@ -233,7 +249,7 @@ class Repository:
         return {path: None if path in self.files and self.chance.random() < gone else made()}
 
     def _apps(self) -> str:
-        spec: dict[str, Any] = {"placement": self._division()}
+        spec: dict[str, Any] = {"placement": self._division(), **self._preserving()}
         if self.chance.random() < 0.5:
             spec["propagateDeps"] = True
         if self.chance.random() < 0.15:
@@ -246,12 +262,15 @@ class Repository:
 
     def _first(self) -> str:
         """It wins over the others for one object of each kind."""
-        made = json.loads(policy("first", self._some(), priority=5, placement=self._division()))
+        made = json.loads(policy("first", self._some(), priority=5, placement=self._division(), **self._preserving()))
         made["spec"]["resourceSelectors"] = [
             {"apiVersion": "apps/v1", "kind": "Deployment", "name": self.chance.choice(APPS)},
             {"apiVersion": "v1", "kind": "ConfigMap", "name": self.chance.choice(MAPS)},
         ]
         return json.dumps(made)
+
+    def _preserving(self) -> dict[str, Any]:
+        return {"preserveResourcesOnDeletion": True} if self.preserving else {}
 
     def _keeper(self) -> str:
         made = json.loads(policy("keeper", self._some(), (("v1", "Secret"),), priority=9,

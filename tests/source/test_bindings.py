@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -20,7 +21,7 @@ BINDING: dict[str, Any] = {
         "annotations": {
             bindings.APPLIED_PLACEMENT: "{}", bindings.UNHEALTHY: '{"m1":"2026-03-01T12:00:00Z"}',
             bindings.PRESERVED: '{"m1":{"job":"9c"}}', bindings.INJECTED: '{"m2":{"job":"9c"}}',
-            bindings.CLEARED: "m1", bindings.RELEASED: "m3", bindings.REBALANCED_BY: "a,b",
+            bindings.PRUNE: "disabled", bindings.CLEARED: "m1", bindings.RELEASED: "m3", bindings.REBALANCED_BY: "a,b",
             bindings.DESCHEDULED: "2026-03-01T12:00:00Z 2 replicas",
             "propagationpolicy.karmada.io/namespace": "shop", "propagationpolicy.karmada.io/name": "web",
         },
@@ -110,3 +111,11 @@ def test_of_two_tasks_for_one_cluster_the_first_counts() -> None:
     tasks = [task(suppressDeletion=True), task(suppressDeletion=False)]
     read = bindings.from_document(spoil.spoiled(BINDING, ("spec", "gracefulEvictionTasks"), tasks)).evictions
     assert [one.raw for one in read] == tasks[:1]
+
+
+def test_that_a_template_keeps_its_copies_is_read_again() -> None:
+    decision = bindings.from_document(BINDING)
+    assert decision.kept
+    assert bindings.from_document(bindings.to_document(decision)).kept
+    forgotten = bindings.to_document(replace(decision, kept=False))
+    assert not bindings.from_document(forgotten).kept
