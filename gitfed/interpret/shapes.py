@@ -58,32 +58,37 @@ def _list(item: Shape) -> Shape:
 
 
 def _map(item: Shape) -> Shape:
-    def read(value: Any, path: str) -> dict[str, Any]:
+    """Names of anybody's choice; None when there are none."""
+
+    def read(value: Any, path: str) -> dict[str, Any] | None:
         if not isinstance(value, Mapping):
             raise _wrong(value, path, "an object")
-        return {name: item(child, f"{path}.{name}") for name, child in value.items() if child is not None}
+        return {name: item(child, f"{path}.{name}") for name, child in value.items() if child is not None} or None
 
     return read
 
 
-def _struct(**members: Shape) -> Shape:
-    """Members by name. An empty text or list says nothing; an empty object does, because Go keeps its pointer."""
+def _struct(*always: str, **members: Shape) -> Shape:
+    """Members by name. An empty text, list or map says nothing; an empty struct does, because Go keeps its pointer.
+
+    The texts that `always` names are written even if they are empty.
+    """
 
     def read(value: Any, path: str) -> dict[str, Any]:
         if not isinstance(value, Mapping):
             raise _wrong(value, path, "an object")
-        found = {}
+        found: dict[str, Any] = dict.fromkeys(always, "")
         for name, member in members.items():
             if value.get(name) is not None:
                 child = member(value[name], f"{path}.{name}")
-                if child not in ("", []):
+                if child not in ("", [], None):
                     found[name] = child
         return found
 
     return read
 
 
-_EXPRESSIONS = _list(_struct(key=_text, operator=_text, values=_list(_text)))
+_EXPRESSIONS = _list(_struct("key", "operator", key=_text, operator=_text, values=_list(_text)))
 _NODE_SELECTOR = _struct(nodeSelectorTerms=_list(_struct(matchExpressions=_EXPRESSIONS, matchFields=_EXPRESSIONS)))
 _TOLERATION = _struct(key=_text, operator=_text, value=_text, effect=_text, tolerationSeconds=_whole(64))
 _NODE_CLAIM = _struct(hardNodeAffinity=_NODE_SELECTOR, nodeSelector=_map(_text), tolerations=_list(_TOLERATION))
@@ -118,6 +123,12 @@ def order(reference: Body) -> tuple[str, ...]:
     return tuple(reference.get(name, "") for name in ("apiVersion", "kind", "namespace", "name"))
 
 
+def node_claim(value: Any, path: str) -> dict[str, Any]:
+    """What a replica asks of its node, `{hardNodeAffinity?, nodeSelector?, tolerations?}`. Raises InterpretError."""
+    found: dict[str, Any] = _NODE_CLAIM(value, path)
+    return found
+
+
 def requirements(value: Any) -> dict[str, Any]:
     """ReplicaRequirements; `{}` of an answer that is an empty table. Raises InterpretError."""
     found: dict[str, Any] = _REQUIREMENTS(value or {}, "requirements")
@@ -142,8 +153,7 @@ def dependencies(value: Any) -> tuple[dict[str, Any], ...]:
             raise InterpretError(f"{path} has neither name nor labelSelector")
         labels = reference.get("labelSelector", {})
         expressions = (
-            (one.get("key", ""), one.get("operator", ""), one.get("values", ()))
-            for one in labels.get("matchExpressions", ())
+            (one["key"], one["operator"], one.get("values", ())) for one in labels.get("matchExpressions", ())
         )
         if problems := selector.problems(labels.get("matchLabels", {}), expressions):
             raise InterpretError(f"{path}.labelSelector: {problems[0]}")

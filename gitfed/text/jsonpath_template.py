@@ -83,6 +83,7 @@ Template: TypeAlias = tuple[str | Chain | Loop, ...]
 """Text, chains and loops in a row."""
 
 OPERATORS: Final = ("==", "!=", "<=", ">=", "<", ">")
+_SIGNS = re.compile(r"[!<>=]+")
 _DEEPEST: Final = 20
 """Ranges inside each other."""
 _ENDS = frozenset(" \t.,[]$@{}\n")
@@ -311,12 +312,16 @@ def _filter(reader: _Reader) -> Filter:
         if reader.peek() in ("'", '"'):
             _quoted(reader)
             continue
-        found = next((one for one in OPERATORS if reader.starts(one)), "")
-        if found and operator:
+        found = _SIGNS.match(reader.text, reader.at)
+        if found is None:
+            reader.at += 1
+            continue
+        if operator:
             raise reader.error("a filter has one comparison only")
-        if found:
-            operator, split = found, reader.at
-        reader.at += len(found) or 1
+        if found.group() not in OPERATORS:
+            raise reader.error(f"{found.group()!r} is no comparison ({', '.join(OPERATORS)} are)")
+        operator, split = found.group(), reader.at
+        reader.at = found.end()
     text = reader.text[begin : reader.at]
     reader.at += 2
     if not operator:

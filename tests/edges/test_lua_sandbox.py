@@ -285,6 +285,7 @@ def test_recursion_without_end_is_an_error_of_the_script(runtime: Runtime) -> No
         "return (%s):find('.-.-.-b')",
         "return (%s):match('(.*)(.*)(.*)(.*)b')",
         "for x in (%s):gmatch('.-.-.-b') do end",
+        "for x in (%s):gmatch('^.-.-.-.-b') do end",
         "return string['f' .. 'ind'](%s, '.-.-.-b')",
         "local ok = pcall(string.find, %s, '.-.-.-b') return ok",
         "return (%s):find('%%b()%%b()%%b()b')",
@@ -352,6 +353,23 @@ def test_no_look_alike_hides_repetitions(runtime: Runtime, hidden: str) -> None:
         runtime.call(
             Request(Script("s", f"function F(s) return s:find('^{hidden.format('a-b-c-')}') end"), "F", ("x" * 1500,))
         )
+
+
+@pytest.mark.parametrize(
+    ("text", "answer"),
+    [
+        ("for word in (' a b '):gmatch('^%s*(.-)%s*$') do return word end", "'a b'"),
+        ("local n = 0 for a, b in ('x=1,y=2'):gmatch('^(%w)=(%w)') do n = n + 1 end return n", "1"),
+        ("for a in ('x'):gmatch('^y') do return a end return 'none'", "'none'"),
+        ("return table.concat({'a', 2, 'c'}, '-', 2, 9)", "'2-c'"),
+        ("return table.concat({'a', 'b'}, '-', -1)", "'a-b'"),
+        ("return table.concat({'a', 'b'}, '-', 3, 9)", "''"),
+        ("return table.concat({'a', 'b'}, nil, nil, nil)", "'ab'"),
+        ("return math.mod(-1, 8) + math.fmod(-1, 8)", "6"),
+    ],
+)
+def test_functions_of_the_libraries_do_what_scripts_of_karmada_expect(runtime: Runtime, text: str, answer: str) -> None:
+    assert outcome(runtime, text) == answer
 
 
 def test_many_small_pieces_of_work_count_together(runtime: Runtime) -> None:

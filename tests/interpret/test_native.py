@@ -28,9 +28,27 @@ def test_amounts_are_not_cut() -> None:
     assert requirements(pod) == {"resourceRequest": {"memory": "9Ei"}}
 
 
+def test_less_than_nothing_is_not_asked_for() -> None:
+    pod = {"containers": [{"resources": {"requests": {"cpu": "500m", "memory": "-1"}}}], "overhead": {"cpu": -1}}
+    assert requirements(pod) is None
+
+
+def test_what_is_asked_of_a_node_has_the_members_that_kubernetes_knows() -> None:
+    term = {"matchExpressions": [{"operator": "Exists", "weight": 1}], "matchFields": []}
+    affinity = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [term]}}
+    pod = {"affinity": {"nodeAffinity": affinity}, "tolerations": [{"key": "gpu", "value": "", "why": "it is ours"}]}
+    assert requirements(pod) == {
+        "nodeClaim": {
+            "hardNodeAffinity": {"nodeSelectorTerms": [{"matchExpressions": [{"key": "", "operator": "Exists"}]}]},
+            "tolerations": [{"key": "gpu"}],
+        }
+    }
+
+
 @pytest.mark.parametrize(
     "spec",
     [
+        {"template": {"spec": {"tolerations": "all"}}},
         {"replicas": "3"},
         {"replicas": True},
         {"replicas": 1.5},

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any
 
+from gitfed.interpret import shapes
 from gitfed.interpret.native import read
 from gitfed.interpret.registry import InterpretError, Replicas
 from gitfed.model.base import Body
@@ -67,7 +68,7 @@ def _node_claim(pod: Mapping[str, Any]) -> dict[str, Any]:
     ):
         if value:
             claim[name] = value
-    return claim
+    return shapes.node_claim(claim, "pod") if claim else claim
 
 
 def _resource_request(pod: Mapping[str, Any]) -> Mapping[str, str]:
@@ -97,7 +98,8 @@ def _sum(pod: Mapping[str, Any]) -> dict[str, str]:
         for name, amount in _requests(container).items():
             total[name] = max(total.get(name, quantity.ZERO), amount)
     _add(total, _amounts(read.table(pod, "overhead")))
-    return {name: _text(name, amount) for name, amount in sorted(total.items()) if amount and _counts(name)}
+    asked = {name: amount for name, amount in sorted(total.items()) if amount > quantity.ZERO and _counts(name)}
+    return {name: _text(name, amount) for name, amount in asked.items()}
 
 
 def _requests(container: Mapping[str, Any]) -> dict[str, Quantity]:

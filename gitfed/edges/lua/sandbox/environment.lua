@@ -89,7 +89,13 @@ local TABLE = {
   maxn = table.maxn,
 }
 
-local MATH = { huge = 1.7976931348623157e308, pi = math.pi, mod = math.fmod, random = shared.random, randomseed = function() end }
+local MATH = {
+  huge = 1.7976931348623157e308,
+  pi = math.pi,
+  mod = function(a, b) return a % b end, -- like the operator; `fmod` takes the sign of its first argument
+  random = shared.random,
+  randomseed = function() end,
+}
 for name in
   gmatch(
     "abs acos asin atan atan2 ceil cos cosh deg exp floor fmod frexp ldexp log log10 max min modf pow rad sin sinh sqrt tan tanh",

@@ -69,8 +69,19 @@ local function sandbox_match(s, p, from)
   return match(s, p, from)
 end
 
+-- Where a pattern is bound to the beginning there is one match; Lua 5.1 would look for the sign itself.
+local function matched_once(s, p)
+  local done = false
+  return function()
+    if done then return nil end
+    done = true
+    return sandbox_match(s, p)
+  end
+end
+
 local function sandbox_gmatch(s, p)
   s, p = check_text(s, "gmatch"), check_pattern(p, "gmatch")
+  if byte(p) == 94 then return matched_once(s, p) end
   local each, amount = gmatch(s, p), steps(s, p, false)
   return function()
     charge(amount)
@@ -99,9 +110,14 @@ local function sandbox_sort(t, before)
   return sort(t, before)
 end
 
-local function sandbox_concat(t, ...)
-  if type(t) == "table" then charge(#t) end
-  return concat(t, ...)
+-- A range that leaves the list is cut to it.
+local function sandbox_concat(t, between, first, last)
+  if type(t) ~= "table" then return concat(t) end
+  charge(#t)
+  first, last = raw_tonumber(first or 1) or first, raw_tonumber(last or #t) or last
+  if type(first) == "number" and first < 1 then first = 1 end
+  if type(last) == "number" and last > #t then last = #t end
+  return concat(t, between or "", first, last)
 end
 
 local function sandbox_insert(t, ...)
