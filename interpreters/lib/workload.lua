@@ -11,6 +11,15 @@ function workload.revise(object, replicas)
   return object
 end
 
+-- An autoscaler in the cluster has the number where the label leaves it to it.
+function workload.retain(desired, observed)
+  local labels = desired.metadata.labels or {}
+  if labels["resourcetemplate.karmada.io/retain-replicas"] == "true" and (observed.spec or {}).replicas ~= nil then
+    desired.spec.replicas = observed.spec.replicas
+  end
+  return desired
+end
+
 -- All replicas are of the newest revision, and available.
 function workload.healthy(object)
   local spec, own = object.spec, object.status

@@ -1,0 +1,3 @@
+function Retain(desiredObj, observedObj)
+  return workload.retain(desiredObj, observedObj)
+end

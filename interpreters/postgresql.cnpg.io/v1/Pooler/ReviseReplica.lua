@@ -1,0 +1,4 @@
+function ReviseReplica(desiredObj, desiredReplica)
+  desiredObj.spec.instances = desiredReplica
+  return desiredObj
+end
