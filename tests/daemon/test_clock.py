@@ -5,8 +5,11 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from gitfed.daemon.clock import Steady
+from tests.change.stage import Stage
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 
@@ -49,3 +52,24 @@ def test_back_and_forth_cancels_out() -> None:
     for jump in (3600, -3600, 7200, -7200):
         machine.wait(1, jump=jump)
     assert abs(machine.wait(60) - 64) < 1
+
+
+@given(jumps=st.lists(st.sampled_from([0.0, 3.0, -3.0, 3600.0, -3600.0, 1e7, -1e7]), min_size=60, max_size=60))
+def test_a_clock_that_is_set_back_and_forth_neither_hastens_a_failover_nor_prevents_it(jumps: list[float]) -> None:
+    """Taint and toleration take ten minutes together: by a clock that goes half as fast again, or half as slow."""
+    machine, stage = Machine(), Stage()
+    stage.turn()
+    stage.at(35).fail("m1").turn()
+    machine.wait(35)
+    seen: dict[str, float] = {}
+    for number, jump in enumerate(jumps):
+        now = machine.wait(30, jump=jump)
+        stage.at(now).turn()
+        if stage.tasks:
+            seen.setdefault("left", 30 * (number + 1))
+        if stage.copies == ["m1", "m2"] and not stage.tasks:
+            seen.setdefault("over", 30 * (number + 1))
+    assert stage.where == "m2=2"
+    assert 600 / 1.5 <= seen["left"] <= 600 / 0.5 + 60
+    assert seen["left"] < seen["over"]
+    assert sum("m1 gets the taint" in line for line in stage.log) == 1
