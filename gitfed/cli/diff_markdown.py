@@ -109,7 +109,8 @@ def _attention(shown: Shown) -> list[str]:
         items.append(f"and {len(failed) - _MOST_ITEMS} more that are not placed")
     items += _deleted(shown)
     warnings = [one for one in problems if one.severity is not Severity.ERROR]
-    items += [f"warning {markdown.code(str(one))}" for one in warnings[:5]]
+    # Its own text says that it is one.
+    items += [markdown.code(str(one)) for one in warnings[:5]]
     if len(warnings) > 5:
         items.append(f"and {len(warnings) - 5} more warnings: {markdown.code('gitfed validate')}")
     return [*(f"- {item}" for item in items), ""] if items else []

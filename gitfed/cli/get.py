@@ -121,7 +121,8 @@ def _chosen(listing: listings.Listing, only: tuple[str, ...]) -> listings.Listin
     for name in only:
         if not any(name in spellings for spellings in spelled):
             known = sorted(set().union(*spelled)) if spelled else []
-            raise UsageError(f"no {listing.kind} {name!r}{meant(name, known)}")
+            one = "policy" if listing.kind == "policies" else listing.kind.removesuffix("s")
+            raise UsageError(f"no {one} {name!r}{meant(name, known)}", hint=f"gitfed get {listing.kind} lists all")
     kept = [index for index, spellings in enumerate(spelled) if spellings & set(only)]
     return listings.Listing(
         listing.kind, listing.head, [listing.rows[i] for i in kept], [listing.items[i] for i in kept],

@@ -19,6 +19,8 @@ from gitfed.model.declared.federation import PlacementTest
 from gitfed.model.declared.shape import duration_text
 
 SCHEMA = "gitfed.io/tests/v1"
+_NAMED = 8
+"""Tests that are named where one is asked for that is not there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +73,8 @@ def command(
     chosen = trial.tests_of(session.repo, path)
     if path and not chosen:
         close = difflib.get_close_matches(path, [one.name for one in session.repo.tests], n=1)
-        raise UsageError(f"no PlacementTest {path!r}", hint=f"did you mean {close[0]}?" if close else "")
+        known = ", ".join(one.name for one in session.repo.tests[:_NAMED]) or "there is none in the repository"
+        raise UsageError(f"no PlacementTest {path!r}", hint=f"did you mean {close[0]}?" if close else known)
     interpreter = daemon_inputs.interpreter_of(session.repo, session.decisions())
     cases = [_case(session, test, interpreter, now, update) for test in chosen]
     if report is not None:

@@ -604,7 +604,9 @@ def test_get_for_programs_carries_its_schema(fleet: Path, thing: str, form: str)
 def test_get_of_one_by_name(fleet: Path) -> None:
     assert gitfed("get", "cluster", "eu-2", "-o", "name").out == "eu-2\n"
     result = gitfed("get", "cluster", "eu-3")
-    assert (result.code, result.err) == (2, "error: no clusters 'eu-3' (did you mean eu-2?)\n")
+    assert (result.code, result.err) == (
+        2, "error: no cluster 'eu-3' (did you mean eu-2?)\nhint: gitfed get clusters lists all\n"
+    )  # fmt: skip
 
 
 def test_config_view_says_where_each_setting_comes_from(fleet: Path) -> None:
