@@ -13,7 +13,9 @@ import re
 from datetime import UTC, datetime
 from typing import Any, Final
 
-_QUANTITY: Final = re.compile(r"([+-]?)(\d*)(?:\.(\d*))?(Ki|Mi|Gi|Ti|Pi|Ei|[numkMGTPE]?|[eE][+-]?\d+)")
+_QUANTITY: Final = re.compile(r"([+-]?)(\d*)(?:\.(\d*))?(Ki|Mi|Gi|Ti|Pi|Ei|[numkMGTPE]?|[eE][+-]?\d+)", re.ASCII)
+_SUFFIXED: Final = re.compile(r"[+-]?\d*(?:\.\d*)?[eEinumkKMGTP]*[+-]?\d*", re.ASCII)
+"""What has the form of a quantity, though its suffix may be none."""
 _DECIMAL: Final = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
 _SUFFIXES: Final = {power: suffix for suffix, power in _DECIMAL.items()}
 _BINARY: Final = ("", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei")
@@ -35,8 +37,8 @@ def quantity(value: Any, *, finest: int = -9) -> str:
 @functools.lru_cache(maxsize=4096)
 def _quantity(text: str, finest: int) -> str:
     match = _QUANTITY.fullmatch(text)
-    if match is None or not (match[2] or match[3]):
-        raise ValueError(_BAD_SUFFIX if re.match(r"[+-]?[\d.]*\d", text) else _BAD_QUANTITY)
+    if match is None or not text:
+        raise ValueError(_BAD_SUFFIX if text and _SUFFIXED.fullmatch(text) else _BAD_QUANTITY)
     sign, whole, part, suffix = match[1], match[2], match[3] or "", match[4]
     number, power = int(whole + part or "0"), -len(part)
     if number == 0:

@@ -341,3 +341,63 @@ async def test_a_claim_template_is_a_claim_whatever_it_says(ask: Asker) -> None:
     spec = {**DEPLOYMENT["spec"], "serviceName": "s", "volumeClaimTemplates": [odd]}
     answer = await ask("POST", f"{APPS}/statefulsets", {"metadata": {"name": "a"}, "spec": spec})
     assert answer.body["spec"]["volumeClaimTemplates"][0]["kind"] == "PersistentVolumeClaim"
+
+
+# what may be done --------------------------------------------------------------------------------------------------
+
+RBAC = "/apis/rbac.authorization.k8s.io/v1"
+
+
+async def test_a_refusal_tells_of_bound_roles_that_do_not_exist(ask: Asker) -> None:
+    subject = {"kind": "Group", "name": "system:unauthenticated"}
+    for kind, name in (("Role", "gone"), ("ClusterRole", "lost")):
+        ref = {"apiGroup": "rbac.authorization.k8s.io", "kind": kind, "name": name}
+        body = {"metadata": {"name": name}, "roleRef": ref, "subjects": [subject]}
+        await ask("POST", f"{RBAC}/namespaces/default/rolebindings", body)
+    resource = {"verb": "get", "resource": "pods", "namespace": "default"}
+    spec = {"user": "alice", "groups": ["system:unauthenticated"], "resourceAttributes": resource}
+    answer = await ask("POST", "/apis/authorization.k8s.io/v1/subjectaccessreviews", {"spec": spec})
+    assert answer.body["status"] == {
+        "allowed": False,
+        "reason": 'RBAC: [role.rbac.authorization.k8s.io "gone" not found, '
+        'clusterrole.rbac.authorization.k8s.io "lost" not found]',
+    }
+
+
+async def test_a_deletion_of_jobs_warns_also_where_there_are_none(ask: Asker) -> None:
+    jobs = "/apis/batch/v1/namespaces/default/jobs"
+    for path, status in ((f"{jobs}/none", 404), (jobs, 200)):
+        answer = await ask("DELETE", path)
+        assert answer.status == status
+        assert answer.warnings[0].startswith('299 - "child pods are preserved by default')
+
+
+async def test_an_action_that_shows_no_table_is_not_done_for_one(ask: Asker) -> None:
+    await ask("POST", f"{CORE}/pods", {"metadata": {"name": "p"}, "spec": TEMPLATE["spec"]})
+    table = "application/json;as=Table;v=v1;g=meta.k8s.io"
+    body = {"metadata": {"name": "p"}, "target": {"name": "n"}}
+    assert (await ask("POST", f"{CORE}/pods/p/binding", body, accept=table)).status == 406
+    assert "nodeName" not in (await ask("GET", f"{CORE}/pods/p")).body["spec"]
+
+
+@pytest.mark.parametrize(
+    ("amount", "said"),
+    [
+        ("100MB", "quantities must match the regular expression"),
+        ("50%", "quantities must match the regular expression"),
+        ("1.5.5", "quantities must match the regular expression"),
+        ("1kk", "unable to parse quantity's suffix"),
+        ("--1", "unable to parse quantity's suffix"),
+    ],
+)
+async def test_an_amount_has_the_wrong_form_or_the_wrong_suffix(ask: Asker, amount: str, said: str) -> None:
+    container = {"name": "c", "image": "x", "resources": {"requests": {"memory": amount}}}
+    answer = await ask("POST", f"{CORE}/pods", {"metadata": {"name": "p"}, "spec": {"containers": [container]}})
+    assert (answer.status, f"cannot be handled as a Pod: {said}" in answer.message) == (400, True)
+
+
+async def test_limits_that_a_strategy_does_not_ask_for_are_none(ask: Asker) -> None:
+    strategy = {"type": "OnDelete", "rollingUpdate": {}}
+    spec = {**DEPLOYMENT["spec"], "updateStrategy": strategy}
+    answer = await ask("POST", f"{APPS}/daemonsets", {"metadata": {"name": "a"}, "spec": spec})
+    assert answer.body["spec"]["updateStrategy"]["rollingUpdate"] == {"maxUnavailable": 0, "maxSurge": 0}

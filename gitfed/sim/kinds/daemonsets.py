@@ -42,7 +42,10 @@ def _daemon_spec(spec: Body) -> Body:
 def _daemon_strategy(strategy: Body) -> Body:
     strategy = pod_defaults.fill(strategy, type="RollingUpdate")
     if strategy["type"] != "RollingUpdate":
-        return strategy
+        # Limits that nothing asks for are none.
+        return pod_defaults.within(
+            strategy, "rollingUpdate", lambda rolling: pod_defaults.fill(rolling, maxUnavailable=0, maxSurge=0)
+        )
     strategy = pod_defaults.fill(strategy, rollingUpdate={})
     return pod_defaults.within(
         strategy, "rollingUpdate", lambda rolling: pod_defaults.fill(rolling, maxUnavailable=1, maxSurge=0)

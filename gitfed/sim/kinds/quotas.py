@@ -118,7 +118,7 @@ def _scopes(spec: Body) -> Errors:
 
 
 def _selector(spec: Body) -> Errors:
-    found = spec.get("scopeSelector")
+    found = fields.obj(spec, "scopeSelector")
     path = "spec.scopeSelector.matchExpressions"
     errors: Errors = []
     for term in fields.items(found, "matchExpressions"):

@@ -131,7 +131,7 @@ def _after_claims(body: Body, *, new: bool) -> Errors:
     pod = fields.without(fields.obj(spec, "template", "spec"), "hostname", "subdomain")
     volumes = [*made, *(one for one in fields.items(pod, "volumes") if one.get("name") not in names)]
     template = {**fields.obj(spec, "template"), "spec": {**pod, "volumes": volumes}}
-    errors += workloads.template({**spec, "template": template})
+    errors += workloads.template({**spec, "template": template}, unsound="")
     # Labels and annotations of this kind's template are looked at twice.
     errors += metadata.template(fields.obj(template, "metadata"), "spec.template")
     return errors + workloads.always_restarts(spec, "spec", "StatefulSet")

@@ -65,10 +65,11 @@ def selector(spec: Body, kind: str) -> Errors:
     return errors
 
 
-def template(spec: Body) -> Errors:
-    """Complaints about the template: that it is not selected, and its own."""
+def template(spec: Body, unsound: str = "invalid label selector") -> Errors:
+    """Complaints about the template: that it is not selected, and its own. ``unsound`` is told of a selector that
+    cannot select."""
     if not selectors.is_sound(spec.get("selector")):
-        return fields.invalid("spec.selector", shown_selector(spec["selector"]), "invalid label selector")
+        return fields.invalid("spec.selector", shown_selector(spec["selector"]), unsound)
     errors = template_mismatch(spec, "spec")
     return errors + pod_spec.validate_template(fields.obj(spec, "template"), "spec.template")
 

@@ -147,14 +147,19 @@ class _Handler:
         return self._write(subresource)
 
     def _form(self, *, listing: bool = False) -> Form:
+        """406 before anything is done: an action shows no Table."""
         req = self._req
-        return forms.negotiate(
+        form = forms.negotiate(
             str(req.headers.get("Accept", "")),
             builtin=not self._kind.custom,
             listing=listing,
             include=req.first("includeObject"),
             pretty=request.truth(req.query.get("pretty")),
         )
+        plain = self._address.subresource in ("", "status", "scale") and self._kind.verbs != ("create",)
+        if form.shape == "Table" and not plain:
+            raise status.not_acceptable(forms.MEDIA)
+        return form
 
     # reading
 

@@ -38,6 +38,7 @@ def delete(
     world: World, kind: Kind, namespace: str, name: str, wanted: DeleteOptions, user: User, warnings: list[str]
 ) -> Deletion:
     """404 if it does not exist, 409 if a precondition fails, 403 if admission refuses."""
+    _warn(kind, wanted, warnings)
     record = world.record(kind, namespace, name)
     if record is None:
         raise status.not_found(kind.group, kind.plural, name)
@@ -47,7 +48,13 @@ def delete(
         return _mark_namespace(world, kind, record, wanted)
     if _is_definition(kind):
         return _mark_definition(world, kind, record, wanted)
-    return _delete(world, kind, record, wanted, warnings)
+    return _delete(world, kind, record, wanted)
+
+
+def _warn(kind: Kind, wanted: DeleteOptions, warnings: list[str]) -> None:
+    """Before it is known whether there is anything to delete."""
+    if kind.orphans_by_default and not wanted.policy and wanted.orphan is None:
+        warnings.append(kind.orphans_by_default)
 
 
 def _check_preconditions(kind: Kind, name: str, record: Record, wanted: DeleteOptions) -> None:
@@ -66,10 +73,8 @@ def _check_preconditions(kind: Kind, name: str, record: Record, wanted: DeleteOp
         raise status.conflict(kind.group, kind.kind, name, text)
 
 
-def _delete(world: World, kind: Kind, record: Record, wanted: DeleteOptions, warnings: list[str]) -> Deletion:
+def _delete(world: World, kind: Kind, record: Record, wanted: DeleteOptions) -> Deletion:
     meta = dict(record.body["metadata"])
-    if kind.orphans_by_default and not wanted.policy and wanted.orphan is None:
-        warnings.append(kind.orphans_by_default)
     graceful, pending = _grace(kind, record.body, meta, wanted, world.clock.now())
     if pending:
         return Deletion(forms.view(record, kind), False)
@@ -196,7 +201,7 @@ def _mark_definition(world: World, kind: Kind, record: Record, wanted: DeleteOpt
 
     body, meta = record.body, dict(record.body["metadata"])
     if meta.get("deletionTimestamp"):
-        return _delete(world, kind, record, wanted, [])
+        return _delete(world, kind, record, wanted)
     meta["deletionTimestamp"] = world.now()
     marked = crd.begin_deletion({**body, "metadata": meta}, world.now())
     return Deletion(_stored(world, kind, record, marked, wanted), False)
@@ -215,6 +220,7 @@ def delete_collection(
     warnings: list[str],
 ) -> read.Page:
     """The list of what was there; each is deleted on the same terms."""
+    _warn(kind, wanted, warnings)
     page = read.listing(world, kind, namespace, replace(listed, bookmarks=False))
     for record in page.records:
         meta = record.body["metadata"]

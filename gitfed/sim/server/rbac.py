@@ -54,54 +54,70 @@ def decide(world: World, user: User, asked: Attributes) -> Verdict:
     for rule, reason in rules_for(world, user, asked.namespace):
         if permits(rule, asked):
             return Verdict(True, f"RBAC: allowed by {reason}")
-    return Verdict(False)
+    missing = missing_roles(world, user, asked.namespace)
+    return Verdict(False, f"RBAC: {missing}" if missing else "")
 
 
 def check(world: World, user: User, asked: Attributes) -> None:
     """403 with what is missing."""
-    if not decide(world, user, asked).allowed:
-        raise refusal(user, asked)
+    verdict = decide(world, user, asked)
+    if not verdict.allowed:
+        raise refusal(user, asked, verdict.reason)
 
 
-def refusal(user: User, asked: Attributes) -> status.ApiError:
+def refusal(user: User, asked: Attributes, reason: str = "") -> status.ApiError:
     who = f"User {status.quote(user.name)}"
+    why = f": {reason}" if reason else ""
     if asked.path:
-        text = f"forbidden: {who} cannot {asked.verb} path {status.quote(asked.path)}"
+        text = f"forbidden: {who} cannot {asked.verb} path {status.quote(asked.path)}{why}"
         return status.ApiError(403, "Forbidden", text, {})
     where = f'in the namespace "{asked.namespace}"' if asked.namespace else "at the cluster scope"
     what = f'resource "{asked.full_resource}" in API group "{asked.group}"'
-    return status.forbidden(asked.group, asked.resource, asked.name, f"{who} cannot {asked.verb} {what} {where}")
+    return status.forbidden(asked.group, asked.resource, asked.name, f"{who} cannot {asked.verb} {what} {where}{why}")
 
 
 def rules_for(world: World, user: User, namespace: str) -> Iterator[tuple[Body, str]]:
     """Every rule that applies to a user there, with the words for what grants it."""
+    for binding, where, subject in _bindings(world, user, namespace):
+        name = binding["metadata"]["name"]
+        name = status.quote(f"{name}/{where}" if where else name)
+        kind = "RoleBinding" if where else "ClusterRoleBinding"
+        for rule in (_role(world, binding["roleRef"], where) or {}).get("rules") or ():
+            yield rule, f"{kind} {name} of {_role_words(binding)} to {subject}"
+
+
+def missing_roles(world: World, user: User, namespace: str) -> str:
+    """Roles that are bound to a user there and do not exist, as a refusal tells of them; "" if there are none."""
+    found = [
+        f"{ref['kind'].lower()}.{GROUP} {status.quote(ref['name'])} not found"
+        for binding, where, _ in _bindings(world, user, namespace)
+        if _role(world, ref := binding["roleRef"], where) is None
+    ]
+    found = list(dict.fromkeys(found))
+    return found[0] if len(found) == 1 else f"[{', '.join(found)}]" if found else ""
+
+
+def _bindings(world: World, user: User, namespace: str) -> Iterator[tuple[Body, str, str]]:
+    """What binds a user: the binding, its namespace ("" for those of the cluster), and the subject in words."""
     lookup = world.lookup
     for binding in lookup.list(f"clusterrolebindings.{GROUP}"):
-        subject = _subject(binding, user, "")
-        if subject:
-            name = status.quote(binding["metadata"]["name"])
-            for rule in _role_rules(world, binding["roleRef"], ""):
-                yield rule, f"ClusterRoleBinding {name} of {_role_words(binding)} to {subject}"
+        if subject := _subject(binding, user, ""):
+            yield binding, "", subject
     if not namespace:
         return
     for binding in lookup.list(f"rolebindings.{GROUP}", namespace):
-        subject = _subject(binding, user, namespace)
-        if subject:
-            name = status.quote(f"{binding['metadata']['name']}/{namespace}")
-            for rule in _role_rules(world, binding["roleRef"], namespace):
-                yield rule, f"RoleBinding {name} of {_role_words(binding)} to {subject}"
+        if subject := _subject(binding, user, namespace):
+            yield binding, namespace, subject
 
 
 def _role_words(binding: Body) -> str:
     return f"{binding['roleRef']['kind']} {status.quote(binding['roleRef']['name'])}"
 
 
-def _role_rules(world: World, ref: Body, namespace: str) -> Sequence[Body]:
+def _role(world: World, ref: Body, namespace: str) -> Body | None:
     if ref["kind"] == "ClusterRole":
-        role = world.lookup.get(f"clusterroles.{GROUP}", "", ref["name"])
-    else:
-        role = world.lookup.get(f"roles.{GROUP}", namespace, ref["name"])
-    return (role or {}).get("rules") or ()
+        return world.lookup.get(f"clusterroles.{GROUP}", "", ref["name"])
+    return world.lookup.get(f"roles.{GROUP}", namespace, ref["name"])
 
 
 def _subject(binding: Body, user: User, namespace: str) -> str:

@@ -153,7 +153,9 @@ def _rules_status(call: Call, body: Body) -> Body:
     else:
         rules = []
     rules += [rule for rule, _ in rbac.rules_for(call.world, call.user, namespace)]
+    missing = rbac.missing_roles(call.world, call.user, namespace)
     return {
+        **({"evaluationError": missing} if missing else {}),
         "resourceRules": [rule for rule in rules if rule.get("resources")],
         "nonResourceRules": [rule for rule in rules if rule.get("nonResourceURLs")],
         "incomplete": False,

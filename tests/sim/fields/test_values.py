@@ -29,6 +29,7 @@ from gitfed.sim import schema_values
         ("0.1n", "1n"),
         ("0", "0"),
         ("0Gi", "0"),
+        ("Gi", "0"),  # a suffix alone is nothing of it
         ("-1", "-1"),
         ("-1500m", "-1500m"),
         ("+2", "2"),
@@ -53,7 +54,7 @@ def test_resource_lists_round_up_to_thousandths() -> None:
     assert schema_values.quantity("1001u", finest=-3) == "2m"
 
 
-@pytest.mark.parametrize("bad", ["", "x", "1X", "1.2.3", "1 Gi", "Gi", True, None, [], "--1", "1ki"])
+@pytest.mark.parametrize("bad", ["", "x", "1X", "1.2.3", "1 Gi", "١", True, None, [], "--1", "1ki"])
 def test_what_is_no_quantity_is_refused(bad: Any) -> None:
     with pytest.raises(ValueError):
         schema_values.quantity(bad)
