@@ -29,13 +29,29 @@ function flink.placement(pod)
   return result
 end
 
+-- Amounts of a role: of newer versions as a container has them, where a request that is not there is as large as its
+-- limit; else the two that older versions know. Processors and memory are numbers, to be compared.
+local function amounts(role)
+  local resources, old, found = role.resources or {}, role.resource or {}, {}
+  for _, list in ipairs({resources.limits or {}, resources.requests or {}}) do
+    for name, amount in pairs(list) do
+      found[name] = amount
+    end
+  end
+  if next(found) == nil then
+    found = {cpu = old.cpu, memory = old.memory}
+  end
+  for _, name in ipairs({"cpu", "memory"}) do
+    if type(found[name]) == "string" then
+      found[name] = kube.getResourceQuantity(found[name])
+    end
+  end
+  return found
+end
+
 function flink.requirements(spec, role)
   local result = flink.placement((spec.podTemplate or {}).spec or {})
-  local resource = (spec[role] or {}).resource or {}
-  result.resourceRequest = {cpu = resource.cpu}
-  if resource.memory ~= nil then
-    result.resourceRequest.memory = kube.getResourceQuantity(resource.memory)
-  end
+  result.resourceRequest = amounts(spec[role] or {})
   return result
 end
 

@@ -41,9 +41,10 @@ function spark.executors(spec)
   return count
 end
 
+-- A pod may ask for another amount of processors than Spark has threads for (`coreRequest`).
 function spark.requirements(spec, role)
   local result = {
-    resourceRequest = {cpu = role.cores or 1, memory = memory(spec, role)},
+    resourceRequest = {cpu = role.coreRequest or role.cores or 1, memory = memory(spec, role)},
     priorityClassName = role.priorityClassName,
   }
   local gpu = role.gpu
@@ -51,9 +52,11 @@ function spark.requirements(spec, role)
     result.resourceRequest[gpu.name] = gpu.quantity
   end
   local affinity = ((role.affinity or {}).nodeAffinity or {}).requiredDuringSchedulingIgnoredDuringExecution
-  if role.nodeSelector ~= nil or role.tolerations ~= nil or affinity ~= nil then
+  -- Nodes are chosen for both roles or for each.
+  local nodes = role.nodeSelector or spec.nodeSelector
+  if nodes ~= nil or role.tolerations ~= nil or affinity ~= nil then
     result.nodeClaim = {
-      nodeSelector = role.nodeSelector, tolerations = role.tolerations, hardNodeAffinity = affinity,
+      nodeSelector = nodes, tolerations = role.tolerations, hardNodeAffinity = affinity,
     }
   end
   return result
