@@ -72,7 +72,7 @@ def believe(seen: ClusterFacts, before: Belief | None, now: float, thresholds: T
     if was_ready == (seen.reach is Reach.READY):
         return Belief(seen)
     since = now if before.contrary_since is None else before.contrary_since
-    if now - since >= (thresholds.failure if was_ready else thresholds.success):
+    if now >= since + (thresholds.failure if was_ready else thresholds.success):
         return Belief(seen)
     return Belief(known, since)
 

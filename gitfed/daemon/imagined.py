@@ -7,7 +7,7 @@ made up here; whether that look is believed is `daemon.facts`' question, as for 
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import replace
 from datetime import datetime
 
@@ -47,12 +47,23 @@ class Fleet:
         """Clusters whose health is not what it is believed to be: only there the next look can matter."""
         return [name for name, one in self._facts.items() if (one.reach is Reach.READY) == (name in self.away)]
 
-    def look(self, at: float, now: datetime, thresholds: facts.Thresholds) -> bool:
-        """One look at every cluster whose health may have to be believed anew; whether any is believed to be another
-        one now."""
+    def due(self, thresholds: facts.Thresholds) -> dict[ClusterName, float]:
+        """When what was seen of a cluster will have been seen for long enough: it is looked at then, as by a member."""
+        return {
+            name: belief.contrary_since
+            + (thresholds.failure if belief.facts.reach is Reach.READY else thresholds.success)
+            for name, belief in self._beliefs.items()
+            if belief.contrary_since is not None
+        }
+
+    def look(
+        self, at: float, now: datetime, thresholds: facts.Thresholds, only: Container[ClusterName] | None = None
+    ) -> bool:
+        """One look at every cluster whose health may have to be believed anew (`only`: at these); whether any is
+        believed to be another one now."""
         changed, watched = False, self.watched()
         self._beliefs = {name: one for name, one in self._beliefs.items() if name in watched}
-        for name in watched:
+        for name in watched if only is None else [name for name in watched if name in only]:
             away, known = name in self.away, self._facts[name]
             before = self._beliefs.get(name) or facts.Belief(seen(known, away=not away, now=self._start))
             shown = seen(known, away=away, now=now)

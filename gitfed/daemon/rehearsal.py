@@ -191,13 +191,15 @@ class _Run:
         if (grown := self._clusters.next_healthy) is not None:
             found.append(grown)
         if self._plan is not None and self._plan.look_again is not None:
-            due = (self._plan.look_again - self._start).total_seconds()
-            found.append(max(due, self._at + 1))
+            again = (self._plan.look_again - self._start).total_seconds()
+            found.append(max(again, self._at + 1))
         if self._review is not None:
             found.append(self._review)
         if self._clusters.watched():
             probe = self._options.probe
             found.append((math.floor(self._at / probe) + 1) * probe)
+            due = self._clusters.due(self._options.thresholds).values()
+            found += (moment for moment in due if moment > self._at)
         return max(min(found), self._at)
 
     # -- what happens -------------------------------------------------------------------------------------------
@@ -233,11 +235,12 @@ class _Run:
         return any(one is not None and (one.evictions or one.released or one.required_by) for one in decisions)
 
     def _look(self) -> bool:
-        """The clusters are looked at as often as the daemon looks."""
-        looks = self._at / self._options.probe
-        if abs(looks - round(looks)) > 1e-6:
-            return False
-        return self._clusters.look(self._at, self._now, self._options.thresholds)
+        """The clusters are looked at as often as the daemon looks, and when a threshold is over."""
+        looks, thresholds = self._at / self._options.probe, self._options.thresholds
+        if abs(looks - round(looks)) <= 1e-6:
+            return self._clusters.look(self._at, self._now, thresholds)
+        due = [name for name, moment in self._clusters.due(thresholds).items() if moment <= self._at]
+        return bool(due) and self._clusters.look(self._at, self._now, thresholds, due)
 
     def _begin(self) -> Plan:
         """What is decided is there, and healthy."""

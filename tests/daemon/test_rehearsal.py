@@ -10,6 +10,7 @@ import pytest
 from gitfed.change import build
 from gitfed.daemon import rehearsal
 from gitfed.daemon.events import Event
+from gitfed.daemon.facts import Thresholds
 from gitfed.daemon.rehearsal import Rehearsal, Story
 from gitfed.model.decisions import Decisions
 from gitfed.model.fleet import ClusterFacts, FactsRef, FleetSnapshot
@@ -67,6 +68,18 @@ def test_a_cluster_fails_and_comes_back() -> None:
 def test_a_failure_shorter_than_the_threshold_is_not_noticed() -> None:
     story = rehearse(repo()).run([Event(1, "fail", "cluster/m1"), Event(35, "recover", "cluster/m1")])
     assert lines(story, "decision") == []
+
+
+@pytest.mark.parametrize(("failure", "success"), [(25.0, 13.0), (0.7, 0.1), (10.0, 10.0)])
+def test_a_change_is_believed_when_its_threshold_is_over_and_not_at_the_next_look(
+    failure: float, success: float
+) -> None:
+    """The look at ten seconds shows it, and the one at 1200 that it is over."""
+    rehearsed = rehearse(repo(), thresholds=Thresholds(failure, success))
+    story = rehearsed.run([Event(1, "fail", "cluster/m1"), Event(1195, "recover", "cluster/m1")])
+    said = {line.split(" ", 1)[1].split(" since")[0]: float(line.split()[0]) for line in lines(story, "decision")}
+    assert said["cluster m1 does not answer"] == pytest.approx(10 + failure)
+    assert said["cluster m1 is ready again"] == pytest.approx(1200 + success)
 
 
 def test_what_stays_behind_in_a_cluster_that_does_not_come_back_is_told() -> None:
