@@ -42,9 +42,9 @@ def everything(plural: str, kind: str, clusters: list[str], **spec: Any) -> str:
     })  # fmt: skip
 
 
-def found(world: World, where: str, name: str) -> dict[str, Any] | None:
+def found(world: World, where: str, name: str, plural: str = "lamps") -> dict[str, Any] | None:
     try:
-        return dict(world.ask(where, "GET", f"/apis/example.com/v1/namespaces/shop/lamps/{name}"))
+        return dict(world.ask(where, "GET", f"/apis/example.com/v1/namespaces/shop/{plural}/{name}"))
     except RefusedError as error:
         if ": 404 " in str(error):
             return None
@@ -111,11 +111,14 @@ def test_a_definition_and_its_objects_move_and_are_somewhere_all_the_time(world:
 
 
 def test_a_cluster_that_leaves_keeps_the_definition_of_what_stays_there(world: World) -> None:
-    other = {"crd2.json": definition("bulbs", "Bulb"), "policies/bulbs.json": everything("bulbs", "Bulb", ["m2"])}
+    other = {
+        "crd2.json": definition("bulbs", "Bulb"), "policies/bulbs.json": everything("bulbs", "Bulb", ["m2"]),
+        **{f"bulb{number}.json": custom("Bulb", f"bulb{number}") for number in range(3)},
+    }  # fmt: skip
     world.push({**HERE, **LAMPS, **other, **{f"clusters/{name}.json": cluster(name) for name in world.names}})
     daemon = world.daemon()
     world.until(lambda: found(world, "m2", "desk"), "the lamp in m2")
-    world.until(lambda: world.get("m2", "CustomResourceDefinition", "", "bulbs.example.com"), "bulbs are defined")
+    world.until(lambda: found(world, "m2", "bulb2", "bulbs"), "bulbs in m2")
     theirs = {"apiVersion": "example.com/v1", "kind": "Lamp", "metadata": {"name": "theirs", "namespace": "shop"}}
     world.ask("m2", "POST", "/apis/example.com/v1/namespaces/shop/lamps", theirs)
     assert daemon.stop() == 0
@@ -125,4 +128,5 @@ def test_a_cluster_that_leaves_keeps_the_definition_of_what_stays_there(world: W
     assert kept + "would be deleted with it" in said
     assert found(world, "m2", "desk") is None
     assert found(world, "m2", "theirs") is not None
+    # Its objects were ours, and went before it.
     assert world.get("m2", "CustomResourceDefinition", "", "bulbs.example.com") is None
