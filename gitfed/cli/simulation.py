@@ -69,7 +69,7 @@ def _once(timeline: Sequence[rehearsal.Moment]) -> list[rehearsal.Moment]:
             for clause in told.get((moment.after, placed["key"]), ()):
                 why = why.replace(clause, "", 1).removeprefix("; ")
             text = f"{placed['head']} ({why.strip()})" if why.strip() else placed["head"]
-        found.append(replace(moment, text=text))
+        found.append(moment if text is moment.text else replace(moment, text=text))
     return found
 
 

@@ -6,10 +6,11 @@ Both are made here, so that what `gitfed simulate` foretells reads like what the
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
+from functools import lru_cache
 
 from gitfed.model.base import ObjectKey
-from gitfed.model.decisions import Decision, Decisions
-from gitfed.model.plan import Binding, Plan
+from gitfed.model.decisions import Decision, Decisions, Share
+from gitfed.model.plan import Plan
 
 _MOST = 200
 """Sentences in one commit."""
@@ -25,7 +26,7 @@ def lines(plan: Plan, decisions: Decisions, recorded: Collection[ObjectKey]) -> 
             yield from _evictions(key, binding.decision, previous)
         if previous is None or _placed(binding.decision) != _placed(previous):
             policy = f" by {binding.policy}" if binding.policy else ""
-            yield f"{key} → {_shares(binding) or 'nowhere'} ({binding.why}{policy})"
+            yield f"{key} → {_listed(binding.shares) or 'nowhere'} ({binding.why}{policy})"
         descheduled = binding.decision.descheduled
         if descheduled is not None and (previous is None or previous.descheduled != descheduled):
             yield f"{key}: {descheduled.message}"
@@ -46,9 +47,11 @@ def _placed(decision: Decision) -> object:
             decision.last_scheduled)  # fmt: skip
 
 
-def _shares(binding: Binding) -> str:
+@lru_cache(maxsize=4096)
+def _listed(shares: tuple[Share, ...]) -> str:
+    """Where a cluster fails, thousands of workloads move to the same hundred others."""
     return " ".join(
-        share.cluster if share.replicas is None else f"{share.cluster}:{share.replicas}" for share in binding.shares
+        share.cluster if share.replicas is None else f"{share.cluster}:{share.replicas}" for share in shares
     )
 
 
