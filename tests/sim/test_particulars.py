@@ -11,7 +11,10 @@ from tests.sim.asking import APPLY, JSON_PATCH, MERGE, STRATEGIC, Answer, Asker,
 
 CORE = "/api/v1/namespaces/default"
 APPS = "/apis/apps/v1/namespaces/default"
-TEMPLATE = {"metadata": {"labels": {"app": "w"}}, "spec": {"containers": [{"name": "c", "image": "x:1"}]}}
+TEMPLATE: dict[str, Any] = {
+    "metadata": {"labels": {"app": "w"}},
+    "spec": {"containers": [{"name": "c", "image": "x:1"}]},
+}
 DEPLOYMENT: dict[str, Any] = {
     "apiVersion": "apps/v1",
     "kind": "Deployment",
@@ -401,3 +404,14 @@ async def test_limits_that_a_strategy_does_not_ask_for_are_none(ask: Asker) -> N
     spec = {**DEPLOYMENT["spec"], "updateStrategy": strategy}
     answer = await ask("POST", f"{APPS}/daemonsets", {"metadata": {"name": "a"}, "spec": spec})
     assert answer.body["spec"]["updateStrategy"]["rollingUpdate"] == {"maxUnavailable": 0, "maxSurge": 0}
+
+
+async def test_an_apply_that_creates_wants_a_version_that_is_one(ask: Asker) -> None:
+    body = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a", "resourceVersion": "x"}}
+    answer = await ask("PATCH", f"{CORE}/configmaps/a?fieldManager=m", body, APPLY)
+    assert (answer.status, answer.message) == (500, 'strconv.ParseUint: parsing "x": invalid syntax')
+
+
+async def test_a_namespaces_finalizers_are_complained_of_twice(ask: Asker) -> None:
+    answer = await ask("PATCH", "/api/v1/namespaces/default", {"metadata": {"finalizers": ["bad"]}}, MERGE)
+    assert fields(answer) == ["metadata.finalizers[0]"] * 2

@@ -55,6 +55,11 @@ def validate_update(new: Body, old: Body, *, builtin: bool = True) -> Errors:
     )
 
 
+def once_more(body: Body) -> Errors:
+    """What the rules of creation say of changed metadata: a few kinds look at a whole object again."""
+    return _common(fields.obj(body, "metadata"), builtin=True, finalizers=True)
+
+
 def _update(new: Body, old: Body) -> Errors:
     errors: Errors = []
     if old.get("deletionTimestamp"):

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Final
 
 from gitfed.sim.kind import READ_WRITE, Body, Context, Kind, Subresource
-from gitfed.sim.kinds import fields, formats, pod_defaults, preparation, table
+from gitfed.sim.kinds import fields, formats, metadata, pod_defaults, preparation, table
 from gitfed.sim.kinds.fields import Errors
 
 _LABEL: Final = "kubernetes.io/metadata.name"
@@ -85,6 +85,7 @@ NAMESPACE: Final = Kind(
     prepare_update=_update,
     prepare_status=preparation.only_status,
     validate=_validate,
+    validate_update=lambda new, old: metadata.once_more(new),
     validate_status=_validate_status,
     delete_returns_object=True,
     field_labels={

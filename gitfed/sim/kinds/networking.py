@@ -235,7 +235,9 @@ INGRESS_CLASS: Final = Kind(
     default=_default_class,
     validate=_validate_class,
     validate_update=lambda new, old: fields.unchanged(
-        "spec.controller", fields.obj(new, "spec").get("controller"), fields.obj(old, "spec").get("controller")
+        "spec.controller",
+        fields.text(fields.obj(new, "spec"), "controller"),
+        fields.text(fields.obj(old, "spec"), "controller"),
     ),
     update_first=True,
     columns=table.columns("Name", "Controller", "Parameters", "Age"),

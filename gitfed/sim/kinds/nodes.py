@@ -10,6 +10,7 @@ from gitfed.sim.kinds import (
     fields,
     formats,
     ip_rules,
+    metadata,
     pod_defaults,
     pod_scheduling,
     preparation,
@@ -114,7 +115,7 @@ def _warnings(body: Body, old: Body | None) -> list[str]:
 def _validate_update(new: Body, old: Body) -> Errors:
     after, before = fields.obj(new, "spec"), fields.obj(old, "spec")
     ranges = fields.items(before, "podCIDRs")
-    errors: Errors = []
+    errors = metadata.once_more(new)
     if ranges and ranges != fields.items(after, "podCIDRs"):
         errors += fields.forbidden("spec.podCIDRs", 'node updates may not change podCIDR except from "" to valid')
     if before.get("providerID") and before["providerID"] != after.get("providerID"):

@@ -56,6 +56,9 @@ def applied(call: Call, data: bytes) -> Outcome:
         if uid:
             text = f"uid mismatch: the provided object specified uid {uid}, and no existing object was found"
             raise status.conflict(call.kind.group, call.kind.plural, call.name, text)
+        version = options.version(body["metadata"].get("resourceVersion") or "")
+        if isinstance(version, str):
+            raise status.untyped(version)
         return write.finish_create(call, write.without(body, "resourceVersion"))
     return write.finish_update(call, record, live, body)
 
