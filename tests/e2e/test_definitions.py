@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 import pytest
+import yaml
 
 from tests.clusters.rest import RefusedError
 from tests.e2e.test_main_job import BASE
@@ -98,7 +99,18 @@ def test_a_definition_and_its_objects_move_and_are_somewhere_all_the_time(world:
     world.push({**HERE, **LAMPS, "policies/lamps.json": everything("lamps", "Lamp", ["m1"])})
     world.daemon()
     world.until(lambda: found(world, "m1", "desk"), "the lamp in m1")
-    world.push({"policies/lamps.json": everything("lamps", "Lamp", ["m2"])})
+    world.gitfed("suspend", "cluster/m2", "--repo", str(world.bare))
+    moving = world.push({"policies/lamps.json": everything("lamps", "Lamp", ["m2"])})
+
+    def is_done_with_m1() -> bool:
+        results = yaml.safe_load(world.state()["state.yaml"])["clusters"]
+        return bool(results["m1"].get("commit") == moving)
+
+    # Nothing may be written to m2 yet, so m1 keeps both, however long that takes.
+    world.until(is_done_with_m1, "all that can be done is done")
+    assert found(world, "m1", "desk") is not None
+    assert found(world, "m2", "desk") is None
+    world.gitfed("resume", "cluster/m2", "--repo", str(world.bare))
 
     def moved() -> bool:
         # First m1, then m2: what is in neither was in none of them for a moment.
