@@ -87,8 +87,8 @@ class Place:
     def _write(self, decided: dict[ObjectKey, Decision]) -> None:
         self.acts += 1
         self.record.write(
-            self.record.state.decisions, decided, applied=None, results={"m1": {"objects": self.acts}}, approvals=(),
-            held=(), subject="Decide for abc", reasons=(f"act {self.acts}",), now=WHEN + timedelta(seconds=self.acts),
+            replace(self.record.state.decisions, bindings=decided), results={"m1": {"objects": self.acts}}, held=(),
+            subject="Decide for abc", reasons=(f"act {self.acts}",), now=WHEN + timedelta(seconds=self.acts),
         )  # fmt: skip
 
     def tell(self) -> None:
@@ -107,12 +107,8 @@ class Place:
         self.suspended ^= {of}
         if known.pop(of, None) is None:
             known[of] = Suspension(of, "somebody", WHEN)
-        decisions = state.decisions
-        branch.write(
-            state, decisions.bindings, repository_id=decisions.repository_id, applied=None, results=state.results,
-            approvals=(), held=(), subject=f"Suspend or resume {of}", reasons=(), now=WHEN, clusters={}, outage=None,
-            suspensions=tuple(known.values()),
-        )  # fmt: skip
+        after = replace(state, decisions=replace(state.decisions, suspensions=tuple(known.values())))
+        branch.write(state, after, subject=f"Suspend or resume {of}", now=WHEN)
         branch.push(str(self.there), expected=tip)
 
     def freeze(self, app: str) -> None:
