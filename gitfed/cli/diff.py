@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import click
@@ -50,7 +51,7 @@ def command(revisions: str, inputs: options.Inputs, credentials: options.Credent
         if revisions:
             raise UsageError("--live compares one revision with the clusters", hint="name it with --rev")
         return _against_clusters(inputs, credentials, output)
-    shown = compared(revisions, inputs)
+    shown = compared(revisions, inputs, _progress(output))
     programs = output.format in ("json", "yaml")
     found = list(compare.manifests(shown.review, show_secrets=output.show_secrets, exactly=programs))
     wrong = load.tell(diff_show.problems(shown))
@@ -71,7 +72,16 @@ def _say_nothing(between: str, wrong: int) -> None:
     click.echo(found if wrong else f"No differences {between}.", err=True)
 
 
-def compared(revisions: str, given: options.Inputs) -> diff_show.Shown:
+def _progress(output: options.Output) -> Callable[[str], None]:
+    def tell(what: str) -> None:
+        if output.shows_progress:
+            click.echo(f"{what} …", err=True)
+
+    return tell
+
+
+def compared(revisions: str, given: options.Inputs, tell: Callable[[str], None] = lambda _: None) -> diff_show.Shown:
+    """`tell` is told what takes its time."""
     base_name, head_name, common = preview.split(revisions)
     if head_name and (given.rev or given.worktree):
         raise UsageError("the range names its head already", hint="leave out --rev and --worktree, or give BASE only")
@@ -87,9 +97,9 @@ def compared(revisions: str, given: options.Inputs) -> diff_show.Shown:
         load.note("HEAD is on the default branch: name a base, such as HEAD~1..HEAD")
     inputs = preview.Given(given.fleet, given.decisions, session.now)
     if given.worktree:
-        found = preview.uncommitted(opened, base_commit, inputs)
+        found = preview.uncommitted(opened, base_commit, inputs, tell)
     else:
-        found = preview.between(opened, base_commit, head_commit, inputs)
+        found = preview.between(opened, base_commit, head_commit, inputs, tell)
     return diff_show.Shown(found, (words.commit(base_commit), words.commit(found.head_repo.commit)))
 
 

@@ -10,7 +10,7 @@ note: no state branch, no facts or old ones, a Federation that is new.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -67,25 +67,34 @@ class Given:
         return self.fleet is not None or self.decisions is not None
 
 
-def between(opened: inputs.Opened, base: Commit, head: Commit, given: Given) -> Preview:
+def between(
+    opened: inputs.Opened, base: Commit, head: Commit, given: Given, tell: Callable[[str], None] = lambda _: None
+) -> Preview:
     """The preview of two commits; of a large repository only what the change reaches is looked at, if that can be told.
+    `tell` is told when everything is, which takes its time.
 
     Raises InputError for files that cannot be used, SourceError, StateTooNew.
     """
     if (found := _glance(opened, base, head, given)) is not None:
         return found
-    return _everything(opened, base, inputs.read(opened, head).repo, given)
+    return _everything(opened, base, inputs.read(opened, head).repo, given, tell)
 
 
-def uncommitted(opened: inputs.Opened, base: Commit, given: Given) -> Preview:
+def uncommitted(
+    opened: inputs.Opened, base: Commit, given: Given, tell: Callable[[str], None] = lambda _: None
+) -> Preview:
     """The preview of the files on disk. Raises as `between`."""
     tree = inputs.files_on_disk(opened)
     if (found := _glance(opened, base, tree, given)) is not None:
         return found
-    return _everything(opened, base, inputs.read(opened, worktree=True).repo, given)
+    return _everything(opened, base, inputs.read(opened, worktree=True).repo, given, tell)
 
 
-def _everything(opened: inputs.Opened, base: Commit, head_repo: RepoSnapshot, given: Given) -> Preview:
+def _everything(
+    opened: inputs.Opened, base: Commit, head_repo: RepoSnapshot, given: Given, tell: Callable[[str], None]
+) -> Preview:
+    if len(head_repo.manifests) >= LARGE:
+        tell(f"looking at all {len(head_repo.manifests)} templates")
     base_repo = inputs.read(opened, base).repo
     looked = _whole(opened, base_repo, head_repo, given)
     if len(base_repo.manifests) >= LARGE:

@@ -157,7 +157,8 @@ def _actions(told: Told) -> dict[Place, str]:
     """What happens in the end: a copy that waits for its replacement, or for who needs it to leave, goes too."""
     found = {place: one["action"] for place, one in told.items() if one["action"] in DONE}
     waits = ("move: stays until", "evicted: stays until")
-    found |= {place: "delete" for place, one in told.items() if any(map(one["reason"].count, waits))}
+    found |= {place: "delete" for place, one in told.items()
+              if any(map(one["reason"].count, waits)) and not _waits_for_ever(place, one["reason"], told)}  # fmt: skip
     found |= {place: "update" for place, one in told.items() if one["reason"].startswith("move: stays at ")}
     # Who needs it leaves or is written anew, but for copies that nobody touches.
     untouched = {(place.cluster, f"{place.namespace}/{place.name}") for place, one in told.items()
@@ -165,6 +166,12 @@ def _actions(told: Told) -> dict[Place, str]:
     needed = {place: one["reason"].split()[0].partition("/")[2] for place, one in told.items()
               if one["reason"].endswith(" still needs it here")}  # fmt: skip
     return found | {place: "delete" for place, owner in needed.items() if (place.cluster, owner) not in untouched}
+
+
+def _waits_for_ever(place: Place, reason: str, told: Told) -> bool:
+    """What takes its place is suspended, and so never healthy."""
+    newcomers = reason.partition("until ")[2].removesuffix(" is healthy").split(", ")
+    return any(told.get(place._replace(cluster=name), {}).get("action") == "skip" for name in newcomers)
 
 
 def _unforeseen(told: Told) -> set[Place]:
