@@ -7,6 +7,7 @@ every command reads the same words the same way.
 from __future__ import annotations
 
 import functools
+import os
 import shutil
 import sys
 from collections.abc import Callable, Mapping
@@ -127,17 +128,18 @@ class _Own(click.Option):
     """Its variable is called as people write the option; click would take what the command calls its value."""
 
     def resolve_envvar_value(self, ctx: click.Context) -> str | None:
-        self._call_variable(ctx)
-        return super().resolve_envvar_value(ctx)
+        name = self._variable(ctx)
+        return os.environ.get(name) or None if name else super().resolve_envvar_value(ctx)
 
     def get_help_extra(self, ctx: click.Context) -> Any:
-        self._call_variable(ctx)
-        return super().get_help_extra(ctx)
+        extra, name = super().get_help_extra(ctx), self._variable(ctx)
+        return extra | {"envvars": (name,)} if name else extra
 
-    def _call_variable(self, ctx: click.Context) -> None:
+    def _variable(self, ctx: click.Context) -> str:
         long = next((name for name in self.opts if name.startswith("--")), "")
-        if ctx.auto_envvar_prefix is not None and long:
-            self.envvar = f"{ctx.auto_envvar_prefix}_{long[2:].replace('-', '_').upper()}"
+        if ctx.auto_envvar_prefix is None or not long:
+            return ""
+        return f"{ctx.auto_envvar_prefix}_{long[2:].replace('-', '_').upper()}"
 
 
 def option(*names: str, shared: bool = True, **settings: Any) -> Callable[[_Command], _Command]:
