@@ -154,7 +154,8 @@ def test_one_operation_takes_its_inputs_from_files(fleet: Path, tmp_path: Path) 
         done = gitfed("interpret", "widget/a", "--operation", "ReviseReplica", "--desired-replica", wrong)
         assert (done.code, done.err.splitlines()[0]) == (
             2,
-            f"error: Invalid value for '--desired-replica': {wrong} is not in the range 0<=x<=2147483647.",
+            "error: Invalid value for '--desired-replica' (env var: 'GITFED_INTERPRET_DESIRED_REPLICA'): "
+            f"{wrong} is not in the range 0<=x<=2147483647.",
         )
     done = gitfed("interpret", "widget/a", "--operation", "Retain", "--observed-file", live)
     assert "spec:\n  paused: true\n  size: 2\n" in done.out
