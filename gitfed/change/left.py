@@ -69,9 +69,11 @@ def stays_as_it_is(owner: ObjectKey, cluster: ClusterName, plan: Plan, base: Pla
         return owner in earlier if was is None else outlives(was)
     if is_orphan(binding) or binding.suspended is None:
         return True
-    if any(share.cluster == cluster for share in binding.shares):
+    where = {share.cluster for share in binding.shares}
+    if cluster in where:
         return cluster in binding.suspended
-    return outlives(binding)
+    # What left a cluster stays there until what takes its place is healthy, and what is suspended never is.
+    return outlives(binding) or not binding.suspended.isdisjoint(where)
 
 
 def outlives(binding: Binding) -> bool:

@@ -260,3 +260,17 @@ def test_a_copy_that_was_left_when_its_template_was_protected_outlives_it() -> N
     story.push(c=None)
     assert kept(story.turn(), "c") == kept(story.turn(), "c") == [("a", said), ("b", said)]
     assert ("keep", "b", "c", said) in foreseen(before, story.files)  # where else it is Git does not tell
+
+
+def test_what_a_copy_needs_that_waits_for_a_suspended_one_stays_with_it() -> None:
+    """`web` was to move from a to b, where it is suspended: it runs in a until somebody ends that."""
+    held = {"suspension": {"dispatchingOnClusters": {"clusterNames": ["b"]}}}
+    rule = policy("p", ["b"], propagateDeps=True, **held)
+    story = Story({"web.json": workload("web", "c"), "c.json": config_map("c", {}),
+                   "p.json": policy("p", ["a"], propagateDeps=True)})  # fmt: skip
+    story.push(p=rule)
+    needs = [("a", "Deployment.apps/shop/web still needs it here")]
+    assert kept(story.turn(), "c") == kept(story.turn(), "c") == needs
+    before = dict(story.files)
+    other = {**before, "more.json": config_map("more", {}), "q.json": policy("q", ["c"], (("v1", "ConfigMap"),))}
+    assert [one for one in foreseen(before, other, story.decisions) if one[1:3] == ("a", "c")] == []
