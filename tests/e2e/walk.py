@@ -258,7 +258,7 @@ class Walk:
             orphans = {where for where in history.ours.get(name, ()) if not repository.is_needed(name, where)}
             if (
                 orphans and name in repository.templates and name not in repository.rules
-                and name in history.placed | history.preserved and name not in self.locked
+                and name in history.placed and name not in self.locked
                 and not self.check.down | self.faulty
             ):  # fmt: skip
                 self.say(f"  orphans of {name} in {sorted(orphans)} are to be deleted")

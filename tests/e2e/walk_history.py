@@ -109,7 +109,9 @@ class History:
     placed: set[str] = field(default_factory=set)
     """Templates that a policy placed since they, or copies, are there: without it their copies are orphans."""
     preserved: set[str] = field(default_factory=set)
-    """Templates whose last policy said that copies outlive them."""
+    """Templates whose last policy, or those that took them along last, said that copies outlive them."""
+    annotated: set[str] = field(default_factory=set)
+    """Templates that said last that no copy is ever deleted: not one that was never written so either."""
     holds: dict[str, set[tuple[str, str]]] = field(default_factory=dict)
     """By object: (cluster, workload) of copies whose running version took it along."""
     copies: Copies = field(default_factory=dict)
@@ -122,7 +124,7 @@ class History:
         was = {where: self.copies[where, name] for where in before}
         kept = {where for where, copy in was.items() if copy.kept}
         if name not in repository.templates:
-            if name in self.preserved or not repository.prunes:
+            if name in self.preserved | self.annotated or not repository.prunes:
                 return set(before)
             return kept | {where for where, copy in was.items() if copy.guarded}
         rule = repository.rules.get(name)
@@ -130,12 +132,11 @@ class History:
         if rule is not None:
             wanted = set(rule.clusters) | needed
             stays = set(before) if rule.preserves else set()
-        elif name in self.placed or name in self.preserved:
+        elif name in self.placed:
             wanted, stays = needed, set(before)
         else:
             # Those that take it along say whether it is preserved where it leaves.
-            owners = [app for app in repository.rules if repository.takes(app, name)]
-            wanted, stays = needed, set(before) if any(repository.rules[app].preserves for app in owners) else set()
+            wanted, stays = needed, set(before) if repository.preserves(name) else set()
         stays |= set(before) if repository.templates[name].keeps or not repository.prunes else kept
         stays |= before & {where for where, _ in self.holders(name, seen)}
         taken = {
@@ -204,13 +205,17 @@ class History:
         holds |= {name: self.holds.get(name, set()) for name in MAPS if name not in holds and ours[name]}
         self.ours, self.holds, self.copies = ours, holds, copies
         for name in KINDS:
-            if name not in self.repository.templates:
+            template = self.repository.templates.get(name)
+            if template is None:
                 if not expected[name]:
-                    self.placed.discard(name)
-                    self.preserved.discard(name)
-            elif name in self.repository.rules:
+                    for memory in (self.placed, self.preserved, self.annotated):
+                        memory.discard(name)
+                continue
+            (self.annotated.add if template.keeps else self.annotated.discard)(name)
+            if name in self.repository.rules:
                 self.placed.add(name)
-                preserves = self.repository.rules[name].preserves
+            if name in self.repository.rules or name not in self.placed:
+                preserves = self.repository.preserves(name)
                 (self.preserved.add if preserves else self.preserved.discard)(name)
 
 

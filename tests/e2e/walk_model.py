@@ -187,6 +187,12 @@ class Repository:
             return self.rules[name].overwrites
         return any(self.rules[app].overwrites for app in self.rules if self.takes(app, name))
 
+    def preserves(self, name: str) -> bool:
+        """Whether copies outlive their place: its policy says so, or else those that take it along."""
+        if name in self.rules:
+            return self.rules[name].preserves
+        return any(self.rules[app].preserves for app in self.rules if self.takes(app, name))
+
     def wants(self, name: str, where: str) -> bool:
         """Whether an object is placed there, whoever has its name."""
         rule = self.rules.get(name)
