@@ -153,8 +153,10 @@ def _told(changes: list[dict[str, Any]]) -> Told:
     return {Place(one["cluster"], one["kind"], one["namespace"], one["name"]): one for one in changes}
 
 
-def _actions(told: Told) -> dict[Place, str]:
-    """What happens in the end: a copy that waits for its replacement, or for who needs it to leave, goes too."""
+def _actions(told: Told, leaving: set[tuple[str, str]] | None = None) -> dict[Place, str]:
+    """What happens in the end: a copy that waits for its replacement, or for who needs it to leave, goes too.
+
+    `leaving`: the only (cluster, object) that leave what they need; None: all that somebody touches."""
     found = {place: one["action"] for place, one in told.items() if one["action"] in DONE}
     waits = ("move: stays until", "evicted: stays until")
     found |= {place: "delete" for place, one in told.items()
@@ -165,7 +167,9 @@ def _actions(told: Told) -> dict[Place, str]:
                  if place not in found and one["action"] in ("keep", "skip")}  # fmt: skip
     needed = {place: one["reason"].split()[0].partition("/")[2] for place, one in told.items()
               if one["reason"].endswith(" still needs it here")}  # fmt: skip
-    return found | {place: "delete" for place, owner in needed.items() if (place.cluster, owner) not in untouched}
+    return found | {place: "delete" for place, owner in needed.items()
+                    if ((place.cluster, owner) not in untouched if leaving is None
+                        else (place.cluster, owner) in leaving)}  # fmt: skip
 
 
 def _waits_for_ever(place: Place, reason: str, told: Told) -> bool:
@@ -255,8 +259,10 @@ def _step(stage: Stage) -> None:
     planned = _told(plan["changes"])
     stage.log += ["the plan:", *(f"  {' '.join(at)}: {one['action']} {one['reason']}" for at, one in planned.items())]
     held = _held(told)
-    gated, foretold = _is_gated(plan), _actions(told)
-    in_the_end = _actions(told | {place: {**told[place], "action": "delete"} for place in held})
+    # A review says where things end: what it keeps for somebody stays, until what a limit holds goes.
+    gated, foretold = _is_gated(plan), _actions(told, set())
+    going = {(place.cluster, f"{place.namespace}/{place.name}") for place in held}
+    in_the_end = _actions(told | {place: {**told[place], "action": "delete"} for place in held}, going)
     if gated != _is_gated(review):
         # The review counted what its policy suspends, and that was not there.
         assert not gated, plan["gates"]
