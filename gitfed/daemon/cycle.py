@@ -265,6 +265,7 @@ class Engine:
             if self.fleet.starting():
                 return None  # a cluster that will be there in a moment would look like one that cannot be read
             await look_for(self.fleet.members.values(), repo.manifests)
+        starting = self.fleet.starting()
         in_use = frozenset(name for name, member in self.fleet.members.items() if member.ready.is_set())
         fleet = await self.memory.with_facts(repo, self.fleet.snapshot(repo))
         interpreter = self._interpreter_of(repo)
@@ -288,7 +289,7 @@ class Engine:
         waiting = frozenset(self.memory.sending.waiting)
         handed = self.fleet.hand_over(plan, self._urgent, waiting)
         self._urgent &= waiting
-        if await self.statuses.update(plan, repo, interpreter) and self.fleet.quiet():
+        if await self.statuses.update(plan, repo, interpreter, starting) and self.fleet.quiet():
             self._wake.set()
         if self.fleet.quiet() and not waiting:
             unfinished = {change.cluster for change in self.waiting()}

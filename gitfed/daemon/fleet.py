@@ -361,9 +361,9 @@ class Fleet:
         """Whether a cluster came into use since the last lists were handed over."""
         return any(member.ready.is_set() and name not in self._served for name, member in self.members.items())
 
-    def starting(self) -> bool:
-        """Whether a cluster is neither in use nor given up for now."""
-        return any(member.starting for member in self.members.values())
+    def starting(self) -> Collection[ClusterName]:
+        """Clusters that are neither in use nor given up for now."""
+        return {name for name, member in self.members.items() if member.starting}
 
     def quiet(self) -> bool:
         """Every cluster that can be reached has nothing left to do but what keeps failing."""

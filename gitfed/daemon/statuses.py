@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from datetime import datetime, timedelta
 
 from gitfed.change import compare, status
 from gitfed.daemon.fleet import Fleet
 from gitfed.interpret.registry import Interpreter
-from gitfed.model.base import Body, ObjectKey
+from gitfed.model.base import Body, ClusterName, ObjectKey
 from gitfed.model.decisions import Decision
 from gitfed.model.plan import Plan
 from gitfed.model.repo import RepoSnapshot
@@ -48,6 +48,8 @@ class Statuses:
         self._news: set[ObjectKey] = set()
         """Bindings of which something is known that was not recorded."""
         self._unfinished: set[ObjectKey] = set()
+        self._early: set[ObjectKey] = set()
+        """Bindings with a copy in a cluster that is about to be read."""
         self._collected: status.Memory = {}
         self._pending: set[ObjectKey] = set()
         """Bindings to be looked at the next time."""
@@ -60,8 +62,11 @@ class Statuses:
         """What an earlier process wrote down: a restart repeats no log line."""
         self._recorded = recorded
 
-    async def update(self, plan: Plan, repo: RepoSnapshot, interpreter: Interpreter) -> bool:
+    async def update(
+        self, plan: Plan, repo: RepoSnapshot, interpreter: Interpreter, starting: Collection[ClusterName]
+    ) -> bool:
         """Take in a new plan and what the clusters told since the last one; whether something is left for next time.
+        `starting`: clusters that the plan was made without, and that are about to be read.
 
         One call looks at so many copies and no more: a cycle in which a person waits must not stop for a census.
         """
@@ -69,6 +74,7 @@ class Statuses:
         if self._plan is None or plan.bindings.keys() != self._plan.bindings.keys():
             self._known = {key: one for key, one in self._known.items() if key in plan.bindings}
             self._collected = {key: one for key, one in self._collected.items() if key in plan.bindings}
+            self._early &= plan.bindings.keys()
         before, self._plan = self._plan, plan
         changes = plan.changes or ()
         previous = before.bindings if before is not None else {}
@@ -99,6 +105,8 @@ class Statuses:
                 if cluster in copies:
                     self._fleet.judge(cluster, binding.key, said[1])
         self._unfinished = {one.key for one in found if _asks_again(one)}
+        self._early -= {one.key for one in found}
+        self._early |= {one.key for one in found if not one.fully_applied.status and _is_in(one, starting)}
         self._time(found, repo.settings.spec.sync.health_timeout)
         for new in found:
             old, self._known[new.key] = self._known.get(new.key), new
@@ -131,6 +139,7 @@ class Statuses:
     def to_record(self, bindings: Mapping[ObjectKey, Decision], *, at_once: bool) -> Mapping[ObjectKey, Body] | None:
         """What the state branch should say of these bindings; None: it says so already, or it is too early.
 
+        Of a binding with a copy in a cluster that is about to be read nothing is known yet: what was said of it stands.
         `at_once`: something else is being written anyway.
         """
         now = self._now()
@@ -138,8 +147,9 @@ class Statuses:
             return None
         self._recorded_at = now
         present = {key: one for key, one in self._recorded.items() if key in bindings}
-        news = {key: self._known[key].as_json() for key in self._news if key in bindings and key in self._known}
-        self._news.clear()
+        known = (key for key in self._news - self._early if key in bindings and key in self._known)
+        news = {key: self._known[key].as_json() for key in known}
+        self._news &= self._early
         if {**present, **news} == self._recorded:
             return None
         self._recorded = {**present, **news}
@@ -176,6 +186,10 @@ def _before(old: BindingStatus | None, recorded: Body | None) -> tuple[bool | No
 def _asks_again(one: BindingStatus) -> bool:
     """Whether more may be known the next time without anything happening in a cluster: webhooks answer later."""
     return not one.fully_applied.status or bool(one.error) or any(copy.health == "Unknown" for copy in one.copies)
+
+
+def _is_in(one: BindingStatus, clusters: Collection[ClusterName]) -> bool:
+    return any(copy.cluster in clusters for copy in one.copies)
 
 
 def _healthy(words: Iterable[str]) -> bool | None:

@@ -103,3 +103,4 @@ def test_what_happened_is_told_in_the_reference_s_words(world: World) -> None:
     world.push({"policies/web.json": policy("web", ["m2"])})
     world.until(lambda: events("deploy/shop/web")[0][:2] == ("Normal", "ScheduleBindingSucceed"), "a move, on top")
     assert "placed on m2=2" in events()[0][2]
+    assert not [one for one in events() if one[1] == "SyncFailed"], "a cluster that was not read yet failed at nothing"
