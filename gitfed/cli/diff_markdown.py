@@ -86,7 +86,8 @@ def _attention(shown: Shown) -> list[str]:
         if gate.held:
             what = markdown.escape(f"{gate.value} of at most {gate.limit}")
             if gate.consent:
-                what += f"; {plan_text.held(gate)} wait for consent after the merge"
+                verb = "waits" if gate.held == 1 else "wait"
+                what += f"; {plan_text.held(gate)} {verb} for consent after the merge"
             else:
                 what = "; ".join(map(markdown.escape, gate.messages)) or what
             items.append(f"**held** by gate {markdown.code(gate.name)}: {what}")

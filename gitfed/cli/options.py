@@ -135,6 +135,10 @@ class _Own(click.Option):
         extra, name = super().get_help_extra(ctx), self._variable(ctx)
         return extra | {"envvars": (name,)} if name else extra
 
+    def get_error_hint(self, ctx: click.Context | None) -> str:
+        hint, name = super().get_error_hint(ctx), self._variable(ctx) if ctx is not None else ""
+        return f"{hint} (env var: '{name}')" if name else hint
+
     def _variable(self, ctx: click.Context) -> str:
         long = next((name for name in self.opts if name.startswith("--")), "")
         if ctx.auto_envvar_prefix is None or not long:

@@ -1,7 +1,8 @@
 """stdout that outlasts its reader: `gitfed validate | head` leaves with the code of the whole work.
 
 A reader that has what it wanted closes the pipe. The command goes on and what it still prints is dropped, so that its
-exit code says what the work came to, and `gitfed apply | head` is not an apply that stopped in the middle.
+exit code says what the work came to, and `gitfed apply | head` is not an apply that stopped in the middle. What cannot
+be written for another reason (a full disk) is an error like others.
 """
 
 from __future__ import annotations
@@ -34,11 +35,16 @@ def outlasting_its_reader(stream: TextIO) -> TextIO:
 
 class _Outlet(io.FileIO):
     def write(self, content: ReadableBuffer, /) -> int:
+        if not memoryview(content).nbytes:
+            return 0  # click finds out in this way what kind of stream it has, and would swallow the error
         try:
             return super().write(content)
-        except BrokenPipeError:
-            # Whoever else writes there (a program that shows differences) has no reader either.
+        except OSError as error:
+            # Whoever else writes there (a program that shows differences) has no reader either; and of a full disk is
+            # said once that it is, not again by every buffer that is emptied.
             nowhere = os.open(os.devnull, os.O_WRONLY)
             os.dup2(nowhere, self.fileno())
             os.close(nowhere)
+            if not isinstance(error, BrokenPipeError):
+                raise
             return super().write(content)

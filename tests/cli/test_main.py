@@ -295,16 +295,13 @@ def test_who_stops_reading_changes_no_exit_code(fleet: Path) -> None:
     assert "Traceback" not in done.stderr
 
 
-def test_a_full_disk_is_named(fleet: Path) -> None:
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_a_full_disk_is_named(fleet: Path, unbuffered: str) -> None:
     with open("/dev/full", "w") as full:
         done = subprocess.run(
-            [sys.executable, "-m", "gitfed", "plan"],
-            cwd=fleet,
-            stdout=full,
-            stderr=subprocess.PIPE,
-            text=True,
-            check=False,
-        )
+            [sys.executable, "-m", "gitfed", "plan"], env={**os.environ, "PYTHONUNBUFFERED": unbuffered},
+            cwd=fleet, stdout=full, stderr=subprocess.PIPE, text=True, check=False,
+        )  # fmt: skip
     assert (done.returncode, done.stderr) == (
         2, "error: what is to be printed cannot be written: No space left on device\n"
     )  # fmt: skip
