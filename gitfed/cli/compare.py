@@ -10,7 +10,7 @@ Texts are masked here, Secrets and what was copied from them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -18,7 +18,7 @@ from gitfed.change import causes, foresee
 from gitfed.change import review as reviewing
 from gitfed.cli import bodies, matrix, names, reasons
 from gitfed.model.base import Body, ClusterName, ObjectKey
-from gitfed.model.plan import RenderedManifest
+from gitfed.model.plan import Action, RenderedManifest
 from gitfed.text import canonical
 
 _REPLICAS = ("/spec/replicas", "/spec/parallelism")
@@ -43,7 +43,7 @@ class Difference:
     of: int = 0
     """Clusters in which the object differs in some way."""
     written: bool = True
-    """False where both sides mean the same to a server: nothing is to be done about it."""
+    """False where nothing is to be done about it: both sides mean the same to a server, or what is there is kept."""
 
     @property
     def verb(self) -> str:
@@ -85,15 +85,18 @@ def manifests(review: reviewing.Review, *, show_secrets: bool = False, exactly: 
     """Sorted by object, then by first cluster. `exactly`: clusters stand together only where every byte is the same."""
     base, head = review.base, review.head
     concerned: dict[ObjectKey, set[ClusterName]] = {}
+    kept: dict[ObjectKey, set[ClusterName]] = {}
     for change in review.changes:
         concerned.setdefault(change.key, set()).add(change.cluster)
+        if change.action is Action.KEEP:
+            kept.setdefault(change.key, set()).add(change.cluster)
     for key in review.touched:
         before, after = base.rendered.get(key, ()), head.rendered.get(key, ())
         if before is after or before == after:
             continue
-        where = concerned.get(key, set())
-        for one in _Object(key, before, after, review, show_secrets, exactly).differences():
-            silent = one.verb == "changed" and where.isdisjoint(one.clusters)
+        where, stays = concerned.get(key, set()), kept.get(key, set())
+        for one in _Object(key, before, after, review, show_secrets, exactly).differences(stays):
+            silent = where.isdisjoint(one.clusters) if one.verb == "changed" else stays.issuperset(one.clusters)
             yield replace(one, written=False) if silent else one
 
 
@@ -117,20 +120,25 @@ class _Object:
         names = sorted(self.old.keys() | self.new.keys())
         self.differing = [name for name in names if _digest(self.old, name) != _digest(self.new, name)]
 
-    def differences(self) -> list[Difference]:
+    def differences(self, kept: Collection[ClusterName]) -> list[Difference]:
+        """`kept`: clusters where what is there is left as it is."""
         stays = sorted(self.new.keys() & self.old.keys())
         changed = [name for name in self.differing if name in self.old and name in self.new]
         found = list(self._alike(changed, self.old, self.new))
         found += self._arrivals([name for name in self.differing if name not in self.old], stays)
         gone = [name for name in self.differing if name not in self.new]
-        if gone:
-            first = gone[0]
-            before, after = self._masked(self.old[first].body, None)
-            hunks = () if self.new else self._hunks(before, after)
-            alone = len({self.old[name].digest for name in gone}) == 1
-            like = next(iter(sorted(self.new)), "")
-            found.append(Difference(self.key, tuple(gone), before, None, hunks, like, alone, len(self.differing)))
+        found += self._departures([name for name in gone if name not in kept])
+        found += self._departures([name for name in gone if name in kept])
         return sorted(found, key=lambda one: one.clusters)
+
+    def _departures(self, names: Sequence[ClusterName]) -> Iterator[Difference]:
+        """Copies that leave, which have nothing to read where the object stays elsewhere."""
+        if names:
+            before, after = self._masked(self.old[names[0]].body, None)
+            hunks = () if self.new else self._hunks(before, after)
+            alike = len({self.old[name].digest for name in names}) == 1
+            like = min(self.new, default="")
+            yield Difference(self.key, tuple(names), before, None, hunks, like, alike, len(self.differing))
 
     def _arrivals(self, names: Sequence[ClusterName], stays: Sequence[ClusterName]) -> Iterator[Difference]:
         """New copies: compared with a copy that is there already, or the first of them in full."""

@@ -212,7 +212,8 @@ def title(item: compare.Difference) -> str:
 
 def where(item: compare.Difference, of: int, *, wide: bool = False) -> str:
     """`in eu-1`, `same in 41 clusters, differs in 2: …`, `alike in 3 clusters, shown for eu-1: …`."""
-    return _clusters(item, of, wide=wide) + ("" if item.written else " (means the same there: not written)")
+    silent = "what is there stays" if item.verb == "gone" else "means the same there: not written"
+    return _clusters(item, of, wide=wide) + ("" if item.written else f" ({silent})")
 
 
 def _clusters(item: compare.Difference, of: int, *, wide: bool) -> str:

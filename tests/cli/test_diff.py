@@ -147,6 +147,14 @@ def test_a_commit_that_a_daemon_would_refuse_is_said_to_wait(fleet: Path, tmp_pa
     assert document()["refused"] is None
 
 
+def test_what_stays_in_a_cluster_that_is_declared_no_more_is_not_said_to_go(fleet: Path) -> None:
+    commit(fleet, {"clusters/us-1.yaml": None})
+    assert "shop/CM/settings gone  in us-1, stays in eu-1 (what is there stays)\n" in gitfed(*RANGE).out
+    found = {(one["kind"], one["change"]): one["written"] for one in document()["manifests"]}
+    assert found["ConfigMap", "gone"] is False
+    assert found["Deployment", "changed"] is True, "its replicas go elsewhere"
+
+
 def test_a_namespace_stays_where_a_gate_holds_what_is_in_it(fleet: Path) -> None:
     commit(fleet, {"apps/config.yaml": None})
     found = {(one["cluster"], one["name"]): (one["action"], one["reason"]) for one in document()["changes"]}
