@@ -46,14 +46,17 @@ RETRIES = (0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 30.0)
 
 
 async def look_for(members: Iterable[Member], keys: Iterable[ObjectKey]) -> None:
-    """Look up those of these objects that nobody has seen: an object of that name may be somebody else's.
+    """Look up these objects where they were not seen: one of that name may be somebody else's.
 
-    With many of them the plan says "create", and the write finds out.
+    If there are too many of them, only those that no cluster has; with many of these too the plan says "create", and
+    the write finds out.
     """
-    all_members = list(members)
-    unseen = [key for key in keys if not any(member.get(key) for member in all_members)]
-    if len(unseen) <= _MOST_LOOKS:
-        await asyncio.gather(*(member.look_at(unseen) for member in all_members))
+    all_members, wanted = list(members), list(keys)
+    unseen = {member.name: [key for key in wanted if not member.get(key)] for member in all_members}
+    if sum(map(len, unseen.values())) > _MOST_LOOKS:
+        nowhere = [key for key in wanted if not any(member.get(key) for member in all_members)]
+        unseen = dict.fromkeys(unseen, nowhere if len(nowhere) <= _MOST_LOOKS else [])
+    await asyncio.gather(*(member.look_at(unseen[member.name]) for member in all_members))
 
 
 class Member:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 
 import pytest
@@ -181,11 +182,18 @@ def test_an_object_that_is_not_ours_is_neither_changed_nor_deleted(world: World)
     )
     world.ask("m1", "POST", world.path("ConfigMap", "shop"), theirs)
     world.push({**BASE, "apps/conf.json": config_map("conf", {"whose": "ours"}),
-                "policies/conf.json": policy("conf", ["m1"], (("v1", "ConfigMap"),))})  # fmt: skip
+                "policies/conf.json": policy("conf", ["m1", "m2"], (("v1", "ConfigMap"),))})  # fmt: skip
     daemon = world.daemon()
     world.until(lambda: image(world, "web", "m1"), "web in m1, in a namespace that somebody else made")
     said = world.until(lambda: daemon.said("change failed"), "the refusal")
     assert "work.karmada.io/conflict-resolution: overwrite" in said[0]["error"]
+    world.until(lambda: world.get("m2", "ConfigMap", "shop", "conf"), "our copy in the other cluster")
+    plan = world.gitfed(
+        "plan", "--repo", str(world.bare), "--live", "--kubeconfig", str(world.kubeconfig), "-o", "json"
+    )
+    assert [(c["cluster"], c["action"]) for c in json.loads(plan.stdout)["changes"] if c["name"] == "conf"] == [
+        ("m1", "skip")
+    ]
     world.push({"apps/conf.json": None})
     world.push({"apps/marker.json": deployment("marker")})
     world.until(lambda: image(world, "marker", "m1"), "a later push")
