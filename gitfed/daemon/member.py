@@ -52,9 +52,9 @@ async def look_for(members: Iterable[Member], keys: Iterable[ObjectKey]) -> None
     the write finds out.
     """
     all_members, wanted = list(members), list(keys)
-    unseen = {member.name: [key for key in wanted if not member.get(key)] for member in all_members}
+    unseen = {member.name: [key for key in wanted if not member.has(key)] for member in all_members}
     if sum(map(len, unseen.values())) > _MOST_LOOKS:
-        nowhere = [key for key in wanted if not any(member.get(key) for member in all_members)]
+        nowhere = [key for key in wanted if not any(member.has(key) for member in all_members)]
         unseen = dict.fromkeys(unseen, nowhere if len(nowhere) <= _MOST_LOOKS else [])
     await asyncio.gather(*(member.look_at(unseen[member.name]) for member in all_members))
 
@@ -143,6 +143,11 @@ class Member:
 
     def get(self, key: ObjectKey) -> LiveObject | None:
         return self.observer.get(key) if self.observer is not None else None
+
+    def has(self, key: ObjectKey) -> bool:
+        """Whether the object was seen there. An entry of the inventory alone is what we meant to write."""
+        live = self.get(key)
+        return live is not None and bool(live.uid)
 
     @property
     def behind(self) -> bool:
