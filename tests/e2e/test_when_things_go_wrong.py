@@ -415,6 +415,29 @@ def test_who_dies_before_it_wrote_down_what_it_made_knows_it_again_after_a_resta
     world.until(lambda: entry(world) and "," in entry(world) and not entry(world).startswith(","), "web is listed")
     before = entry(world)
     daemon.kill()
+    forget_uid(world)
+    world.daemon()
+    world.until(lambda: entry(world) == before, "the entry names its object again")
+
+
+def test_a_plan_looks_at_what_stands_where_something_was_only_meant_to_be_written(world: World) -> None:
+    """A daemon died between its entry and its write, and then somebody else took the name."""
+    world.push(BASE)
+    daemon = world.daemon()
+    world.until(lambda: entry(world) and "," in entry(world) and not entry(world).startswith(","), "web is listed")
+    daemon.kill()
+    forget_uid(world)
+    world.ask("m1", "DELETE", world.path("Deployment", "shop", "web"))
+    world.until(lambda: world.get("m1", "Deployment", "shop", "web") is None, "ours has gone")
+    world.ask("m1", "POST", world.path("Deployment", "shop"), json.loads(deployment("web")))
+    options = ("--repo", str(world.bare), "--kubeconfig", str(world.kubeconfig), "--live", "-o", "json")
+    changes = json.loads(world.gitfed("plan", *options).stdout)["changes"]
+    found = [(one["action"], one["reason"][:21]) for one in changes if (one["cluster"], one["name"]) == ("m1", "web")]
+    assert found == [("skip", "exists and is not our")]
+
+
+def forget_uid(world: World) -> None:
+    """What the inventory of m1 says of web is only that somebody meant to write it."""
     for shard in world.ask("m1", "GET", SHARDS)["items"]:
         for name, value in (shard.get("data") or {}).items():
             if "web" in name:
@@ -422,8 +445,6 @@ def test_who_dies_before_it_wrote_down_what_it_made_knows_it_again_after_a_resta
                 cut = {"data": {name: "," + value.partition(",")[2]}}
                 world.ask("m1", "PATCH", path, cut, "application/merge-patch+json")
     assert entry(world).startswith(",")
-    world.daemon()
-    world.until(lambda: entry(world) == before, "the entry names its object again")
 
 
 SHARDS = "/api/v1/namespaces/gitfed-system/configmaps"
