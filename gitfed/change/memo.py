@@ -145,7 +145,7 @@ def prepare(
         repo, fleet, decisions, {one.name: one for one in found}, memo.states,
         lambda copy: status.collected(copy, interpreter, memo.collected, earlier)[:2], now,
     )  # fmt: skip
-    found, decisions = place.tainted(found, step.records), step.decisions
+    found, decisions = place.tainted(found, step.records, step.outage, repo, now), step.decisions
     standing = Standing(
         frozenset((one.kind, one.metadata.namespace, one.metadata.name) for one in repo.overrides),
         decisions.suspensions,

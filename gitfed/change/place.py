@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, cast
 from gitfed.change import ahead, bind, turns
 from gitfed.change.binder import Asked, Binder, Bound
 from gitfed.model.base import Body, ClusterName, Digest, ObjectKey, Origin, Problem, Severity, key_of
-from gitfed.model.decisions import ClusterRecord, Decision, Decisions
+from gitfed.model.decisions import ClusterRecord, Decision, Decisions, Outage
 from gitfed.model.fleet import ClusterFacts, FleetSnapshot
 from gitfed.model.repo import Manifest, RepoSnapshot
-from gitfed.placement import cluster, match, priority, quota, rebalance
+from gitfed.placement import cluster, match, priority, quota, rebalance, taints, tolerate
 from gitfed.placement.cluster import Candidate
 from gitfed.placement.estimate import Capacity
 from gitfed.text import canonical
@@ -69,9 +69,25 @@ def candidates(
     return tuple(found), capacities
 
 
-def tainted(found: tuple[Candidate, ...], records: Mapping[ClusterName, ClusterRecord]) -> tuple[Candidate, ...]:
-    """The clusters with the taints that are on record beside those of their files."""
-    return tuple(cluster.with_taints(one, records[one.name].taints) if one.name in records else one for one in found)
+def tainted(
+    found: tuple[Candidate, ...],
+    records: Mapping[ClusterName, ClusterRecord],
+    outage: Outage | None,
+    repo: RepoSnapshot,
+    now: datetime,
+) -> tuple[Candidate, ...]:
+    """The clusters with the taints that are on record beside those of their files, and whose time is over there."""
+    tolerations = {policy.spec.placement.cluster_tolerations or () for policy in repo.propagation}
+    ends = [one for one in tolerations if any(part.toleration_seconds is not None for part in one)]
+    marked = []
+    for one in found:
+        record = records.get(one.name)
+        if record is not None:
+            lasting = (taints.effective(taint, record, outage) for taint in record.taints)
+            outlived = tolerate.outlived(lasting, ends, repo.settings.spec.failover, now)
+            one = cluster.with_taints(one, record.taints, outlived)
+        marked.append(one)
+    return tuple(marked)
 
 
 def capacity_of(one: Candidate, settings: Federation) -> Capacity | None:

@@ -223,5 +223,5 @@ def candidates(repo: RepoSnapshot, fleet: FleetSnapshot, plan: Plan) -> list[Can
         candidate(repo.clusters.get(name), fleet.clusters.get(name) or ClusterFacts(name, assumed=True))
         for name in sorted(repo.clusters.keys() | fleet.clusters.keys())
     )
-    tainted = place.tainted(tuple(found), plan.records)
+    tainted = place.tainted(tuple(found), plan.records, plan.outage, repo, plan.now)
     return [replace(one, capacity=place.capacity_of(one, repo.settings)) for one in tainted]

@@ -41,6 +41,8 @@ def to_pass(
         for taint in filters.untolerated(demand, candidate):
             away = taint.key in (NOT_READY, UNREACHABLE)
             yield f"wait until {candidate.name} is ready" if away else f"tolerate {taint}"
+        if filters.outlives(demand, candidate):
+            yield f"take the taint off {candidate.name}, or tolerate it without tolerationSeconds"
     if filters.api_enablement(demand, candidate):
         yield f"let {candidate.name} serve {request.api_version} {request.kind}"
     if missing := filters.spread_property(demand, candidate):

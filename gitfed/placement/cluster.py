@@ -13,10 +13,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gitfed.model.fleet import ApiEnablements, ClusterFacts, Reach
 from gitfed.placement.estimate import Capacity
+from gitfed.text import canonical
 
 if TYPE_CHECKING:
     from gitfed.model.decisions import TimedTaint
     from gitfed.model.declared.cluster import Cluster
+    from gitfed.model.declared.placement import Toleration
 
 NO_SCHEDULE = "NoSchedule"
 NOT_READY = "cluster.karmada.io/not-ready"
@@ -46,6 +48,8 @@ class Candidate:
     capacity: Capacity | None = None
     """None: not known."""
     facts: ClusterFacts | None = None
+    outlived: frozenset[tuple[Toleration, ...]] = frozenset()
+    """What policies tolerate for a while only, and that while is over here: who comes would have to leave at once."""
 
 
 def candidate(declared: Cluster | None, facts: ClusterFacts) -> Candidate:
@@ -92,16 +96,21 @@ def as_json(candidate: Candidate) -> list[Any]:
         candidate.name, dict(candidate.labels), candidate.provider, candidate.region, list(candidate.zones),
         [list(taint) for taint in candidate.taints], candidate.reach.value,
         None if apis is None else [sorted(map(list, apis.kinds)), apis.complete],
+        sorted(canonical.dumps([one.model_dump(mode="json") for one in part]).decode() for part in candidate.outlived),
     ]  # fmt: skip
 
 
-def with_taints(candidate: Candidate, taints: Iterable[TimedTaint]) -> Candidate:
+def with_taints(
+    candidate: Candidate, taints: Iterable[TimedTaint], outlived: frozenset[tuple[Toleration, ...]] = frozenset()
+) -> Candidate:
     """The cluster with taints from the record; one that its file declares already is not doubled."""
     declared = {(taint.key, taint.effect) for taint in candidate.taints}
     more = tuple(
         Taint(taint.key, taint.value, taint.effect) for taint in taints if (taint.key, taint.effect) not in declared
     )
-    return replace(candidate, taints=(*candidate.taints, *more)) if more else candidate
+    if not more and outlived == candidate.outlived:
+        return candidate
+    return replace(candidate, taints=(*candidate.taints, *more), outlived=outlived)
 
 
 def _capacity(facts: ClusterFacts, grades: Mapping[int, Mapping[str, str]]) -> Capacity | None:

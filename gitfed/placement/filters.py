@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 AFFINITY = "cluster(s) did not match the placement cluster affinity constraint"
 EVICTION = "cluster(s) is in the process of eviction"
+OUTLIVED = "cluster(s) had a taint that was tolerated for a while, which is over"
 API = "cluster(s) did not have the API resource"
 APART = "ResourceBinding with the same affinity group does not target this cluster"
 TOGETHER = "cluster already has workload with the same anti-affinity group"
@@ -61,7 +62,17 @@ def taint_toleration(demand: Demand, candidate: Candidate) -> str | None:
     if candidate.name in demand.present:
         return None
     found = next(untolerated(demand, candidate), None)
-    return None if found is None else f"cluster(s) had untolerated taint {{{found}}}"
+    if found is not None:
+        return f"cluster(s) had untolerated taint {{{found}}}"
+    return OUTLIVED if outlives(demand, candidate) else None
+
+
+def outlives(demand: Demand, candidate: Candidate) -> bool:
+    """Whether the workload tolerates the taints of the cluster, but would have to leave it at once: the time is over.
+
+    The reference lets it come back after each eviction, and drives it out again.
+    """
+    return bool(candidate.outlived) and tuple(demand.tolerations) in candidate.outlived
 
 
 def untolerated(demand: Demand, candidate: Candidate) -> Iterator[Taint]:

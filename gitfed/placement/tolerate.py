@@ -43,6 +43,21 @@ def due(taints: Iterable[TimedTaint], tolerations: Sequence[Toleration]) -> tupl
     return min(ends, default=None)
 
 
+def outlived(
+    taints: Iterable[TimedTaint], policies: Iterable[Sequence[Toleration]], settings: FailoverSettings, now: datetime
+) -> frozenset[tuple[Toleration, ...]]:
+    """Which of these, with an end, are over in a cluster with these taints: the very rule by which work leaves it, so
+    that what leaves does not come back while the taint is there."""
+    taints = [taint for taint in taints if taint.effect == _NO_EXECUTE]
+    found = set()
+    for tolerations in policies if taints else ():
+        if any(one.toleration_seconds is not None for one in tolerations):
+            end = due(taints, with_defaults(tolerations, settings))
+            if end is not None and end[0] <= now:
+                found.add(tuple(tolerations))
+    return frozenset(found)
+
+
 def with_defaults(tolerations: Sequence[Toleration], settings: FailoverSettings) -> tuple[Toleration, ...]:
     """The policy's tolerations, and ours for a cluster that is not ready or does not answer where it has none.
 

@@ -835,3 +835,56 @@ def test_an_error_of_many_lines_is_recorded_as_one_that_is_not_too_long() -> Non
     assert said.startswith("ClusterNotReachable: [+]ping ok [-]etcd failed [+]ping ok")
     assert said.endswith("…")
     assert len(said) <= 230
+
+
+# -- tolerations that end ------------------------------------------------------------------------------------------
+
+BRIEFLY = {
+    "clusterTolerations": [{"key": "drain", "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 5}]
+}
+
+
+def drained(name: str, seconds: int = 0) -> str:
+    """The Cluster file of one that is being drained since so many seconds after the start."""
+    since = (START + timedelta(seconds=seconds)).isoformat()
+    return cluster(name, region=f"r-{name}", taints=[{"key": "drain", "effect": "NoExecute", "timeAdded": since}])
+
+
+def test_what_left_when_its_toleration_ended_does_not_come_back_to_the_taint() -> None:
+    """A copy in each of two clusters: without this rule eviction and return alternate with every cycle."""
+    stage = Stage(2, placement={**BRIEFLY})
+    stage.turn()
+    assert stage.where == "m1=2 m2=2"
+    stage.files["clusters/m1.json"] = drained("m1", 10)
+    stage.at(10).turn()
+    stage.at(14).turn()
+    assert (stage.where, stage.due()) == ("m1=2 m2=2", 15)
+    for second in range(15, 40):
+        stage.at(second).turn()
+        assert stage.where == "m2=2"
+    assert (stage.tasks, stage.copies) == ([], ["m2"])
+    [rejection] = stage.binding.rejections
+    assert tuple(rejection) == ("m1", "cluster(s) had a taint that was tolerated for a while, which is over")
+    stage.files["clusters/m1.json"] = cluster("m1", region="r-m1")
+    stage.at(50).turn()
+    assert stage.where == "m1=2 m2=2"
+
+
+def test_what_is_new_goes_to_a_cluster_only_while_its_toleration_lasts_there() -> None:
+    stage = Stage(2, placement={**BRIEFLY}, files={"clusters/m1.json": drained("m1")})
+    stage.at(4).turn(2)
+    assert (stage.where, stage.due()) == ("m1=2 m2=2", 5)
+    late = Stage(2, placement={**BRIEFLY}, files={"clusters/m1.json": drained("m1")})
+    late.at(5).turn()
+    assert late.where == "m2=2"
+
+
+def test_the_first_toleration_that_matches_says_when_it_is_over_for_new_work_too() -> None:
+    """A second one without an end lets nobody come back who had to leave because of the first."""
+    both = [*BRIEFLY["clusterTolerations"], {"operator": "Exists"}]
+    stage = Stage(2, placement={"clusterTolerations": both})
+    stage.turn()
+    stage.files["clusters/m1.json"] = drained("m1", 10)
+    for second in range(10, 30):
+        stage.at(second).turn()
+    assert stage.where == "m2=2"
