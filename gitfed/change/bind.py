@@ -96,6 +96,8 @@ def _ask(
         return settle.unknown(directive, losers, manifest, decision, missing, held=missing)
     if suspended := binder.why_suspended(manifest.key, decision):
         return settle.unknown(directive, losers, manifest, decision, suspended)
+    if manifest.key in binder.stopped and decision is not None:
+        return settle.stopped(directive, losers, manifest, decision.undone or decision)
     before = binder.before.get(manifest.key)
     decision = rebalance.triggered(decision, binder.rebalancers.get(manifest.key, ()), binder.now)
     standing = before or decision

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING
@@ -46,6 +46,8 @@ class Binder:
     """Who asks for which template to be placed anew."""
     before: Mapping[ObjectKey, Decision] = field(default_factory=dict)
     """Of templates that are to leave a cluster: what stands if nothing can take them (`placement.failover`)."""
+    stopped: Set[ObjectKey] = frozenset()
+    """Templates that were decided too often for the same inputs (`placement.damper`)."""
     standing: Standing = field(default_factory=lambda: Standing())
     names: frozenset[str] = frozenset()
     """Of all clusters; the same object while there are the same ones."""

@@ -44,6 +44,7 @@ from gitfed.model.decisions import Decisions, Share
 from gitfed.model.fleet import FleetSnapshot
 from gitfed.model.plan import Action, Change, Plan, Totals
 from gitfed.model.repo import Manifest, RepoSnapshot
+from gitfed.placement import damper
 from gitfed.render import namespaces
 from gitfed.text import canonical
 
@@ -77,6 +78,7 @@ def build(
     memo.questions, asked = place.questions(memo.questions, repo, world.decisions, world.binder)
     bounds, problems, quotas = place.answers(memo.questions, repo, world.binder, memo.room, fleet.facts.taken_at)
     bounds = dependencies.attach(bounds, repo, interpreter, world.decisions, fleet.live, memo.references)
+    bounds = _counted(bounds, decisions, world)
     if not lazily and outlines is None:
         ahead.rendering(((repo.manifests[key], bounds[key].binding) for key in asked), interpreter)
     items = _derived(memo, world, bounds)
@@ -131,6 +133,18 @@ def build(
         said=world.step.said,
         look_again=world.step.look_again,
     )
+
+
+def _counted(bounds: dict[ObjectKey, Bound], before: Decisions, world: World) -> dict[ObjectKey, Bound]:
+    """The same, where something is decided anew with how often that happened lately (`placement.damper`)."""
+    news = {}
+    for key, bound in bounds.items():
+        after, previous = bound.binding.decision, before.bindings.get(key)
+        if after is not None and previous is not None and after is not previous:
+            decision = damper.counted(previous, after, world.step.inputs, world.now)
+            if decision is not after:
+                news[key] = replace(bound, binding=replace(bound.binding, decision=decision))
+    return {**bounds, **news} if news else bounds
 
 
 def _derived(memo: Memo, world: World, bounds: Mapping[ObjectKey, Bound]) -> list[Item]:

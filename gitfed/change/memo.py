@@ -142,10 +142,10 @@ def prepare(
     found, capacities = place.candidates(repo, fleet)
     earlier, memo.collected = memo.collected, {}
     step = failover.step(
-        repo, fleet, decisions, {one.name: one for one in found}, memo.states,
+        repo, fleet, decisions, found, memo.index, memo.states,
         lambda copy: status.collected(copy, interpreter, memo.collected, earlier)[:2], now,
     )  # fmt: skip
-    found, decisions = place.tainted(found, step.records, step.outage, repo, now), step.decisions
+    found, decisions = step.candidates, step.decisions
     standing = Standing(
         frozenset((one.kind, one.metadata.namespace, one.metadata.name) for one in repo.overrides),
         decisions.suspensions,
@@ -181,7 +181,7 @@ def prepare(
         live_clusters=memo.live_clusters,
         same_commit=bool(repo.commit) and decisions.applied_commit == repo.commit,
         binder=Binder(memo.index, memo.candidates, interpreter, memo.schedules, repo.settings, now,
-                           rebalance.wanted(repo.rebalancers), step.before, memo.standing, memo.names),
+                           rebalance.wanted(repo.rebalancers), step.before, step.stopped, memo.standing, memo.names),
     )  # fmt: skip
 
 

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, cast
 from gitfed.change import ahead, bind, turns
 from gitfed.change.binder import Asked, Binder, Bound
 from gitfed.model.base import Body, ClusterName, Digest, ObjectKey, Origin, Problem, Severity, key_of
-from gitfed.model.decisions import ClusterRecord, Decision, Decisions, Outage
+from gitfed.model.decisions import Decision, Decisions
 from gitfed.model.fleet import ClusterFacts, FleetSnapshot
 from gitfed.model.repo import Manifest, RepoSnapshot
-from gitfed.placement import cluster, match, priority, quota, rebalance, taints, tolerate
+from gitfed.placement import cluster, match, priority, quota, rebalance
 from gitfed.placement.cluster import Candidate
 from gitfed.placement.estimate import Capacity
 from gitfed.text import canonical
@@ -67,27 +67,6 @@ def candidates(
         capacities[name] = capacity_of(seen, repo.settings)
         found.append(replace(seen, facts=None, capacity=None))
     return tuple(found), capacities
-
-
-def tainted(
-    found: tuple[Candidate, ...],
-    records: Mapping[ClusterName, ClusterRecord],
-    outage: Outage | None,
-    repo: RepoSnapshot,
-    now: datetime,
-) -> tuple[Candidate, ...]:
-    """The clusters with the taints that are on record beside those of their files, and whose time is over there."""
-    tolerations = {policy.spec.placement.cluster_tolerations or () for policy in repo.propagation}
-    ends = [one for one in tolerations if any(part.toleration_seconds is not None for part in one)]
-    marked = []
-    for one in found:
-        record = records.get(one.name)
-        if record is not None:
-            lasting = (taints.effective(taint, record, outage) for taint in record.taints)
-            outlived = tolerate.outlived(lasting, ends, repo.settings.spec.failover, now)
-            one = cluster.with_taints(one, record.taints, outlived)
-        marked.append(one)
-    return tuple(marked)
 
 
 def capacity_of(one: Candidate, settings: Federation) -> Capacity | None:
@@ -228,7 +207,7 @@ def _known(known: Question | None, manifest: Manifest, decision: Decision | None
         or (known.before is not binder.before.get(manifest.key) if binder.before else known.before is not None)
         or (known.rebalancers != binder.rebalancers.get(manifest.key, ()) if binder.rebalancers else known.rebalancers)
         or known.standing is not binder.standing
-        or (isinstance(known.asked, Bound) and known.asked.ask_again)
+        or (known.asked.ask_again if isinstance(known.asked, Bound) else _is_triggered(known.asked, decision))
     ):
         return None
     if known.candidates is binder.candidates:
@@ -239,6 +218,12 @@ def _known(known: Question | None, manifest: Manifest, decision: Decision | None
     known.candidates = binder.candidates
     known.last, known.bound = known.bound or known.last, None
     return known
+
+
+def _is_triggered(asked: Asked, recorded: Decision | None) -> bool:
+    """Whether a rebalancer asks for it that was not served in the build before, because a gate holds the move: its
+    question bears the time of its build."""
+    return asked.decision is not recorded and asked.request.fresh and asked.before is None
 
 
 def _question(asked: Asked | Bound, manifest: Manifest, decision: Decision | None, binder: Binder) -> Question:

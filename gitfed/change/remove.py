@@ -42,6 +42,7 @@ def unwanted(
         live, context.clusters.get(cluster), prune=context.prune, complete=True, preserve=context.binding.preserve,
         kept=is_kept(context.manifest.body),
     )  # fmt: skip
+    held_back = held_back or context.binding.keeps
     if held_back:
         return compare.make(context, cluster, Action.KEEP, held_back, None, live=live)
     if compare.is_namespace(context.manifest.key):

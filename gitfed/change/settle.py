@@ -15,9 +15,10 @@ from gitfed.model.base import Problem, Severity
 from gitfed.model.decisions import Decision, PolicyRef, Rejection, ScheduledCondition, Share
 from gitfed.model.plan import Binding
 from gitfed.model.repo import Manifest
-from gitfed.placement import schedule
+from gitfed.placement import damper, schedule
 from gitfed.placement.identity import binding_id
 
+STOPPED = f"stopped: {damper.STOPPED}"
 _NO_BETTER = "replicas that cannot run elsewhere do not fit here either"
 
 
@@ -77,6 +78,18 @@ def unknown(
         (problem,),
         ask_again,
     )  # fmt: skip
+
+
+def stopped(directive: Directive, losers: tuple[PolicyRef, ...], manifest: Manifest, decision: Decision) -> Bound:
+    """A workload that was decided too often: its last decision stays, and every copy that there is."""
+    bound = unknown(directive, losers, manifest, decision, STOPPED, ask_again=True)
+    (problem,) = bound.problems
+    hint = (
+        f"{problem.hint}, and no copy is deleted, until its files or a cluster's labels or taints change; "
+        f"gitfed log {manifest.key} tells what was decided"
+    )
+    binding = replace(bound.binding, condition=decision.condition, why=STOPPED, keeps=STOPPED)
+    return Bound(binding, (replace(problem, hint=hint),), ask_again=True)
 
 
 def refused(asked: Asked, bound: Bound, binder: Binder, message: str) -> Bound:

@@ -27,6 +27,7 @@ from gitfed.model.decisions import Decisions
 from gitfed.model.fleet import ClusterFacts, FleetSnapshot
 from gitfed.model.plan import Plan
 from gitfed.model.repo import RepoSnapshot
+from gitfed.placement import failover
 from gitfed.placement.cluster import Candidate, candidate
 
 if TYPE_CHECKING:
@@ -223,5 +224,5 @@ def candidates(repo: RepoSnapshot, fleet: FleetSnapshot, plan: Plan) -> list[Can
         candidate(repo.clusters.get(name), fleet.clusters.get(name) or ClusterFacts(name, assumed=True))
         for name in sorted(repo.clusters.keys() | fleet.clusters.keys())
     )
-    tainted = place.tainted(tuple(found), plan.records, plan.outage, repo, plan.now)
+    tainted = failover.marked(tuple(found), plan.records, plan.outage, repo, plan.now)
     return [replace(one, capacity=place.capacity_of(one, repo.settings)) for one in tainted]

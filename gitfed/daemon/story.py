@@ -11,6 +11,7 @@ from functools import lru_cache
 from gitfed.model.base import ObjectKey
 from gitfed.model.decisions import Decision, Decisions, Share
 from gitfed.model.plan import Plan
+from gitfed.placement import damper
 
 _MOST = 200
 """Sentences in one commit."""
@@ -27,6 +28,8 @@ def lines(plan: Plan, decisions: Decisions, recorded: Collection[ObjectKey]) -> 
         if previous is None or _placed(binding.decision) != _placed(previous):
             policy = f" by {binding.policy}" if binding.policy else ""
             yield f"{key} → {_listed(binding.shares) or 'nowhere'} ({binding.why}{policy})"
+        if damper.has_stopped(previous, binding.decision):
+            yield f"{key} stops: {damper.STOPPED}"
         descheduled = binding.decision.descheduled
         if descheduled is not None and (previous is None or previous.descheduled != descheduled):
             yield f"{key}: {descheduled.message}"

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
-from gitfed.model.base import Body, ClusterName, Commit, ObjectKey, Problem
+from gitfed.model.base import Body, ClusterName, Commit, Digest, ObjectKey, Problem
 from gitfed.model.fleet import Reach
 from gitfed.model.orders import Removal, Suspension
 
@@ -166,6 +166,15 @@ class Requirement:
 
 
 @dataclass(frozen=True, slots=True)
+class Repeats:
+    """How often a workload was decided for the same inputs (`placement.damper`)."""
+
+    inputs: Digest
+    times: tuple[datetime, ...]
+    """The last of them, in order."""
+
+
+@dataclass(frozen=True, slots=True)
 class Decision:
     """What stands on the state branch for one template: input of the next decision."""
 
@@ -194,6 +203,8 @@ class Decision:
     it got the annotation, so that the copy does not bear it."""
     rebalancers: tuple[str, ...] = ()
     """The WorkloadRebalancers that have asked for it already: each asks once."""
+    repeats: Repeats | None = None
+    """Of a workload that was decided more than once within a short time; None: nothing is to be counted."""
     descheduled: Descheduled | None = None
     """The last time that replicas were taken back, until the next decision for another reason."""
     undone: Decision | None = field(default=None, compare=False, repr=False)

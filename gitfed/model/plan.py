@@ -74,6 +74,9 @@ class Binding:
     held: str = ""
     """Why nothing at all is to be written; "" when something may be."""
 
+    keeps: str = ""
+    """Why none of its copies is to be deleted; "" when one may be."""
+
     injected: tuple[tuple[ClusterName, Labels], ...] = ()
     """State that a failover brought, as labels on the copy that took over."""
 

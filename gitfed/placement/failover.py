@@ -3,6 +3,7 @@
     taints     clusters that are not ready for too long, or that a person or a policy marked, get taints    (taints)
     tolerate   how long each workload puts up with them                                                      (tolerate)
     evict      who leaves, with a task each; which tasks are over                                            (evict)
+    damper     who does not move any more, because it moved too often for no reason                         (damper)
     pace       how many of them in one minute, if somebody asks for that                                     (pace)
     preserve   what of a workload's state goes with it                                                       (preserve)
 
@@ -25,7 +26,7 @@ from gitfed.model.declared.placement import Toleration
 from gitfed.model.declared.policy import Propagation
 from gitfed.model.fleet import FleetSnapshot, LiveObject
 from gitfed.model.repo import RepoSnapshot
-from gitfed.placement import evict, match, pace, preserve, taints, tolerate
+from gitfed.placement import cluster, damper, evict, match, pace, preserve, taints, tolerate
 from gitfed.placement.cluster import Candidate
 from gitfed.placement.scene import Collect, Scene
 from gitfed.placement.taints import NO_EXECUTE
@@ -44,12 +45,18 @@ class Step:
     """What stands for a workload with new evictions if no place is found for it."""
     problems: Mapping[ObjectKey, tuple[str, ...]]
     """What is to be said loudly of a workload."""
+    candidates: tuple[Candidate, ...]
+    """The clusters with their taints."""
+    inputs: damper.Inputs
+    """What decisions are taken from, for `damper`."""
     said: tuple[str, ...]
     """What became of clusters, as sentences for the record."""
     cut_off: bool = False
     paced: int = 0
     """Workloads that wait for their turn to leave (`pace`)."""
     look_again: datetime | None = None
+    stopped: frozenset[ObjectKey] = frozenset()
+    """Workloads that were decided too often for the same inputs: nothing becomes of them here (`damper`)."""
 
     @property
     def records(self) -> Mapping[ClusterName, ClusterRecord]:
@@ -64,19 +71,22 @@ def step(
     repo: RepoSnapshot,
     fleet: FleetSnapshot,
     decisions: Decisions,
-    candidates: Mapping[ClusterName, Candidate],
+    found: tuple[Candidate, ...],
+    policies: match.Index,
     states: preserve.States,
     collect: Collect,
     now: datetime,
 ) -> Step:
-    """What follows from `now`; nothing while the state is not known.
+    """What follows from `now`; nothing while the state is not known. `found`: the clusters without recorded taints.
 
     `states` and `collect` read what copies say of themselves (`preserve`, `scene`).
     """
     if not decisions.known:
-        return Step(decisions, {}, {}, ())
+        found = marked(found, decisions.clusters, decisions.outage, repo, now)
+        return Step(decisions, {}, {}, found, damper.Inputs(repo, policies, found), ())
     now = now.replace(microsecond=0)  # as it will be read back: what is decided must not change by being written
     settings = repo.settings
+    candidates = {one.name: one for one in found}
     tainted = taints.of(
         repo.clusters, fleet.clusters, candidates, decisions.clusters, decisions.outage, repo.taint_policies,
         settings, now,
@@ -97,7 +107,12 @@ def step(
         collect=collect,
         now=now,
     )
-    policies = _Policies(repo)
+    found = marked(found, tainted.records, tainted.outage, repo, now)
+    inputs = damper.Inputs(repo, policies, found)
+    stopped = frozenset(
+        key for key, one in decisions.bindings.items() if one.repeats and damper.is_stopped(one, inputs)
+    )
+    placed_by = _Policies(repo)
     bindings: dict[ObjectKey, Decision] = {}
     before: dict[ObjectKey, Decision] = {}
     problems: dict[ObjectKey, tuple[str, ...]] = {}
@@ -105,19 +120,19 @@ def step(
     results: list[tuple[ObjectKey, Decision, evict.Result]] = []
     repelled = _Repelled(repelling)
     for key, decision in decisions.bindings.items():
-        if not (
+        if key in stopped or not (
             decision.evictions
             or decision.released
             or decision.cleared
             or (repelling and repelled.any(decision.shares))
-            or (policies.watching and decision.policy in policies.watching)
+            or (placed_by.watching and decision.policy in placed_by.watching)
         ):
             continue
-        policy = policies.of(decision.policy)
+        policy = placed_by.of(decision.policy)
         if policy is None:
             continue
         copies = fleet.live.objects.get(key, _NOTHING) if fleet.live is not None else _NOTHING
-        result = evict.of(decision, policy, policies.tolerations(policy, settings), copies, scene)
+        result = evict.of(decision, policy, placed_by.tolerations(policy, settings), copies, scene)
         results.append((key, decision, result))
         if result.problems:
             problems[key] = result.problems
@@ -137,7 +152,32 @@ def step(
         after = replace(after, bindings={**decisions.bindings, **bindings})
     if tainted.records != decisions.clusters or tainted.outage != decisions.outage:
         after = replace(after, clusters=tainted.records, outage=tainted.outage)
-    return Step(after, before, problems, tainted.said, tainted.cut_off, pacing.held, min(later, default=None))
+    return Step(
+        after, before, problems, found, inputs, tainted.said,
+        cut_off=tainted.cut_off, paced=pacing.held, look_again=min(later, default=None), stopped=stopped,
+    )  # fmt: skip
+
+
+def marked(
+    found: tuple[Candidate, ...],
+    records: Mapping[ClusterName, ClusterRecord],
+    outage: Outage | None,
+    repo: RepoSnapshot,
+    now: datetime,
+) -> tuple[Candidate, ...]:
+    """The clusters with the taints that are on record beside those of their files, and with the tolerations whose time
+    is over there."""
+    tolerations = {policy.spec.placement.cluster_tolerations or () for policy in repo.propagation}
+    ending = [one for one in tolerations if any(part.toleration_seconds is not None for part in one)]
+    result = []
+    for one in found:
+        record = records.get(one.name)
+        if record is not None:
+            lasting = (taints.effective(taint, record, outage) for taint in record.taints)
+            outlived = tolerate.outlived(lasting, ending, repo.settings.spec.failover, now)
+            one = cluster.with_taints(one, record.taints, outlived)
+        result.append(one)
+    return tuple(result)
 
 
 class _Repelled:

@@ -13,12 +13,13 @@ from functools import lru_cache
 from typing import Any
 
 from gitfed.errors import InputError
-from gitfed.model.base import Body, ObjectKey, group_of
+from gitfed.model.base import Body, Digest, ObjectKey, group_of
 from gitfed.model.decisions import (
     Decision,
     Descheduled,
     Labels,
     PolicyRef,
+    Repeats,
     ScheduledCondition,
 )
 from gitfed.source import evictions, requirements, rough, targets
@@ -39,6 +40,8 @@ REBALANCED_BY = "gitfed.io/rebalanced-by"
 """The names of the WorkloadRebalancers that were served, separated by commas."""
 DESCHEDULED = "gitfed.io/descheduled"
 """`<RFC 3339> <what was taken back>`: Karmada has an event for it, and an event is soon forgotten."""
+REPEATS = "gitfed.io/decided-at"
+"""`<digest of the inputs> <RFC 3339>,…`: only of what was decided more than once within a short time."""
 UNREADABLE = "unreadable"
 """The only member of an applied placement that is no JSON."""
 _POLICY_NAMESPACE = "propagationpolicy.karmada.io/namespace"
@@ -81,6 +84,9 @@ def to_document(decision: Decision, collected: Body | None = None) -> Body:
         annotations[REBALANCED_BY] = ",".join(decision.rebalancers)
     if decision.descheduled is not None:
         annotations[DESCHEDULED] = f"{time_text(decision.descheduled.at)} {decision.descheduled.message}"
+    if decision.repeats is not None:
+        times = ",".join(map(time_text, decision.repeats.times))
+        annotations[REPEATS] = f"{decision.repeats.inputs} {times}"
     if decision.kept:
         annotations[PRUNE] = "disabled"
     annotations |= _failover_annotations(decision)
@@ -168,7 +174,7 @@ _STATUS_OURS = ("conditions", "schedulerObservingAffinityName", "lastScheduledTi
 _OURS = ("Scheduled", "FullyApplied")
 """Conditions that we write."""
 _OUR_ANNOTATIONS = frozenset({
-    APPLIED_PLACEMENT, PRUNE, REBALANCED_BY, DESCHEDULED, UNHEALTHY, PRESERVED, INJECTED, CLEARED, RELEASED,
+    APPLIED_PLACEMENT, PRUNE, REBALANCED_BY, DESCHEDULED, REPEATS, UNHEALTHY, PRESERVED, INJECTED, CLEARED, RELEASED,
     _POLICY_NAMESPACE, _POLICY_NAME, _CLUSTER_POLICY_NAME,
 })  # fmt: skip
 
@@ -235,6 +241,7 @@ def from_document(document: Body) -> Decision:
         kept=annotations.get(PRUNE) == "disabled",
         rebalancers=_names(annotations, REBALANCED_BY),
         descheduled=_descheduled(annotations.get(DESCHEDULED)),
+        repeats=_repeats(annotations.get(REPEATS)),
         unhealthy=_unhealthy(annotations),
         preserved=_states(annotations, PRESERVED),
         injected=_states(annotations, INJECTED),
@@ -318,6 +325,14 @@ def _descheduled(text: object) -> Descheduled | None:
     when, _, message = text.partition(" ") if isinstance(text, str) else ("", "", "")
     at = rough.time(when)
     return Descheduled(at, message) if at is not None else None
+
+
+def _repeats(text: object) -> Repeats | None:
+    if not text or not isinstance(text, str):
+        return None
+    inputs, _, listed = text.partition(" ")
+    times = tuple(when for one in listed.split(",") if (when := rough.time(one)) is not None)
+    return Repeats(Digest(inputs), times) if times else None
 
 
 def time_text(when: datetime) -> str:
