@@ -12,9 +12,6 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 from bench.scale import MemoryTree, deployment
-from gitfed.change import build, gate
-from gitfed.daemon.events import Event
-from gitfed.daemon.rehearsal import Rehearsal
 from gitfed.interpret import native
 from gitfed.interpret.registry import Interpreter
 from gitfed.model.base import Commit
@@ -31,6 +28,10 @@ from gitfed.model.fleet import (
 )
 from gitfed.model.plan import Plan
 from gitfed.model.repo import RepoSnapshot
+from gitfed.planning import build
+from gitfed.planning.ordering import gate
+from gitfed.simulation.scenario import Event
+from gitfed.simulation.simulation import Rehearsal
 from gitfed.source import repo as source
 from gitfed.source.memory import Memory
 

@@ -11,14 +11,14 @@ from datetime import timedelta
 from pathlib import Path
 
 from bench import scale
-from gitfed.daemon import inputs
 from gitfed.daemon.facts_record import FactsRecord
-from gitfed.edges import state as state_edge
-from gitfed.edges.facts_branch import FactsBranch
+from gitfed.documents import bindings
+from gitfed.documents import facts as facts_form
+from gitfed.edges.state import state as state_edge
+from gitfed.edges.state.facts_branch import FactsBranch
 from gitfed.model.decisions import Decisions
 from gitfed.model.fleet import ClusterFacts
-from gitfed.source import bindings
-from gitfed.source import facts as facts_form
+from gitfed.offline import inputs
 
 
 def git(path: Path, *arguments: str, stdin: bytes | None = None) -> str:

@@ -18,19 +18,19 @@ from datetime import timedelta
 from pathlib import Path
 
 from bench.failover import INTERPRETER, NOW, facts, repository
-from gitfed.change import build, gate
-from gitfed.daemon import story
 from gitfed.daemon.facts_record import FactsRecord
 from gitfed.daemon.record import Record
+from gitfed.documents import bindings
+from gitfed.documents import facts as facts_form
 from gitfed.edges import git
-from gitfed.edges.facts_branch import FactsBranch
-from gitfed.edges.state import StateBranch
+from gitfed.edges.state.facts_branch import FactsBranch
+from gitfed.edges.state.state import StateBranch
 from gitfed.model.base import ObjectKey
 from gitfed.model.decisions import Decision, Decisions, EvictionTask, Share
 from gitfed.model.fleet import ClusterFacts, FactsRef, FleetSnapshot, NodeFacts
 from gitfed.model.plan import Plan
-from gitfed.source import bindings
-from gitfed.source import facts as facts_form
+from gitfed.planning import build, decision_text
+from gitfed.planning.ordering import gate
 
 MINUTE = timedelta(minutes=1)
 DAY = 24 * 60
@@ -54,7 +54,7 @@ class Daemon:
         began = time.perf_counter()
         self.decisions = self.state.write(
             replace(self.decisions, bindings=after, clusters=self.plan.records), results={}, held=(), subject="Decide",
-            reasons=story.body(plan, self.decisions, after), now=NOW + minute * MINUTE,
+            reasons=decision_text.body(plan, self.decisions, after), now=NOW + minute * MINUTE,
         )  # fmt: skip
         self.facts.cite()
         self.slowest = max(self.slowest, time.perf_counter() - began)

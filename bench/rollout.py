@@ -19,7 +19,7 @@ from typing import Any
 
 from bench.servers import clusters
 from gitfed.daemon import wiring
-from gitfed.daemon.vitals import Timing
+from gitfed.daemon.fleet.cluster_health import Timing
 from gitfed.edges.kube.session import APPLY
 from tests.e2e.world import cluster, deployment, policy, settings
 

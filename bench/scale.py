@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
-from gitfed.change import build
 from gitfed.daemon import planner
 from gitfed.edges.git import TreeEntry
 from gitfed.interpret import native
@@ -18,6 +17,7 @@ from gitfed.model.base import Commit
 from gitfed.model.decisions import Decisions
 from gitfed.model.fleet import ClusterFacts, ClusterLive, FactsRef, FleetSnapshot, LiveObject, LiveState
 from gitfed.model.plan import Plan
+from gitfed.planning import build
 from gitfed.source import repo as source
 from gitfed.source.memory import Memory
 

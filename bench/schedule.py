@@ -16,9 +16,6 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
-from gitfed.change import bind, turns
-from gitfed.change.binder import Asked, Binder, Bound
-from gitfed.change.schedules import Schedules
 from gitfed.interpret import native
 from gitfed.interpret.registry import Interpreter
 from gitfed.model.base import ClusterName, Digest, ObjectKey, Origin, key_of
@@ -27,9 +24,13 @@ from gitfed.model.declared.federation import Federation
 from gitfed.model.declared.policy import Propagation
 from gitfed.model.fleet import NodeFacts
 from gitfed.model.repo import Manifest
-from gitfed.placement import match, quota
-from gitfed.placement.cluster import Candidate
-from gitfed.placement.estimate import Capacity
+from gitfed.placement.capacity import quota
+from gitfed.placement.capacity.estimate import Capacity
+from gitfed.placement.scheduling import match
+from gitfed.placement.scheduling.cluster import Candidate
+from gitfed.planning import bind, contention
+from gitfed.planning.context import Binder, PlacementQuery, PlacementResult
+from gitfed.planning.schedule_cache import Schedules
 
 CLUSTERS, NODES, BINDINGS, SHAPES, REGIONS = 100, 50, 5_000, 50, 10
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -151,20 +152,20 @@ def manifests(count: int, shapes: int) -> list[Manifest]:
 
 
 def placed(
-    some: list[Manifest], decisions: Mapping[ObjectKey, Decision], here: Fleet, room: turns.Room
-) -> dict[ObjectKey, Bound]:
+    some: list[Manifest], decisions: Mapping[ObjectKey, Decision], here: Fleet, room: contention.Room
+) -> dict[ObjectKey, PlacementResult]:
     """What a build does to place templates."""
     room.use(here.capacities, here.binder.schedules)
     entries, bounds = [], {}
     for manifest in sorted(some, key=lambda manifest: manifest.key):
         asked = bind.ask(manifest, decisions.get(manifest.key), here.binder)
-        assert isinstance(asked, Asked)
+        assert isinstance(asked, PlacementQuery)
         bound = None if asked.waits else bind.answer(asked, here.binder)
         if bound is not None:
             bounds[manifest.key] = bound
-        entries.append(turns.Entry(asked, bound))
+        entries.append(contention.Entry(asked, bound))
     quotas = quota.Ledger.of(())
-    return bounds | turns.place(entries, here.binder, room, quotas, None, None)
+    return bounds | contention.place(entries, here.binder, room, quotas, None, None)
 
 
 def timed(work: Callable[[], Any]) -> tuple[Any, float]:
@@ -178,9 +179,9 @@ def timed(work: Callable[[], Any]) -> tuple[Any, float]:
     return result, took
 
 
-def cold(count: int, shapes: int) -> tuple[dict[ObjectKey, Bound], float]:
+def cold(count: int, shapes: int) -> tuple[dict[ObjectKey, PlacementResult], float]:
     some, here = manifests(count, shapes), fleet()
-    return timed(lambda: placed(some, {}, here, turns.Room()))
+    return timed(lambda: placed(some, {}, here, contention.Room()))
 
 
 def run() -> list[tuple[str, str]]:
@@ -190,7 +191,7 @@ def run() -> list[tuple[str, str]]:
     failed = sum(1 for bound in bounds.values() if not bound.binding.condition.status)
     _, all_differ = cold(BINDINGS, BINDINGS)
 
-    some, here, room = manifests(BINDINGS, SHAPES), fleet(), turns.Room()
+    some, here, room = manifests(BINDINGS, SHAPES), fleet(), contention.Room()
     decisions = {key: bound.binding.decision for key, bound in placed(some, {}, here, room).items()}
     key = some[4].key
     changed = replace(some[4], body={**some[4].body, "spec": {**some[4].body["spec"], "replicas": 33}})
@@ -203,7 +204,7 @@ def run() -> list[tuple[str, str]]:
     again = len(here.binder.schedules.by_room)
 
     regional = Fleet(replace(here.binder, policies=match.Index(regional_policies()), schedules=Schedules()), others)
-    room = turns.Room()
+    room = contention.Room()
     placed(some, {}, regional, room)
     known = len(regional.binder.schedules.by_room)
     placed(some[:1], {}, Fleet(regional.binder, {**others, "c001": capacity(random.Random(9))}), room)

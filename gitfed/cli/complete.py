@@ -14,8 +14,8 @@ import click
 from click.shell_completion import CompletionItem
 
 if TYPE_CHECKING:
-    from gitfed.daemon.inputs import Opened
     from gitfed.model.repo import RepoSnapshot
+    from gitfed.offline.inputs import Opened
 
 
 def folders(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
@@ -45,7 +45,7 @@ def policies(ctx: click.Context, param: click.Parameter, incomplete: str) -> lis
 
 
 def workloads(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
-    from gitfed.cli import names
+    from gitfed.cli.output import names
 
     return _names(ctx, incomplete, lambda repo: [spelling for key in repo.manifests for spelling in names.offered(key)])
 
@@ -58,7 +58,7 @@ def interpreted(ctx: click.Context, param: click.Parameter, incomplete: str) -> 
 
 def orders(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
     """What can be suspended and resumed."""
-    from gitfed.cli import names
+    from gitfed.cli.output import names
 
     return _names(
         ctx,
@@ -88,8 +88,8 @@ def orphans(ctx: click.Context, param: click.Parameter, incomplete: str) -> list
     """What was placed and is selected by no policy any more, as far as Git tells: nobody looks into clusters at TAB."""
 
     def left(opened: Opened) -> Iterable[str]:
-        from gitfed.daemon import inputs
-        from gitfed.placement import match
+        from gitfed.offline import inputs
+        from gitfed.placement.scheduling import match
 
         repo = inputs.read(opened).repo
         policies = match.Index(repo.propagation)
@@ -115,7 +115,7 @@ def operations(ctx: click.Context, param: click.Parameter, incomplete: str) -> l
 
 
 def _names(ctx: click.Context, incomplete: str, choose: Callable[[RepoSnapshot], Iterable[str]]) -> list[str]:
-    from gitfed.daemon import inputs
+    from gitfed.offline import inputs
 
     found = _found(ctx, lambda opened: choose(inputs.read(opened).repo))
     return sorted(word for word in set(found) if word.startswith(incomplete))
@@ -126,8 +126,8 @@ def _found(ctx: click.Context, choose: Callable[[Opened], Iterable[str]]) -> lis
 
     found: list[str] = []
     with contextlib.suppress(GitfedError, OSError, ValueError):
-        from gitfed.daemon import inputs
         from gitfed.edges import git
+        from gitfed.offline import inputs
 
         name = ctx.params.get("repo") or os.environ.get("GITFED_REPO", "")
         if not git.is_url(name):  # never reach for the network at TAB

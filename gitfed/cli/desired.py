@@ -15,15 +15,16 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from gitfed.cli import complete, load, main, options, plain
+from gitfed.cli import complete, load, main, options
+from gitfed.cli.output import plain
 from gitfed.errors import UsageError
 from gitfed.model.base import ObjectKey, Origin
 from gitfed.model.declared.cluster import Cluster
 from gitfed.text import edit
 
 if TYPE_CHECKING:
-    from gitfed.daemon.inputs import Opened
     from gitfed.model.repo import RepoSnapshot
+    from gitfed.offline.inputs import Opened
 
 _Command = TypeVar("_Command", bound=Any)
 
@@ -108,7 +109,7 @@ class Checkout:
 
 def open_checkout(path: str) -> Checkout:
     """The checkout at or around a path. Raises UsageError where there are no files to change, SourceError."""
-    from gitfed.daemon import inputs
+    from gitfed.offline import inputs
 
     opened = inputs.open_repository(path)
     load.close_later(opened)

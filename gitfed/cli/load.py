@@ -1,7 +1,7 @@
 """From options to values: what every command that looks does first.
 
 Notes and problems that are not the command's result go to stderr. Nothing here decides; the order of sources is
-`daemon.inputs`' business.
+`offline.inputs`' business.
 """
 
 from __future__ import annotations
@@ -17,18 +17,20 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from gitfed.change import place
-from gitfed.cli import exits, plain
+from gitfed.cli import exits
 from gitfed.cli.options import Credentials, Inputs
-from gitfed.daemon import given as given_files
-from gitfed.daemon import inputs, logs
+from gitfed.cli.output import plain
+from gitfed.daemon import logs
 from gitfed.model.base import Commit, Problem, Severity
 from gitfed.model.decisions import Decisions
 from gitfed.model.fleet import ClusterFacts, FleetSnapshot
 from gitfed.model.plan import Plan
 from gitfed.model.repo import RepoSnapshot
-from gitfed.placement import failover
-from gitfed.placement.cluster import Candidate, candidate
+from gitfed.offline import input_files as given_files
+from gitfed.offline import inputs
+from gitfed.placement.failover import step
+from gitfed.placement.scheduling.cluster import Candidate, candidate
+from gitfed.planning import place
 
 if TYPE_CHECKING:
     from gitfed.daemon import wiring
@@ -224,5 +226,5 @@ def candidates(repo: RepoSnapshot, fleet: FleetSnapshot, plan: Plan) -> list[Can
         candidate(repo.clusters.get(name), fleet.clusters.get(name) or ClusterFacts(name, assumed=True))
         for name in sorted(repo.clusters.keys() | fleet.clusters.keys())
     )
-    tainted = failover.marked(tuple(found), plan.records, plan.outage, repo, plan.now)
+    tainted = step.marked(tuple(found), plan.records, plan.outage, repo, plan.now)
     return [replace(one, capacity=place.capacity_of(one, repo.settings)) for one in tainted]

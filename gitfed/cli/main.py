@@ -18,7 +18,7 @@ from types import TracebackType
 import click
 
 from gitfed import __version__
-from gitfed.cli import exits, outlet
+from gitfed.cli import broken_pipe, exits
 from gitfed.errors import GitfedError
 
 _GROUPS = {
@@ -67,8 +67,8 @@ _GROUPS = {
 }
 _COMMANDS = {name: text for group in _GROUPS.values() for name, text in group.items()}
 _MODULES = {name: f"gitfed.cli.{name}" for name in _COMMANDS} | {
-    "sim": "gitfed.cli.simulated",
-    "version": "gitfed.cli.about",
+    "sim": "gitfed.cli.commands.local.sim",
+    "version": "gitfed.cli.commands.more.version",
 }
 
 SETTINGS = {"help_option_names": ["-h", "--help"], "auto_envvar_prefix": "GITFED", "max_content_width": 100}
@@ -150,7 +150,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     # A process may be started without streams (`>&-`): then nobody reads, and nothing else changes.
     sys.stdout = sys.stdout or open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
     sys.stderr = sys.stderr or open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
-    sys.stdout = outlet.outlasting_its_reader(sys.stdout)
+    sys.stdout = broken_pipe.outlasting_its_reader(sys.stdout)
     sys.exit(run(arguments))
 
 
@@ -159,7 +159,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
     # Validation plugins that happen to be installed have no business here, and pydantic would search every package.
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     if os.environ.get("_GITFED_COMPLETE", "").startswith("powershell"):
-        from gitfed.cli import completion
+        from gitfed.cli.commands.more import completion
 
         completion.register()
     try:
@@ -237,7 +237,7 @@ def _say(message: str) -> None:
 
 
 def _clean(message: str) -> str:
-    from gitfed.cli import plain
+    from gitfed.cli.output import plain
 
     return plain.clean(message)
 

@@ -18,14 +18,15 @@ from typing import Any, TypeVar
 
 import click
 
-from gitfed.cli import complete, plain
+from gitfed.cli import complete
+from gitfed.cli.output import plain
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
 
 @dataclass(frozen=True, slots=True)
 class Inputs:
-    """What a plan is built from, as named on the command line. Read by `daemon.inputs`."""
+    """What a plan is built from, as named on the command line. Read by `offline.inputs`."""
 
     repo: str = ""
     git_credentials: Path | None = None

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 
-from gitfed.change import exposed, redact
 from gitfed.daemon import wiring
 from gitfed.edges.kube import apply, discovery
 from gitfed.errors import ClusterError
@@ -16,6 +15,7 @@ from gitfed.model.base import Body, Kind
 from gitfed.model.fleet import ApplyResult
 from gitfed.model.plan import Action, Change, Plan
 from gitfed.model.repo import RepoSnapshot
+from gitfed.planning.objects import redact, secret_leaks
 
 _AT_ONCE = 8
 _ACTS = (Action.CREATE, Action.UPDATE, Action.DELETE)
@@ -28,7 +28,7 @@ async def run(repo: RepoSnapshot, plan: Plan, settings: wiring.Options) -> list[
         if change.action in _ACTS:
             lists.setdefault(change.cluster, []).append(change)
     open_session = wiring.open_sessions(settings)
-    hidden = redact.Hidden(exposed.rendered_secrets(plan))
+    hidden = redact.Hidden(secret_leaks.rendered_secrets(plan))
 
     def hide(body: Body, text: str) -> str:
         return hidden.text(redact.text_of(body, text))

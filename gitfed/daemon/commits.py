@@ -3,7 +3,7 @@
 The loop asks once a cycle. A commit is read when the branch moved, judged as a whole (is it signed as it must be, does
 it say whose fleet this is, has it errors that the settings refuse), and only then in force; until the next one passes,
 this one is: drift is still repaired, and nothing is deleted. A repository that cannot be read changes nothing either.
-Reading a commit's files is `daemon.reader`'s work, signatures are `daemon.trust`'s.
+Reading a commit's files is `reading.reader`'s work, signatures are `reading.trust`'s.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from typing import Any
 
 from gitfed import errors
 from gitfed.daemon import planner
-from gitfed.daemon.reader import Reader
 from gitfed.model.base import Commit, Severity
 from gitfed.model.declared import federation
 from gitfed.model.repo import HeldFile, RepoSnapshot
+from gitfed.reading.reader import Reader
 
 log = logging.getLogger("gitfed.cycle")
 

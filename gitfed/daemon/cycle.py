@@ -3,13 +3,13 @@
 One engine for `gitfed run`, `gitfed apply` and `gitfed demo`. It is woken by a push, by something seen in a cluster, by
 a cluster coming or going, or by the clock; whatever woke it, one cycle looks at the present state of everything and
 hands every cluster its present list of changes. What changed is all that a cycle costs: parsed files, placed
-templates and rendered manifests are remembered (`change.build.Memo`), and an unchanged object is not even compared.
+templates and rendered manifests are remembered (`planning.build.Memo`), and an unchanged object is not even compared.
 
 The roll-out itself goes on in the clusters' workers while the loop sleeps or turns again; a cycle never waits for a
 cluster. What a cycle decided is committed *before* it is handed over, and pushed: what was decided anew waits for that
-(`daemon.sending`), nothing else does.
+(`daemon.push_queue`), nothing else does.
 
-Which commit is in force is `daemon.commits`' answer; what is remembered and written down is in `daemon.memory`.
+Which commit is in force is `daemon.commits`' answer; what is remembered and written down is in `daemon.state_store`.
 """
 
 from __future__ import annotations
@@ -22,19 +22,16 @@ from dataclasses import dataclass
 from typing import Any
 
 from gitfed import errors
-from gitfed.change import build
-from gitfed.daemon import facts, planner
-from gitfed.daemon.answers import Answers
-from gitfed.daemon.asking import Asking
+from gitfed.daemon import planner
 from gitfed.daemon.commits import Commits
 from gitfed.daemon.descheduler import Descheduler
 from gitfed.daemon.facts_record import FactsRecord
-from gitfed.daemon.fleet import Fleet, Options
-from gitfed.daemon.member import look_for
-from gitfed.daemon.memory import Memory
-from gitfed.daemon.reader import Reader
+from gitfed.daemon.fleet.fleet import Fleet, Options
+from gitfed.daemon.fleet.member import look_for
 from gitfed.daemon.record import Record
+from gitfed.daemon.state_store import Memory
 from gitfed.daemon.statuses import Statuses
+from gitfed.daemon.webhook_queue import Asking
 from gitfed.edges.kube.session import Session
 from gitfed.interpret.registry import Interpreter
 from gitfed.model.base import ObjectKey
@@ -44,6 +41,10 @@ from gitfed.model.fleet import FleetSnapshot
 from gitfed.model.plan import Change, Plan
 from gitfed.model.repo import RepoSnapshot
 from gitfed.model.webhook import Find
+from gitfed.placement import recorded_facts
+from gitfed.planning import build
+from gitfed.reading.reader import Reader
+from gitfed.reading.webhook_cache import Answers
 
 log = logging.getLogger("gitfed.cycle")
 
@@ -254,7 +255,7 @@ class Engine:
             remembered=self.memory.entries,
             claimed=self.memory.opened and self.decisions.known,
             known=self.memory.facts,
-            capacity=facts.reads_capacity(repo),
+            capacity=recorded_facts.reads_capacity(repo),
         )
         if not self.memory.opened:
             await self.memory.open(repo)

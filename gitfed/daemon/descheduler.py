@@ -1,8 +1,8 @@
 """When to take back replicas that cannot run: every `scheduling.descheduleInterval` the clusters are asked.
 
 Looking takes requests and time, so it happens beside the cycle; what was seen waits for the next cycle, which takes
-the replicas back (`placement.deschedule`) and decides with the same build where they go. What was seen counts once:
-until the change arrived in the cluster, the same pods would be counted again.
+the replicas back (`placement.failover.deschedule`) and decides with the same build where they go. What was seen counts
+once: until the change arrived in the cluster, the same pods would be counted again.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ import logging
 from collections.abc import Callable, Mapping
 from datetime import datetime
 
-from gitfed.daemon.fleet import Fleet
+from gitfed.daemon.fleet.fleet import Fleet
 from gitfed.model.base import ClusterName, ObjectKey
 from gitfed.model.decisions import Decisions
 from gitfed.model.declared.federation import Scheduling
 from gitfed.model.fleet import Stuck
-from gitfed.placement import deschedule
+from gitfed.placement.failover import deschedule
 
 log = logging.getLogger("gitfed.descheduler")
 

@@ -1,8 +1,8 @@
 """The facts that decisions are taken from: kept on the facts branch, written when they are out of date.
 
-What the members see is handed in each cycle; `daemon.facts` says what of it is to be written. The planner gets what
-was written, as it reads from the branch, and with it the name of the commit. If nothing can be pushed, the commits of
-our own clone do as well: only others see older facts then.
+What the members see is handed in each cycle; `placement.recorded_facts` says what of it is to be written. The planner
+gets what was written, as it reads from the branch, and with it the name of the commit. If nothing can be pushed, the
+commits of our own clone do as well: only others see older facts then.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from datetime import datetime, timedelta
 
 from gitfed import errors
-from gitfed.change import turns
-from gitfed.daemon import facts
-from gitfed.edges.facts_branch import FactsBranch, Recorded
+from gitfed.edges.state.facts_branch import FactsBranch, Recorded
 from gitfed.model.base import ClusterName, Commit
 from gitfed.model.fleet import ClusterFacts, FactsRef
+from gitfed.placement import recorded_facts
+from gitfed.planning import contention
 
 log = logging.getLogger("gitfed.facts")
 
@@ -26,7 +26,7 @@ _AGAIN = timedelta(seconds=30)
 
 class FactsRecord:
     """The facts branch of one daemon. Methods block; the cycle calls them from a thread, one at a time. `send`, the
-    only one that speaks with another repository besides `load`, runs beside the others (`daemon.sending`)."""
+    only one that speaks with another repository besides `load`, runs beside the others (`daemon.push_queue`)."""
 
     def __init__(self, branch: FactsBranch, *, url: str | None, push: bool) -> None:
         self._branch = branch
@@ -78,8 +78,8 @@ class FactsRecord:
         """Write what is due; whether anything was. Clusters that are not declared any more are taken out.
 
         `decided`: when workloads were placed. Facts that were taken within a minute after that count some of their
-        pods, and nobody knows which: those placements are counted beside them (`change.turns`). So these facts are
-        written anew, even if nothing has changed, as soon as facts of room may be.
+        pods, and nobody knows which: those placements are counted beside them (`planning.contention`). So these facts
+        are written anew, even if nothing has changed, as soon as facts of room may be.
 
         Never raises for what the other side does: a conflict is read, and written over with the next call.
         """
@@ -88,15 +88,15 @@ class FactsRecord:
             self._read()
         before = self.recorded
         open_ = {name: one for name, one in seen.items() if self._settled.get(name) is not one}
-        found = facts.due(before.facts, open_, last_room=self._last_room, now=now)
-        if facts.is_rested(self._last_room, now):
+        found = recorded_facts.due(before.facts, open_, last_room=self._last_room, now=now)
+        if recorded_facts.is_rested(self._last_room, now):
             self._settled.update(open_)
         gone = [name for name in before.facts if name not in declared]
         for name in gone:
             self._settled.pop(name, None)
-        again = facts.is_rested(self._last_room, now) and self._doubtful(before, now, decided)
+        again = recorded_facts.is_rested(self._last_room, now) and self._doubtful(before, now, decided)
         if again:
-            found = {name: facts.written(one) for name, one in seen.items()}
+            found = {name: recorded_facts.written(one) for name, one in seen.items()}
         if not found and not gone:
             return False
         if self._later is not None and now < self._later:
@@ -122,10 +122,10 @@ class FactsRecord:
 
     def _doubtful(self, before: Recorded, now: datetime, decided: Callable[[], Iterable[datetime]]) -> bool:
         when = before.when
-        if when is None or now < when + turns.IN_FLIGHT or self._sure == before.commit:
+        if when is None or now < when + contention.IN_FLIGHT or self._sure == before.commit:
             return False
         tells_room = any(one.resource_summary is not None for one in before.facts.values())
-        if tells_room and any(when - turns.IN_FLIGHT < one <= when for one in decided()):
+        if tells_room and any(when - contention.IN_FLIGHT < one <= when for one in decided()):
             return True
         self._sure = before.commit
         return False

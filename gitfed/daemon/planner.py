@@ -18,12 +18,12 @@ from contextlib import contextmanager
 from datetime import datetime
 from typing import ParamSpec, TypeVar
 
-from gitfed.change import build
 from gitfed.interpret.registry import Interpreter
 from gitfed.model.decisions import Decisions
 from gitfed.model.fleet import FleetSnapshot
 from gitfed.model.plan import Plan
 from gitfed.model.repo import RepoSnapshot
+from gitfed.planning import build
 
 _LARGE = 100
 """Templates computed in one build from which on its results are set aside from garbage collection."""
@@ -50,7 +50,7 @@ async def plan(
     now: datetime,
     memo: build.Memo,
 ) -> Plan:
-    """`change.build`, aside."""
+    """`planning.build`, aside."""
     return await aside(_build, repo, fleet, decisions, interpreter, now, memo)
 
 

@@ -3,8 +3,8 @@
 Three questions stand here. *Is there a state?* If the branch is missing, inventories in the clusters tell what runs
 where, and the state is rebuilt from them; while one of them cannot be read, nothing moves. *Whose fleet is it?* The
 repository id is made with the branch's first commit and written into every inventory. *What changed?* One commit per
-cycle that changed something, pushed with compare-and-swap; who waits for the push, and how long, is `daemon.sending`'s
-answer.
+cycle that changed something, pushed with compare-and-swap; who waits for the push, and how long, is
+`daemon.push_queue`'s answer.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any
 
 from gitfed import errors
 from gitfed.edges import git
-from gitfed.edges import state as state_edge
+from gitfed.edges.state import state as state_edge
 from gitfed.model.base import ClusterName, Commit, ObjectKey
 from gitfed.model.decisions import Decision, Decisions, Share
 from gitfed.model.fleet import InventoryEntry
@@ -28,7 +28,7 @@ log = logging.getLogger("gitfed.record")
 
 class Record:
     """The state branch of one daemon. Methods block. The cycle calls them from a thread, one at a time; `exchange`, the
-    only one that asks another repository besides `load`, runs beside the others (`daemon.sending`)."""
+    only one that asks another repository besides `load`, runs beside the others (`daemon.push_queue`)."""
 
     def __init__(self, branch: state_edge.StateBranch, *, url: str | None, push: bool) -> None:
         self._branch = branch

@@ -17,7 +17,7 @@ from gitfed.model.plan import Action, Plan
 
 if TYPE_CHECKING:
     # Who only reads what was written down (`limits`) touches no cluster, and is not to pay for a Kubernetes client.
-    from gitfed.daemon.fleet import Fleet
+    from gitfed.daemon.fleet.fleet import Fleet
 
 _MOST_UNFINISHED = 100
 """Objects of a cluster that the state names one by one."""

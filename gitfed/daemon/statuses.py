@@ -13,15 +13,16 @@ import logging
 from collections.abc import Callable, Collection, Iterable, Mapping
 from datetime import datetime, timedelta
 
-from gitfed.change import compare, status
-from gitfed.daemon.fleet import Fleet
+from gitfed.daemon.fleet.fleet import Fleet
+from gitfed.documents.bindings import time_text
 from gitfed.interpret.registry import Interpreter
 from gitfed.model.base import Body, ClusterName, ObjectKey
 from gitfed.model.decisions import Decision
 from gitfed.model.plan import Plan
 from gitfed.model.repo import RepoSnapshot
 from gitfed.model.status import BindingStatus
-from gitfed.source.bindings import time_text
+from gitfed.planning import status
+from gitfed.planning.objects import compare
 
 log = logging.getLogger("gitfed.status")
 

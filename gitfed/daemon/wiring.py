@@ -18,24 +18,26 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from gitfed.daemon import clock, interpreters, leader
+from gitfed.daemon import clock, leader
 from gitfed.daemon.cycle import Engine
 from gitfed.daemon.facts_record import FactsRecord
-from gitfed.daemon.fleet import Options as EngineOptions
-from gitfed.daemon.look import look
-from gitfed.daemon.reader import Reader
+from gitfed.daemon.fleet.cluster_health import Timing
+from gitfed.daemon.fleet.fleet import Options as EngineOptions
+from gitfed.daemon.observe_once import look
 from gitfed.daemon.record import Record
-from gitfed.daemon.vitals import Timing
-from gitfed.edges import facts_branch, files, git, leader_ref, lock, pod, state
+from gitfed.documents import bindings, facts
+from gitfed.edges import files, git, leader_ref, lock, pod
 from gitfed.edges.kube import credentials, election, lease
 from gitfed.edges.kube.session import Session
+from gitfed.edges.state import facts_branch, state
 from gitfed.errors import CredentialsError, InputError, SourceError
 from gitfed.model.decisions import Approval
 from gitfed.model.declared.cluster import Cluster
 from gitfed.model.fleet import FleetSnapshot
 from gitfed.model.plan import Plan
 from gitfed.model.repo import RepoSnapshot
-from gitfed.source import bindings, facts
+from gitfed.reading import interpreters
+from gitfed.reading.reader import Reader
 
 log = logging.getLogger("gitfed")
 

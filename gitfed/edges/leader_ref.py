@@ -16,7 +16,7 @@ from gitfed.edges.git import Repository
 from gitfed.model.base import Commit
 from gitfed.model.leader import Lead
 from gitfed.text import emit, yaml
-from gitfed.text.build import YamlError
+from gitfed.text.construct import YamlError
 
 REF = "refs/gitfed/leader"
 _FILE = "leader.yaml"

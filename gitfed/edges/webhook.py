@@ -1,7 +1,8 @@
 """Asks interpreter webhooks: one HTTPS request, one checked envelope (Karmada: interpreters §3).
 
 What a question says and what an answer means is known in `interpret.webhooks`, when to ask, and when again, in
-`daemon.asking`. Here stands what the network can do to us, and what a repository could make us do to the network:
+`daemon.webhook_queue`. Here stands what the network can do to us, and what a repository could make us do to the
+network:
 
 - A webhook proves who it is, always: by its `caBundle`, else by the authorities that the machine trusts. There is no
   way to turn that off, and no credential goes along.

@@ -16,15 +16,15 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from gitfed import errors
-from gitfed.daemon import announce, leader, wiring
+from gitfed.daemon import commit_status, leader, wiring
 from gitfed.daemon.cycle import Engine
-from gitfed.daemon.reader import Reader
 from gitfed.daemon.wiring import Options
 from gitfed.edges import files, git
 from gitfed.edges import lock as locks
 from gitfed.edges.forge import Forge
 from gitfed.edges.kube.election import Election
 from gitfed.hub.health import HealthServer
+from gitfed.reading.reader import Reader
 
 log = logging.getLogger("gitfed")
 _Made = TypeVar("_Made")
@@ -89,7 +89,7 @@ async def run(
                 following = asyncio.create_task(_lead(options, options.leader, stop, serving, follow))
             following.add_done_callback(lambda _: _settle(stop, signal.SIGTERM))
             if forge is not None:
-                telling = asyncio.create_task(announce.Announcer(forge).run(lambda: serving.engine))
+                telling = asyncio.create_task(commit_status.Announcer(forge).run(lambda: serving.engine))
                 stack.callback(telling.cancel)
             try:
                 await asyncio.wait({stop})

@@ -24,7 +24,7 @@ from gitfed.interpret.registry import Operation
 from gitfed.interpret.scripted import Scripted
 from gitfed.model.script import Run, Script
 from gitfed.text import yaml
-from gitfed.text.build import YamlError
+from gitfed.text.construct import YamlError
 
 NAME = "bundled"
 """The `source` of answers from here."""

@@ -14,7 +14,7 @@ Two readings of "what a pod asks for" are kept, because two readers differ (Karm
 Amounts are whole billionths of a unit throughout, so that nothing is lost in a sum.
 
 Beside the sums a tally remembers which pods the cluster's scheduler has found no node for, and since when: whoever
-takes replicas back that cannot run asks for them (`placement.deschedule`).
+takes replicas back that cannot run asks for them (`placement.failover.deschedule`).
 """
 
 from __future__ import annotations

@@ -262,7 +262,8 @@ class Decisions:
     limits: Commit | None = None
     """The last commit that was rolled out without a gate holding anything, if that is another one."""
     guards: Guards | None = None
-    """The limits in force, where the commit being planned is not the one that says them (`daemon.limits`)."""
+    """The limits in force, where the commit being planned is not the one that says them
+    (`reading.effective_guards`)."""
     descends: bool = True
     """Whether the commit being planned descends from `applied_commit` (found out by the Git edge)."""
     approvals: tuple[Approval, ...] = ()

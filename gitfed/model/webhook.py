@@ -1,8 +1,8 @@
 """A question to an interpreter webhook, and the answer as it is kept: the values between the rules and the network.
 
 The pure packages decide which webhook is asked what (`interpret.webhooks`), the edge asks (`edges.webhook`), and the
-daemon remembers (`daemon.answers`). A build never waits for a webhook: it takes the answer that is known, or finds that
-there is none and says what it wanted to know.
+daemon remembers (`reading.webhook_cache`). A build never waits for a webhook: it takes the answer that is known, or
+finds that there is none and says what it wanted to know.
 """
 
 from __future__ import annotations

@@ -23,12 +23,12 @@ from typing import TYPE_CHECKING
 
 from gitfed.model.base import Digest, ObjectKey
 from gitfed.model.decisions import Decision, Repeats
-from gitfed.placement import match, rebalance
+from gitfed.placement.scheduling import match, rebalance
 from gitfed.text import canonical
 
 if TYPE_CHECKING:
     from gitfed.model.repo import RepoSnapshot
-    from gitfed.placement.cluster import Candidate
+    from gitfed.placement.scheduling.cluster import Candidate
 
 MOST = 10
 WINDOW = timedelta(hours=1)

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Never
 
 from gitfed.text import patch, yaml
-from gitfed.text.build import YamlError
+from gitfed.text.construct import YamlError
 
 
 class FieldError(ValueError):

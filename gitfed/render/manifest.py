@@ -21,7 +21,7 @@ from gitfed.model.base import BindingId, Body, ClusterName, Digest, Problem, Sev
 from gitfed.model.decisions import Labels
 from gitfed.model.plan import Binding, Edit, RenderedManifest
 from gitfed.model.repo import Manifest
-from gitfed.placement.cluster import Candidate
+from gitfed.placement.scheduling.cluster import Candidate
 from gitfed.render import override, prune, revise
 from gitfed.text import canonical
 

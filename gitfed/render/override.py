@@ -20,9 +20,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from gitfed.model.base import Body, ObjectKey, Origin, group_of, key_of
 from gitfed.model.decisions import PolicyRef
 from gitfed.model.plan import Edit
-from gitfed.placement import affinity
-from gitfed.placement.cluster import Candidate
-from gitfed.placement.match import ANY, precision
+from gitfed.placement.scheduling import affinity
+from gitfed.placement.scheduling.cluster import Candidate
+from gitfed.placement.scheduling.match import ANY, precision
 from gitfed.render import overriders
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 from gitfed.model.base import Body, ClusterName
 from gitfed.model.plan import Binding
-from gitfed.placement import divide
+from gitfed.placement.scheduling import divide
 
 
 def completions(body: Body, binding: Binding) -> Mapping[ClusterName, int]:

@@ -17,11 +17,11 @@ from gitfed.model.declared.federation import Federation, PlacementTest
 from gitfed.model.declared.interpreter import ResourceInterpreterCustomization
 from gitfed.model.declared.shape import Declared
 from gitfed.model.repo import Manifest
-from gitfed.source import conceal, counts, declare, kustomize, metadata, scope, scripts
+from gitfed.source import declare, kustomize, metadata, redact_faults, replica_checks, scope, scripts
 from gitfed.source.parse import Parsed
 from gitfed.source.tree import visible
 from gitfed.text import canonical, yaml
-from gitfed.text.build import Document
+from gitfed.text.construct import Document
 
 LARGEST_OBJECT = 1024 * 1024
 """bytes of JSON; an API server takes little more"""
@@ -116,7 +116,7 @@ class _Reader:
         self.scopes: dict[Kind, bool] = {}
 
     def read(self, parsed: Parsed) -> FileContent:
-        for fault in conceal.faults(parsed.faults, self.load):
+        for fault in redact_faults.faults(parsed.faults, self.load):
             severity = Severity.WARNING if fault.warning else Severity.ERROR
             origin = Origin(self.path, fault.line, fault.column) if self.built_from is None else Origin(self.path)
             self.problems.append(Problem(origin, fault.message, fault.hint, severity))
@@ -227,7 +227,7 @@ class _Reader:
             message = "metadata is missing" if members is None else "metadata must be a mapping"
             self.error(place(("metadata",)), message)
             return False
-        found = [*metadata.problems(members, kind, place), *counts.problems(value, kind, place)]
+        found = [*metadata.problems(members, kind, place), *replica_checks.problems(value, kind, place)]
         self.problems += found
         return not found
 

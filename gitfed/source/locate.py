@@ -14,7 +14,7 @@ from gitfed.model.base import Origin
 from gitfed.model.declared.shape import Declared
 from gitfed.model.repo import Manifest
 from gitfed.source.declare import Path
-from gitfed.text import place, yaml
+from gitfed.text import positions, yaml
 
 Locate: TypeAlias = Callable[[Declared | Manifest, Path], Origin]
 """The place of a field of an object, as near as can be told."""
@@ -30,7 +30,7 @@ class InFiles:
 
     def __init__(self, read: Callable[[str], bytes | None]) -> None:
         self._read = read
-        self._trees: dict[str, tuple[place.Place, ...]] = {}
+        self._trees: dict[str, tuple[positions.Place, ...]] = {}
 
     def __call__(self, declared: Declared | Manifest, path: Path) -> Origin:
         origin = declared.origin
@@ -45,7 +45,7 @@ class InFiles:
         return origin
 
 
-def _objects(trees: tuple[place.Place, ...]) -> Iterator[place.Place]:
+def _objects(trees: tuple[positions.Place, ...]) -> Iterator[positions.Place]:
     """Documents, and the items of those that are lists of objects, however deep."""
     for tree in trees:
         yield tree

@@ -3,7 +3,7 @@
 Most files of a large repository hold templates and nothing else, and what such a file says matters to its own objects
 only. An overview lists these files with the keys of their templates; every other file (policies, settings, clusters,
 whatever has to do with objects of other files) is to be read in any case. Which of the listed ones are needed as well
-is not decided here (`change.extent`).
+is not decided here (`planning.review.affected_objects`).
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from gitfed.text import canonical, yaml
-from gitfed.text.build import Document, Fault
+from gitfed.text.construct import Document, Fault
 
 _VERSION = 3
 """Part of every cache entry: raised when the same bytes would be read differently."""

@@ -22,7 +22,8 @@ from gitfed.model.declared import cluster, federation, interpreter, policy
 from gitfed.model.declared.federation import Federation
 from gitfed.model.declared.shape import Declared
 from gitfed.model.repo import HeldFile, Manifest, RepoSnapshot
-from gitfed.source import content, hold, kustomize, together, tree
+from gitfed.source import content, cross_file, kustomize, tree
+from gitfed.source import last_good as hold
 from gitfed.source.content import FileContent
 from gitfed.source.memory import Memory
 from gitfed.source.parse import ParseCache
@@ -170,9 +171,9 @@ class _Reader:
         return {path: found for path, found in self.contents.items() if path not in self.faults}
 
     def compare(self) -> None:
-        scopes = together.scopes(self.contents.values())
-        wrong = list(together.missing_keys(self.good(), lambda: {entry.path for entry in self.entries}))
-        for path, problem in (*wrong, *together.conflicts(self.good(), scopes, self.memory)):
+        scopes = cross_file.scopes(self.contents.values())
+        wrong = list(cross_file.missing_keys(self.good(), lambda: {entry.path for entry in self.entries}))
+        for path, problem in (*wrong, *cross_file.conflicts(self.good(), scopes, self.memory)):
             self.problems.append(problem)
             self.faults.setdefault(path, problem.message)
 
@@ -191,12 +192,12 @@ class _Reader:
         declared: dict[ObjectKey, Declared] = {}
         # An object that moved into a good file is that file's; held versions only fill what is left.
         contents = [*self.good().values(), *(version[1] for version in self.held.values())]
-        scopes = together.scopes(contents)
+        scopes = cross_file.scopes(contents)
         settings = self.settings(contents)
         reserved: dict[str, bool] = {}
         for found in contents:
             skipped = [name for name in found.namespaces if _is_reserved(name, settings, reserved)]
-            for manifest in together.scoped(found, scopes, self.memory):
+            for manifest in cross_file.scoped(found, scopes, self.memory):
                 if skipped and manifest.key.namespace in skipped:
                     self.never_propagated(manifest)
                 else:

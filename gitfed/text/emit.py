@@ -13,7 +13,7 @@ from typing import Any
 
 import orjson
 
-from gitfed.text import plain
+from gitfed.text import scalars
 
 _SAFE = re.compile(
     r"[A-Za-z0-9_./$(=+\\][A-Za-z0-9_./$()=+;,@<>\\*!%^~|&{}\[\]?'\"-]*"
@@ -72,7 +72,7 @@ def _key(key: str, pad: str) -> str:
 
 
 def _is_plain(text: str) -> bool:
-    return bool(_SAFE.fullmatch(text)) and not text.startswith("...") and plain.is_text(text)
+    return bool(_SAFE.fullmatch(text)) and not text.startswith("...") and scalars.is_text(text)
 
 
 def _scalar(value: Any, indent: int) -> str:

@@ -11,9 +11,9 @@ import re
 from collections.abc import Iterator
 from typing import Any, NoReturn
 
-from gitfed.text import plain
-from gitfed.text.build import MERGE as MERGE
-from gitfed.text.build import Event, Fault, Stop
+from gitfed.text import scalars
+from gitfed.text.construct import MERGE as MERGE
+from gitfed.text.construct import Event, Fault, Stop
 
 _TOKEN = re.compile(r'[{}\[\]:,]|"(?:[^"\\]|\\.)*"|[^\s{}\[\]:,"]+')
 _BLANK = re.compile(r"[ \t\r\n]*")
@@ -68,8 +68,8 @@ def _document(text: str, start: int, end: int) -> Iterator[Event]:
 
 def _literal(token: str, line: int, column: int) -> tuple[Any, str, None, Fault | None]:
     try:
-        return plain.resolve(token), token, None, None
-    except plain.NotFinite:
+        return scalars.resolve(token), token, None, None
+    except scalars.NotFinite:
         return None, token, None, Fault(line, column, f"{token[:40]} is not a number that JSON can hold")
 
 

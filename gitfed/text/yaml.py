@@ -2,8 +2,8 @@
 
 The parser of libyaml delivers events; values are built here, so that an alias bomb or a nesting bomb is stopped while
 it is being read, duplicate keys are found, and every fault has a line and a column. JSON files take the same path
-(`text/json.py` delivers the same events). What an unquoted word means is `text/plain.py`'s business; whether a document
-is a sensible object is `source/`'s.
+(`text/json.py` delivers the same events). What an unquoted word means is `text/scalars.py`'s business; whether a
+document is a sensible object is `source/`'s.
 
 Nothing is raised for bad text: `parse` returns what could be read and a list of faults. `load_all` and
 `load_one_lenient` are for callers that want a value or an exception.
@@ -21,13 +21,13 @@ from typing import Any
 import yaml
 from yaml._yaml import CParser
 
-from gitfed.text import json, plain
-from gitfed.text.build import Document as Document
-from gitfed.text.build import Event, Fault, Limits, Stop, Stream, YamlError, build
+from gitfed.text import json, scalars
+from gitfed.text.construct import Document as Document
+from gitfed.text.construct import Event, Fault, Limits, Stop, Stream, YamlError, build
 from gitfed.text.emit import dump as dump
 from gitfed.text.emit import dump_many as dump_many
-from gitfed.text.place import Place as Place
-from gitfed.text.place import place_tree
+from gitfed.text.positions import Place as Place
+from gitfed.text.positions import place_tree
 
 DEFAULT_LIMITS = Limits()
 
@@ -192,12 +192,12 @@ def _scalar(event: Any, line: int, column: int) -> tuple[Any, Fault | None]:
 
 def _plain(text: str, line: int, column: int) -> tuple[Any, Fault | None]:
     try:
-        value = plain.resolve(text)
-    except plain.NotFinite:
+        value = scalars.resolve(text)
+    except scalars.NotFinite:
         return None, Fault(line, column, f"{_shown(text)} is not a number that JSON can hold", "quote it if it is text")
     if text == "<<":
         return json.MERGE, None
-    if isinstance(value, bool) and text in plain.SURPRISING:
+    if isinstance(value, bool) and text in scalars.SURPRISING:
         meaning = "true" if value else "false"
         return value, Fault(line, column, f"{text} is read as {meaning}", f'write {meaning} or "{text}"', warning=True)
     return value, None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from gitfed.cli import annotations
+from gitfed.cli.output import annotations
 from gitfed.model.base import Origin, Problem, Severity
 from tests.cli.world import commit, gitfed
 

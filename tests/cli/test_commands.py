@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from gitfed.daemon import preview
 from gitfed.model.fleet import QuotaFacts
+from gitfed.offline import preview
 from tests.cli import world
 from tests.cli.world import FILES, SECRET, Result, commit, deployment, git, gitfed, golden, program, repository, write
 
@@ -313,12 +313,12 @@ def test_a_url_that_starts_a_program_is_refused(tmp_path: Path) -> None:
 
 
 def test_nodes_and_pods_of_a_facts_file_are_counted(fleet: Path, tmp_path: Path) -> None:
-    from gitfed.daemon import given, inputs
+    from gitfed.offline import input_files, inputs
 
     path = tmp_path / "fleet.yaml"
     path.write_text(FLEET + MEMBERS)
     opened = inputs.open_repository(str(fleet))
-    found = given.fleet(path, inputs.read(opened).repo).clusters
+    found = input_files.fleet(path, inputs.read(opened).repo).clusters
     (node,) = found["eu-1"].nodes
     assert (node.name, dict(node.allocatable), dict(node.requested)) == (
         "n1", {"cpu": "4", "pods": "10"}, {"cpu": "1500m", "pods": "1"},
@@ -335,7 +335,7 @@ def test_nodes_and_pods_of_a_facts_file_are_counted(fleet: Path, tmp_path: Path)
 
 
 def test_quotas_of_a_facts_file_limit_the_cluster_they_are_in(fleet: Path, tmp_path: Path) -> None:
-    from gitfed.daemon import given, inputs
+    from gitfed.offline import input_files, inputs
 
     quota = """\
 ---
@@ -347,7 +347,7 @@ status: {hard: {requests.cpu: "6"}, used: {requests.cpu: "2"}}
 """
     path = tmp_path / "fleet.yaml"
     path.write_text(FLEET + quota)
-    found = given.fleet(path, inputs.read(inputs.open_repository(str(fleet))).repo).clusters
+    found = input_files.fleet(path, inputs.read(inputs.open_repository(str(fleet))).repo).clusters
     assert found["eu-1"].quotas == (QuotaFacts("shop", "q", {"cpu": "6"}, {"cpu": "2"}),)
     assert found["us-1"].quotas == ()
     path.write_text(quota.replace("eu-1", "nowhere"))

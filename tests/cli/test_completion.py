@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from gitfed.documents import bindings
 from gitfed.edges import git as edge
-from gitfed.edges.state import State, StateBranch
+from gitfed.edges.state.state import State, StateBranch
 from gitfed.model.base import ObjectKey
 from gitfed.model.decisions import Decision, Decisions, Share
-from gitfed.source import bindings
 from tests.cli.world import git, gitfed, program
 
 

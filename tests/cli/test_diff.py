@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from gitfed.cli import bodies, diff_markdown
-from gitfed.daemon import preview
+from gitfed.cli.output import diff_markdown, manifest_text
+from gitfed.offline import preview
 from tests.cli.world import FILES, cluster, commit, deployment, git, gitfed, repository
 from tests.signing import with_ssh
 
@@ -364,4 +364,4 @@ data:
 )
 def test_a_hunk_says_which_field_it_is_in(line: str, place: str) -> None:
     lines = MANIFEST.splitlines()
-    assert bodies.place_of(lines, lines.index(line)) == place
+    assert manifest_text.place_of(lines, lines.index(line)) == place

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 import yaml
 
-from gitfed.cli import apply as apply_command
+from gitfed.cli.commands.act import apply as apply_command
 from tests import patience
 from tests.cli.world import FILES, Result, commit, deployment, git, gitfed, program, repository
 from tests.clusters.rest import Endpoint

@@ -37,9 +37,9 @@ LEAVES = {name: command for name, command in COMMANDS.items() if not isinstance(
     [
         (
             ["--help"],
-            ["pydantic", "kubernetes", "git", "yaml", "aiohttp", "asyncio", "watchdog", "orjson", "gitfed.change"],
+            ["pydantic", "kubernetes", "git", "yaml", "aiohttp", "asyncio", "watchdog", "orjson", "gitfed.planning"],
         ),
-        (["version"], ["pydantic", "kubernetes", "git", "yaml", "aiohttp", "gitfed.change"]),
+        (["version"], ["pydantic", "kubernetes", "git", "yaml", "aiohttp", "gitfed.planning"]),
         (["completion", "bash"], ["pydantic", "kubernetes", "git", "yaml"]),
         (["validate", "--help"], ["kubernetes", "aiohttp", "watchdog", "gitfed.sim", "gitfed.edges.kube"]),
         (["plan", "--help"], ["kubernetes", "aiohttp", "watchdog", "gitfed.sim", "gitfed.edges.kube"]),

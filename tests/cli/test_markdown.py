@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gitfed.cli import markdown, plain, plan_markdown
+from gitfed.cli.output import markdown, plain, plan_markdown
 from gitfed.model.base import ObjectKey, Origin, Problem
 from gitfed.model.plan import Action, FieldChange
 from tests.cli import values

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from gitfed.cli import plain, plan_failing, plan_json
-from tests.change.stage import Stage
-from tests.change.test_failover import DIRECTLY, evicted
+from gitfed.cli.output import plain, plan_failing, plan_json
+from tests.planning.stage import Stage
+from tests.planning.test_failover import DIRECTLY, evicted
 
 PLAIN = plain.paint("never")
 

@@ -7,7 +7,8 @@ from pathlib import Path
 import orjson
 import pytest
 
-from gitfed.cli import plan_json, planfile, structured
+from gitfed.cli import plan_file
+from gitfed.cli.output import plan_json, structured
 from gitfed.errors import InputError
 from gitfed.model.base import Origin, Problem, Severity
 from gitfed.model.plan import Action, FieldChange
@@ -85,15 +86,15 @@ def test_a_file_name_that_is_no_text_can_be_printed(capsys: pytest.CaptureFixtur
 
 def test_a_saved_plan_is_read_back_and_is_the_same(tmp_path: Path) -> None:
     plan = values.contract_example().plan
-    planfile.write(tmp_path / "plan.json", plan)
-    saved = planfile.read(tmp_path / "plan.json")
+    plan_file.write(tmp_path / "plan.json", plan)
+    saved = plan_file.read(tmp_path / "plan.json")
     assert (saved.commit, saved.digest) == (plan.commit, plan.digest)
-    assert planfile.differences(saved, plan) == []
+    assert plan_file.differences(saved, plan) == []
     assert (tmp_path / "plan.json").stat().st_mode & 0o077 == 0
 
 
 def test_a_plan_that_is_not_the_reviewed_one_says_what_is_different(tmp_path: Path) -> None:
-    planfile.write(tmp_path / "plan.json", values.contract_example().plan)
+    plan_file.write(tmp_path / "plan.json", values.contract_example().plan)
     other = values.plan(
         [values.binding(values.WEB, {"eu-1": 3})], [values.change(values.WEB, "eu-1", Action.UPDATE, "drift")]
     )
@@ -101,7 +102,7 @@ def test_a_plan_that_is_not_the_reviewed_one_says_what_is_different(tmp_path: Pa
 
     from gitfed.model.base import Digest
 
-    assert planfile.differences(planfile.read(tmp_path / "plan.json"), replace(other, digest=Digest("e" * 64))) == [
+    assert plan_file.differences(plan_file.read(tmp_path / "plan.json"), replace(other, digest=Digest("e" * 64))) == [
         "decision Deployment.apps/shop/cache: eu-1=2 eu-2=2 → nothing",
         "decision Deployment.apps/shop/web: eu-1=2 eu-2=4 us-1=4 → eu-1=3",
         "change eu-1 Deployment.apps/shop/web: update → update: drift",
@@ -116,7 +117,7 @@ def test_a_plan_file_holds_no_values_of_fields(tmp_path: Path) -> None:
     made = values.plan(
         [], [values.change(values.WEB, "eu-1", Action.UPDATE, diff=(FieldChange("/data/x", "old", "new"),))]
     )
-    planfile.write(tmp_path / "plan.json", made)
+    plan_file.write(tmp_path / "plan.json", made)
     assert "new" not in (tmp_path / "plan.json").read_text()
 
 
@@ -136,5 +137,5 @@ def test_a_plan_file_holds_no_values_of_fields(tmp_path: Path) -> None:
 def test_a_file_that_is_no_plan_is_refused(tmp_path: Path, content: str, message: str) -> None:
     (tmp_path / "plan.json").write_text(content)
     with pytest.raises(InputError) as caught:
-        planfile.read(tmp_path / "plan.json")
+        plan_file.read(tmp_path / "plan.json")
     assert str(caught.value).startswith(f"{tmp_path / 'plan.json'}: {message}")

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gitfed.cli import matrix, names, plain, plan_text, table
+from gitfed.cli.output import matrix, names, plain, plan_text, table
 from gitfed.model.base import ObjectKey
 from gitfed.model.decisions import ScheduledCondition
 from gitfed.model.plan import Action, Gate, Totals

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from gitfed.cli import markdown, pipeline
+from gitfed.cli import pipeline
+from gitfed.cli.output import markdown
 from gitfed.edges import forge
 from gitfed.edges.forge import Place
 from tests.cli.world import FILES, commit, deployment, git, gitfed

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from gitfed.cli import room
+from gitfed.cli.output import capacity
 from tests.cli.world import gitfed
 from tests.clusters.embedded import EmbeddedFleet
 from tests.clusters.rest import Endpoint
@@ -129,7 +129,7 @@ def test_the_wide_list_of_clusters_shows_room(facts: Path) -> None:
     ],
 )  # fmt: skip
 def test_amounts_are_short(name: str, nano: int, text: str) -> None:
-    assert room.amount(name, nano) == text
+    assert capacity.amount(name, nano) == text
 
 
 @pytest.mark.e2e

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from gitfed.cli import plan_text
+from gitfed.cli.output import plan_text
 from gitfed.model.base import BindingId, Commit, Digest, ObjectKey, Origin
 from gitfed.model.decisions import Decision, PolicyRef, Rejection, ScheduledCondition, Share
 from gitfed.model.fleet import FactsRef

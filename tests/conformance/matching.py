@@ -8,7 +8,7 @@ from typing import Any
 from gitfed.model.base import Digest, Origin, key_of
 from gitfed.model.declared.policy import Propagation
 from gitfed.model.repo import Manifest
-from gitfed.placement import match
+from gitfed.placement.scheduling import match
 from tests.conformance import equal
 
 

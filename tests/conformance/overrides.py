@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from gitfed.documents import facts
 from gitfed.model.declared.policy import Override
-from gitfed.placement import cluster
+from gitfed.placement.scheduling import cluster
 from gitfed.render import override
-from gitfed.source import facts
 from gitfed.text import pointer, yaml
 from tests.conformance import equal
 

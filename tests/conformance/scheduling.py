@@ -8,15 +8,15 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
+from gitfed.documents import facts
 from gitfed.interpret.native import Native
 from gitfed.interpret.registry import Answer, Interpreter
 from gitfed.model.decisions import Share
 from gitfed.model.declared.policy import Placement, Propagation
 from gitfed.model.fleet import ApiEnablements
-from gitfed.placement import due, schedule
-from gitfed.placement.cluster import Candidate, Taint, candidate
-from gitfed.placement.estimate import Capacity
-from gitfed.source import facts
+from gitfed.placement.capacity.estimate import Capacity
+from gitfed.placement.scheduling import reschedule, schedule
+from gitfed.placement.scheduling.cluster import Candidate, Taint, candidate
 from tests.conformance import equal
 
 APPLIED = "policy.karmada.io/applied-placement"
@@ -68,7 +68,7 @@ def request(case: Mapping[str, Any]) -> schedule.Request:
         evicting=frozenset(task["fromCluster"] for task in spec.get("gracefulEvictionTasks") or ()),
         observed_affinity=status.get("schedulerObservingAffinityName", ""),
         uid=template["metadata"].get("uid", ""),
-        fresh=due.rescheduled(_time(spec.get("rescheduleTriggeredAt")), _time(status.get("lastScheduledTime"))),
+        fresh=reschedule.rescheduled(_time(spec.get("rescheduleTriggeredAt")), _time(status.get("lastScheduledTime"))),
     )
 
 

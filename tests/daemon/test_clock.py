@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gitfed.daemon.clock import Steady
-from tests.change.stage import Stage
+from tests.planning.stage import Stage
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 

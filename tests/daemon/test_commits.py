@@ -10,10 +10,10 @@ import pytest
 
 from gitfed.daemon import commits
 from gitfed.daemon.commits import Commits
-from gitfed.daemon.reader import Reader
 from gitfed.errors import SourceUnreachable
 from gitfed.model.base import Commit
 from gitfed.model.repo import RepoSnapshot
+from gitfed.reading.reader import Reader
 from gitfed.source import repo as source
 from tests import patience
 from tests.source.trees import tree

@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from gitfed.daemon.facts_record import FactsRecord
+from gitfed.documents import facts
 from gitfed.edges import git
-from gitfed.edges.facts_branch import FactsBranch
+from gitfed.edges.state.facts_branch import FactsBranch
 from gitfed.model.fleet import ClusterFacts, Condition, FactsRef, Reach
-from gitfed.source import facts
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 NAMES = ("m1", "m2")

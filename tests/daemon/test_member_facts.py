@@ -10,15 +10,15 @@ from typing import Any
 
 import pytest
 
-from gitfed.daemon.facts import Thresholds
-from gitfed.daemon.member import Member
-from gitfed.daemon.upward import Upward
-from gitfed.daemon.vitals import Timing
+from gitfed.daemon.fleet.callbacks import FleetCallbacks
+from gitfed.daemon.fleet.cluster_health import Timing
+from gitfed.daemon.fleet.member import Member
 from gitfed.edges.kube.observe import Assessment
 from gitfed.edges.kube.session import Session
 from gitfed.errors import CredentialsError
 from gitfed.model.declared.cluster import Cluster
 from gitfed.model.fleet import ClusterFacts, Condition, Health, NodeFacts, Reach
+from gitfed.placement.recorded_facts import Thresholds
 from gitfed.sim import cluster as sim
 from gitfed.sim.fleet import ClusterSpec, Fleet
 from tests import patience
@@ -37,8 +37,8 @@ DECLARED = Cluster.model_validate(
 )
 
 
-def upward(woken: list[str] | None = None) -> Upward:
-    return Upward(
+def upward(woken: list[str] | None = None) -> FleetCallbacks:
+    return FleetCallbacks(
         assess=lambda *_: Assessment(None, Health.CURRENT, ""),
         changed=lambda *_: None,
         relisted=lambda *_: None,

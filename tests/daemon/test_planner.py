@@ -8,12 +8,12 @@ from datetime import UTC, datetime
 
 import pytest
 
-from gitfed.change import build
 from gitfed.daemon import planner
 from gitfed.interpret import native
 from gitfed.interpret.registry import Interpreter
 from gitfed.model.decisions import Decisions
 from gitfed.model.fleet import FactsRef, FleetSnapshot
+from gitfed.planning import build
 from gitfed.source import repo as source
 from tests.source.trees import tree
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from gitfed.change import order
-from gitfed.daemon.queue import PATIENCE, Queue
+from gitfed.daemon.fleet.queue import PATIENCE, Queue
 from gitfed.model.base import BindingId, Digest, ObjectKey, Origin
 from gitfed.model.plan import Action, Change, RenderedManifest
+from gitfed.planning.ordering import order
 
 
 def key(name: str, kind: str = "Deployment") -> ObjectKey:

@@ -11,11 +11,11 @@ import pytest
 
 from gitfed import errors
 from gitfed.daemon.record import Record
+from gitfed.documents import bindings
 from gitfed.edges import git
-from gitfed.edges.state import StateBranch
+from gitfed.edges.state.state import StateBranch
 from gitfed.model.base import Commit, ObjectKey
 from gitfed.model.decisions import Decision, Share
-from gitfed.source import bindings
 
 WHEN = datetime(2026, 1, 1, tzinfo=UTC)
 WEB = ObjectKey("apps", "Deployment", "shop", "web")

@@ -19,12 +19,12 @@ from hypothesis import strategies as st
 
 from gitfed import errors
 from gitfed.daemon.record import Record
+from gitfed.documents import bindings
 from gitfed.edges import git
-from gitfed.edges.state import StateBranch
+from gitfed.edges.state.state import StateBranch
 from gitfed.model.base import ObjectKey
 from gitfed.model.decisions import Decision, EvictionTask, Share
 from gitfed.model.orders import Suspension
-from gitfed.source import bindings
 
 WHEN = datetime(2026, 1, 1, tzinfo=UTC)
 APPS = ["web", "cache"]

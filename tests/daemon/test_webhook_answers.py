@@ -9,15 +9,15 @@ from typing import Any
 
 import pytest
 
-from gitfed.daemon import answers as memory
-from gitfed.daemon.answers import Answers
-from gitfed.daemon.asking import AT_A_TIME, Asking
+from gitfed.daemon.webhook_queue import AT_A_TIME, Asking
 from gitfed.errors import WebhookError, WebhookUnreachable
 from gitfed.interpret.registry import Operation
 from gitfed.model.base import BindingId, Body, Digest, ObjectKey, Origin
 from gitfed.model.decisions import Share
 from gitfed.model.plan import Binding
 from gitfed.model.webhook import NoReply, Question, Webhook
+from gitfed.reading import webhook_cache as memory
+from gitfed.reading.webhook_cache import Answers
 from tests import patience
 
 

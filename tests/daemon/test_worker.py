@@ -7,11 +7,11 @@ from collections.abc import AsyncIterator, Collection, Iterable, Mapping
 from contextlib import asynccontextmanager
 
 from gitfed import errors
-from gitfed.change import order
-from gitfed.daemon.worker import Worker
+from gitfed.daemon.fleet.worker import Worker
 from gitfed.model.base import BindingId, ClusterName, Digest, ObjectKey, Origin
 from gitfed.model.fleet import ApplyResult, InventoryEntry
 from gitfed.model.plan import Action, Change, RenderedManifest
+from gitfed.planning.ordering import order
 from tests import patience
 
 

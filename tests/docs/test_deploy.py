@@ -15,7 +15,8 @@ import pytest
 from multidict import CIMultiDict
 
 from gitfed.cli.main import cli
-from gitfed.daemon import inputs, wiring
+from gitfed.daemon import wiring
+from gitfed.offline import inputs
 from gitfed.sim.cluster import Cluster
 from gitfed.sim.server.request import Request, Response, User, locate
 from gitfed.text import yaml

@@ -13,8 +13,9 @@ import click
 import pytest
 from pydantic import BaseModel
 
-from gitfed.cli import exits, plan_json
+from gitfed.cli import exits
 from gitfed.cli.main import cli
+from gitfed.cli.output import plan_json
 from gitfed.model.declared import registry
 from gitfed.model.declared.cluster import ClusterSpec
 from gitfed.model.declared.overriders import Overriders

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from gitfed.change import diff
 from gitfed.model.plan import FieldChange
+from gitfed.planning.objects import diff
 from tests.e2e import worlds
 from tests.e2e.world import World, cluster, policy, settings
 

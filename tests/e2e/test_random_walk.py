@@ -2,7 +2,7 @@
 
 `GITFED_RANDOM_STEPS` says how many edits and disturbances (default: a few, about half a minute; thousands take an hour
 and are for the night), `GITFED_RANDOM_SEED` which walk. What happens is in `walk`, what is right in `walk_history` and
-`walk_check`; `tests.change.test_walk` leads the planner alone through the same edits. Real API servers are as good:
+`walk_check`; `tests.planning.test_walk` leads the planner alone through the same edits. Real API servers are as good:
 faults that only the embedded fleet can make are left out there.
 """
 

@@ -17,7 +17,7 @@ from typing import Any, TypeAlias
 
 import yaml
 
-from gitfed.edges.kube import ledger
+from gitfed.edges.kube import inventory_format
 from tests.clusters.rest import RefusedError
 from tests.e2e.walk_history import Copies, Copy, History, Others, Seen, version
 from tests.e2e.walk_model import (
@@ -180,7 +180,7 @@ class Check:
         for shard in shards:
             for key, value in (shard.get("data") or {}).items():
                 if key not in ("count", "schemaVersion", "repositoryId", "term", "leader", "shards"):
-                    entry = ledger.decode(key, value)
+                    entry = inventory_format.decode(key, value)
                     if entry.key.namespace == "shop" or entry.key.name == DEFINITION:
                         found[entry.key.name] = entry.uid
         return found

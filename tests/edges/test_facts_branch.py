@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from gitfed import errors
+from gitfed.documents import facts
 from gitfed.edges import git
-from gitfed.edges.facts_branch import FactsBranch, Recorded
+from gitfed.edges.state.facts_branch import FactsBranch, Recorded
 from gitfed.model.base import Commit
 from gitfed.model.fleet import ClusterFacts, Condition, Reach
-from gitfed.source import facts
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 

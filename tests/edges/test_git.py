@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from gitfed.edges import git
-from gitfed.edges.git import tidy
+from gitfed.edges.git import gc as tidy
 from gitfed.errors import CloneUnwritable, RevisionNotFound, SourceError, SourceUnreachable, StateConflict, UsageError
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)

@@ -20,14 +20,14 @@ import pytest
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import padding, rsa
 
-from gitfed.daemon.reader import Reader
 from gitfed.daemon.record import Record
+from gitfed.documents import bindings
 from gitfed.edges import files, git
-from gitfed.edges.git import location, program, trouble
-from gitfed.edges.state import StateBranch
+from gitfed.edges.git import git_errors, location, program
+from gitfed.edges.state.state import StateBranch
 from gitfed.errors import SourceError, SourceUnreachable
 from gitfed.model.base import Commit
-from gitfed.source import bindings
+from gitfed.reading.reader import Reader
 from tests import needs
 from tests.git_servers import HttpsGit, SshGit, basic, needs_git_program, serving, sshd
 
@@ -331,14 +331,14 @@ def test_a_push_too_leaves_a_server_alone_that_asked_for_it_and_comes_back_by_it
     ("value", "seconds"), [("5", 5.0), ("999999", 3600.0), ("", None), ("soon", None), ("-3", None)]
 )
 def test_retry_after_is_a_number_of_seconds_at_most_an_hour(value: str, seconds: float | None) -> None:
-    assert trouble.retry_after(value) == seconds
+    assert git_errors.retry_after(value) == seconds
 
 
 def test_retry_after_may_be_a_date() -> None:
-    later = trouble.retry_after(format_datetime(datetime.now(UTC) + timedelta(minutes=30), usegmt=True))
+    later = git_errors.retry_after(format_datetime(datetime.now(UTC) + timedelta(minutes=30), usegmt=True))
     assert later is not None
     assert 1700 < later <= 1800
-    assert trouble.retry_after(format_datetime(WHEN - timedelta(days=9999), usegmt=True)) == 0.0
+    assert git_errors.retry_after(format_datetime(WHEN - timedelta(days=9999), usegmt=True)) == 0.0
 
 
 @needs_git_program("git-http-backend")

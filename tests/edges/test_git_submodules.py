@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from gitfed.daemon.reader import Reader
 from gitfed.edges import files, git
 from gitfed.edges.git.submodules import is_allowed
 from gitfed.errors import SourceError
 from gitfed.model.base import Commit
+from gitfed.reading.reader import Reader
 from tests.safety import bounded
 
 SETTINGS = "{apiVersion: gitfed.io/v1alpha1, kind: Federation, metadata: {name: acme}}\n"

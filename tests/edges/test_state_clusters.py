@@ -6,11 +6,11 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
+from gitfed.documents import bindings
 from gitfed.edges import git
-from gitfed.edges.state import State, StateBranch
+from gitfed.edges.state.state import State, StateBranch
 from gitfed.model.decisions import ClusterRecord, Decisions, Outage, TimedTaint
 from gitfed.model.fleet import Reach
-from gitfed.source import bindings
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 TAINT = TimedTaint("cluster.karmada.io/unreachable", "NoExecute", "", NOW, "failover")

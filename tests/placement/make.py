@@ -8,7 +8,7 @@ from gitfed.model.base import Digest, Origin, key_of
 from gitfed.model.declared.policy import Placement, Propagation
 from gitfed.model.fleet import ApiEnablements
 from gitfed.model.repo import Manifest
-from gitfed.placement.cluster import Candidate
+from gitfed.placement.scheduling.cluster import Candidate
 
 DEPLOYMENT = {"apiVersion": "apps/v1", "kind": "Deployment"}
 

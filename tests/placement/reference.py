@@ -8,9 +8,9 @@ from __future__ import annotations
 from typing import Any
 
 from gitfed.model.decisions import Share
-from gitfed.placement import schedule
-from gitfed.placement.cluster import Candidate
-from gitfed.placement.estimate import Capacity
+from gitfed.placement.capacity.estimate import Capacity
+from gitfed.placement.scheduling import schedule
+from gitfed.placement.scheduling.cluster import Candidate
 from tests.placement.make import placement
 
 ONE_CPU = {"resourceRequest": {"cpu": "1"}}

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from gitfed.model.declared.policy import ClusterAffinity
-from gitfed.placement import affinity
-from gitfed.placement.cluster import Candidate
+from gitfed.placement.scheduling import affinity
+from gitfed.placement.scheduling.cluster import Candidate
 from tests.placement.make import placement
 
 M1 = Candidate("m1", {"env": "prod"}, "acme", "eu", ("z1", "z2"))

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from gitfed.model import allowance as cut
 from gitfed.model.base import Body
 from gitfed.model.fleet import QuotaFacts
-from gitfed.placement import allowance, estimate
-from gitfed.placement.allowance import Allowances, Limit, Space
-from gitfed.placement.estimate import Capacity, Estimate
+from gitfed.placement.capacity import allowance, estimate
+from gitfed.placement.capacity.allowance import Allowances, Limit, Space
+from gitfed.placement.capacity.estimate import Capacity, Estimate
 
 SHOP = Space("shop")
 NONE = Limit(allowance.MOST)

@@ -6,8 +6,8 @@ import pytest
 
 from gitfed.model.declared.cluster import Cluster
 from gitfed.model.fleet import ClusterFacts, Reach
-from gitfed.placement.cluster import Taint, candidate
-from gitfed.placement.estimate import Capacity
+from gitfed.placement.capacity.estimate import Capacity
+from gitfed.placement.scheduling.cluster import Taint, candidate
 
 DOCUMENT = {
     "metadata": {"name": "m1", "labels": {"env": "prod"}},

@@ -10,8 +10,8 @@ import pytest
 from gitfed.model.base import ObjectKey
 from gitfed.model.decisions import Decision, Decisions, Descheduled, Share
 from gitfed.model.fleet import Stuck
-from gitfed.placement import deschedule
-from gitfed.placement.deschedule import Trim
+from gitfed.placement.failover import deschedule
+from gitfed.placement.failover.deschedule import Trim
 from tests.placement.make import placement
 from tests.placement.reference import AGGREGATED, DYNAMIC
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gitfed.placement import divide
+from gitfed.placement.scheduling import divide
 
 NAMES = "abcdefgh"
 

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gitfed.placement import dynamic
-from gitfed.placement.cluster import Candidate
-from gitfed.placement.option import Option, Unplaceable, in_order
+from gitfed.placement.scheduling import dynamic
+from gitfed.placement.scheduling.cluster import Candidate
+from gitfed.placement.scheduling.scored_cluster import Option, Unplaceable, in_order
 
 NAMES = "abcd"
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from gitfed.placement.estimate import Capacity, room
+from gitfed.placement.capacity.estimate import Capacity, room
 
 GRADES = {
     0: {"cpu": "0", "memory": "0"},

@@ -8,9 +8,10 @@ from typing import Any
 from gitfed.model.base import BindingId, ObjectKey, Origin
 from gitfed.model.decisions import Decision, EvictionTask, Rejection, ScheduledCondition, Share
 from gitfed.model.plan import Binding
-from gitfed.placement import explain, filters, schedule
-from gitfed.placement.cluster import Candidate, Taint
-from gitfed.placement.estimate import Capacity, Estimate
+from gitfed.placement.capacity.estimate import Capacity, Estimate
+from gitfed.placement.explain import explain
+from gitfed.placement.scheduling import filters, schedule
+from gitfed.placement.scheduling.cluster import Candidate, Taint
 from tests.placement.make import placement, serving
 from tests.placement.reference import AGGREGATED, DIVIDED, DYNAMIC, ONE_CPU, fleet, shares, spread
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from gitfed.placement import affinity, filters
-from gitfed.placement.cluster import Candidate, Taint
+from gitfed.placement.scheduling import affinity, filters
+from gitfed.placement.scheduling.cluster import Candidate, Taint
 from tests.placement.make import placement, serving
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from gitfed.model.base import ObjectKey
-from gitfed.placement.identity import binding_id
+from gitfed.placement.scheduling.identity import binding_id
 
 
 def test_an_id_is_short_lower_case_and_stable() -> None:

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gitfed.model.decisions import PolicyRef
-from gitfed.placement import match
+from gitfed.placement.scheduling import match
 from tests.placement.make import policy, template
 
 WEB = template(labels={"app": "web"})

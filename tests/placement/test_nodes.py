@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from gitfed.model.fleet import NodeFacts
-from gitfed.placement import estimate, nodes
-from gitfed.placement.cluster import Candidate
-from gitfed.placement.estimate import Capacity, Estimate
-from gitfed.placement.rooms import Rooms
+from gitfed.placement.capacity import estimate, nodes
+from gitfed.placement.capacity.estimate import Capacity, Estimate
+from gitfed.placement.capacity.fleet_capacity import Rooms
+from gitfed.placement.scheduling.cluster import Candidate
 from tests.placement.reference import place, told
 
 TAINT = {"key": "k", "value": "", "effect": "NoSchedule"}

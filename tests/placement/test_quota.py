@@ -9,7 +9,7 @@ import pytest
 
 from gitfed.model.decisions import Share
 from gitfed.model.declared.quota import FederatedResourceQuota
-from gitfed.placement import quota
+from gitfed.placement.capacity import quota
 from gitfed.text import quantity
 from gitfed.text.quantity import Quantity
 

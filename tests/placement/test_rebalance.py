@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from gitfed.model.base import ObjectKey
 from gitfed.model.decisions import Decision
 from gitfed.model.declared.policy import WorkloadRebalancer
-from gitfed.placement import rebalance
+from gitfed.placement.scheduling import rebalance
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 WEB = ObjectKey("apps", "Deployment", "shop", "web")

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from gitfed.model.decisions import Share
-from gitfed.placement import affinity, divide
-from gitfed.placement.cluster import Candidate
+from gitfed.placement.scheduling import affinity, divide
+from gitfed.placement.scheduling.cluster import Candidate
 from tests.placement.make import clusters, placement
 from tests.placement.reference import AGGREGATED, DIVIDED, DYNAMIC, fleet, names, place, told
 

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gitfed.model.decisions import Rejection, Share
-from gitfed.placement import schedule
-from gitfed.placement.cluster import Candidate, Taint
-from gitfed.placement.estimate import Capacity
+from gitfed.placement.capacity.estimate import Capacity
+from gitfed.placement.scheduling import schedule
+from gitfed.placement.scheduling.cluster import Candidate, Taint
 from tests.placement.make import clusters, placement, serving
 
 DIVIDED = {"replicaSchedulingType": "Divided", "replicaDivisionPreference": "Weighted"}

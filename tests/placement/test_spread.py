@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gitfed.model.declared.policy import SpreadConstraint
-from gitfed.placement import spread
-from gitfed.placement.cluster import Candidate
-from gitfed.placement.option import Option, Unplaceable
+from gitfed.placement.scheduling import spread
+from gitfed.placement.scheduling.cluster import Candidate
+from gitfed.placement.scheduling.scored_cluster import Option, Unplaceable
 
 
 def by(field: str, least: int, most: int = 0) -> SpreadConstraint:

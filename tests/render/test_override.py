@@ -13,7 +13,7 @@ from gitfed.model.base import Origin
 from gitfed.model.decisions import PolicyRef
 from gitfed.model.declared.policy import Override
 from gitfed.model.plan import Edit
-from gitfed.placement.cluster import Candidate
+from gitfed.placement.scheduling.cluster import Candidate
 from gitfed.render import override
 
 BODY: dict[str, Any] = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from dataclasses import replace
 
-from gitfed.daemon import queue
+from gitfed.daemon.fleet import queue
 from gitfed.model.plan import Action, Change
 from tests.daemon.test_queue import change as made
 

@@ -14,8 +14,6 @@ from typing import Any
 
 import pytest
 
-from gitfed.change import build
-from gitfed.daemon import interpreters
 from gitfed.edges.lua import Lua
 from gitfed.interpret import customized
 from gitfed.interpret.native import Native
@@ -25,6 +23,8 @@ from gitfed.model.decisions import Decisions
 from gitfed.model.fleet import ClusterFacts, FactsRef, FleetSnapshot
 from gitfed.model.plan import Plan
 from gitfed.model.repo import RepoSnapshot
+from gitfed.planning import build
+from gitfed.reading import interpreters
 from gitfed.source import repo as source
 from gitfed.source.memory import Memory
 from tests.e2e.world import cluster, policy

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from gitfed.edges import https
-from gitfed.edges.git import trouble
+from gitfed.edges.git import git_errors
 from gitfed.errors import SourceError, SourceUnreachable
 
 _TIMEOUT = 30.0
@@ -66,7 +66,7 @@ def installation_token(
         return Token(str(content["token"]), datetime.fromisoformat(content["expires_at"]).timestamp())
     except urllib.error.HTTPError as error:
         with error:
-            wait = trouble.retry_after(error.headers.get("Retry-After", ""))
+            wait = git_errors.retry_after(error.headers.get("Retry-After", ""))
         said = f"{base} gives app {identity} no token: HTTP {error.code}"
         if error.code in (429, 503):
             raise SourceUnreachable(said, retry_after=wait) from error

@@ -14,7 +14,7 @@ from typing import Any, Protocol
 
 from git.exc import GitCommandError
 
-from gitfed.edges.git import trouble
+from gitfed.edges.git import git_errors
 from gitfed.edges.git.program import Program
 from gitfed.errors import SourceError
 from gitfed.model.base import Commit
@@ -192,7 +192,7 @@ class Objects(Program):
             except (ValueError, OSError, BrokenPipeError, GitCommandError) as error:
                 self._reader.clear_cache()
                 if self._is_partial():
-                    raise trouble.partial_clone() from error
+                    raise git_errors.partial_clone() from error
                 raise SourceError(f"object {blob_id} cannot be read from {self.path}") from error
         raise SourceError(f"object {blob_id} has {size} bytes, at most {_LARGEST_BLOB} are read")
 

@@ -24,7 +24,7 @@ os.environ.setdefault("GIT_PYTHON_REFRESH", "quiet")
 import git as gitpython
 from git.exc import GitCommandError, GitCommandNotFound
 
-from gitfed.edges.git import trouble
+from gitfed.edges.git import git_errors
 from gitfed.errors import SourceError, SourceUnreachable
 
 _ASKING = ("fetch", "ls-remote")
@@ -113,7 +113,7 @@ class Program:
                     feed.write(stdin)
                     feed.seek(0)
                 except OSError as error:
-                    raise trouble.unwritable(args, f"its input cannot be written: {error.strerror}") from error
+                    raise git_errors.unwritable(args, f"its input cannot be written: {error.strerror}") from error
             try:
                 # In a session of its own, so that the helper that talks to a server can be ended with it.
                 started: Any = self._git.execute(
@@ -140,7 +140,7 @@ class Program:
             text = said.decode("utf-8", "replace")
             if process.returncode < 0 and not text:
                 text = f"ended by {signal.Signals(-process.returncode).name}"
-            raise told(text) if told is not None else trouble.translate(args, text)
+            raise told(text) if told is not None else git_errors.translate(args, text)
         return output
 
     def interrupt(self, *, pushes: bool = False) -> None:
@@ -184,7 +184,7 @@ class Program:
             try:
                 process.wait()
             except GitCommandError as error:
-                raise trouble.translate(args, str(error.stderr)) from error
+                raise git_errors.translate(args, str(error.stderr)) from error
         return b"".join(chunks).split(b"\0")
 
     def text(self, *args: str) -> str:

@@ -15,9 +15,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from gitfed.edges.git import location, trouble
+from gitfed.edges.git import git_errors, location
 from gitfed.edges.git.access import Access
-from gitfed.edges.git.tidy import Tidying
+from gitfed.edges.git.gc import Tidying
 from gitfed.errors import RevisionNotFound, SourceError, SourceUnreachable, StateConflict
 from gitfed.model.base import Commit
 
@@ -166,7 +166,9 @@ class Remote(Tidying):
             def told(said: str) -> SourceError:
                 headers = trace.read(_MOST_TRACED).decode("utf-8", "replace")
                 command = [part for part in args if part is not None]
-                return trouble.translate(command, said, shown=location.shown(url), trace=headers, known=way.authorized)
+                return git_errors.translate(
+                    command, said, shown=location.shown(url), trace=headers, known=way.authorized
+                )
 
             command = (way.url if part is None else part for part in args)
             return self.run(*command, timeout=timeout, environment=environment, told=told)

@@ -11,7 +11,7 @@ import threading
 from collections.abc import Mapping
 from datetime import datetime
 
-from gitfed.edges.git.tidy import Tidying
+from gitfed.edges.git.gc import Tidying
 from gitfed.errors import CloneUnwritable, SourceError, StateConflict
 from gitfed.model.base import Commit
 

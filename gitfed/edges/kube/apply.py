@@ -35,7 +35,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 from gitfed import errors
-from gitfed.edges.kube import adopt, emptiness, refusals, served, session, translate
+from gitfed.edges.kube import adopt, deletion_check, error_text, session, translate, wait_served
 from gitfed.edges.kube.discovery import Discovery, Resource
 from gitfed.edges.kube.session import Session
 from gitfed.model.base import Body, Kind, ObjectKey
@@ -72,14 +72,14 @@ class Target:
     session: Session
     discovery: Discovery
     federation: str
-    redact: refusals.RedactText | None = None
+    redact: error_text.RedactText | None = None
     """None: a refusal of a Secret names its fields only."""
     observed: Observed | None = None
     retained: Retained | None = None
     """None: nothing belongs to the cluster."""
     dry_run: bool = False
     """The server does everything but storing it."""
-    served_after: tuple[float, ...] = field(default=served.AFTER)
+    served_after: tuple[float, ...] = field(default=wait_served.AFTER)
     gone_after: tuple[float, ...] = field(default=_GONE_AFTER)
 
 
@@ -97,7 +97,7 @@ async def carry_out(target: Target, change: Change) -> ApplyResult:
             # No Status but the server's "page not found": the path itself is gone, so what we know is old.
             await target.discovery.refresh()
         retry = error.retry or isinstance(error, errors.ObjectNotFound) or error.reason == translate.TERMINATING
-        message = refusals.explain(error)
+        message = error_text.explain(error)
         if isinstance(error, errors.ObjectInvalid):
             message += _made_by(change)
         result = _failed(change, message, retry=retry, reason=error.reason)
@@ -110,7 +110,7 @@ async def _act(target: Target, change: Change) -> ApplyResult:
     # Its definition may have been created just before. A deletion has no need to wait for that.
     waits = () if change.action is Action.DELETE or target.dry_run else target.served_after
     # Of an object that is only known from the inventory nobody knows the version: any serves to delete it.
-    resource = await served.resource(target.discovery, _kind(change), change.api_version or None, waits)
+    resource = await wait_served.resource(target.discovery, _kind(change), change.api_version or None, waits)
     if change.action is Action.DELETE:
         return await _delete(target, change, resource)
     body = _body(change)
@@ -136,9 +136,9 @@ async def _create(target: Target, change: Change, resource: Resource, body: Body
         if error.causes:
             raise
         return await _exists(target, change, resource, body)
-    if change.key[:2] == served.DEFINITION and not target.dry_run:
+    if change.key[:2] == wait_served.DEFINITION and not target.dry_run:
         path = resource.path(name=change.key.name)
-        await served.established(target.session, target.discovery, path, target.served_after)
+        await wait_served.established(target.session, target.discovery, path, target.served_after)
     return _done(target, change, "created", stored)
 
 
@@ -184,7 +184,7 @@ async def _adopt(
                 body=migration,
                 content_type=session.JSON_PATCH,
                 query={"fieldManager": MANAGER},
-                redact=refusals.redactor(target.redact, live),
+                redact=error_text.redactor(target.redact, live),
             )
             if "resourceVersion" in body["metadata"]:  # of the same state, but for the migration
                 body = _with_metadata(body, resourceVersion=migrated["metadata"]["resourceVersion"])
@@ -207,7 +207,7 @@ async def _update(target: Target, change: Change, resource: Resource, body: Body
         stored = await _apply(target, change, resource, _with_metadata(body, uid=live.uid))
     except errors.ObjectNotFound as error:
         return _failed(change, translate.said(error), retry=True)
-    if change.key[:2] == served.DEFINITION and not target.dry_run:
+    if change.key[:2] == wait_served.DEFINITION and not target.dry_run:
         await target.discovery.refresh()  # its versions may have changed
     unchanged = stored["metadata"].get("resourceVersion") == live.resource_version
     if target.dry_run:
@@ -228,7 +228,7 @@ async def _apply(target: Target, change: Change, resource: Resource, body: Body)
         body=body,
         content_type=session.APPLY,
         query=query,
-        redact=refusals.redactor(target.redact, body),
+        redact=error_text.redactor(target.redact, body),
     )
     stored: Body = answer.json()
     return stored
@@ -283,15 +283,15 @@ async def _delete(target: Target, change: Change, resource: Resource) -> ApplyRe
 async def _goes_with(target: Target, change: Change, resource: Resource) -> str:
     """What the server would delete with an object; "" for nothing that anybody has to miss."""
     if change.key[:2] == _NAMESPACE:
-        left = await emptiness.first_left(target.session, target.discovery, change.key.name)
+        left = await deletion_check.first_left(target.session, target.discovery, change.key.name)
         return f"{left} is still in it" if left else ""
-    if change.key[:2] != served.DEFINITION:
+    if change.key[:2] != wait_served.DEFINITION:
         return ""
     try:
         definition = await _read(target, change, resource)
     except errors.ObjectNotFound:
         return ""
-    left = await emptiness.first_of(target.session, definition)
+    left = await deletion_check.first_of(target.session, definition)
     return f"{left} is still there" if left else ""
 
 

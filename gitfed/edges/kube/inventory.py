@@ -20,7 +20,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from gitfed import errors
-from gitfed.edges.kube import ledger, reflect, shards, translate
+from gitfed.edges.kube import inventory_format, reflect, shards, translate
 from gitfed.edges.kube.session import Session
 from gitfed.edges.kube.shards import NOT_READ as NOT_READ
 from gitfed.model.base import Body, ObjectKey
@@ -191,9 +191,9 @@ class Inventory:
                     f"cluster {self.cluster}: term {header.term} is taken by another gitfed, ours would be {term}"
                 )
             existing = frozenset(self._shards.known) if adopt or header is None else header.shards
-            new = ledger.Header(self.repository_id, term, existing | {0}, self.leader)
+            new = inventory_format.Header(self.repository_id, term, existing | {0}, self.leader)
             count = len(self._shards.known[0].entries) if 0 in self._shards.known else 0
-            if await self._shards.write(0, {**ledger.header_data(new), "count": str(count)}):
+            if await self._shards.write(0, {**inventory_format.header_data(new), "count": str(count)}):
                 self._term = term
                 break
         else:
@@ -251,7 +251,7 @@ class Inventory:
                 if self.entries.get(key) == entry:
                     del self._pending[key]
             if any(key in self._pending for key in mine):
-                await self._write_pending({ledger.shard_of(key) for key in first})
+                await self._write_pending({inventory_format.shard_of(key) for key in first})
 
     async def _write_pending(self, first: Collection[int]) -> None:
         if self.problem:
@@ -262,7 +262,7 @@ class Inventory:
             await self._write_header(max(self._term, 1), adopt=False)
         by_shard: dict[int, dict[ObjectKey, InventoryEntry | None]] = {}
         for key, entry in self._pending.items():
-            by_shard.setdefault(ledger.shard_of(key), {})[key] = entry
+            by_shard.setdefault(inventory_format.shard_of(key), {})[key] = entry
         header = self._shards.header
         new = frozenset(by_shard) - (header.shards if header else frozenset[int]())
         await self._write_shards({number: by_shard.pop(number) for number in first if number in by_shard})
@@ -310,14 +310,18 @@ class Inventory:
         data: dict[str, str | None] = {"count": str(len(after))}
         for key, entry in changes.items():
             if entry is not None:
-                name, value = ledger.encode(entry)
+                name, value = inventory_format.encode(entry)
                 data[name] = value
             elif key in before:
-                data[ledger.data_key(key)] = None
+                data[inventory_format.data_key(key)] = None
         if number == 0:
             header = self._shards.header
             existing = (header.shards if header else frozenset[int]()) | new_shards | {0}
-            data.update(ledger.header_data(ledger.Header(self.repository_id, self._term, existing, self.leader)))
+            data.update(
+                inventory_format.header_data(
+                    inventory_format.Header(self.repository_id, self._term, existing, self.leader)
+                )
+            )
         return data, after
 
     def _contested(self) -> errors.ClusterError:

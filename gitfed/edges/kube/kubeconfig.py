@@ -15,7 +15,7 @@ from typing import Any
 from gitfed import errors
 from gitfed.edges.kube import tokens
 from gitfed.text import yaml
-from gitfed.text.build import YamlError
+from gitfed.text.construct import YamlError
 
 _LARGEST = 4 << 20
 _FILES = {

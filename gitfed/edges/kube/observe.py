@@ -26,9 +26,9 @@ from dataclasses import dataclass
 from gitfed import errors
 from gitfed.edges.kube import inventory, reflect, translate
 from gitfed.edges.kube.discovery import Discovery, Resource
+from gitfed.edges.kube.object_cache import FEDERATION, Assess, Changed, Sightings, identity, is_listed
+from gitfed.edges.kube.object_cache import Assessment as Assessment
 from gitfed.edges.kube.session import Session
-from gitfed.edges.kube.sightings import FEDERATION, Assess, Changed, Sightings, identity, is_listed
-from gitfed.edges.kube.sightings import Assessment as Assessment
 from gitfed.model.base import Body, ClusterName, Kind, ObjectKey
 from gitfed.model.fleet import ClusterLive, LiveObject
 

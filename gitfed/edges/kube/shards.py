@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from gitfed import errors
-from gitfed.edges.kube import ledger, reflect, translate
+from gitfed.edges.kube import inventory_format, reflect, translate
 from gitfed.edges.kube.session import MERGE_PATCH, Session
 from gitfed.model.base import Body, ObjectKey
 from gitfed.model.fleet import InventoryEntry
@@ -34,7 +34,7 @@ class Shard:
 
     version: str
     entries: Mapping[ObjectKey, InventoryEntry]
-    header: ledger.Header | None = None
+    header: inventory_format.Header | None = None
 
 
 class Shards:
@@ -53,7 +53,7 @@ class Shards:
         return f"{LABEL}={self._federation}"
 
     @property
-    def header(self) -> ledger.Header | None:
+    def header(self) -> inventory_format.Header | None:
         return self.known[0].header if 0 in self.known else None
 
     def entries(self) -> dict[ObjectKey, InventoryEntry]:
@@ -104,11 +104,11 @@ class Shards:
         self.touched.add(number)
         data = body.get("data") or {}
         try:
-            header = ledger.read_header(data) if number == 0 else None
-            entries = ledger.read_shard(number, data) if written is None else written
+            header = inventory_format.read_header(data) if number == 0 else None
+            entries = inventory_format.read_shard(number, data) if written is None else written
             self.known[number] = Shard(version, entries, header)
             self._broken.pop(number, None)
-        except ledger.BrokenEntryError as error:
+        except inventory_format.BrokenEntryError as error:
             self._broken[number] = f"{self.name(number)}: {error}"
         self._missing()
 
@@ -209,7 +209,7 @@ class Shards:
     def number(self, body: Body) -> int | None:
         """The shard's number; None for a ConfigMap that bears our label and another name."""
         number = str(body["metadata"]["name"]).removeprefix(f"gitfed-inventory-{self._federation}-")
-        return int(number) if number.isdecimal() and int(number) < ledger.SHARDS else None
+        return int(number) if number.isdecimal() and int(number) < inventory_format.SHARDS else None
 
 
 def _unreliable(what: str) -> str:

@@ -14,7 +14,7 @@ from gitfed.sim.kind import Kind
 from gitfed.sim.server import forms, gojson, strict
 from gitfed.sim.server.call import Call
 from gitfed.text import yaml
-from gitfed.text.build import YamlError
+from gitfed.text.construct import YamlError
 
 Body = dict[str, Any]
 

@@ -15,7 +15,7 @@ from gitfed.sim import go_words, schema, status
 from gitfed.sim.server import forms, gojson, request, strict
 from gitfed.sim.server.request import Request
 from gitfed.text import yaml
-from gitfed.text.build import YamlError
+from gitfed.text.construct import YamlError
 
 Body = dict[str, Any]
 

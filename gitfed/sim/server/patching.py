@@ -16,7 +16,7 @@ from gitfed.sim.server import decode, forms, gojson, options, reflected, strict,
 from gitfed.sim.server.call import Call, Outcome
 from gitfed.sim.server.strict import yaml_complaint
 from gitfed.text import yaml
-from gitfed.text.build import YamlError
+from gitfed.text.construct import YamlError
 
 Body = dict[str, Any]
 

@@ -6,7 +6,7 @@ import re
 from typing import Final
 
 from gitfed.text import yaml
-from gitfed.text.build import YamlError
+from gitfed.text.construct import YamlError
 
 _REPEATED: Final = re.compile(r"the key (?P<key>.*) stands twice", re.DOTALL)
 _CONTEXT: Final = re.compile(r" while (?:parsing|scanning) .*", re.DOTALL)

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from gitfed import errors
-from gitfed.edges.kube import inventory, ledger, reflect
+from gitfed.edges.kube import inventory, inventory_format, reflect
 from gitfed.edges.kube.fence import Fence, clock
 from gitfed.edges.kube.session import Answer, Session
 from gitfed.model.base import ObjectKey
@@ -53,7 +53,7 @@ def keys(count: int) -> list[ObjectKey]:
 
 
 def in_shard(number: int) -> ObjectKey:
-    return next(key for key in keys(1000) if ledger.shard_of(key) == number)
+    return next(key for key in keys(1000) if inventory_format.shard_of(key) == number)
 
 
 class Counting(Session):
@@ -115,7 +115,7 @@ async def test_shards_of_what_comes_first_are_written_before_the_rest(ours: Ours
         added = [entry(key, uid=f"u{book.snapshot.term}") for key in keys(100)]
         await book.record(added, first=[foremost])
         assert foremost in written[0]
-        assert {ledger.shard_of(key) for key in written[0]} == {ledger.shard_of(foremost)}
+        assert {inventory_format.shard_of(key) for key in written[0]} == {inventory_format.shard_of(foremost)}
         assert (await ours.open().read()).entries == {one.key: one for one in added}
 
 
@@ -181,9 +181,9 @@ async def test_an_entry_of_an_earlier_leader_that_arrives_late_is_refused_in_eve
         new = ours.open(session=session)
         await new.read()
         await new.raise_term(2)
-        for number in range(ledger.SHARDS):
+        for number in range(inventory_format.SHARDS):
             late = ObjectKey("", "Secret", "shop", next(
-                one for one in map(str, range(1000)) if ledger.shard_of(ObjectKey("", "Secret", "shop", one)) == number
+                one for one in map(str, range(1000)) if inventory_format.shard_of(ObjectKey("", "Secret", "shop", one)) == number
             ))  # fmt: skip
             with pytest.raises(errors.NotOwned, match=r"\(term 2, ours is 1\)$"):
                 await old.record([entry(late)])
@@ -234,10 +234,10 @@ async def test_what_somebody_else_wrote_meanwhile_is_kept(ours: Ours) -> None:
     await book.raise_term(1)
     await book.record([entry(in_shard(5))])
     shard = await ours.shard(5)
-    other = entry(next(key for key in keys(1000) if ledger.shard_of(key) == 5 and key != in_shard(5)))
-    name, value = ledger.encode(other)
+    other = entry(next(key for key in keys(1000) if inventory_format.shard_of(key) == 5 and key != in_shard(5)))
+    name, value = inventory_format.encode(other)
     await ours.patch(5, {"data": {**shard["data"], name: value, "count": "2"}})
-    third = next(key for key in reversed(keys(1000)) if ledger.shard_of(key) == 5)
+    third = next(key for key in reversed(keys(1000)) if inventory_format.shard_of(key) == 5)
     await book.record([entry(third)])
     assert set((await ours.open().read()).entries) == {in_shard(5), other.key, third}
 
@@ -257,7 +257,7 @@ async def test_a_lost_shard_is_an_error_and_nothing_is_recorded(ours: Ours) -> N
         await book.record([entry(in_shard(5), uid="new")])
     repaired = ours.open()
     await repaired.adopt(2)
-    assert {ledger.shard_of(key) for key in (await ours.open().read()).entries} == set(range(16)) - {5}
+    assert {inventory_format.shard_of(key) for key in (await ours.open().read()).entries} == set(range(16)) - {5}
 
 
 async def test_an_inventory_that_shrank_to_less_than_half_is_an_error(ours: Ours) -> None:
@@ -276,7 +276,7 @@ async def test_entries_that_were_cut_off_are_an_error(ours: Ours) -> None:
     await book.read()
     await book.raise_term(1)
     await book.record([entry(in_shard(5))])
-    await ours.patch(5, {"data": {ledger.data_key(in_shard(5)): None}})
+    await ours.patch(5, {"data": {inventory_format.data_key(in_shard(5)): None}})
     reopened = ours.open()
     with pytest.raises(errors.ClusterError, match="-5: holds 0 entries, its count says 1 "):
         await reopened.read()

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gitfed.edges.kube import ledger
+from gitfed.edges.kube import inventory_format
 from gitfed.model.base import BindingId, ObjectKey
 from gitfed.model.fleet import InventoryEntry
 
@@ -38,12 +38,12 @@ PLAIN = st.text(st.characters(codec="utf-8", exclude_characters="/"), min_size=1
     ],
 )
 def test_entries_are_written_like_this(entry: InventoryEntry, name: str, value: str) -> None:
-    assert ledger.encode(entry) == (name, value)
-    assert ledger.decode(name, value) == entry
+    assert inventory_format.encode(entry) == (name, value)
+    assert inventory_format.decode(name, value) == entry
 
 
 def test_an_ordinary_entry_takes_less_than_120_bytes() -> None:
-    assert sum(map(len, ledger.encode(WEB))) < 120
+    assert sum(map(len, inventory_format.encode(WEB))) < 120
 
 
 @given(
@@ -58,17 +58,17 @@ def test_an_ordinary_entry_takes_less_than_120_bytes() -> None:
     )
 )
 def test_every_entry_reads_as_it_was_written_and_fits_a_config_map(entry: InventoryEntry) -> None:
-    name, value = ledger.encode(entry)
+    name, value = inventory_format.encode(entry)
     assert re.fullmatch(r"[-._a-zA-Z0-9]{1,253}", name)
     assert not name.startswith("..")
-    assert ledger.decode(name, value) == entry
-    assert ledger.data_key(entry.key) == name
+    assert inventory_format.decode(name, value) == entry
+    assert inventory_format.data_key(entry.key) == name
 
 
 def test_a_shard_reads_as_it_was_written() -> None:
-    data = ledger.shard_data([WEB])
+    data = inventory_format.shard_data([WEB])
     assert data == {"count": "1", "apps_.Deployment_.shop_.web": f"{UID},hq3o5mvnbcotyx2k,3,"}
-    assert ledger.read_shard(ledger.shard_of(WEB.key), data) == {WEB.key: WEB}
+    assert inventory_format.read_shard(inventory_format.shard_of(WEB.key), data) == {WEB.key: WEB}
 
 
 @pytest.mark.parametrize(
@@ -88,22 +88,24 @@ def test_a_shard_reads_as_it_was_written() -> None:
     ],
 )
 def test_a_broken_shard_is_refused(change: dict[str, str | None], message: str) -> None:
-    data = {**ledger.shard_data([WEB]), **change}
-    with pytest.raises(ledger.BrokenEntryError, match=f"^{re.escape(message)}$"):
-        ledger.read_shard(ledger.shard_of(WEB.key), {name: value for name, value in data.items() if value is not None})
+    data = {**inventory_format.shard_data([WEB]), **change}
+    with pytest.raises(inventory_format.BrokenEntryError, match=f"^{re.escape(message)}$"):
+        inventory_format.read_shard(
+            inventory_format.shard_of(WEB.key), {name: value for name, value in data.items() if value is not None}
+        )
 
 
 def test_an_entry_in_the_wrong_shard_is_refused() -> None:
-    number = ledger.shard_of(WEB.key)
-    with pytest.raises(ledger.BrokenEntryError, match=f"belongs to shard {number}$"):
-        ledger.read_shard((number + 1) % ledger.SHARDS, ledger.shard_data([WEB]))
+    number = inventory_format.shard_of(WEB.key)
+    with pytest.raises(inventory_format.BrokenEntryError, match=f"belongs to shard {number}$"):
+        inventory_format.read_shard((number + 1) % inventory_format.SHARDS, inventory_format.shard_data([WEB]))
 
 
 def test_the_header_reads_as_it_was_written() -> None:
-    header = ledger.Header("0d9cb2f0", 7, frozenset({0, 3, 11}), "5f0a")
-    data = ledger.header_data(header)
+    header = inventory_format.Header("0d9cb2f0", 7, frozenset({0, 3, 11}), "5f0a")
+    data = inventory_format.header_data(header)
     assert data == {"schemaVersion": "1", "repositoryId": "0d9cb2f0", "term": "7", "leader": "5f0a", "shards": "0,3,11"}
-    assert ledger.read_header(data) == header
+    assert inventory_format.read_header(data) == header
 
 
 @pytest.mark.parametrize(
@@ -117,13 +119,13 @@ def test_the_header_reads_as_it_was_written() -> None:
     ],
 )
 def test_a_broken_header_is_refused(change: dict[str, str], message: str) -> None:
-    data = {**ledger.header_data(ledger.Header("r", 1, frozenset({0}))), **change}
-    with pytest.raises(ledger.BrokenEntryError, match=f"^{re.escape(message)}$"):
-        ledger.read_header(data)
+    data = {**inventory_format.header_data(inventory_format.Header("r", 1, frozenset({0}))), **change}
+    with pytest.raises(inventory_format.BrokenEntryError, match=f"^{re.escape(message)}$"):
+        inventory_format.read_header(data)
 
 
 def test_shards_are_used_evenly() -> None:
-    counts = [0] * ledger.SHARDS
+    counts = [0] * inventory_format.SHARDS
     for number in range(1600):
-        counts[ledger.shard_of(ObjectKey("", "ConfigMap", "shop", f"c{number}"))] += 1
+        counts[inventory_format.shard_of(ObjectKey("", "ConfigMap", "shop", f"c{number}"))] += 1
     assert min(counts) > 60

@@ -6,15 +6,15 @@ from typing import Any
 
 import pytest
 
-from gitfed.edges.kube import ledger
+from gitfed.edges.kube import inventory_format
 from gitfed.edges.kube.session import Session
 from gitfed.edges.kube.shards import Shards
 from gitfed.model.base import ObjectKey
 from tests.edges.kube.answering import connection
 from tests.edges.kube.conftest import entry
 
-KEY = next(key for key in (ObjectKey("", "X", "", f"n{n}") for n in range(99)) if ledger.shard_of(key) == 5)
-OTHER = next(key for key in (ObjectKey("", "X", "", f"m{n}") for n in range(99)) if ledger.shard_of(key) == 5)
+KEY = next(key for key in (ObjectKey("", "X", "", f"n{n}") for n in range(99)) if inventory_format.shard_of(key) == 5)
+OTHER = next(key for key in (ObjectKey("", "X", "", f"m{n}") for n in range(99)) if inventory_format.shard_of(key) == 5)
 
 
 @pytest.fixture
@@ -23,7 +23,7 @@ def shards() -> Shards:
 
 
 def header(version: int, *numbers: int) -> dict[str, Any]:
-    data = ledger.header_data(ledger.Header("r", 1, frozenset({0, *numbers})))
+    data = inventory_format.header_data(inventory_format.Header("r", 1, frozenset({0, *numbers})))
     return body(0, version, {**data, "count": "0"})
 
 
@@ -32,7 +32,7 @@ def body(number: int, version: int, data: dict[str, str]) -> dict[str, Any]:
 
 
 def five(version: int, *keys: ObjectKey) -> dict[str, Any]:
-    return body(5, version, ledger.shard_data([entry(key) for key in keys]))
+    return body(5, version, inventory_format.shard_data([entry(key) for key in keys]))
 
 
 def test_a_list_is_complete_when_all_shards_of_the_header_are_there(shards: Shards) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from gitfed.edges.kube.inventory import Inventory
-from gitfed.edges.kube.sightings import Assessment, Sightings
+from gitfed.edges.kube.object_cache import Assessment, Sightings
 from gitfed.model.base import Body, Kind, ObjectKey
 from tests.edges.kube.answering import connection
 from tests.edges.kube.conftest import FEDERATION, entry

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from gitfed.edges.kube import stuck
+from gitfed.edges.kube import unschedulable
 from gitfed.edges.kube.session import Session
 from gitfed.model.base import ObjectKey
 from gitfed.model.capacity import Owner
@@ -46,9 +46,9 @@ async def test_only_the_newest_replica_set_of_our_own_deployment_counts(place: P
         asked.append((which, whose))
         return True
 
-    assert await stuck.look(session, waiting, is_ours) == {key: (3, Stuck(1, 2))}
+    assert await unschedulable.look(session, waiting, is_ours) == {key: (3, Stuck(1, 2))}
     assert asked == [(key, uid), (key, uid)]
-    assert await stuck.look(session, waiting, lambda *_: False) == {}
+    assert await unschedulable.look(session, waiting, lambda *_: False) == {}
 
 
 @pytest.mark.parametrize(("status", "ready"), [({"replicas": 3}, 0), ({}, -1)])
@@ -56,11 +56,11 @@ async def test_a_status_that_counts_none_ready_is_another_matter_than_no_status(
     place: Place, status: dict[str, int], ready: int
 ) -> None:
     await make(place.session, place.namespace, **status)
-    found = await stuck.look(place.session, {Owner(place.namespace, "web-2"): 2}, lambda *_: True)
+    found = await unschedulable.look(place.session, {Owner(place.namespace, "web-2"): 2}, lambda *_: True)
     assert [one for _, one in found.values()] == [Stuck(ready, 2)]
 
 
 async def test_a_replica_set_of_its_own_belongs_to_no_deployment(place: Place) -> None:
     path = f"/apis/apps/v1/namespaces/{place.namespace}/replicasets"
     await place.session.json("POST", path, body={"metadata": {"name": "alone", "labels": {"app": "web"}}, "spec": SPEC})
-    assert await stuck.look(place.session, {Owner(place.namespace, "alone"): 2}, lambda *_: True) == {}
+    assert await unschedulable.look(place.session, {Owner(place.namespace, "alone"): 2}, lambda *_: True) == {}

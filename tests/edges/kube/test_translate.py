@@ -15,7 +15,7 @@ import pytest
 from aiohttp import client_exceptions
 
 from gitfed import errors
-from gitfed.edges.kube import refusals, translate
+from gitfed.edges.kube import error_text, translate
 
 
 def status(code: int, message: str = "said", reason: str = "", **details: Any) -> bytes:
@@ -272,11 +272,11 @@ def test_a_conflict_names_the_other_manager_and_the_field() -> None:
         cluster="m1",
         causes=((".data.k", 'conflict with "kubectl" using v1'), (".data.l", 'conflict with "helm"')),
     )
-    assert refusals.explain(error) == 'conflict with "kubectl" using v1: .data.k; conflict with "helm": .data.l'
+    assert error_text.explain(error) == 'conflict with "kubectl" using v1: .data.k; conflict with "helm": .data.l'
 
 
 def test_of_a_refused_secret_only_fields_are_named() -> None:
     text = 'Secret "s" is invalid: data[hunter2!]: Invalid value: "hunter2": a valid key, type: Invalid value: "x"'
-    assert refusals.fields_only(text) == "the server refused the Secret (type)"
-    assert refusals.fields_only("data[k]: bad") == "the server refused the Secret (data[k])"
-    assert refusals.fields_only("nothing to see") == "the server refused the Secret"
+    assert error_text.fields_only(text) == "the server refused the Secret (type)"
+    assert error_text.fields_only("data[k]: bad") == "the server refused the Secret (data[k])"
+    assert error_text.fields_only("nothing to see") == "the server refused the Secret"

@@ -1,0 +1,1 @@
+"""One file per command, in the groups of `gitfed --help`."""

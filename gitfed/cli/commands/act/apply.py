@@ -1,0 +1,283 @@
+"""gitfed apply"""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import click
+
+from gitfed.cli import exits, load, options, plan_file
+from gitfed.cli.commands.act import suspend
+from gitfed.cli.commands.look.plan import codes
+from gitfed.cli.commands.look.plan import show as show_plan
+from gitfed.cli.output import formatting, names, plain, plan_json, plan_text, structured, table
+from gitfed.errors import CredentialsError, InputError, UsageError
+from gitfed.model.plan import Plan
+
+SCHEMA = "gitfed.io/applied/v1"
+
+
+@click.command("apply")
+@click.argument("reviewed", metavar="[PLANFILE]", required=False, type=options.Files(exists=True, dir_okay=False))
+@options.source
+@options.TRUSTED_KEYS
+@options.credentials
+@options.option("--wait", shared=False, is_flag=True, help="Wait until what was applied is healthy.")
+@options.option(
+    "--timeout",
+    shared=False,
+    type=options.Duration(),
+    default="5m",
+    show_default=True,
+    metavar="DURATION",
+    help="How long to work and wait.",
+)
+@options.option(
+    "--confirm",
+    shared=False,
+    metavar="DIGEST",
+    default="",
+    help="Let through what gates hold, of exactly the plan with this digest.",
+)
+@options.option(
+    "--dry-run",
+    shared=False,
+    type=click.Choice(["client", "server"]),
+    default=None,
+    help="client: show what would be done. server: let every API server check it, and change nothing.",
+)
+@options.option(
+    "--data-dir",
+    type=options.Files(file_okay=False),
+    metavar="DIR",
+    help="Where the clone and the state are kept.  [default: under XDG_STATE_HOME]",
+)
+@options.option(
+    "--adopt",
+    shared=False,
+    multiple=True,
+    metavar="CLUSTER",
+    help="Take over a cluster whose inventory is damaged or belongs to another repository; may be repeated.",
+)
+@options.output("text", "json", "yaml")
+def command(
+    reviewed: Path | None,
+    inputs: options.Inputs,
+    trusted_keys: Path | None,
+    credentials: options.Credentials,
+    wait: bool,
+    timeout: float,
+    confirm: str,
+    dry_run: str | None,
+    data_dir: Path | None,
+    adopt: tuple[str, ...],
+    output: options.Output,
+) -> int:
+    """Carry out one plan: read, decide, write to every cluster that differs, remember.
+
+    What is applied is a branch: the one that HEAD names, or that of --rev. With PLANFILE (from gitfed plan --out) the
+    plan is built again and refused, with the difference, if its decisions or changes are not the reviewed ones.
+
+    \b
+    gitfed apply --dry-run=client
+    gitfed apply --kubeconfig fleet.conf --wait --timeout 10m
+    gitfed plan --live --out plan.json && gitfed apply plan.json
+    gitfed apply --confirm 4f0c…        what the gates of that plan hold
+
+    \b
+    Exit codes: 0 done · 2 bad usage · 3 invalid input in the repository, or not the reviewed plan · 4 repository or a
+    cluster unreachable · 5 a gate holds something · 6 applied, but not healthy in time or refused.
+    """
+    if adopt:
+        declared = load.Session(inputs).repo.clusters
+        for name in adopt:
+            if name not in declared:
+                raise UsageError(f"--adopt: no cluster {name!r}", hint=f"there are {', '.join(sorted(declared))}")
+    if inputs.worktree:
+        raise UsageError("only commits are applied", hint="--worktree is for plan and diff")
+    saved = plan_file.read(reviewed) if reviewed is not None else None
+    if saved is not None or dry_run is not None:
+        session = load.Session(replace(inputs, live=True), credentials)
+        fleet = session.fleet()
+        past = session.decisions(fleet)
+        plan = session.plan(fleet, past)
+        if saved is not None:
+            # Before this process becomes the one that leads there; what is then carried out is checked once more.
+            _check(saved, plan)
+        if dry_run == "server" or saved is not None:
+            load.tell_unread(plan)
+        if dry_run == "server":
+            return _on_servers(session, plan, output)
+        if dry_run == "client":
+            show_plan(plan_text.view(plan, past), output)
+            return exits.first([load.tell(plan.problems), *codes(plan)])
+    if not load.has_credentials(credentials):
+        # Said here, before anything is recorded: else the state branch, which others read, would tell of clusters that
+        # do not answer, when nobody asked them.
+        raise CredentialsError(
+            "no cluster can be reached: there is no kubeconfig and no folder of credentials",
+            hint="give --kubeconfig (or KUBECONFIG) or --credentials-dir",
+        )
+    return _carry_out(
+        inputs,
+        credentials,
+        trusted_keys,
+        data_dir,
+        adopt,
+        saved,
+        wait=wait,
+        timeout=timeout,
+        confirm=confirm,
+        output=output,
+    )
+
+
+def _check(saved: plan_file.Saved, plan: Plan) -> None:
+    found = plan_file.differences(saved, plan)
+    if found:
+        for line in found[:50]:
+            click.echo(plain.clean(line), err=True)
+        raise InputError(
+            f"this is not the plan of {saved.path} any more", hint="review it again: gitfed plan --live --out FILE"
+        )
+
+
+def _carry_out(
+    inputs: options.Inputs,
+    credentials: options.Credentials,
+    trusted_keys: Path | None,
+    data_dir: Path | None,
+    adopt: tuple[str, ...],
+    saved: plan_file.Saved | None,
+    *,
+    wait: bool,
+    timeout: float,
+    confirm: str,
+    output: options.Output,
+) -> int:
+    from gitfed.daemon import wiring
+
+    load.log_plainly()
+    progress = Progress(output)
+    settings = load.wiring_options(inputs, credentials)
+    settings = replace(settings, adopt=frozenset(adopt), trusted_keys=trusted_keys)
+    if data_dir is not None:
+        settings = replace(settings, data_dir=data_dir)
+    try:
+        done = asyncio.run(
+            wiring.apply_once(
+                settings,
+                timeout=timeout,
+                wait=wait,
+                listener=progress.listen,
+                confirm=confirm,
+                by=suspend.person(),
+                review=None if saved is None else functools.partial(_check, saved),
+            )
+        )
+    finally:
+        progress.end()
+    if output.format == "text":
+        _print(done, progress, output, wait=wait)
+        if confirm and done.plan.digest != confirm:
+            load.note(f"--confirm {confirm[:12]} names another plan than this one, {done.plan.digest[:12]}")
+    else:
+        structured.echo(_document(done, progress), output.format)
+    load.tell_errors(done.plan.problems)
+    return exits.first(
+        [
+            load.code(done.plan.problems),
+            exits.HELD if any(gate.held for gate in done.plan.gates) else exits.OK,
+            exits.UNREACHABLE if done.unreachable else exits.OK,
+            exits.UNHEALTHY if done.failures or not done.settled or (wait and done.unhealthy) else exits.OK,
+        ]
+    )
+
+
+class Progress:
+    """Counts what happens; on a terminal one line per cluster that is rewritten as it goes."""
+
+    def __init__(self, output: options.Output) -> None:
+        self.outcomes: dict[str, Counter[str]] = {}
+        self._shown = output.shows_progress
+        self._width = 0
+
+    def listen(self, event: str, value: Any) -> None:
+        if event == "result":
+            change, result = value
+            self.outcomes.setdefault(change.cluster, Counter())[result.outcome] += 1
+            if self._shown:
+                text = "  ".join(f"{name} {sum(done.values())}" for name, done in sorted(self.outcomes.items()))
+                line = plain.clean(text)[:100]
+                click.echo("\r" + line.ljust(self._width), nl=False, err=True)
+                self._width = len(line)
+        elif event == "source-error":
+            click.echo(f"error: {plain.clean(str(value))}", err=True)
+
+    def end(self) -> None:
+        if self._width:
+            click.echo("\r" + " " * self._width + "\r", nl=False, err=True)
+
+
+def _print(done: Any, progress: Progress, output: options.Output, *, wait: bool) -> None:
+    if not output.quiet and progress.outcomes:
+        outcomes = sorted({name for counts in progress.outcomes.values() for name in counts})
+        rows = [["CLUSTER", *outcomes]]
+        rows += [[name, *(str(counts[one]) for one in outcomes)] for name, counts in sorted(progress.outcomes.items())]
+        for line in table.lines(rows):
+            click.echo(line)
+    held = [gate for gate in done.plan.gates if gate.held]
+    for line in plan_text.gates(held, output.paint):
+        click.echo(line, color=True)
+    if any(gate.consent for gate in held):
+        click.echo(f"To let it through: gitfed apply --confirm {done.plan.digest}", err=True)
+    unhealthy = done.unhealthy if wait else ()
+    for title, found in (("failed", done.failures), ("unreachable", done.unreachable), ("not healthy", unhealthy)):
+        for text in found:
+            click.echo(f"{title}: {plain.clean(text)}", err=True)
+    if done.unhealthy and not wait:
+        load.note(f"{formatting.count(len(done.unhealthy), 'object')} not healthy yet: gitfed get works --live")
+    count = sum(counts[name] for counts in progress.outcomes.values() for name in ("created", "configured", "deleted"))
+    stopped = bool(done.unreachable) or any(gate.held for gate in done.plan.gates)
+    what = "Not finished in time:" if not done.settled else "Not all of it applied:" if stopped else "Applied"
+    click.echo(f"{what} {formatting.commit(done.plan.commit)}: {formatting.count(count, 'write')}.")
+
+
+def _document(done: Any, progress: Progress) -> dict[str, Any]:
+    return {
+        "schema": SCHEMA,
+        "plan": plan_json.document(done.plan),
+        "outcomes": {name: dict(counts) for name, counts in sorted(progress.outcomes.items())},
+        "failures": list(done.failures),
+        "unreachable": list(done.unreachable),
+        "unhealthy": list(done.unhealthy),
+        "settled": done.settled,
+    }
+
+
+def _on_servers(session: load.Session, plan: Plan, output: options.Output) -> int:
+    from gitfed.cli import server_check
+
+    settings = load.wiring_options(session.given, session.credentials)
+    results = asyncio.run(server_check.run(session.repo, plan, settings))
+    if output.format == "text":
+        rows = [["CLUSTER", "OBJECT", "OUTCOME", "MESSAGE"]]
+        rows += [[result.cluster, names.shown(result.key), result.outcome, result.message] for result in results]
+        for line in table.lines(rows) if results and not output.quiet else ():
+            click.echo(line)
+        failed = sum(1 for result in results if result.outcome == "failed")
+        click.echo(f"Checked {formatting.count(len(results), 'change')}, {failed} refused; nothing was written.")
+    else:
+        outcomes = [
+            {"cluster": result.cluster, "object": str(result.key), "outcome": result.outcome, "message": result.message}
+            for result in results
+        ]
+        structured.echo({"schema": "gitfed.io/checked/v1", "digest": plan.digest, "results": outcomes}, output.format)
+    load.tell_errors(plan.problems)
+    failing = exits.UNHEALTHY if any(result.outcome == "failed" for result in results) else exits.OK
+    return exits.first([load.code(plan.problems), *codes(plan), failing])

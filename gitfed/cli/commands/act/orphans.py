@@ -1,0 +1,136 @@
+"""gitfed orphans delete and gitfed orphans adopt"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import click
+
+from gitfed.cli import complete, load, options
+from gitfed.cli.commands.act.suspend import person
+from gitfed.cli.main import meant
+from gitfed.cli.output import formatting
+from gitfed.errors import UsageError
+from gitfed.model.base import Body
+from gitfed.model.orders import Removal
+from gitfed.model.plan import Action, Change, Plan
+from gitfed.offline import operator_orders
+from gitfed.text import emit
+
+
+@click.group("orphans")
+def command() -> None:
+    """Settle what stays in clusters although nothing asks for it (gitfed get orphans lists it)."""
+
+
+@command.command("delete", short_help="Let orphans be deleted, those very objects.")
+@click.argument("only", metavar="[CLUSTER/]KIND[.GROUP]/[NS/]NAME...", nargs=-1, shell_complete=complete.orphans)
+@options.option("--all", "every", shared=False, is_flag=True, help="Every orphan.")
+@options.facts_or_live
+@options.credentials
+def delete(only: tuple[str, ...], every: bool, inputs: options.Inputs, credentials: options.Credentials) -> int:
+    """Let orphans be deleted: those very objects, as they are named by gitfed get orphans -o name.
+
+    The order is written to the state branch; the daemon, or the next gitfed apply, carries it out. No gate holds it. An
+    object that has been replaced by another of its name meanwhile stays.
+
+    \b
+    gitfed orphans delete eu-1/Deployment.apps/shop/web
+    gitfed orphans delete Deployment.apps/shop/web        in every cluster
+    gitfed orphans delete --all
+
+    \b
+    Exit codes: 0 done · 2 no such orphan · 3 invalid input in the repository · 4 repository, its state branch or a
+    cluster unreachable.
+    """
+    session = load.Session(inputs, credentials)
+    plan = session.plan(session.fleet(live=True))
+    chosen = _chosen(orphans(plan), only, every=every)
+    by = person()
+    orders = tuple(
+        Removal(change.cluster, str(change.key), change.live.uid, by, session.now)
+        for change in chosen
+        if change.live is not None
+    )
+
+    def add(standing: operator_orders.Orders) -> operator_orders.Orders:
+        known = {(one.cluster, one.object, one.uid) for one in standing.removals}
+        new = (one for one in orders if (one.cluster, one.object, one.uid) not in known)
+        return operator_orders.Orders(standing.suspensions, (*standing.removals, *new))
+
+    operator_orders.change(
+        session.opened, session.repo, add, subject=f"Delete {formatting.count(len(orders), 'orphan')}",
+        reason="\n".join(f"{one.cluster}: {one.object} by {by}" for one in orders), now=session.now,
+        credentials=inputs.git_credentials,
+    )  # fmt: skip
+    for one in orders:
+        click.echo(f"{one.cluster}: {one.object} will be deleted")
+    return load.tell_unread(plan)
+
+
+@command.command("adopt", short_help="Print a policy that keeps orphans where they are.")
+@click.argument("only", metavar="KIND[.GROUP]/[NS/]NAME...", nargs=-1, shell_complete=complete.orphans)
+@options.option("--all", "every", shared=False, is_flag=True, help="Every orphan whose template is still there.")
+@options.facts_or_live
+@options.credentials
+def adopt(only: tuple[str, ...], every: bool, inputs: options.Inputs, credentials: options.Credentials) -> int:
+    """Print a policy for orphans that no policy selects any more, one that keeps each where it is.
+
+    Nothing is written: put what it prints into a file of the repository and commit it.
+
+    \b
+    gitfed orphans adopt Deployment.apps/shop/web >> policies/adopted.yaml
+    gitfed orphans adopt --all
+
+    \b
+    Exit codes: 0 done · 2 no such orphan, or its template is gone · 3 invalid input in the repository · 4 repository
+    or a cluster unreachable.
+    """
+    session = load.Session(inputs, credentials)
+    plan = session.plan(session.fleet(live=True))
+    found = [change for change in orphans(plan) if change.key in plan.bindings]
+    where: dict[object, list[Change]] = {}
+    for change in _chosen(found, only, every=every):
+        where.setdefault(change.key, []).append(change)
+    click.echo(emit.dump_many([_policy(changes) for changes in where.values()]), nl=False)
+    return load.tell_unread(plan)
+
+
+def orphans(plan: Plan) -> list[Change]:
+    """Ours, and kept although nothing asks for them."""
+    return [
+        change
+        for change in plan.changes or ()
+        if change.action is Action.KEEP and not change.move and not change.reason.startswith("not observed")
+    ]
+
+
+def _chosen(found: Iterable[Change], only: tuple[str, ...], *, every: bool) -> list[Change]:
+    if bool(only) == every:
+        raise UsageError("name the orphans, or say --all", hint="gitfed get orphans -o name lists them")
+    found = list(found)
+    if every:
+        return found
+    spelled = {f"{change.cluster}/{change.key}" for change in found} | {str(change.key) for change in found}
+    for name in only:
+        if name not in spelled:
+            raise UsageError(f"no orphan {name!r}{meant(name, sorted(spelled))}", hint="gitfed get orphans -o name")
+    return [change for change in found if {f"{change.cluster}/{change.key}", str(change.key)} & set(only)]
+
+
+def _policy(changes: list[Change]) -> Body:
+    key, version = changes[0].key, changes[0].api_version
+    name = f"adopted-{key.kind}-{key.name}".lower().replace(":", ".")
+    selector = {"apiVersion": version, "kind": key.kind, "name": key.name}
+    metadata: dict[str, str] = {"name": name}
+    if key.namespace:
+        metadata["namespace"] = key.namespace
+    return {
+        "apiVersion": "policy.karmada.io/v1alpha1",
+        "kind": "PropagationPolicy" if key.namespace else "ClusterPropagationPolicy",
+        "metadata": metadata,
+        "spec": {
+            "resourceSelectors": [selector],
+            "placement": {"clusterAffinity": {"clusterNames": sorted(change.cluster for change in changes)}},
+        },
+    }

@@ -1,0 +1,5 @@
+"""gitfed resume: see gitfed suspend."""
+
+from gitfed.cli.commands.act.suspend import resume
+
+command = resume

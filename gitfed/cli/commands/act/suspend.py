@@ -1,0 +1,120 @@
+"""gitfed suspend and gitfed resume"""
+
+from __future__ import annotations
+
+import getpass
+from collections.abc import Iterable
+
+import click
+
+from gitfed.cli import complete, load, options
+from gitfed.cli.main import meant
+from gitfed.cli.output import names
+from gitfed.errors import UsageError
+from gitfed.model.base import ObjectKey, key_from
+from gitfed.model.orders import CLUSTER, EVERYTHING, Suspension
+from gitfed.offline import operator_orders
+
+_SCHEDULING = options.option(
+    "--scheduling", shared=False, is_flag=True,
+    help="Of deciding, not of writing: clusters and replicas stay as they are.",
+)  # fmt: skip
+
+
+@click.command("suspend")
+@click.argument("what", metavar="all|cluster/NAME|KIND/[NS/]NAME", shell_complete=complete.orders)
+@options.source
+@_SCHEDULING
+@options.option("--reason", shared=False, metavar="TEXT", default="", help="Why; it is shown wherever it has effect.")
+@options.option("-n", "--namespace", shared=False, metavar="NS", default="", help="Namespace, when WHAT names none.")
+def command(what: str, inputs: options.Inputs, scheduling: bool, reason: str, namespace: str) -> int:
+    """Stop writing to an object, a cluster, or everything, until it is resumed.
+
+    The order is written to the state branch, with who gave it and why; a running daemon follows it at its next look.
+    What is decided meanwhile waits, and the plan shows it as skipped. Nothing is deleted either.
+
+    \b
+    gitfed suspend deploy/shop/web --reason "somebody debugs it"
+    gitfed suspend cluster/eu-1 --reason maintenance
+    gitfed suspend all
+    gitfed suspend deploy/shop/web --scheduling
+
+    \b
+    Exit codes: 0 done · 2 no such object or cluster · 3 invalid input in the repository · 4 the repository or its state
+    branch cannot be read or written.
+    """
+    session = load.Session(inputs)
+    of = _meant(session, what, namespace)
+    if scheduling and of.startswith(CLUSTER):
+        raise UsageError("scheduling is suspended for an object or for all, not for a cluster")
+    by = person()
+    one = Suspension(of, by, session.now, reason, scheduling)
+
+    def add(orders: operator_orders.Orders) -> operator_orders.Orders:
+        others = tuple(old for old in orders.suspensions if (old.of, old.scheduling) != (of, scheduling))
+        return operator_orders.Orders((*others, one), orders.removals)
+
+    operator_orders.change(session.opened, session.repo, add, subject=f"Suspend {of}", reason=str(one), now=session.now,
+                   credentials=inputs.git_credentials)  # fmt: skip
+    click.echo(f"{of} is {one}.")
+    return 0
+
+
+@click.command("resume")
+@click.argument("what", metavar="all|cluster/NAME|KIND/[NS/]NAME", shell_complete=complete.orders)
+@options.source
+@options.option("-n", "--namespace", shared=False, metavar="NS", default="", help="Namespace, when WHAT names none.")
+def resume(what: str, inputs: options.Inputs, namespace: str) -> int:
+    """Take back what gitfed suspend ordered. "all" takes back every suspension, not only that of everything.
+
+    \b
+    gitfed resume deploy/shop/web
+    gitfed resume cluster/eu-1
+    gitfed resume all
+
+    \b
+    Exit codes: 0 done · 2 that is not suspended · 3 invalid input in the repository · 4 the repository or its state
+    branch cannot be read or written.
+    """
+    session = load.Session(inputs)
+    standing = session.decisions().suspensions
+    of = EVERYTHING
+    if what != EVERYTHING:
+        known = {one.of for one in standing}
+        # What is gone from the repository may be suspended still.
+        gone = [key_from(of) for of in known if of != EVERYTHING and not of.startswith(CLUSTER)]
+        of = what if what in known else _meant(session, what, namespace, gone)
+    ended = [one for one in standing if of in (EVERYTHING, one.of)]
+
+    def drop(orders: operator_orders.Orders) -> operator_orders.Orders:
+        left = tuple(one for one in orders.suspensions if of not in (EVERYTHING, one.of))
+        if left == orders.suspensions:
+            raise UsageError(f"{of} is not suspended", hint=", ".join(one.of for one in orders.suspensions))
+        return operator_orders.Orders(left, orders.removals)
+
+    operator_orders.change(session.opened, session.repo, drop, subject=f"Resume {of}", reason=f"by {person()}",
+                   now=session.now, credentials=inputs.git_credentials)  # fmt: skip
+    for one in ended:
+        click.echo(f"{one.of} is resumed: it was {one}.")
+    if not ended:
+        click.echo(f"{of} is resumed.")
+    return 0
+
+
+def person() -> str:
+    """Who gives an order: the name in Git's settings says nothing that could be trusted more than this."""
+    try:
+        return getpass.getuser()
+    except (OSError, KeyError):
+        return "command line"
+
+
+def _meant(session: load.Session, what: str, namespace: str, gone: Iterable[ObjectKey] = ()) -> str:
+    if what == EVERYTHING:
+        return what
+    if what.startswith(CLUSTER):
+        name, known = what.removeprefix(CLUSTER), sorted(session.repo.clusters)
+        if name not in session.repo.clusters:
+            raise UsageError(f"no cluster {name!r}{meant(name, known)}", hint="gitfed get clusters")
+        return what
+    return str(names.find(what, (*session.repo.manifests, *gone), namespace=namespace))

@@ -1,0 +1,1 @@
+"""Commands that change which clusters there are and what they take."""

@@ -1,0 +1,193 @@
+"""gitfed join"""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import click
+
+from gitfed.cli import desired, options
+from gitfed.cli.commands.clusters import unjoin
+from gitfed.cli.output import plain
+from gitfed.errors import UsageError
+from gitfed.model.base import Severity
+from gitfed.model.declared import cluster as declared
+from gitfed.model.declared import names
+from gitfed.text import emit
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """What the cluster told."""
+
+    identity: str
+    server: str
+    authority: str = ""
+    token: str = ""
+    expires: str = ""
+
+
+@click.command("join")
+@click.argument("name", metavar="CLUSTER")
+@options.option("--cluster-kubeconfig", shared=False, type=options.Files(exists=True, dir_okay=False), metavar="FILE",
+                help="An administrator's kubeconfig.  [default: as the daemon does]")  # fmt: skip
+@options.option(
+    "--cluster-context", shared=False, metavar="NAME", default="", help="Its context.  [default: the cluster's name]"
+)
+@options.option("--cluster-region", shared=False, metavar="TEXT", default="", help="spec.region")
+@options.option("--cluster-zones", shared=False, metavar="TEXT[,TEXT]", default="", help="spec.zones")
+@options.option("--cluster-provider", shared=False, metavar="TEXT", default="", help="spec.provider")
+@options.option("--cluster-namespace", shared=False, metavar="NAME", default="gitfed-system", show_default=True,
+                help="Namespace of the account that is made there.")  # fmt: skip
+@options.option("--cluster-role", shared=False, metavar="NAME", default="cluster-admin", show_default=True,
+                help="ClusterRole of that account.")  # fmt: skip
+@options.option(
+    "--file",
+    shared=False,
+    metavar="PATH",
+    default="",
+    help="File of the declaration.  [default: clusters/CLUSTER.yaml]",
+)
+@options.credentials_to_keep
+@desired.writing
+def command(
+    name: str,
+    cluster_kubeconfig: Path | None,
+    cluster_context: str,
+    cluster_region: str,
+    cluster_zones: str,
+    cluster_provider: str,
+    cluster_namespace: str,
+    cluster_role: str,
+    file: str,
+    credentials: options.Credentials,
+    repo: str,
+    commit: bool,
+    message: str,
+    dry_run: str | None,
+) -> int:
+    """Bring CLUSTER into the fleet: look at it, and write its file.
+
+    With --credentials-dir an account for gitfed is made in the cluster, and its token is kept in that folder, where the
+    daemon finds it (NAMESPACE/NAME/token, caBundle, server). Without it nothing is made there, and the daemon needs a
+    kubeconfig with that context. A credential is never written into the repository. For a cluster that joined so, the
+    same command only renews the token.
+
+    \b
+    gitfed join eu-1 --cluster-kubeconfig admin.conf --credentials-dir /etc/gitfed/credentials --commit
+    gitfed join eu-1 --kubeconfig fleet.conf --cluster-region eu
+
+    \b
+    Exit codes: 0 done · 2 bad usage, or the cluster is in the fleet already · 4 the cluster cannot be reached.
+    """
+    checkout = desired.open_checkout(repo)
+    if name in checkout.repo.clusters and credentials.credentials_dir is not None and not dry_run:
+        _renew(checkout, name, cluster_kubeconfig, cluster_context, credentials, cluster_namespace)
+        return 0
+    _check_name(checkout, name)
+    path = file or f"clusters/{name}.yaml"
+    if checkout.text(path) is not None:
+        raise UsageError(f"{path} exists already", hint="name another one with --file")
+    folder = credentials.credentials_dir
+    kubeconfig = cluster_kubeconfig or credentials.kubeconfig
+    if kubeconfig is None:
+        raise UsageError("how is it reached?", hint="--cluster-kubeconfig FILE, or --kubeconfig FILE")
+    makes = folder is not None and not dry_run
+    found = asyncio.run(_look(checkout, name, kubeconfig, cluster_context, credentials, makes, cluster_namespace,
+                              cluster_role))  # fmt: skip
+    _check_identity(checkout, found.identity, name)
+    body = _declaration(name, found, cluster_namespace if folder is not None else "", cluster_context)
+    spec = body["spec"]
+    zones = [zone.strip() for zone in cluster_zones.split(",") if zone.strip()]
+    spec |= {key: value for key, value in (("provider", cluster_provider), ("region", cluster_region), ("zones", zones))
+             if value}  # fmt: skip
+    try:
+        made = declared.Cluster.model_validate(body)
+    except ValueError as error:
+        raise UsageError(f"cluster {name}: {error}") from error
+    for finding in (one for one in made.findings() if one.severity is Severity.ERROR):
+        raise UsageError(f"cluster {name}: {'.'.join(map(str, finding.path))}: {finding.message}", hint=finding.hint)
+    checkout.put(path, emit.dump(body))
+    if makes and folder is not None:
+        _keep(folder / cluster_namespace / name, found)
+    desired.finish(checkout, message or f"Join {name}", commit=commit, dry_run=dry_run)
+    if not dry_run:
+        click.echo(f"cluster({plain.clean(name)}) is joined successfully")
+    return 0
+
+
+def _renew(
+    checkout: desired.Checkout, name: str, kubeconfig: Path | None, context: str, credentials: options.Credentials,
+    namespace: str,
+) -> None:  # fmt: skip
+    """A new token where the old one is kept. Its rights and the file of the cluster stay as they are."""
+    declaration, folder = checkout.repo.clusters[name].spec, credentials.credentials_dir
+    path = checkout.origin(name).path
+    if declaration.secret_ref is None or folder is None:
+        raise UsageError(f"cluster {name} is declared already, without spec.secretRef: {path}",
+                         hint="a token in a folder would not be read")  # fmt: skip
+    # Without an administrator's kubeconfig the token itself may make the next one, as long as it counts.
+    found = asyncio.run(_look(checkout, name, kubeconfig or credentials.kubeconfig, context, credentials, True,
+                              namespace, ""))  # fmt: skip
+    _keep(folder / declaration.secret_ref.namespace / declaration.secret_ref.name, found)
+    click.echo(f"the token of cluster({plain.clean(name)}) is renewed")
+
+
+def _check_name(checkout: desired.Checkout, name: str) -> None:
+    if why := names.why_not_dns_label(name, declared.LONGEST_NAME):
+        raise UsageError(f"the cluster name {name} {why}")
+    if name in checkout.repo.clusters:
+        raise UsageError(f"cluster {name} is declared already: {checkout.origin(name).path}")
+
+
+def _check_identity(checkout: desired.Checkout, identity: str, name: str) -> None:
+    """Karmada: joining is refused if the name or the id is registered."""
+    for other, cluster in checkout.repo.clusters.items():
+        if other == name and cluster.spec.id and cluster.spec.id != identity:
+            raise UsageError(f"this is not {name}: its id is {identity}, in {checkout.origin(name).path} it is "
+                             f"{cluster.spec.id}")  # fmt: skip
+        if identity and cluster.spec.id == identity and other != name:
+            raise UsageError(f"this cluster is in the fleet already, as {other}: {checkout.origin(other).path}")
+
+
+async def _look(
+    checkout: desired.Checkout, name: str, kubeconfig: Path | None, context: str, credentials: options.Credentials,
+    makes: bool, namespace: str, role: str,
+) -> _Found:  # fmt: skip
+    from gitfed.offline import joining
+
+    async with unjoin.session_of(checkout, name, kubeconfig, context, credentials) as session:
+        identity = await joining.identity(session)
+        _check_identity(checkout, identity, name)
+        server = session.connection.server
+        authority = await joining.authority(session)
+        if not makes:
+            return _Found(identity, server, authority)
+        made = await joining.make_account(session, namespace=namespace, role=role)
+        return _Found(identity, server, authority or made.authority, made.token, made.expires)
+
+
+def _declaration(name: str, found: _Found, namespace: str, context: str) -> dict[str, Any]:
+    metadata: dict[str, Any] = {"name": name}
+    spec: dict[str, Any] = {"syncMode": "Push", "id": found.identity}
+    if namespace:
+        spec |= {"apiEndpoint": found.server, "secretRef": {"namespace": namespace, "name": name}}
+    elif context and context != name:
+        metadata["annotations"] = {"gitfed.io/context": context}
+    return {"apiVersion": "cluster.karmada.io/v1alpha1", "kind": "Cluster", "metadata": metadata, "spec": spec}
+
+
+def _keep(folder: Path, found: _Found) -> None:
+    """The layout of a mounted Secret, and the address that the token belongs to."""
+    from gitfed.edges import files
+
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    for name, text in (("token", found.token), ("caBundle", found.authority), ("server", found.server)):
+        if text:
+            files.write_atomically(folder / name, text.encode())
+    click.echo(f"wrote {plain.clean(str(folder))}", err=True)
+    if found.expires:
+        click.echo(f"the token counts until {found.expires}: join again before", err=True)

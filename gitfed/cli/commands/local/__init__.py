@@ -1,0 +1,1 @@
+"""Commands to try gitfed with, on one machine."""

@@ -1,0 +1,145 @@
+"""gitfed sim up"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from gitfed.cli import load, long_running, options
+from gitfed.cli.output import formatting
+from gitfed.edges import files
+from gitfed.errors import UsageError
+from gitfed.text import quantity, yaml
+
+if TYPE_CHECKING:
+    from gitfed.sim.fleet import ClusterSpec, Fleet
+
+_NAME = re.compile(r"[a-z0-9]([-a-z0-9]{0,46}[a-z0-9])?")
+
+
+@click.group("sim")
+def command() -> None:
+    """Run clusters inside this process: they speak the Kubernetes API, and kubectl works against them."""
+
+
+@command.command("up")
+@options.option(
+    "--clusters",
+    shared=False,
+    type=click.IntRange(1, 1000),
+    default=3,
+    show_default=True,
+    metavar="N",
+    help="How many; named member1, member2, …",
+)
+@options.option(
+    "--name",
+    "named",
+    shared=False,
+    multiple=True,
+    metavar="NAME",
+    help="A cluster of this name; may be repeated, instead of --clusters.",
+)
+@options.option(
+    "--kubeconfig",
+    "target",
+    shared=False,
+    required=True,
+    type=options.Files(dir_okay=False),
+    metavar="FILE",
+    help="Write a kubeconfig there: one context per cluster, the first is current.",
+)
+@options.option(
+    "--nodes",
+    shared=False,
+    type=click.IntRange(0, 1000),
+    default=3,
+    show_default=True,
+    metavar="N",
+    help="Nodes of each cluster.",
+)
+@options.option("--cpu", shared=False, default="4", show_default=True, metavar="QUANTITY", help="CPU of each node.")
+@options.option(
+    "--memory", shared=False, default="8Gi", show_default=True, metavar="QUANTITY", help="Memory of each node."
+)
+@options.option(
+    "--port",
+    shared=False,
+    type=click.IntRange(0, 65535),
+    default=0,
+    metavar="PORT",
+    help="Port of the first cluster, the others follow.  [default: free ones]",
+)
+@options.option(
+    "--controllers/--no-controllers",
+    shared=False,
+    default=True,
+    show_default=True,
+    help="Give workloads pods and a status; without, only the API answers, as in envtest.",
+)
+@options.option("-q", "--quiet", is_flag=True, help="Say nothing.")
+def up(
+    clusters: int,
+    named: tuple[str, ...],
+    target: Path,
+    nodes: int,
+    cpu: str,
+    memory: str,
+    port: int,
+    controllers: bool,
+    quiet: bool,
+) -> int:
+    """Start clusters and keep them until interrupted. They listen on this machine alone and forget everything.
+
+    \b
+    gitfed sim up --clusters 4 --kubeconfig fleet.conf
+    kubectl --kubeconfig fleet.conf --context member2 get nodes
+
+    \b
+    Exit codes: 0 stopped by SIGTERM · 2 bad usage · 130 interrupted.
+    """
+    names = list(named) or [f"member{number}" for number in range(1, clusters + 1)]
+    for name in names:
+        if not _NAME.fullmatch(name) or names.count(name) > 1:
+            raise UsageError(
+                f"{name!r} cannot be the name of a cluster", hint="lower-case letters, digits, dashes; once"
+            )
+    for amount in (cpu, memory):
+        try:
+            quantity.parse(amount)
+        except quantity.QuantityError as error:
+            raise UsageError(f"{amount!r} is not an amount of CPU or memory", hint="such as 500m, 4, 8Gi") from error
+    # Imported here: the clusters are large, and the help of this command needs none of them.
+    from gitfed.sim.fleet import ClusterSpec
+
+    specs = [
+        ClusterSpec(
+            name=name, nodes=nodes, cpu=cpu, memory=memory, port=port + number if port else 0, controllers=controllers
+        )
+        for number, name in enumerate(names)
+    ]
+    return long_running.run(lambda: _serve(specs, target, quiet=quiet))
+
+
+async def _serve(specs: Sequence[ClusterSpec], target: Path, *, quiet: bool) -> int:
+    from gitfed.sim.fleet import Fleet
+
+    async with Fleet(specs) as fleet:
+        write_kubeconfig(target, fleet)
+        if not quiet:
+            names = formatting.some([spec.name for spec in specs])
+            click.echo(f"{formatting.count(len(specs), 'cluster')} ready: {names}; kubeconfig: {target}")
+            load.note("Control-C stops them")
+        await asyncio.Event().wait()
+    return 0
+
+
+def write_kubeconfig(target: Path, fleet: Fleet) -> None:
+    """Readable by its owner alone, as every kubeconfig should be."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    files.write_atomically(target, yaml.dump(fleet.kubeconfig()).encode())

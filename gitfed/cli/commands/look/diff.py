@@ -1,0 +1,125 @@
+"""gitfed diff"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import click
+
+from gitfed.cli import complete, exits, load, options
+from gitfed.cli.output import compare, diff_show, formatting, plan_json, plan_text, structured
+from gitfed.errors import UsageError
+from gitfed.model.plan import Action
+from gitfed.offline import inputs as daemon_inputs
+from gitfed.offline import preview
+
+
+@click.command("diff")
+@click.argument("revisions", metavar="[BASE..HEAD]", default="", shell_complete=complete.revisions)
+@options.facts_or_live
+@options.credentials
+@options.output("text", "wide", "json", "yaml", "name", "md", secrets=True)
+def command(revisions: str, inputs: options.Inputs, credentials: options.Credentials, output: options.Output) -> int:
+    """Compare two commits: where everything goes, before → after, and then the manifests of the clusters.
+
+    The same difference in many clusters is printed once, with their names. BASE alone is compared with HEAD; without
+    BASE it is the commit where HEAD left the default branch. With --live one commit is compared with the clusters.
+
+    \b
+    gitfed diff                         this branch against the default branch
+    gitfed diff HEAD~1..HEAD            the last commit
+    gitfed diff --worktree              what is not committed yet
+    gitfed diff --live                  HEAD against the clusters
+    KUBECTL_EXTERNAL_DIFF="colordiff -u -r" gitfed diff
+
+    \b
+    Exit codes: 0 no differences · 1 differences · 2 bad usage · 3 invalid input in the repository ·
+    4 repository or a cluster unreachable. Never 1 for an error.
+    """
+    if inputs.live:
+        if revisions:
+            raise UsageError("--live compares one revision with the clusters", hint="name it with --rev")
+        return _against_clusters(inputs, credentials, output)
+    shown = compared(revisions, inputs, _progress(output))
+    programs = output.format in ("json", "yaml")
+    found = list(compare.manifests(shown.review, show_secrets=output.show_secrets, exactly=programs))
+    wrong = load.tell(diff_show.problems(shown))
+    different = not shown.review.empty
+    if not different:
+        _say_nothing(f"between {shown.titles[0]} and {shown.titles[1]}", wrong)
+        if alike := {item.key for item in found}:
+            load.note(f"{formatting.count(len(alike), 'manifest')} written in other words, with the same meaning")
+        if shown.preview.refused:
+            load.note(diff_show.not_accepted(shown))
+    diff_show.show(shown, found, output)
+    return exits.first([wrong, exits.DIFFERENT if different else exits.OK])
+
+
+def _say_nothing(between: str, wrong: int) -> None:
+    """A file with errors is not compared: it counts as it was before them."""
+    found = f"No other differences {between}: files with errors count as they were."
+    click.echo(found if wrong else f"No differences {between}.", err=True)
+
+
+def _progress(output: options.Output) -> Callable[[str], None]:
+    def tell(what: str) -> None:
+        if output.shows_progress:
+            click.echo(f"{what} …", err=True)
+
+    return tell
+
+
+def compared(revisions: str, given: options.Inputs, tell: Callable[[str], None] = lambda _: None) -> diff_show.DiffView:
+    """`tell` is told what takes its time."""
+    base_name, head_name, common = preview.split(revisions)
+    if head_name and (given.rev or given.worktree):
+        raise UsageError("the range names its head already", hint="leave out --rev and --worktree, or give BASE only")
+    if head_name:
+        given = replace(given, rev=head_name)
+    session = load.Session(given)
+    opened = session.opened
+    if opened.head is None and not given.rev:
+        raise UsageError("nothing is committed yet: there is nothing to compare with", hint="gitfed plan --worktree")
+    head_commit = daemon_inputs.resolve(opened, "" if given.worktree else given.rev)
+    base_commit = preview.base_of(opened, base_name, head_commit, common=common)
+    if not base_name and not given.worktree and base_commit == head_commit:
+        load.note("HEAD is on the default branch: name a base, such as HEAD~1..HEAD")
+    inputs = preview.Given(given.fleet, given.decisions, session.now)
+    if given.worktree:
+        found = preview.uncommitted(opened, base_commit, inputs, tell)
+    else:
+        found = preview.between(opened, base_commit, head_commit, inputs, tell)
+    return diff_show.DiffView(found, (formatting.commit(base_commit), formatting.commit(found.head_repo.commit)))
+
+
+# -- against the clusters ---------------------------------------------------------------------------------------
+
+
+def _against_clusters(inputs: options.Inputs, credentials: options.Credentials, output: options.Output) -> int:
+    session = load.Session(inputs, credentials)
+    fleet = session.fleet()
+    plan = session.plan(fleet, session.decisions(fleet))
+    wrong = load.tell(plan.problems)
+    differing = [
+        change for change in plan.changes or () if change.action in (Action.CREATE, Action.UPDATE, Action.DELETE)
+    ]
+    for note in plan.notes:
+        load.note(note)
+    if output.format in ("json", "yaml"):
+        structured.echo(plan_json.document(plan), output.format)
+    elif output.format == "name":
+        for name in sorted({f"{change.cluster} {change.key}" for change in differing}):
+            click.echo(name)
+    elif differing and output.quiet:
+        click.echo(plan_text.total(plan))
+    elif differing:
+        for line in plan_text.changes(differing, output.paint):
+            click.echo(line, color=True)
+        for line in plan_text.fields(differing, output.paint):
+            click.echo(line, color=True)
+    if not differing:
+        _say_nothing(f"between {formatting.commit(plan.commit)} and the clusters", wrong)
+    return exits.first(
+        [wrong, exits.UNREACHABLE if load.unread_notes(plan) else exits.OK, exits.DIFFERENT if differing else exits.OK]
+    )

@@ -1,0 +1,151 @@
+"""gitfed get"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from gitfed.cli import complete, exits, load, options
+from gitfed.cli.commands.look import listings, validate
+from gitfed.cli.main import meant
+from gitfed.cli.output import structured, table
+from gitfed.errors import NothingDecided, UsageError
+
+_THINGS = ("clusters", "bindings", "policies", "problems", "works", "orphans", "events")
+_WORDS = {
+    "cluster": "clusters", "binding": "bindings", "rb": "bindings", "crb": "bindings", "resourcebindings": "bindings",
+    "policy": "policies", "pp": "policies", "cpp": "policies", "op": "policies", "cop": "policies",
+    "problem": "problems", "work": "works", "orphan": "orphans", "event": "events", "ev": "events",
+}  # fmt: skip
+
+
+class Thing(click.ParamType[str]):
+    name = "thing"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        word = str(value).lower()
+        found = word if word in _THINGS else _WORDS.get(word)
+        if found is None:
+            self.fail(f"nothing called {value!r} to list{meant(word, list(_THINGS))}: {', '.join(_THINGS)}", param, ctx)
+        return found
+
+    def shell_complete(
+        self, ctx: click.Context, param: click.Parameter, incomplete: str
+    ) -> list[click.shell_completion.CompletionItem]:
+        return [click.shell_completion.CompletionItem(name) for name in _THINGS if name.startswith(incomplete)]
+
+
+def _named(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
+    offer = {"clusters": complete.clusters, "policies": complete.policies, "bindings": complete.workloads,
+             "events": complete.workloads}  # fmt: skip
+    found = offer.get(ctx.params.get("thing") or "")
+    return found(ctx, param, incomplete) if found else []
+
+
+@click.command("get")
+@click.argument("thing", type=Thing(), metavar="|".join(_THINGS))
+@click.argument("only", metavar="[NAME]...", nargs=-1, shell_complete=_named)
+@options.facts_or_live
+@options.credentials
+@options.option("-n", "--namespace", shared=False, metavar="NS", default="", help="Only this namespace.")
+@options.option(
+    "-c",
+    "--cluster",
+    shared=False,
+    metavar="C",
+    default="",
+    shell_complete=complete.clusters,
+    help="Only this cluster.",
+)
+@options.output("text", "wide", "json", "yaml", "name")
+def command(
+    thing: str,
+    only: tuple[str, ...],
+    inputs: options.Inputs,
+    credentials: options.Credentials,
+    namespace: str,
+    cluster: str,
+    output: options.Output,
+) -> int:
+    """List things, with kubectl's feel.
+
+    \b
+    clusters    members of the fleet: version, state, region, taints
+    bindings    where each object goes
+    policies    propagation and override policies, and how many objects they take
+    problems    what is wrong, as gitfed validate
+    works       every object in every cluster; with --live its state there
+    orphans     objects in clusters that no policy or file asks for any more (reads the clusters)
+    events      what happened to objects lately, newest first, in Karmada's words (from the state branch)
+
+    \b
+    gitfed get clusters -o wide
+    gitfed get bindings -n shop
+    gitfed get works --live --cluster eu-1
+    gitfed get events deploy/shop/web
+
+    \b
+    Exit codes: 0 done · 2 bad usage, or nothing of that name · 3 invalid input in the repository · 4 repository or a
+    cluster unreachable.
+    """
+    session = load.Session(inputs, credentials)
+    if thing == "problems":
+        found = validate.problems_of(session)
+        validate.show(found, output, of=validate.contents(session.repo))
+        return load.code(found)
+    if thing == "events":
+        try:
+            show(listings.events(session, only, namespace, cluster), output)
+        except NothingDecided as nothing:
+            show(listings.NO_EVENTS, output)
+            load.note(str(nothing))
+        return exits.OK
+    fleet = session.fleet(live=True if thing == "orphans" else None)
+    plan = session.plan(fleet)
+    if cluster and cluster not in plan.clusters:
+        raise UsageError(f"no cluster {cluster!r}{meant(cluster, list(plan.clusters))}", hint="gitfed get clusters")
+    listing = listings.OF[thing](session, fleet, plan, namespace, cluster)
+    listing = _chosen(listing, only)
+    if thing == "orphans" and output.format in ("text", "wide") and not listing.rows and load.unread_notes(plan):
+        click.echo("No orphans found where it could be looked:", err=True)
+    else:
+        show(listing, output)
+    if thing == "works" and fleet.live is None and listing.rows:
+        load.note("what is in the clusters was not looked at: --live asks them")
+    return exits.first([load.tell_errors(plan.problems), load.tell_unread(plan)])
+
+
+def _chosen(listing: listings.Listing, only: tuple[str, ...]) -> listings.Listing:
+    if not only:
+        return listing
+    spelled = [{name, name.rpartition("/")[2], row[0]} for name, row in zip(listing.names, listing.rows, strict=True)]
+    for name in only:
+        if not any(name in spellings for spellings in spelled):
+            known = sorted(set().union(*spelled)) if spelled else []
+            one = "policy" if listing.kind == "policies" else listing.kind.removesuffix("s")
+            raise UsageError(f"no {one} {name!r}{meant(name, known)}", hint=f"gitfed get {listing.kind} lists all")
+    kept = [index for index, spellings in enumerate(spelled) if spellings & set(only)]
+    return listings.Listing(
+        listing.kind, listing.head, [listing.rows[i] for i in kept], [listing.items[i] for i in kept],
+        [listing.names[i] for i in kept], listing.wide,
+    )  # fmt: skip
+
+
+def show(listing: listings.Listing, output: options.Output) -> None:
+    if output.format in ("json", "yaml"):
+        structured.echo({"schema": f"gitfed.io/{listing.kind}/v1", "items": list(listing.items)}, output.format)
+        return
+    if output.format == "name":
+        for name in listing.names:
+            click.echo(name)
+        return
+    if output.quiet:
+        click.echo(str(len(listing.rows)))
+        return
+    if not listing.rows:
+        click.echo(f"No {listing.kind} found.", err=True)
+        return
+    cut = len(listing.head) - (0 if output.format == "wide" else listing.wide)
+    for line in table.lines([listing.head[:cut], *(row[:cut] for row in listing.rows)]):
+        click.echo(line)

@@ -1,0 +1,319 @@
+"""gitfed interpret"""
+
+from __future__ import annotations
+
+import difflib
+import functools
+from pathlib import Path
+from typing import Any
+
+import click
+
+from gitfed.cli import complete, exits, load, options
+from gitfed.cli.output import interpret_show, names
+from gitfed.errors import InputError, UsageError
+from gitfed.interpret import cases, judge
+from gitfed.interpret.cases import CaseError
+from gitfed.interpret.registry import Interpreter, Operation, Unknown
+from gitfed.model.base import ObjectKey
+from gitfed.model.declared.interpreter import ResourceInterpreterCustomization
+from gitfed.offline import inputs as daemon_inputs
+from gitfed.offline import rule_files
+from gitfed.reading import interpreters
+
+_CUSTOMIZATION = ("", "ric", "resourceinterpretercustomization", "resourceinterpretercustomizations")
+RULES_SHOWN = (
+    Operation.RETAIN, Operation.REPLICA, Operation.COMPONENT, Operation.REVISE, Operation.STATUS, Operation.AGGREGATE,
+    Operation.HEALTH, Operation.DEPENDENCY,
+)  # fmt: skip
+"""In karmadactl's order."""
+_FILE = click.Path(allow_dash=True)
+_option = functools.partial(options.option, shared=False)
+
+
+@click.command("interpret")
+@click.argument("what", metavar="[KIND/[NS/]NAME | RULES]...", nargs=-1, shell_complete=complete.interpreted)
+@options.source
+@_option(
+    "-f",
+    "--filename",
+    "filenames",
+    multiple=True,
+    metavar="FILE",
+    help="Rules: a file, a folder, a URL, or - for standard input.  [default: those of the repository]",
+)
+@_option("-R", "--recursive", is_flag=True, help="With -f: folders inside folders too.")
+@_option("--check", "checking", is_flag=True, help="Compile every script, run none.")
+@_option("--edit", "editing", is_flag=True, help="Edit the scripts of one file (-f) as one Lua text.")
+@_option("--show-doc", is_flag=True, help="With --edit: say above each script what it is given and gives.")
+@_option(
+    "--operation",
+    metavar="OP",
+    default="",
+    shell_complete=complete.operations,
+    help="Ask for one operation, e.g. InterpretHealth; in any case.",
+)
+@_option("--desired-file", type=_FILE, metavar="FILE", help="The object as it is in the repository; a file as for -f.")
+@_option("--observed-file", type=_FILE, metavar="FILE", help="The object as it is in a cluster.")
+@_option("--status-file", type=_FILE, metavar="FILE", help="AggregatedStatusItems, a document each.")
+@_option("--desired-replica", type=click.IntRange(0, 2**31 - 1), default=0, show_default=True, metavar="N",
+         help="For ReviseReplica.")  # fmt: skip
+@_option(
+    "--cases",
+    "folder",
+    type=options.Files(exists=True, file_okay=False),
+    metavar="DIR",
+    help="Run the cases below this folder, in our layout and in Karmada's.",
+)
+@_option(
+    "--base",
+    metavar="REV",
+    default="",
+    shell_complete=complete.revisions,
+    help="Say which answers about the templates differ from those by the rules of this commit.",
+)
+@options.output("text", "json", "yaml")
+def command(
+    what: tuple[str, ...],
+    inputs: options.Inputs,
+    filenames: tuple[str, ...],
+    recursive: bool,
+    checking: bool,
+    editing: bool,
+    show_doc: bool,
+    operation: str,
+    desired_file: str | None,
+    observed_file: str | None,
+    status_file: str | None,
+    desired_replica: int,
+    folder: Path | None,
+    base: str,
+    output: options.Output,
+) -> int:
+    """Check, try and compare the rules that say what kinds mean: karmadactl's command, and more.
+
+    Rules are ResourceInterpreterCustomizations: exactly those that are named, in files (-f) or, by their names, in the
+    repository; else those of the repository together with the catalogue and what is known of Kubernetes' own kinds. A
+    URL that you type is fetched over HTTPS; one that stands in a file never is.
+
+    \b
+    gitfed interpret --check                            do all scripts compile?
+    gitfed interpret widgets --check                    does the customization widgets?
+    gitfed interpret deploy/shop/web                    what is known about a template, and from where
+    gitfed interpret widget/shop/a --operation ReviseReplica --desired-replica 3
+    gitfed interpret -f rules.yaml --operation InterpretHealth --observed-file live.yaml
+    gitfed interpret --cases rules/                     run test data
+    gitfed interpret -f rules.yaml --edit               all scripts of a file in your editor
+    gitfed interpret --base main                        which answers a branch changes
+
+    \b
+    Exit codes: 0 done · 1 a case failed, or answers differ (--base) · 2 bad usage · 3 a script or an input is wrong ·
+    4 the repository cannot be read.
+    """
+    rules, objects = _named(what)
+    modes = {"--check": checking, "--edit": editing, "--cases": folder is not None, "--base": bool(base),
+             "--operation or an object": bool(operation or objects)}  # fmt: skip
+    chosen = [name for name, given in modes.items() if given]
+    if len(chosen) > 1:
+        raise click.UsageError(f"{' and '.join(chosen)} cannot be combined")
+    if not chosen:
+        file = next((name for name in (*filenames, *what) if Path(name).exists()), "")
+        hint = f"do its scripts compile? gitfed interpret -f {file} --check" if file else ""
+        raise UsageError(f"nothing to do: one of {', '.join(modes)}", hint=hint or "gitfed interpret --help")
+    if filenames and (what or folder is not None or base):
+        raise click.UsageError("-f goes with --check, --edit or --operation")
+    if len(objects) > 1 or (rules and (folder is not None or base)):
+        raise click.UsageError(
+            "one object at a time" if len(objects) > 1 else "names go with --check, --edit, --operation"
+        )
+    session = load.Session(inputs)
+    if editing:
+        from gitfed.cli.commands.look import interpret_edit
+
+        interpret_edit.edit(filenames or _paths(session, rules), RULES_SHOWN, show_doc=show_doc)
+        return exits.OK
+    if folder is not None:
+        return _run_cases(folder, output)
+    if base:
+        return _compare(session, base, output)
+    if checking:
+        found = _rules(session, filenames, rules, recursive)
+        if filenames and not found.documents and not found.problems:
+            deeper = not recursive and any(inner.is_dir() for one in filenames for inner in Path(one).glob("*"))
+            raise InputError(
+                f"no ResourceInterpreterCustomization in {', '.join(filenames)}",
+                hint="-R reads the folders inside a folder too" if deeper else "rules are documents of that kind",
+            )
+        return _check(found, output)
+    given = _Given(desired_file, observed_file, status_file, desired_replica)
+    only = _rules(session, filenames, rules, recursive) if filenames or rules else None
+    return _ask(session, only, "".join(objects), operation, given, output)
+
+
+def _named(what: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """(names of customizations, objects): karmadactl's positional names are of customizations."""
+    rules, objects = [], []
+    for one in what:
+        kind, slash, name = one.rpartition("/")
+        if kind.lower() in _CUSTOMIZATION and (name or not slash):
+            rules.append(name)
+        else:
+            objects.append(one)
+    return tuple(rules), tuple(objects)
+
+
+def _customizations(session: load.Session, rules: tuple[str, ...]) -> list[ResourceInterpreterCustomization]:
+    """Those of the repository with these names. Raises UsageError."""
+    known = {one.metadata.name: one for one in session.repo.interpreters}
+    for name in rules:
+        if name not in known:
+            near = difflib.get_close_matches(name, list(known), n=1, cutoff=0.6)
+            raise UsageError(
+                f"the repository has no ResourceInterpreterCustomization {name}",
+                hint=f"did you mean {near[0]}?" if near else "an object is KIND/NAME or KIND/NAMESPACE/NAME",
+            )
+    return [known[name] for name in rules]
+
+
+def _paths(session: load.Session, rules: tuple[str, ...]) -> tuple[str, ...]:
+    """The files in which they stand. Raises UsageError."""
+    found = _customizations(session, rules)
+    if found and session.opened.root is None:
+        raise UsageError("this repository has no files to edit", hint="--edit needs a checkout, or -f FILE")
+    return tuple(str(session.opened.root / one.origin.path) for one in found if session.opened.root is not None)
+
+
+def _check(files: rule_files.RuleFiles, output: options.Output) -> int:
+    checked = [
+        interpret_show.Checked(one, {} if one.customization is None else interpreters.compiled(one.customization))
+        for one in files.documents
+    ]
+    interpret_show.checks(checked, RULES_SHOWN, output)
+    failed = any(one.document.customization is None or any(one.faults.values()) for one in checked)
+    return exits.first([load.tell(files.problems), exits.INVALID if failed else exits.OK])
+
+
+def _rules(
+    session: load.Session, filenames: tuple[str, ...], rules: tuple[str, ...], recursive: bool
+) -> rule_files.RuleFiles:
+    if filenames:
+        return rule_files.read(filenames, recursive=recursive)
+    wanted = _customizations(session, rules) if rules else session.repo.interpreters
+    found = sorted(wanted, key=lambda one: (one.origin, one.metadata.name))
+    problems = tuple(one for one in session.repo.problems if one.severity == "error")
+    return rule_files.RuleFiles(tuple(rule_files.Found(one.origin.path, one) for one in found), problems)
+
+
+class _Given:
+    """The inputs of one operation, as files."""
+
+    def __init__(self, desired: str | None, observed: str | None, status: str | None, replicas: int) -> None:
+        self.desired, self.observed, self.status, self.replicas = desired, observed, status, replicas
+
+    def read(self, operation: Operation, template: Any) -> Any:
+        """`template` stands for the desired object where no file names one."""
+        if template is not None and self.desired is not None:
+            raise click.UsageError("--desired-file and an object of the repository cannot be combined")
+        desired = template if self.desired is None else rule_files.single(self.desired)
+        observed = None if self.observed is None else rule_files.single(self.observed)
+        if template is not None and observed is not None and operation is not Operation.RETAIN:
+            desired = None  # the template said whose kind it is about; the question is about the copy
+        items = None if self.status is None else rule_files.objects(self.status)
+        try:
+            return cases.inputs(operation, desired, observed, items, self.replicas)._replace(now="")
+        except CaseError as error:
+            raise UsageError(str(error), hint="--desired-file, --observed-file, --status-file") from error
+
+
+def _ask(
+    session: load.Session, only: rule_files.RuleFiles | None, what: str, operation: str, given: _Given,
+    output: options.Output,
+) -> int:  # fmt: skip
+    """`only`: nothing else is asked than these rules."""
+    template = None
+    if what:
+        key = names.find(what, session.repo.manifests)
+        template = session.repo.manifests[key].body
+    code = exits.OK
+    if only is not None:
+        code = load.tell(only.problems)
+        interpreter = interpreters.of_customizations(only.customizations)
+    else:
+        interpreter = daemon_inputs.interpreter_of(session.repo, session.decisions())
+    try:
+        wanted = [cases.operation(operation)] if operation else None
+    except CaseError as error:
+        raise UsageError(str(error)) from error
+    if wanted is None:
+        assert template is not None
+        questions = list(cases.template_questions(template, ()))
+    else:
+        questions = [(wanted[0], given.read(wanted[0], template))]
+    answers = []
+    for doing, asked in questions:
+        if only is not None and operation and not interpreter.handles(asked.object, doing):
+            kind = f"{asked.object['kind']} ({asked.object['apiVersion']})"
+            where = dict.fromkeys(one.path for one in only.documents)
+            raise InputError(f"no rule for {doing} of {kind} in {', '.join(where) or 'what is given'}")
+        answers.append(interpret_show.Answered(doing, asked, cases.ask(interpreter, doing, asked)))
+    interpret_show.answers(answers, output, with_source=not operation)
+    load.tell(interpreter.problems())
+    failed = any(isinstance(one.answer, Unknown) for one in answers)
+    return exits.first([code, exits.INVALID if failed else exits.OK])
+
+
+def _run_cases(folder: Path, output: options.Output) -> int:
+    found = rule_files.case_folder(folder)
+    results: list[interpret_show.Ran] = []
+    unusable: list[str] = []
+    code = exits.OK
+    for root, files in found.ours.items():
+        interpreter = interpreters.of_catalogue(files)
+        asked = rule_files.our_cases(files, found.asked[root])
+        results += [interpret_show.Ran(case, judge.check(case, interpreter)) for case in asked]
+    for rules, data in found.karmada.items():
+        read = rule_files.read([str(rules)], recursive=False)
+        code = exits.first([code, load.tell(read.problems)])
+        interpreter = interpreters.of_customizations(read.customizations)
+        for case in rule_files.karmada_cases(data):
+            if isinstance(case, str):
+                unusable.append(case)
+            else:
+                results.append(interpret_show.Ran(case, judge.check(case, interpreter)))
+    interpret_show.ran(results, unusable, output)
+    failed = any(one.differences for one in results)
+    return exits.first([code, exits.INVALID if unusable else exits.OK, exits.DIFFERENT if failed else exits.OK])
+
+
+def _compare(session: load.Session, base: str, output: options.Output) -> int:
+    """The answers about every template of this revision, by the rules of `base` and by its own."""
+    past = session.decisions()
+    before = daemon_inputs.interpreter_of(session.at(daemon_inputs.resolve(session.opened, base)), past)
+    after = daemon_inputs.interpreter_of(session.repo, past)
+    decided = past.bindings
+    changes: list[interpret_show.Changed] = []
+    for key, manifest in sorted(session.repo.manifests.items()):
+        shares = [one.replicas for one in decided[key].shares if one.replicas is not None] if key in decided else []
+        for doing, asked in cases.template_questions(manifest.body, shares):
+            change = _changed(key, doing, asked, before, after)
+            if change is not None:
+                changes.append(change)
+    interpret_show.changes(changes, len(session.repo.manifests), output)
+    failed = any(isinstance(one.after, Unknown) for one in changes)
+    return exits.first([
+        load.tell(after.problems()), exits.INVALID if failed else exits.OK, exits.DIFFERENT if changes else exits.OK,
+    ])  # fmt: skip
+
+
+def _changed(
+    key: ObjectKey, doing: Operation, asked: Any, before: Interpreter, after: Interpreter
+) -> interpret_show.Changed | None:
+    """None: the same answer, whoever gave it."""
+    names_ = {one.source(asked.object, doing) for one in (before, after)}
+    if names_ <= interpreters.BUILT_IN:
+        return None  # no rule of the user's own, before and after
+    old, new = cases.ask(before, doing, asked), cases.ask(after, doing, asked)
+    same = isinstance(old, Unknown) == isinstance(new, Unknown) and (
+        old == new if isinstance(old, Unknown) or isinstance(new, Unknown) else old.value == new.value
+    )
+    return None if same else interpret_show.Changed(key, doing, asked, old, new)

@@ -1,0 +1,74 @@
+"""gitfed plan"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from gitfed.cli import exits, load, options, plan_file
+from gitfed.cli.output import plan_json, plan_markdown, plan_text, structured
+from gitfed.model.plan import Plan
+
+
+@click.command("plan")
+@options.facts_or_live
+@options.credentials
+@options.option(
+    "--out", shared=False, type=options.Files(dir_okay=False), metavar="FILE",
+    help="Save commit, decisions and changes with their digest, without bodies, for: gitfed apply FILE.",
+)  # fmt: skip
+@options.output("text", "wide", "json", "yaml", "name", "md")
+def command(inputs: options.Inputs, credentials: options.Credentials, output: options.Output, out: Path | None) -> int:
+    """Show what a commit would do to the fleet: which cluster gets what and why, and what would change there.
+
+    Placement comes from the repository, from past decisions and from recorded facts (with --live: from the clusters).
+    Changes are found out when credentials of the clusters resolve; otherwise they are "not observed" and nothing is
+    asked of any cluster.
+
+    \b
+    gitfed plan                                   the last commit
+    gitfed plan --worktree                        before committing
+    gitfed plan --live --kubeconfig fleet.conf    against the clusters
+    gitfed plan --fleet fleet.yaml --now 2026-08-22T10:04:00Z -o json
+    gitfed plan -o md > comment.md                one comment for a pull request
+
+    \b
+    Exit codes: 0 also with changes · 2 bad usage · 3 invalid input in the repository · 4 repository or a cluster
+    unreachable · 5 a gate holds something.
+    """
+    if out is not None:
+        plan_file.check_folder(out)
+    session = load.Session(inputs, credentials)
+    fleet = session.observed()
+    past = session.decisions(fleet)
+    result = session.plan(fleet, past)
+    show(plan_text.view(result, past), output)
+    if out is not None:
+        plan_file.write(out, result)
+        load.note(f"saved to {out}: gitfed apply {out}")
+    if output.format in ("json", "yaml", "name"):
+        load.tell_unread(result)
+    problems = load.tell(result.problems if output.format in ("text", "wide", "name") else ())
+    return exits.first([problems or load.code(result.problems), *codes(result)])
+
+
+def codes(result: Plan) -> list[int]:
+    held = exits.HELD if any(gate.held for gate in result.gates) else exits.OK
+    return [held, exits.UNREACHABLE if load.unread_notes(result) else exits.OK]
+
+
+def show(shown: plan_text.View, output: options.Output) -> None:
+    if output.format in ("json", "yaml"):
+        structured.echo(plan_json.document(shown.plan), output.format)
+    elif output.format == "md":
+        click.echo(plan_markdown.comment(shown), nl=False)
+    elif output.format == "name":
+        for key, binding in shown.plan.bindings.items():
+            if binding.shares:
+                click.echo(str(key))
+    else:
+        wide = output.format == "wide"
+        width = 10_000 if wide else output.width
+        for line in plan_text.lines(shown, output.paint, width, wide=wide, quiet=output.quiet):
+            click.echo(line, color=True)

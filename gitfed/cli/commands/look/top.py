@@ -1,0 +1,170 @@
+"""gitfed top"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import click
+
+from gitfed.cli import complete, exits, load, options
+from gitfed.cli.main import meant
+from gitfed.cli.output import capacity, matrix, structured, table
+from gitfed.cli.output.capacity import Room
+from gitfed.errors import UsageError
+from gitfed.model.fleet import ClusterFacts, FleetSnapshot, NodeFacts, Reach
+
+_THINGS = ("clusters", "nodes")
+
+
+class Line(NamedTuple):
+    cluster: str
+    name: str
+    cells: Sequence[str]
+    found: Mapping[str, Room] | None
+    item: dict[str, Any]
+
+
+@click.command("top")
+@click.argument("thing", type=click.Choice(_THINGS), metavar="|".join(_THINGS))
+@click.argument("only", metavar="[CLUSTER]...", nargs=-1, shell_complete=complete.clusters)
+@options.facts_or_live
+@options.credentials
+@options.option(
+    "--sort-by",
+    shared=False,
+    type=click.Choice(["name", *capacity.SHOWN]),
+    default="name",
+    show_default=True,
+    help="By name, or the fullest first.",
+)
+@options.output("text", "json", "yaml")
+def command(
+    thing: str,
+    only: tuple[str, ...],
+    inputs: options.Inputs,
+    credentials: options.Credentials,
+    sort_by: str,
+    output: options.Output,
+) -> int:
+    """Show how full clusters or their nodes are.
+
+    Each column says what pods ask for of what is there to be asked for: the numbers that placement goes by, not what is
+    measured. They come from the facts that decisions are taken from; --live reads the clusters instead. In recorded
+    facts nodes that are alike stand in one line.
+
+    \b
+    gitfed top clusters
+    gitfed top nodes eu-1 --live --sort-by memory
+
+    \b
+    Exit codes: 0 done · 2 bad usage, or no such cluster · 3 invalid input in the repository · 4 repository or a cluster
+    unreachable.
+    """
+    session = load.Session(inputs, credentials)
+    fleet = _fleet(session)
+    known = sorted(session.repo.clusters.keys() | fleet.clusters.keys())
+    for name in only:
+        if name not in known:
+            raise UsageError(f"no cluster {name!r}{meant(name, known)}", hint="gitfed get clusters")
+    chosen = [fleet.clusters.get(name) or ClusterFacts(name, assumed=True) for name in only or known]
+    lines = [line for facts in chosen for line in (_cluster(facts) if thing == "clusters" else _nodes(facts))]
+    if sort_by != "name":
+        lines.sort(key=lambda line: -_fullness(line, sort_by))
+    _show(thing, lines, output)
+    return exits.first([load.tell_errors(session.repo.problems), _tell(chosen, fleet)])
+
+
+def _fleet(session: load.Session) -> FleetSnapshot:
+    given = session.given
+    if not given.live or given.fleet is not None:
+        return session.fleet(live=False)
+    # Whether any policy asks for it or not: a person does.
+    from gitfed.daemon import wiring
+
+    wired = load.wiring_options(given, session.credentials)
+    return asyncio.run(wiring.observe(session.repo, wired, capacity=True))
+
+
+def _cluster(facts: ClusterFacts) -> list[Line]:
+    found = capacity.of_cluster(facts)
+    ready = "assumed" if facts.assumed else {"Ready": "True", "NotReady": "False"}.get(facts.reach.value, "Unknown")
+    cells = [facts.name, ready, capacity.nodes_text(facts), *capacity.cells(found, percent=True)]
+    item = {
+        "name": facts.name,
+        "state": facts.reach.value,
+        "assumed": facts.assumed,
+        "nodes": {
+            "total": sum(node.count for node in facts.nodes),
+            "ready": sum(node.count for node in facts.nodes if node.ready),
+        },
+        "room": capacity.item(found),
+    }
+    return [Line(facts.name, facts.name, cells, found, item)]
+
+
+def _nodes(facts: ClusterFacts) -> list[Line]:
+    return sorted((_node(facts.name, node) for node in facts.nodes), key=lambda line: line.name)
+
+
+def _node(cluster: str, node: NodeFacts) -> Line:
+    found = capacity.of_node(node)
+    taints = [f"{taint.get('key', '')}:{taint.get('effect', '')}" for taint in node.taints]
+    marks = [*(["cordoned"] if node.unschedulable else []), *([] if node.ready else ["not ready"]), *taints]
+    name = node.name or f"{node.count} alike"
+    cells = [cluster, name, *capacity.cells(found, percent=True), " ".join(marks) or matrix.NONE]
+    item = {
+        "cluster": cluster,
+        "name": node.name,
+        "count": node.count,
+        "ready": node.ready,
+        "unschedulable": node.unschedulable,
+        "labels": dict(node.labels),
+        "taints": [dict(taint) for taint in node.taints],
+        "room": capacity.item(found),
+    }
+    return Line(cluster, name, cells, found, item)
+
+
+def _fullness(line: Line, name: str) -> int:
+    one = (line.found or {}).get(name)
+    return -1 if one is None or one.percent is None else one.percent
+
+
+def _show(thing: str, lines: Sequence[Line], output: options.Output) -> None:
+    if output.format in ("json", "yaml"):
+        items = [line.item for line in lines]
+        structured.echo({"schema": f"gitfed.io/top-{thing}/v1", "items": items}, output.format)
+        return
+    if output.quiet:
+        click.echo(str(len(lines)))
+        return
+    if not lines:
+        click.echo(f"No {thing} found.", err=True)
+        return
+    heads = [part for name in capacity.SHOWN for part in (name.upper(), f"{name.upper()}%")]
+    head = ["NAME", "READY", "NODES", *heads] if thing == "clusters" else ["CLUSTER", "NAME", *heads, "MARKS"]
+    for line in table.lines([head, *(line.cells for line in lines)]):
+        click.echo(line)
+
+
+def _tell(chosen: Sequence[ClusterFacts], fleet: FleetSnapshot) -> int:
+    """Say of which clusters nothing, or nothing new, is known."""
+    unread = [] if fleet.live is None else [one for one in fleet.live.clusters.values() if not one.inventory_read]
+    for one in unread:
+        if any(facts.name == one.name for facts in chosen):
+            load.note(f"Cluster {one.name} could not be read: {one.error}")
+    unknown = [facts.name for facts in chosen if facts.resource_summary is None]
+    if unknown:
+        why = "it is watched once a policy asks for it, and --live reads it now" if fleet.live is None else "not read"
+        load.note(f"room of {', '.join(unknown)} is not known: {why}")
+    stale = [facts.name for facts in chosen if facts.resource_summary is not None and facts.reach is not Reach.READY]
+    if stale:
+        load.note(f"{', '.join(stale)}: last known, the cluster cannot be read now")
+    for facts in chosen:
+        for condition in facts.conditions:
+            if condition.type == "CapacityKnown" and condition.status != "True":
+                load.note(f"{facts.name}: last known, {condition.message}")
+    gone = fleet.live is not None and any(facts.reach is not Reach.READY for facts in chosen)
+    return exits.UNREACHABLE if gone else exits.OK

@@ -1,0 +1,149 @@
+"""gitfed validate"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import click
+
+from gitfed.cli import complete, load, options, policy_lint
+from gitfed.cli.output import annotations as forms
+from gitfed.cli.output import formatting, markdown, parse_summary, plain, plan_json, structured, table
+from gitfed.model.base import Body, Origin, Problem, Severity
+from gitfed.model.decisions import Decisions
+from gitfed.model.plan import Plan
+from gitfed.model.repo import RepoSnapshot
+from gitfed.offline import inputs as daemon_inputs
+from gitfed.placement.explain import caveats
+from gitfed.placement.scheduling import match, schedule
+from gitfed.planning.objects import secret_leaks
+from gitfed.source import lint, locate
+
+SCHEMA = "gitfed.io/problems/v1"
+
+
+@click.command("validate")
+@options.source
+@options.option("--base", metavar="REV", shared=False, default="", shell_complete=complete.revisions,
+                help="Also say which interpreters changed since this commit.")  # fmt: skip
+@options.option("--format", "annotations", shared=False, type=click.Choice(list(forms.FORMS)), default=None,
+                help="For a CI: SARIF, GitHub's workflow commands, or GitLab's code quality report.")  # fmt: skip
+@options.output("text", "wide", "json", "yaml", "name", "md")
+def command(inputs: options.Inputs, base: str, annotations: str | None, output: options.Output) -> int:
+    """Say everything that is wrong with a repository, all at once.
+
+    Each problem is one line: path:line:col: message (hint). Errors hold the file's objects at their last good version;
+    warnings change nothing.
+
+    \b
+    gitfed validate                       the last commit of the repository around this folder
+    gitfed validate --worktree            what is on disk, before it is committed
+    gitfed validate --rev my-branch -o json
+    gitfed validate --format github       marks the lines in a pull request
+
+    \b
+    Exit codes: 0 no errors (there may be warnings) · 2 bad usage · 3 errors · 4 the repository cannot be read.
+    """
+    session = load.Session(inputs)
+    repo = session.repo
+    problems = problems_of(session, base)
+    if annotations is not None:
+        click.echo(forms.FORMS[annotations](problems), nl=False)
+    else:
+        show(problems, output, of=contents(repo))
+        for text in parse_summary.remarks(repo, problems):
+            load.note(text)
+    return load.code(problems)
+
+
+def problems_of(session: load.Session, base: str = "") -> list[Problem]:
+    """Of the files, of the files together, and of a plan of them for a fleet without troubles of its own."""
+    repo = session.repo
+    plan = _plan(session)
+    at = locate.InFiles(session.read.content)
+    found = {*plan.problems, *repo.problems, *lint.check(repo, at), *policy_lint.check(repo, plan), *oddities(repo)}
+    found |= set(secret_leaks.check(repo, at))
+    if base:
+        before = session.at(daemon_inputs.resolve(session.opened, base))
+        found |= set(policy_lint.changed_interpreters(before, repo, plan))
+    return sorted(found)
+
+
+def _plan(session: load.Session) -> Plan:
+    """Where everything would go. Room that is not known is taken to be enough: whether it is, is no fault of a file."""
+    repo = session.repo
+    fleet = daemon_inputs.fleet(session.opened, repo)
+    past = Decisions(answers=daemon_inputs.recorded_answers(session.opened, repo))
+    plan = daemon_inputs.plan(session.opened, repo, fleet, past, session.now)
+    unknown = {name for one in plan.bindings.values() for name in schedule.waits_for_room(one.condition)}
+    if not unknown:
+        return plan
+    load.note(f"the room in {formatting.some(sorted(unknown))} is not known: taken to be enough")
+    parts = [part for one in plan.bindings.values() for part in (one.requirements, *map(_needs, one.components))]
+    asked = {name for part in parts for name in (part or {}).get("resourceRequest") or {}}
+    enough = {"allocatable": dict.fromkeys([*sorted(asked), "pods"], "1E")}
+    clusters = {
+        name: replace(facts, resource_summary=enough) if name in unknown else facts
+        for name, facts in fleet.clusters.items()
+    }
+    return daemon_inputs.plan(session.opened, repo, replace(fleet, clusters=clusters), past, session.now)
+
+
+def _needs(component: Body) -> Body | None:
+    found: Body | None = component.get("replicaRequirements")
+    return found
+
+
+def oddities(repo: RepoSnapshot) -> Iterator[Problem]:
+    """Placements that mean something else in Karmada, or less than they seem to say."""
+    for policy in repo.propagation:
+        for sentence in caveats.relied_on(policy.spec.placement):
+            yield Problem(policy.origin or Origin(""), f"{match.ref(policy)}: {sentence}", severity=Severity.WARNING)
+
+
+def show(problems: list[Problem], output: options.Output, *, of: str) -> None:
+    errors = sum(1 for problem in problems if problem.severity is Severity.ERROR)
+    summary = f"{formatting.count(errors, 'error')}, {formatting.count(len(problems) - errors, 'warning')}"
+    if output.format in ("json", "yaml"):
+        structured.echo(document(problems), output.format)
+    elif output.format == "md":
+        for line in [f"**{summary}**", "", *(f"- {markdown.code(str(problem))}" for problem in problems)]:
+            click.echo(line)
+    elif output.format == "name":
+        for path in sorted({plain.clean(problem.origin.path) for problem in problems}):
+            click.echo(path)
+    elif output.quiet:
+        click.echo(summary)
+    elif output.format == "wide":
+        rows = [["SEVERITY", "WHERE", "MESSAGE", "HINT"]]
+        rows += [[problem.severity.value, str(problem.origin), problem.message, problem.hint] for problem in problems]
+        for line in table.lines(rows):
+            click.echo(line)
+    else:
+        for problem in problems:
+            click.echo(painted(problem, output.paint), color=True)
+        click.echo(f"{summary} in {of}" if problems else f"nothing is wrong in {of}", err=bool(problems))
+
+
+def painted(problem: Problem, paint: plain.Paint) -> str:
+    text = plain.clean(str(problem))
+    where = plain.clean(str(problem.origin))
+    colour = paint.removed if problem.severity is Severity.ERROR else paint.changed
+    return colour(where) + text[len(where) :]
+
+
+def document(problems: list[Problem]) -> dict[str, Any]:
+    return {
+        "schema": SCHEMA,
+        "problems": [plan_json.problem(problem) for problem in problems],
+        "errors": sum(1 for problem in problems if problem.severity is Severity.ERROR),
+    }
+
+
+def contents(repo: RepoSnapshot) -> str:
+    """`3f2c1a9: 12 objects, 3 policies, 4 clusters`."""
+    objects = formatting.count(len(repo.manifests), "object")
+    policies = formatting.count(len(repo.propagation) + len(repo.overrides), "policy", "policies")
+    return f"{formatting.commit(repo.commit)}: {objects}, {policies}, {formatting.count(len(repo.clusters), 'cluster')}"

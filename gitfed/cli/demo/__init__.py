@@ -1,0 +1,1 @@
+"""The demonstrations, step by step."""

@@ -1,0 +1,1 @@
+"""Printers: they read values and return text or documents."""

@@ -1,0 +1,99 @@
+"""The room of clusters and nodes in words: what is asked for of what there is.
+
+These are requests of pods, not measurements of what they use: requests are what placement goes by.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from gitfed.cli.output.matrix import NONE
+from gitfed.model.fleet import ClusterFacts, NodeFacts
+from gitfed.text import quantity
+from gitfed.text.quantity import NANO
+
+SHOWN = ("cpu", "memory", "pods")
+_UNITS = ((1 << 40, "Ti"), (1 << 30, "Gi"), (1 << 20, "Mi"), (1 << 10, "Ki"))
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """Billionths of one resource."""
+
+    offered: int = 0
+    asked: int = 0
+
+    @property
+    def percent(self) -> int | None:
+        """Rounded up: what is used a little is not 0 %. None: nothing is offered."""
+        return -(-100 * self.asked // self.offered) if self.offered > 0 else None
+
+
+def of_cluster(facts: ClusterFacts | None) -> dict[str, Room] | None:
+    """By resource; None: not known."""
+    summary = facts.resource_summary if facts is not None else None
+    if summary is None:
+        return None
+    parts = [summary.get(member) or {} for member in ("allocated", "allocating")]
+    return {
+        name: Room(_nano(value), sum(_nano(part.get(name, 0)) for part in parts))
+        for name, value in (summary.get("allocatable") or {}).items()
+    }
+
+
+def of_node(node: NodeFacts) -> dict[str, Room]:
+    """Of one node, or of one of a class."""
+    return {name: Room(_nano(value), _nano(node.requested.get(name, 0))) for name, value in node.allocatable.items()}
+
+
+def nodes_text(facts: ClusterFacts | None) -> str:
+    """`3/4`: ready of all. Facts of a file may tell of room and not of nodes."""
+    if facts is None or not facts.nodes:
+        return NONE
+    return f"{sum(node.count for node in facts.nodes if node.ready)}/{sum(node.count for node in facts.nodes)}"
+
+
+def cells(found: Mapping[str, Room] | None, *, percent: bool = False) -> list[str]:
+    """`asked/offered` of the resources that are shown, each followed by the share if wanted."""
+    texts: list[str] = []
+    for name in SHOWN:
+        one = found.get(name) if found is not None else None
+        texts.append(NONE if one is None else f"{amount(name, one.asked)}/{amount(name, one.offered)}")
+        if percent:
+            texts.append(NONE if one is None or one.percent is None else f"{one.percent}%")
+    return texts
+
+
+def item(found: Mapping[str, Room] | None) -> dict[str, Any] | None:
+    """For programs: exact numbers of cores, bytes and pieces."""
+    if found is None:
+        return None
+    return {name: {"allocatable": _number(one.offered), "requested": _number(one.asked)} for name, one in found.items()}
+
+
+def amount(name: str, nano: int) -> str:
+    """Short: two places of cores, one of the largest unit of bytes that fits."""
+    if name == "memory":
+        size = nano // NANO
+        for unit, suffix in _UNITS:
+            if abs(size) >= unit:
+                return _short(size / unit, 1) + suffix
+        return str(size)
+    return _short(nano / NANO, 2)
+
+
+def _short(value: float, places: int) -> str:
+    return f"{value:.{places}f}".rstrip("0").rstrip(".")
+
+
+def _number(nano: int) -> int | float:
+    return nano // NANO if nano % NANO == 0 else nano / NANO
+
+
+def _nano(value: Any) -> int:
+    try:
+        return quantity.parse(value).nano
+    except quantity.QuantityError:
+        return 0

@@ -1,0 +1,228 @@
+"""Manifests of two plans side by side: each difference once, with the clusters that share it.
+
+A change to forty clusters is printed once. Clusters are grouped by what changes, not by what the object is there: one
+has two replicas and another's registry, both get a new image; that is one difference, shown for the first of them. An
+object that comes to one more cluster is compared with itself where it is already; one that leaves a cluster and stays
+elsewhere has nothing to read.
+
+Texts are masked here, Secrets and what was copied from them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from gitfed.cli.output import manifest_text, matrix, names, reasons
+from gitfed.model.base import Body, ClusterName, ObjectKey
+from gitfed.model.plan import Action, RenderedManifest
+from gitfed.planning.review import declared_changes, predict
+from gitfed.planning.review import review as reviewing
+from gitfed.text import canonical
+
+_REPLICAS = ("/spec/replicas", "/spec/parallelism")
+"""What a share sets; the placement table shows it for every cluster."""
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """One object whose manifest differs alike in all of `clusters`. A missing side is None."""
+
+    key: ObjectKey
+    clusters: tuple[ClusterName, ...]
+    before: Body | None
+    after: Body | None
+    """The sides of the first cluster, masked."""
+    hunks: tuple[str, ...]
+    """What differs, as a unified diff without its two title lines; what to read, not all that could be printed."""
+    like: ClusterName = ""
+    """A cluster that has the object too: a new copy is compared with that one, and a leaving one not at all."""
+    exact: bool = True
+    """Whether it is the same text in all clusters; else replicas or overridden values beside the change differ."""
+    of: int = 0
+    """Clusters in which the object differs in some way."""
+    written: bool = True
+    """False where nothing is to be done about it: both sides mean the same to a server, or what is there is kept."""
+
+    @property
+    def verb(self) -> str:
+        return "new" if self.before is None else "gone" if self.after is None else "changed"
+
+
+def placement(review: reviewing.Review) -> list[matrix.Row]:
+    """Templates whose clusters or replicas differ."""
+    base, head = review.base, review.head
+    edited = {(one.key.kind, one.key.namespace, one.key.name) for one in review.declared if one.verb == "changed"}
+    rows = []
+    for key in sorted(base.bindings.keys() | head.bindings.keys()):
+        old, new = base.bindings.get(key), head.bindings.get(key)
+        if old is new:
+            continue
+        before = matrix.of(old.shares) if old else {}
+        after = matrix.of(new.shares) if new else {}
+        if before == after:
+            continue
+        if new is None:
+            why = "removed from the repository"
+        elif old is None:
+            why = f"new: {new.why}" if new.why else "new"
+        elif old.policy != new.policy:
+            why = f"policy {old.policy or 'none'} → {new.policy or 'none'}"
+        elif new.condition is not None and not new.condition.status:
+            why = f"{new.condition.reason}: {new.condition.message}"
+        elif old.replicas != new.replicas and None not in (old.replicas, new.replicas):
+            why = f"replicas {old.replicas} → {new.replicas}"
+        else:
+            why = reasons.chosen(new, before)
+        if old and new and new.policy == old.policy and new.policy is not None and tuple(new.policy) in edited:
+            why = f"its policy changed; {why}"
+        rows.append(matrix.Row(names.shown(key), before, after, why))
+    return rows
+
+
+def manifests(review: reviewing.Review, *, show_secrets: bool = False, exactly: bool = False) -> Iterator[Difference]:
+    """Sorted by object, then by first cluster. `exactly`: clusters stand together only where every byte is the same."""
+    base, head = review.base, review.head
+    concerned: dict[ObjectKey, set[ClusterName]] = {}
+    kept: dict[ObjectKey, set[ClusterName]] = {}
+    for change in review.changes:
+        concerned.setdefault(change.key, set()).add(change.cluster)
+        if change.action is Action.KEEP:
+            kept.setdefault(change.key, set()).add(change.cluster)
+    for key in review.touched:
+        before, after = base.rendered.get(key, ()), head.rendered.get(key, ())
+        if before is after or before == after:
+            continue
+        where, stays = concerned.get(key, set()), kept.get(key, set())
+        for one in _Object(key, before, after, review, show_secrets, exactly).differences(stays):
+            silent = where.isdisjoint(one.clusters) if one.verb == "changed" else stays.issuperset(one.clusters)
+            yield replace(one, written=False) if silent else one
+
+
+class _Object:
+    """One object in all clusters, before and after."""
+
+    def __init__(
+        self,
+        key: ObjectKey,
+        before: tuple[RenderedManifest, ...],
+        after: tuple[RenderedManifest, ...],
+        review: reviewing.Review,
+        show_secrets: bool,
+        exactly: bool,
+    ) -> None:
+        self.key = key
+        self.old, self.new = predict.by_cluster(before), predict.by_cluster(after)
+        self._review = review
+        self._show_secrets = show_secrets
+        self._key_of = _steps if exactly else _essence
+        names = sorted(self.old.keys() | self.new.keys())
+        self.differing = [name for name in names if _digest(self.old, name) != _digest(self.new, name)]
+
+    def differences(self, kept: Collection[ClusterName]) -> list[Difference]:
+        """`kept`: clusters where what is there is left as it is."""
+        stays = sorted(self.new.keys() & self.old.keys())
+        changed = [name for name in self.differing if name in self.old and name in self.new]
+        found = list(self._alike(changed, self.old, self.new))
+        found += self._arrivals([name for name in self.differing if name not in self.old], stays)
+        gone = [name for name in self.differing if name not in self.new]
+        found += self._departures([name for name in gone if name not in kept])
+        found += self._departures([name for name in gone if name in kept])
+        return sorted(found, key=lambda one: one.clusters)
+
+    def _departures(self, names: Sequence[ClusterName]) -> Iterator[Difference]:
+        """Copies that leave, which have nothing to read where the object stays elsewhere."""
+        if names:
+            before, after = self._masked(self.old[names[0]].body, None)
+            hunks = () if self.new else self._hunks(before, after)
+            alike = len({self.old[name].digest for name in names}) == 1
+            like = min(self.new, default="")
+            yield Difference(self.key, tuple(names), before, None, hunks, like, alike, len(self.differing))
+
+    def _arrivals(self, names: Sequence[ClusterName], stays: Sequence[ClusterName]) -> Iterator[Difference]:
+        """New copies: compared with a copy that is there already, or the first of them in full."""
+        if not names:
+            return
+        rest = list(names)
+        known = stays[0] if stays else min(self.old) if self.old else ""
+        if not known:
+            known = rest[0]
+            same = [name for name in rest if self.new[name].digest == self.new[known].digest]
+            before, after = self._masked(None, self.new[known].body)
+            yield Difference(self.key, tuple(same), None, after, self._hunks(before, after), of=len(self.differing))
+            rest = [name for name in rest if name not in same]
+        source = self.new if known in self.new else self.old
+        for one in self._alike(rest, dict.fromkeys(rest, source[known]), self.new):
+            yield Difference(self.key, one.clusters, None, one.after, one.hunks, known, one.exact, len(self.differing))
+
+    def _alike(
+        self,
+        names: Sequence[ClusterName],
+        old: Mapping[ClusterName, RenderedManifest],
+        new: Mapping[ClusterName, RenderedManifest],
+    ) -> Iterator[Difference]:
+        """The clusters by what changes from `old` to `new`. Bodies are compared once for each pair of them."""
+        pairs: dict[tuple[str, str], list[ClusterName]] = {}
+        for name in names:
+            pairs.setdefault((old[name].digest, new[name].digest), []).append(name)
+        groups: dict[bytes, list[list[ClusterName]]] = {}
+        for members in pairs.values():
+            groups.setdefault(self._key_of(old[members[0]], new[members[0]]), []).append(members)
+        for parts in groups.values():
+            clusters = sorted(name for part in parts for name in part)
+            first = clusters[0]
+            before, after = self._masked(old[first].body, new[first].body)
+            yield Difference(
+                self.key, tuple(clusters), before, after, self._hunks(before, after),
+                exact=len({_steps(old[part[0]], new[part[0]]) for part in parts}) == 1, of=len(self.differing),
+            )  # fmt: skip
+
+    def _masked(self, before: Body | None, after: Body | None) -> tuple[Body | None, Body | None]:
+        if self._show_secrets:
+            return before, after
+        before, after = manifest_text.masked(before, after)
+        hide = self._review.hidden.value
+        return (None if before is None else hide(before)), (None if after is None else hide(after))
+
+    def _hunks(self, before: Body | None, after: Body | None) -> tuple[str, ...]:
+        return tuple(manifest_text.hunks(manifest_text.text(before), manifest_text.text(after)))
+
+
+def _digest(side: Mapping[ClusterName, RenderedManifest], name: ClusterName) -> str:
+    return side[name].digest if name in side else ""
+
+
+def _steps(old: RenderedManifest, new: RenderedManifest) -> bytes:
+    """Every field that differs, with its values."""
+    return canonical.dumps(
+        [
+            [one.pointer, one.before, one.after, one.absent_before, one.absent_after]
+            for one in declared_changes.differences(old.body, new.body)
+        ]
+    )
+
+
+def _essence(old: RenderedManifest, new: RenderedManifest) -> bytes:
+    """Every field that differs, without what is there anyway: replicas of a share, and the parts of a text that stay
+    (`eu.example/web:1` → `eu.example/web:2` and `us.example/web:1` → `us.example/web:2` are the same step)."""
+    steps: list[list[Any]] = []
+    for one in declared_changes.differences(old.body, new.body):
+        values: list[Any] = [one.before, one.after]
+        if one.pointer in _REPLICAS and old.replicas != new.replicas:
+            values = ["placed", "placed"]
+        elif isinstance(one.before, str) and isinstance(one.after, str):
+            values = _without_common(one.before, one.after)
+        steps.append([one.pointer, *values, one.absent_before, one.absent_after])
+    return canonical.dumps(steps)
+
+
+def _without_common(before: str, after: str) -> list[Any]:
+    start = _common(before, after)
+    end = _common(before[start:][::-1], after[start:][::-1])
+    return [before[start : len(before) - end], after[start : len(after) - end]]
+
+
+def _common(one: str, other: str) -> int:
+    """Length of the beginning that two texts share."""
+    return next((i for i, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))

@@ -1,0 +1,279 @@
+"""Two revisions as one comment on a pull request: what a merge would do, so that a reviewer needs nothing else.
+
+First one sentence with the numbers, then what needs attention, then where everything goes; causes and manifests follow
+in sections that open on a click. Forges refuse long comments, so there is a ladder of lengths; the first that fits is
+taken. The first line is a marker that no reader sees, by which the next run finds its own comment. Where nothing
+changes there is nothing to say: the text is empty.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from gitfed.cli.output import compare, diff_show, formatting, markdown, matrix, names, plain, plan_text
+from gitfed.cli.output.diff_show import DiffView
+from gitfed.model.base import ObjectKey, Severity
+from gitfed.model.plan import Action, Change
+from gitfed.planning.review.declared_changes import Declaration
+
+LIMIT = 65_000
+MARKER = "<!-- gitfed.io/diff -->"
+_OPEN_ROWS = 12
+"""A longer table is folded away."""
+_COLUMNS = 8
+"""Clusters that a table can have as columns."""
+_MOST_ITEMS = 20
+_Differences = Sequence[compare.Difference]
+
+
+def comment(shown: DiffView, found: _Differences, *, limit: int = LIMIT, marker: str = MARKER) -> str:
+    """Less than `limit` characters; empty when nothing changes. Secrets are always masked by who made `found`."""
+    if shown.review.empty and not diff_show.new_problems(shown):
+        return ""
+    steps: tuple[Callable[[DiffView, _Differences], list[str]], ...] = (
+        lambda shown, found: _body(shown, found, rows=1000, lines=10_000),
+        lambda shown, found: _body(shown, found, rows=300, lines=30),
+        lambda shown, found: _body(shown, found, rows=200, lines=0),
+        lambda shown, found: _body(shown, found, rows=100, lines=0, objects=300),
+        lambda shown, found: _body(shown, found, rows=40, lines=0, objects=100),
+        _counts,
+    )
+    text = ""
+    for step in steps:
+        text = "\n".join([marker, *_head(shown), *step(shown, found), *_foot(shown)]) + "\n"
+        if len(text) < limit:
+            return text
+    return text[: limit - 1]
+
+
+def nothing(shown: DiffView, marker: str = MARKER) -> str:
+    """What an earlier comment becomes when a later push changes nothing any more."""
+    base, head = (markdown.code(title) for title in shown.titles)
+    return f"{marker}\n### gitfed: no change to the fleet\n\n{base} → {head} changes nothing in any cluster.\n"
+
+
+# -- always -------------------------------------------------------------------------------------------------------
+
+
+def _head(shown: DiffView) -> list[str]:
+    base, head = (markdown.code(title) for title in shown.titles)
+    return [f"### gitfed: {base} → {head}", "", f"**{_sentence(shown)}**", "", *_attention(shown)]
+
+
+def _sentence(shown: DiffView) -> str:
+    totals = shown.review.totals
+    parts = [
+        formatting.count(getattr(totals, name), name)
+        for name in ("create", "update", "move", "delete")
+        if getattr(totals, name)
+    ]
+    if not parts:
+        return "Writes nothing to any cluster."
+    listed = " and ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)
+    return f"{listed} in {totals.clusters} of {formatting.count(totals.of_clusters, 'cluster')}."
+
+
+def _attention(shown: DiffView) -> list[str]:
+    """What must not be overlooked, most serious first; an empty list needs no title."""
+    review = shown.review
+    items = []
+    problems = diff_show.new_problems(shown)
+    for problem in [one for one in problems if one.severity is Severity.ERROR][:_MOST_ITEMS]:
+        items.append(f"**error** {markdown.code(str(problem))}")
+    if shown.preview.refused:
+        items.append(f"**would wait**: {markdown.escape(diff_show.not_accepted(shown))}")
+    for gate in review.gates:
+        if gate.held:
+            what = markdown.escape(f"{gate.value} of at most {gate.limit}")
+            if gate.consent:
+                verb = "waits" if gate.held == 1 else "wait"
+                what += f"; {plan_text.held(gate)} {verb} for consent after the merge"
+            else:
+                what = "; ".join(map(markdown.escape, gate.messages)) or what
+            items.append(f"**held** by gate {markdown.code(gate.name)}: {what}")
+    for one in review.declared:
+        if diff_show.loosens(one):
+            items.append(
+                f"**limits change** in {markdown.code(str(one.origin))}; this review goes by those of the base"
+            )
+    failed = [
+        binding for key, binding in review.head.bindings.items()
+        if binding.condition is not None and not binding.condition.status
+        and _condition(shown, key) != (binding.condition.reason, binding.condition.message)
+    ]  # fmt: skip
+    for binding in failed[:_MOST_ITEMS]:
+        assert binding.condition is not None
+        items.append(
+            f"**not placed** {markdown.code(names.shown(binding.key))}: {markdown.escape(binding.condition.message)}"
+        )
+    if len(failed) > _MOST_ITEMS:
+        items.append(f"and {len(failed) - _MOST_ITEMS} more that are not placed")
+    items += _deleted(shown)
+    warnings = [one for one in problems if one.severity is not Severity.ERROR]
+    # Its own text says that it is one.
+    items += [markdown.code(str(one)) for one in warnings[:5]]
+    if len(warnings) > 5:
+        items.append(f"and {len(warnings) - 5} more warnings: {markdown.code('gitfed validate')}")
+    return [*(f"- {item}" for item in items), ""] if items else []
+
+
+def _condition(shown: DiffView, key: ObjectKey) -> tuple[str, str] | None:
+    known = shown.review.base.bindings.get(key)
+    return (known.condition.reason, known.condition.message) if known and known.condition else None
+
+
+def _deleted(shown: DiffView) -> list[str]:
+    gone: dict[ObjectKey, list[str]] = {}
+    for change in shown.review.changes:
+        if change.action is Action.DELETE and not change.move:
+            gone.setdefault(change.key, []).append(change.cluster)
+    items = [
+        f"**deletes** {markdown.code(names.shown(key))} in {markdown.code(formatting.some(clusters))}"
+        for key, clusters in list(gone.items())[:_MOST_ITEMS]
+    ]
+    if len(gone) > _MOST_ITEMS:
+        items.append(f"and deletes {len(gone) - _MOST_ITEMS} more objects")
+    return items
+
+
+def _foot(shown: DiffView) -> list[str]:
+    gates = [
+        f"{markdown.escape(f'{gate.name} {gate.value}/{gate.limit}')} {'HELD' if gate.held else 'ok'}"
+        for gate in shown.review.gates
+    ]
+    lines = [
+        markdown.escape(formatting.facts(shown.review.head.facts)),
+        *([f"gates: {' · '.join(gates)}"] if gates else []),
+    ]
+    notes = [markdown.escape(note) for note in shown.preview.notes]
+    return [f"<sub>{'<br>'.join([' · '.join(lines), *notes])}</sub>"]
+
+
+# -- by length ----------------------------------------------------------------------------------------------------
+
+
+def _body(shown: DiffView, found: _Differences, *, rows: int, lines: int, objects: int = 1000) -> list[str]:
+    return [*_placement(shown, rows), *_declared(shown), *_left_alone(shown), *_manifests(shown, found, lines, objects)]
+
+
+def _counts(shown: DiffView, found: _Differences) -> list[str]:
+    by_kind: dict[tuple[str, str], int] = {}
+    for key in {item.key for item in found}:
+        name = (key.namespace, names.kind(key.group, key.kind))
+        by_kind[name] = by_kind.get(name, 0) + 1
+    table = [
+        [markdown.code(space) or "–", markdown.code(kind), str(count)]
+        for (space, kind), count in sorted(by_kind.items())
+    ]
+    more = [f"and {len(table) - 200} more rows", ""] if len(table) > 200 else []
+    return [
+        f"{formatting.count(len(shown.rows), 'placement')} and {formatting.count(len({item.key for item in found}), 'object')} "
+        f"differ. Too long for a comment: run {markdown.code('gitfed diff')} to see all of it.",
+        "",
+        *markdown.table(["Namespace", "Kind", "Objects"], table[:200]),
+        "",
+        *more,
+    ]
+
+
+def _placement(shown: DiffView, most: int) -> list[str]:
+    rows = shown.rows
+    if not rows:
+        return []
+    named = sorted({name for row in rows for name in (*row.after, *(row.before or {}))})
+    few = len(named) <= _COLUMNS
+    table = []
+    for row in rows[:most]:
+        if few:
+            cells = [_cell(row, name) for name in named]
+        else:
+            groups: dict[str, list[str]] = {}
+            for name in sorted({*row.after, *(row.before or {})}):
+                groups.setdefault(_cell(row, name), []).append(name)
+            cells = [
+                "<br>".join(f"{markdown.code(formatting.some(members))} {cell}" for cell, members in groups.items())
+            ]
+        table.append([markdown.code(row.label), *cells, row.total, markdown.escape(row.why)])
+    heads = [markdown.code(name) for name in named] if few else ["Clusters"]
+    lines = markdown.table(["Workload", *heads, "Total", "Why"], table)
+    if len(rows) > most:
+        lines += ["", f"and {len(rows) - most} more placements: {markdown.code('gitfed diff')}"]
+    flows = [f"- {markdown.escape(diff_show.flow(one))}" for one in shown.review.flows[:_MOST_ITEMS]]
+    if len(shown.review.flows) > _MOST_ITEMS:
+        flows.append(f"- and {len(shown.review.flows) - _MOST_ITEMS} more moves")
+    lines += ["", *flows] if flows else []
+    if len(rows) > _OPEN_ROWS:
+        return [*markdown.details(f"<b>Placement</b> ({len(rows)})", lines), ""]
+    return ["#### Placement", "", *lines, ""]
+
+
+def _cell(row: matrix.Row, cluster: str) -> str:
+    text = markdown.unbroken(matrix.cell(row, cluster, plain.Paint()).text)
+    return f"**{text}**" if "→" in text else text
+
+
+def _declared(shown: DiffView) -> list[str]:
+    found = shown.review.declared
+    if not found:
+        return []
+    groups = diff_show.alike(found)
+    lines = [line for group in groups[:100] for line in _declaration(group)]
+    if len(groups) > 100:
+        lines.append(f"- and {len(groups) - 100} more")
+    if len(groups) > _OPEN_ROWS:
+        return [*markdown.details(f"<b>Causes</b> ({len(found)})", lines), ""]
+    return ["#### Causes", "", *lines, ""]
+
+
+def _declaration(group: Sequence[Declaration]) -> list[str]:
+    """A list, not a table: paths are long, and only a list breaks them."""
+    one = group[0]
+    said = diff_show.concerned(group)
+    fields = [f"  - {markdown.code(diff_show.field_text(field))}" for field in one.fields[:6]]
+    if len(one.fields) > 6:
+        fields.append(f"  - and {len(one.fields) - 6} more fields")
+    if several := diff_show.named(group):
+        fields.append(f"  - {markdown.code(several)}")
+    place = diff_show.where_declared(group).removeprefix("in ")
+    where = f"{markdown.code(diff_show.label(group))} in {markdown.code(place)}{f': {said}' if said else ''}"
+    return [f"- **{one.verb}** {where}", *fields]
+
+
+def _left_alone(shown: DiffView) -> list[str]:
+    kept = [one for one in shown.review.changes if one.action in (Action.KEEP, Action.SKIP)]
+    return [*_listed(diff_show.EARLIER, diff_show.earlier(shown)), *_listed("Left alone", kept)]
+
+
+def _listed(title: str, found: Sequence[Change]) -> list[str]:
+    groups = plan_text.grouped(found)
+    if not groups:
+        return []
+    table = [
+        [
+            markdown.code(names.shown(key)),
+            action,
+            markdown.code(formatting.some(sorted(clusters))),
+            markdown.escape(reason),
+        ]
+        for (action, key, reason), clusters in list(groups.items())[:100]
+    ]
+    lines = markdown.table(["Object", "", "Clusters", "Why"], table)
+    return [*markdown.details(f"<b>{title}</b> ({len(groups)})", lines), ""]
+
+
+def _manifests(shown: DiffView, found: _Differences, most: int, objects: int) -> list[str]:
+    if not found:
+        return []
+    of = len(shown.clusters)
+    blocks: list[str] = []
+    for item in found[:objects]:
+        summary = f"{markdown.code(diff_show.title(item))} {markdown.escape(diff_show.where(item, of))}"
+        lines = diff_show.lines(item, shown.titles)
+        if not lines or not most:
+            blocks += [f"- {summary}"] if not most else [summary, ""]
+            continue
+        cut = [*lines[:most], f" … {len(lines) - most} more lines: gitfed diff"] if len(lines) > most else lines
+        blocks += [*markdown.details(summary, markdown.fence(cut, "diff")), ""]
+    if len(found) > objects:
+        blocks.append(f"- and {len(found) - objects} more")
+    return ["#### Manifests", "", *blocks, *([] if most else [""])]

@@ -1,0 +1,127 @@
+"""Manifests on the screen: masked, as YAML, compared line by line.
+
+Secrets are masked by `planning.objects.redact`, before a text is made of them; what cannot be seen can still be seen
+to differ.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Mapping, Sequence
+
+from gitfed.cli.output import plain
+from gitfed.model.base import Body
+from gitfed.planning.objects import redact
+from gitfed.text import yaml
+
+
+def masked(before: Body | None, after: Body | None) -> tuple[Body | None, Body | None]:
+    """Both sides as they may be shown: in a Secret, different values of one key have different masks."""
+    hidden = redact.masked(before) if before else None, redact.masked(after) if after else None
+    if not before or not after or not (redact.is_secret(before) or redact.is_secret(after)):
+        return hidden
+    old, new = hidden
+    assert old is not None
+    assert new is not None
+    for member in ("data", "stringData"):
+        one, other = before.get(member), after.get(member)
+        if isinstance(one, Mapping) and isinstance(other, Mapping):
+            differing = {name for name in one.keys() & other.keys() if one[name] != other[name]}
+            old = {**old, member: {**dict.fromkeys(one, redact.MASK), **dict.fromkeys(differing, redact.BEFORE)}}
+            new = {**new, member: {**dict.fromkeys(other, redact.MASK), **dict.fromkeys(differing, redact.AFTER)}}
+    return old, new
+
+
+def text(body: Body | None) -> str:
+    """YAML; nothing for an object that is not there."""
+    return "" if body is None else yaml.dump(body)
+
+
+def hunks(before: str, after: str) -> list[str]:
+    """A unified diff without titles, where each `@@` line says which field its first change is in."""
+    old, new = before.splitlines(), after.splitlines()
+    found = [line.rstrip("\n") for line in difflib.unified_diff(old, new, lineterm="", n=3)][2:]
+    return [_with_place(line, found[index + 1 :], old, new) if line.startswith("@@") else line
+            for index, line in enumerate(found)]  # fmt: skip
+
+
+_RANGE = re.compile(r"@@ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@")
+
+
+def _with_place(header: str, rest: Sequence[str], old: Sequence[str], new: Sequence[str]) -> str:
+    match = _RANGE.match(header)
+    if match is None or not old or not new:
+        return header
+    index = next((index for index, line in enumerate(rest) if line[:1] in "+-" and line), 0)
+    here, start = (new, match[2]) if rest[index].startswith("+") else (old, match[1])
+    place = place_of(here, int(start) - 1 + index)
+    return f"{header} {place}" if place else header
+
+
+_TOKEN = re.compile(r"( *)((?:- )*)(?:([^\s#'\"\[\]{}][^:]*|\"[^\"]*\"):(?= |$))?")
+
+
+def place_of(lines: Sequence[str], index: int) -> str:
+    """The field that a line of block YAML is in: `spec.template.spec.containers[web].image`.
+
+    Read from the indentation alone, so it costs what is above the line and not a parse; list items are called by their
+    name where they have one.
+    """
+    parts: list[str] = []
+    limit = 1 << 30
+    item = False  # whether the last part was an item of a list, whose key may stand in the same column
+    for number in range(index, -1, -1):
+        match = _TOKEN.match(lines[number])
+        if match is None or not lines[number].strip():
+            continue
+        start, dashes, key = len(match[1]), len(match[2]) // 2, match[3]
+        column = start + 2 * dashes
+        if key is not None and (column < limit or (item and column == limit)):
+            parts.append(key)
+            limit, item = column, False
+        elif number == index:
+            limit = column
+        for dash in range(dashes - 1, -1, -1):
+            column = start + 2 * dash
+            if column < limit:
+                parts.append(f"[{_called(lines, number, column)}]")
+                limit, item = column, True
+        if limit == 0 and not item:
+            break
+    text = ""
+    for part in reversed(parts):
+        text += part if part.startswith("[") or not text else f".{part}"
+    return text
+
+
+def _called(lines: Sequence[str], number: int, column: int) -> str:
+    """The name of a list's item, else its number."""
+    for line in lines[number:]:
+        inner = line[column + 2 :] if line[:column].strip() == "" else ""
+        if line is not lines[number] and not line.startswith(" " * (column + 1)):
+            break
+        if inner.startswith("name: "):
+            return inner.removeprefix("name: ").strip("'\"")[:40]
+    before = 0
+    for line in reversed(lines[:number]):
+        if len(line) - len(line.lstrip(" ")) < column or not line.startswith(" " * column):
+            break
+        if line[column : column + 2] == "- ":
+            before += 1
+        elif line[column : column + 1] != " ":
+            break
+    return str(before)
+
+
+def painted(line: str, paint: plain.Paint) -> str:
+    line = plain.clean_lines(line)
+    if line.startswith(("---", "+++")):
+        return paint.strong(line)
+    if line.startswith("@@"):
+        return paint.place(line)
+    return paint.added(line) if line.startswith("+") else paint.removed(line) if line.startswith("-") else line
+
+
+def painted_all(lines: Sequence[str], paint: plain.Paint) -> list[str]:
+    return [painted(line, paint) for line in lines]

@@ -1,0 +1,259 @@
+"""A plan for people, in a terminal.
+
+Plan for 3f2c1a9 (base 9d0e771) · facts 2026-08-22T10:04Z sha256:51c0…
+Placement
+  WORKLOAD            eu-1    eu-2   us-1    us-2   TOTAL   WHY
+  shop/Deploy/web     6 → 2   4      0 → 4   –      10      taint eu-1:drain
+Changes             create   update   move   delete   clusters
+  shop/Deploy/web        0        1      2        0   eu-1 eu-2 us-1
+Gates   deletions 0/5 ok · moved replicas 4/20 ok
+Total:  0 create, 1 update, 2 move, 0 delete in 3 of 4 clusters.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from gitfed.cli.output import formatting, matrix, names, plain, plan_failing, reasons, table
+from gitfed.cli.output.table import Cell
+from gitfed.model.base import ObjectKey
+from gitfed.model.decisions import Decisions
+from gitfed.model.plan import Action, Binding, Change, FieldChange, Gate, Plan
+from gitfed.planning.ordering import order
+
+_MOST_UNCHANGED = 40
+"""Unchanged rows up to this many are context; above it they hide what changed."""
+_COUNTED = ("create", "update", "move", "delete")
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """A plan beside what was decided before it."""
+
+    plan: Plan
+    before: Mapping[ObjectKey, matrix.Shares]
+    """Shares on record; a template that is not in it is new."""
+
+
+def view(plan: Plan, decisions: Decisions) -> View:
+    return View(plan, {key: matrix.of(decision.targets) for key, decision in decisions.bindings.items()})
+
+
+def lines(shown: View, paint: plain.Paint, width: int, *, wide: bool = False, quiet: bool = False) -> list[str]:
+    """Everything that `plan` prints as text."""
+    plan = shown.plan
+    if quiet:
+        return [total(plan)]
+    notes = [f"note: {plain.clean(note)}" for note in plan.notes]
+    if nothing_to_do(shown):
+        return [*notes, _nothing(plan)]
+    head = [header(plan, paint), *notes]
+    body = [paint.strong("Placement"), *_placement(shown, paint, width, wide=wide)]
+    if plan.changes is None:
+        body.append(f"{paint.strong('Changes')}   not observed")
+    elif plan.changes:
+        body += changes(plan.changes, paint)
+        body += steps(plan.changes, paint)
+        body += left_alone(plan.changes, paint)
+        if wide:
+            body += fields(plan.changes, paint)
+    body += plan_failing.lines(plan, paint)
+    return [*head, *body, *gates(plan.gates, paint), total(plan)]
+
+
+def header(plan: Plan, paint: plain.Paint) -> str:
+    base = f" (base {formatting.commit(plan.base)})" if plan.base else ""
+    facts = plain.clean(formatting.facts(plan.facts))
+    return f"Plan for {paint.strong(formatting.commit(plan.commit))}{base} · {facts}"
+
+
+def nothing_to_do(shown: View) -> bool:
+    """What fits nowhere is nothing that can be done, but it is nothing to be silent about."""
+    if plan_failing.lines(shown.plan, plain.Paint(False)):
+        return False
+    if shown.plan.changes or any(failed(binding) for binding in shown.plan.bindings.values()):
+        return False
+    return not any(row.changed or row.before is None for row in rows(shown))
+
+
+def rows(shown: View) -> list[matrix.Row]:
+    """One row for each template that is placed, was placed, or should be and is not."""
+    found = []
+    for key, binding in shown.plan.bindings.items():
+        before = shown.before.get(key)
+        if binding.shares or before or failed(binding):
+            after = matrix.of(binding.shares)
+            found.append(matrix.Row(names.shown(key), _comparable(before, binding), after, why(binding, before)))
+    for key in sorted(shown.before.keys() - shown.plan.bindings.keys()):
+        if shown.before[key]:
+            found.append(matrix.Row(names.shown(key), shown.before[key], {}, "removed from the repository"))
+    return found
+
+
+def _comparable(before: matrix.Shares | None, binding: Binding) -> matrix.Shares | None:
+    """A Namespace that goes everywhere by itself is never recorded: there is no before to compare with."""
+    if before is None and binding.decision is None and binding.policy is not None:
+        return matrix.of(binding.shares)
+    return before
+
+
+def failed(binding: Binding) -> bool:
+    return binding.condition is not None and not binding.condition.status
+
+
+def why(binding: Binding, before: matrix.Shares | None) -> str:
+    if failed(binding):
+        assert binding.condition is not None
+        return f"{binding.condition.reason}: {binding.condition.message}"
+    after = matrix.of(binding.shares)
+    if before is not None and dict(before) == after:
+        return "unchanged"
+    return reasons.chosen(binding, before) or ("new" if before is None else "")
+
+
+def _placement(shown: View, paint: plain.Paint, width: int, *, wide: bool) -> list[str]:
+    found = rows(shown)
+    still = [row for row in found if row.why == "unchanged"]
+    hidden: list[matrix.Row] = []
+    if not wide and len(still) > _MOST_UNCHANGED:
+        hidden = still
+        found = [row for row in found if row.why != "unchanged"]
+    answer = matrix.lines(found, shown.plan.clusters, paint, width)
+    if not found and not hidden:
+        answer.append("  nothing is placed")
+    if hidden:
+        answer.append(f"  and {len(hidden)} unchanged (-o wide shows them)")
+    return answer
+
+
+def changes(found: Sequence[Change], paint: plain.Paint) -> list[str]:
+    """Objects by what happens to them: one line for each template."""
+    counts: dict[ObjectKey, dict[str, int]] = {}
+    clusters: dict[ObjectKey, set[str]] = {}
+    for change in found:
+        name = counted_as(change)
+        if name in _COUNTED:
+            counts.setdefault(change.key, dict.fromkeys(_COUNTED, 0))[name] += 1
+            clusters.setdefault(change.key, set()).add(change.cluster)
+    if not counts:
+        return []
+    grid: list[list[Cell | str]] = [
+        [Cell("Changes", paint.strong), *(Cell(name, paint.faint, right=True) for name in _COUNTED),
+         Cell("clusters", paint.faint)]
+    ]  # fmt: skip
+    colours = {"create": paint.added, "update": paint.changed, "move": paint.changed, "delete": paint.removed}
+    for key in sorted(counts):
+        numbers = [
+            Cell(str(number), colours[name] if number else paint.faint, right=True)
+            for name, number in counts[key].items()
+        ]
+        grid.append([f"  {names.shown(key)}", *numbers, formatting.some(sorted(clusters[key]))])
+    return table.lines(grid)
+
+
+def steps(found: Sequence[Change], paint: plain.Paint) -> list[str]:
+    """In which order the changes come, where that is more than the usual order of kinds: waves, and what waits."""
+    acts = [change for change in found if change.action in (Action.CREATE, Action.UPDATE)]
+    if not any(change.waits for change in acts) and len({change.wave for change in acts} - {order.NO_WAVE}) < 2:
+        return []
+    groups: dict[tuple[int, str], list[Change]] = {}
+    for change in acts:
+        groups.setdefault((change.wave, change.waits), []).append(change)
+    grid: list[list[Cell | str]] = []
+    for wave, waits in sorted(groups):
+        here = groups[wave, waits]
+        grid.append([
+            Cell("first" if wave == order.NO_WAVE else f"wave {wave}", paint.changed),
+            formatting.count(len(here), "change"), formatting.some(sorted({change.cluster for change in here})),
+            Cell(plain.clean(waits) if waits else "now"),
+        ])  # fmt: skip
+    return [paint.strong("Steps"), *table.lines(grid, indent=2)]
+
+
+def counted_as(change: Change) -> str:
+    """`move` is the deletion that completes one; the totals count alike."""
+    return "move" if change.move and change.action is Action.DELETE else change.action.value
+
+
+def left_alone(found: Sequence[Change], paint: plain.Paint) -> list[str]:
+    return listed("Left alone", [one for one in found if one.action in (Action.KEEP, Action.SKIP)], paint)
+
+
+def listed(title: str, found: Sequence[Change], paint: plain.Paint) -> list[str]:
+    """One line for what is done with the same object for the same reason, whatever the cluster; nothing for nothing."""
+    groups = grouped(found)
+    if not groups:
+        return []
+    grid: list[list[Cell | str]] = [
+        [Cell(action, paint.changed), names.shown(key), formatting.some(sorted(clusters)), Cell(reason)]
+        for (action, key, reason), clusters in groups.items()
+    ]
+    return [paint.strong(title), *table.lines(grid, indent=2)]
+
+
+def grouped(found: Sequence[Change]) -> dict[tuple[str, ObjectKey, str], list[str]]:
+    """(action, object, reason) → clusters."""
+    groups: dict[tuple[str, ObjectKey, str], list[str]] = {}
+    for change in found:
+        groups.setdefault((change.action.value, change.key, change.reason), []).append(change.cluster)
+    return groups
+
+
+def fields(found: Sequence[Change], paint: plain.Paint) -> list[str]:
+    lines = []
+    for change in found:
+        if change.diff and change.action is Action.UPDATE:
+            lines.append(f"  {plain.clean(change.cluster)}  {names.shown(change.key)}")
+            for field in change.diff:
+                for line in field_lines(field):
+                    lines.append("    " + (paint.removed if line.startswith("-") else paint.added)(line))
+    return [paint.strong("Fields"), *lines] if lines else []
+
+
+def field_lines(field: FieldChange) -> list[str]:
+    """`- /spec/replicas: 6`, `+ /spec/replicas: 2`; a side without the field has no line."""
+    lines = [] if field.absent_before else [f"- {field.pointer}: {value_text(field.before)}"]
+    lines += [] if field.absent_after else [f"+ {field.pointer}: {value_text(field.after)}"]
+    return [plain.clean(line) for line in lines]
+
+
+def value_text(value: object) -> str:
+    """As JSON: `true` and `"true"` are not the same."""
+    return json.dumps(value, ensure_ascii=False, default=str)
+
+
+def gates(found: Sequence[Gate], paint: plain.Paint) -> list[str]:
+    if not found:
+        return []
+    parts = []
+    for gate in found:
+        text = plain.clean(f"{gate.name} {gate.value}/{gate.limit}")
+        parts.append(paint.removed(f"{text} HELD {held(gate)}") if gate.held else f"{text} ok")
+    said = [f"  {plain.clean(message)}" for gate in found if gate.held for message in gate.messages]
+    return [f"{paint.strong('Gates')}   {' · '.join(parts)}", *said]
+
+
+def held(gate: Gate) -> str:
+    """`3 changes`"""
+    return formatting.count(gate.held, "change" if gate.consent else "workload")
+
+
+def total(plan: Plan) -> str:
+    totals = plan.totals
+    if plan.changes is None:
+        placed = [binding for binding in plan.bindings.values() if binding.shares]
+        clusters = {share.cluster for binding in placed for share in binding.shares}
+        where = f"{len(clusters)} of {formatting.count(totals.of_clusters, 'cluster')}"
+        return f"Total:  {formatting.count(len(placed), 'object')} placed in {where}; changes not observed."
+    parts = [f"{getattr(totals, name)} {name}" for name in _COUNTED]
+    parts += [f"{number} {name}" for name, number in (("keep", totals.keep), ("skip", totals.skip)) if number]
+    return f"Total:  {', '.join(parts)} in {totals.clusters} of {formatting.count(totals.of_clusters, 'cluster')}."
+
+
+def _nothing(plan: Plan) -> str:
+    placed = formatting.count(sum(1 for binding in plan.bindings.values() if binding.shares), "object")
+    if plan.changes is None:
+        return f"Nothing to do: the placement of {placed} is as recorded; clusters were not observed."
+    return f"Nothing to do: {placed} in {formatting.count(plan.totals.of_clusters, 'cluster')} are as they should be."

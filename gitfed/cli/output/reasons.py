@@ -1,0 +1,32 @@
+"""The WHY column: in a few words, why one row of the placement table is as it is.
+
+What a row shows first is where something went away: `✓ → –`. Why these clusters were chosen says nothing about that, so
+the reason why the others were not stands there instead, in the words of placement.
+"""
+
+from __future__ import annotations
+
+from gitfed.cli.output import formatting, matrix
+from gitfed.model.base import ClusterName
+from gitfed.model.plan import Binding
+
+_LEAVES = "leaves "
+
+
+def chosen(binding: Binding, before: matrix.Shares | None) -> str:
+    """Why it goes where it goes; where it goes away, why. `before`: its shares until now, None if there were none."""
+    gone = _departures(binding, before or {})
+    if not gone or binding.why.startswith(_LEAVES):
+        return binding.why
+    return gone
+
+
+def _departures(binding: Binding, before: matrix.Shares) -> str:
+    """`leaves eu-2 us-1: had untolerated taint {drain:NoExecute}`; "" when no cluster is left, or nobody said why."""
+    here = {share.cluster for share in binding.shares}
+    said = {rejection.cluster: rejection.reason for rejection in binding.rejections}
+    by_reason: dict[str, list[ClusterName]] = {}
+    for name in sorted(before.keys() - here):
+        if name in said:
+            by_reason.setdefault(said[name].removeprefix("cluster(s) "), []).append(name)
+    return "; ".join(f"{_LEAVES}{formatting.some(names)}: {reason}" for reason, names in by_reason.items())

@@ -1,0 +1,208 @@
+"""What a rehearsal showed, as text and as documents (docs/reference/simulation-json.md)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Any, TypeAlias
+
+from gitfed.cli.output import formatting, names, plain, plan_json, table
+from gitfed.model.base import ObjectKey
+from gitfed.model.plan import Binding
+from gitfed.simulation import capacity_loss, simulation
+
+SCHEMA, EACH_SCHEMA = "gitfed.io/simulation/v1", "gitfed.io/n-minus-one/v1"
+Each: TypeAlias = Sequence[tuple[str, Sequence[capacity_loss.Loss]]]
+"""What every cluster and every region would cost alone."""
+_MOST = 40
+"""Lines of one list that are printed; of more, how many there are."""
+_AT_ONCE = 12
+"""The same for what happens at one moment: all of it is in the JSON."""
+_LEAVES = re.compile(r"(?P<key>\S+) leaves (?P<cluster>\S+) \((?P<how>[^:()]+): (?P<why>.+)\)")
+_PLACED = re.compile(r"(?P<head>(?P<key>\S+) → [^()]*\S) \((?P<why>.*)\)")
+"""Sentences of `planning.decision_text`."""
+_FEW = 8
+"""Clusters of one workload that are listed before and after."""
+
+
+def text(story: simulation.Story, paint: plain.Paint, *, quiet: bool) -> Iterable[str]:
+    if not quiet:
+        yield paint.strong("Timeline")
+        for moment in _folded(_once(story.timeline)):
+            mark = {"event": "!", "decision": " ", "change": "·"}[moment.kind]
+            line = f"  {clock(moment.after):>8}  {mark} {plain.clean(_short(moment.text))}"
+            yield paint.removed(line) if moment.kind == "event" else line
+        yield paint.strong("Placement")
+        yield from _moves(story)
+        if story.pending:
+            yield paint.strong("Pending")
+            yield from (f"  {names.shown(key)}: {plain.clean(text)}" for key, text in story.pending[:_MOST])
+            if len(story.pending) > _MOST:
+                yield f"  … and {len(story.pending) - _MOST} more"
+        if story.on_recovery:
+            yield paint.strong("To delete on recovery")
+            by_cluster: dict[str, list[str]] = {}
+            for cluster, key in story.on_recovery:
+                by_cluster.setdefault(cluster, []).append(names.shown(key))
+            yield from (f"  {cluster}: {formatting.some(found)}" for cluster, found in by_cluster.items())
+    if story.falls_due is not None and not quiet:
+        yield f"Later:  something falls due at {clock(story.falls_due)}, when the clock had stopped (--until)."
+    yield _total(story)
+
+
+def _once(timeline: Sequence[simulation.Moment]) -> list[simulation.Moment]:
+    """Every reason once: many workloads leave a cluster for the same one, and what is decided for each repeats it."""
+    said: set[tuple[float, str]] = set()
+    told: dict[tuple[float, str], list[str]] = {}
+    found = []
+    for moment in timeline:
+        text = moment.text
+        if leaving := _LEAVES.fullmatch(text):
+            why = leaving["why"]
+            told.setdefault((moment.after, leaving["key"]), []).append(f"leaves {leaving['cluster']}: {why}")
+            if (moment.after, why) in said:
+                text = f"{leaving['key']} leaves {leaving['cluster']} ({leaving['how']})"
+            said.add((moment.after, why))
+        elif told and (placed := _PLACED.fullmatch(text)):
+            why = placed["why"]
+            for clause in told.get((moment.after, placed["key"]), ()):
+                why = why.replace(clause, "", 1).removeprefix("; ")
+            text = f"{placed['head']} ({why.strip()})" if why.strip() else placed["head"]
+        found.append(moment if text is moment.text else replace(moment, text=text))
+    return found
+
+
+def _folded(timeline: Sequence[simulation.Moment]) -> Iterable[simulation.Moment]:
+    """Thousands of workloads do the same at one moment: of many, the first and how many more."""
+    counts: dict[tuple[float, str], int] = {}
+    for moment in timeline:
+        counts[moment.after, moment.kind] = counts.get((moment.after, moment.kind), 0) + 1
+    shown: dict[tuple[float, str], int] = {}
+    for moment in timeline:
+        place = (moment.after, moment.kind)
+        shown[place] = shown.get(place, 0) + 1
+        if shown[place] <= _AT_ONCE:
+            yield moment
+        elif shown[place] == _AT_ONCE + 1:
+            yield simulation.Moment(moment.after, moment.kind, f"… and {counts[place] - _AT_ONCE} more")
+
+
+def _short(text: str) -> str:
+    """A sentence of the record, where a hundred clusters may follow an arrow, with the first of them."""
+    head, arrow, tail = text.partition(" → ")
+    listed, why, rest = tail.partition(" (")
+    return f"{head}{arrow}{formatting.some(listed.split())}{why}{rest}" if arrow else text
+
+
+def _moves(story: simulation.Story) -> list[str]:
+    moved = list(_moved(story))
+    grid: list[list[table.Cell | str]] = []
+    for key, before, after in moved[:_MOST]:
+        grid.append([f"  {names.shown(key)}", *_beside(before, after)])
+    lines = table.lines(grid) if grid else ["  nothing moves"]
+    return [*lines, f"  … and {len(moved) - _MOST} more"] if len(moved) > _MOST else lines
+
+
+def _beside(before: Binding, after: Binding) -> list[str]:
+    """Before and after; of workloads in many clusters those that differ."""
+    if max(len(before.shares), len(after.shares)) <= _FEW:
+        return [shares(before), "→", shares(after)]
+    same = {*before.shares} & {*after.shares}
+    left, new = (replace(one, shares=tuple(part for part in one.shares if part not in same)) for one in (before, after))
+    return [_some(left), "→", _some(new), f"({formatting.count(len(same), 'cluster')} as before)"]
+
+
+def _some(binding: Binding) -> str:
+    return formatting.some(shares(binding).split()) if binding.shares else "–"
+
+
+def _moved(story: simulation.Story) -> Iterable[tuple[ObjectKey, Binding, Binding]]:
+    """(object, before, after) of what a policy places and has another place now."""
+    for key, binding in story.plan.bindings.items():
+        before = story.before.get(key)
+        if before is not None and plan_json.is_policy(binding.policy) and before.shares != binding.shares:
+            yield key, before, binding
+
+
+def shares(binding: Binding) -> str:
+    parts = [one.cluster if one.replicas is None else f"{one.cluster}:{one.replicas}" for one in binding.shares]
+    return " ".join(parts) or "nowhere"
+
+
+def clock(seconds: float) -> str:
+    """`+12m30s`"""
+    whole = round(seconds)
+    minutes, rest = divmod(whole, 60)
+    hours, minutes = divmod(minutes, 60)
+    text = (f"{hours}h" if hours else "") + (f"{minutes}m" if minutes or hours else "") + f"{rest}s"
+    return f"+{text}"
+
+
+def _total(story: simulation.Story) -> str:
+    moved = len(list(_moved(story)))
+    waiting = len({key for key, _ in story.pending})
+    parts = (
+        f"{formatting.count(moved, 'object')} moved",
+        f"{formatting.count(waiting, 'object')} pending",
+        f"{formatting.count(len(story.losses), 'workload')} short of replicas",
+        f"{formatting.count(len(story.on_recovery), 'copy', 'copies')} to delete on recovery",
+    )
+    return f"Total:  {', '.join(parts)}."
+
+
+def each_text(found: Each, *, quiet: bool) -> Iterable[str]:
+    for target, lost in found if not quiet else ():
+        yield f"{target}: " + (f"{formatting.count(len(lost), 'workload')} would lose replicas" if lost else "ok")
+        for one in lost[:_MOST]:
+            numbers = "has no copy left" if one.wanted is None else f"{one.running} of {one.wanted} replicas left"
+            yield f"  {names.shown(one.key)}: {numbers}: {plain.clean(one.why)}"
+        if len(lost) > _MOST:
+            yield f"  … and {len(lost) - _MOST} more"
+    bad = sum(1 for _, lost in found if lost)
+    yield f"Total:  {bad} of {formatting.count(len(found), 'failure')} would cost replicas."
+
+
+# -- JSON ---------------------------------------------------------------------------------------------------------
+
+
+def document(story: simulation.Story, commit: str, until: float) -> dict[str, Any]:
+    return {
+        "schema": SCHEMA,
+        "commit": commit,
+        "until": until,
+        "timeline": [{"after": one.after, "kind": one.kind, "text": one.text} for one in story.timeline],
+        "placement": [
+            {
+                **_resource(key),
+                "before": _shares(story.before[key]) if key in story.before else [],
+                "after": _shares(binding),
+                "evicting": [task.raw for task in binding.evictions],
+            }
+            for key, binding in story.plan.bindings.items()
+        ],
+        "pending": [{**_resource(key), "reason": text} for key, text in story.pending],
+        "deletedOnRecovery": [{"cluster": cluster, **_resource(key)} for cluster, key in story.on_recovery],
+        "losses": [_loss(one) for one in story.losses],
+        "fallsDue": story.falls_due,
+    }
+
+
+def each_document(found: Each, commit: str) -> dict[str, Any]:
+    return {
+        "schema": EACH_SCHEMA,
+        "commit": commit,
+        "targets": [{"target": target, "losses": [_loss(one) for one in lost]} for target, lost in found],
+    }
+
+
+def _loss(one: capacity_loss.Loss) -> dict[str, Any]:
+    return {**_resource(one.key), "running": one.running, "wanted": one.wanted, "reason": one.why}
+
+
+def _shares(binding: Binding) -> list[dict[str, Any]]:
+    return [{"name": one.cluster, "replicas": one.replicas} for one in binding.shares]
+
+
+def _resource(key: ObjectKey) -> dict[str, str]:
+    return {"group": key.group, "kind": key.kind, "namespace": key.namespace, "name": key.name}

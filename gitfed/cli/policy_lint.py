@@ -1,0 +1,196 @@
+"""What only a plan shows: declarations without effect, and workloads with one place to go.
+
+Whether a policy ever wins, whether an override ever hits and whether a cluster ever gets anything cannot be seen in
+one file. `validate` says it and nothing is held because of it: all are warnings, each may be meant.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from gitfed.cli.output import names
+from gitfed.model.base import Body, ObjectKey, Origin, Problem, Severity
+from gitfed.model.decisions import PolicyRef
+from gitfed.model.declared.policy import Propagation
+from gitfed.model.plan import Plan
+from gitfed.model.repo import RepoSnapshot
+from gitfed.placement.scheduling import match
+from gitfed.planning import notes
+
+
+def check(repo: RepoSnapshot, plan: Plan) -> tuple[Problem, ...]:
+    return (
+        *_shadowed(repo, plan),
+        *_dead(repo, plan),
+        *_ties(repo, plan),
+        *_unreached(repo, plan),
+        *_idle_overrides(repo, plan),
+        *_single_places(repo, plan),
+        *_unselected(repo, plan),
+    )
+
+
+def changed_interpreters(base: RepoSnapshot, head: RepoSnapshot, plan: Plan) -> Iterator[Problem]:
+    """Scripts that read kinds otherwise than before: what stands in the files is the same, what it means is not."""
+    before = {one.key: one for one in base.interpreters}
+    for one in head.interpreters:
+        if before.get(one.key) == one:
+            continue
+        target = one.spec.target
+        read = [
+            key
+            for key, binding in plan.bindings.items()
+            if (binding.api_version, key.kind) == (target.api_version, target.kind)
+        ]
+        if read:
+            what = "changes" if one.key in before else "is new"
+            yield _warning(
+                one.origin, f"{one.kind}/{one.name} {what}: it reads {_few(read)}", "gitfed diff shows what that does"
+            )
+
+
+def _warning(origin: Origin, message: str, hint: str = "") -> Problem:
+    return Problem(origin, message, hint, Severity.WARNING)
+
+
+def _few(keys: Sequence[ObjectKey], most: int = 3) -> str:
+    listed = ", ".join(names.shown(key) for key in keys[:most])
+    return f"{listed} and {len(keys) - most} more" if len(keys) > most else listed
+
+
+def _unselected(repo: RepoSnapshot, plan: Plan) -> Iterator[Problem]:
+    """A workload that goes nowhere. Of other objects that may be meant: they wait for something that needs them."""
+    for binding in plan.bindings.values():
+        manifest = repo.manifests.get(binding.key)
+        if manifest is not None and _runs_pods(manifest.body) and notes.goes_nowhere(binding):
+            yield _warning(
+                manifest.origin,
+                f"{names.shown(binding.key)} goes nowhere: no policy selects it",
+                "a PropagationPolicy of its namespace, or a ClusterPropagationPolicy",
+            )
+
+
+def _runs_pods(body: Body) -> bool:
+    spec = body.get("spec")
+    spec = spec if isinstance(spec, Mapping) else {}
+    return body.get("kind") == "Pod" or "jobTemplate" in spec or isinstance(spec.get("template"), Mapping)
+
+
+def _dead(repo: RepoSnapshot, plan: Plan) -> Iterator[Problem]:
+    """A policy that takes templates and can place none of them."""
+    placed: dict[PolicyRef, bool] = {}
+    why: dict[PolicyRef, str] = {}
+    for binding in plan.bindings.values():
+        if binding.policy is not None:
+            placed[binding.policy] = placed.get(binding.policy, False) or bool(binding.shares)
+            if binding.condition is not None and not binding.condition.status:
+                why.setdefault(binding.policy, binding.condition.message)
+    for policy in repo.propagation:
+        ref = match.ref(policy)
+        if placed.get(ref) is False and ref in why:
+            yield _warning(policy.origin, f"{ref} places nothing of what it takes: {why[ref]}")
+
+
+def _ties(repo: RepoSnapshot, plan: Plan) -> Iterator[Problem]:
+    """Policies that select an object equally well, with equal priority: the alphabet decides, which nobody meant.
+
+    What both select by name is said by `source.lint`, which needs no plan.
+    """
+    policies = {match.ref(policy): policy for policy in repo.propagation}
+    tied: dict[tuple[PolicyRef, PolicyRef], list[ObjectKey]] = {}
+    for key, binding in plan.bindings.items():
+        policy = policies.get(binding.policy) if binding.policy is not None else None
+        other = policies.get(binding.losers[0]) if binding.losers else None
+        if policy is None or other is None or other.kind != policy.kind:
+            continue
+        ranks = {(one.spec.priority or 0, _precision(one, key, binding.api_version)) for one in (policy, other)}
+        if len(ranks) == 1 and {rank for _, rank in ranks} != {match.BY_NAME}:
+            tied.setdefault((match.ref(policy), match.ref(other)), []).append(key)
+    for (winner, loser), keys in sorted(tied.items()):
+        message = f"{winner} and {loser} select {_few(keys)} equally, and {winner} wins by its name"
+        yield _warning(policies[loser].origin, message, "set spec.priority")
+
+
+def _precision(policy: Propagation, key: ObjectKey, api_version: str) -> int:
+    """How precisely a policy that selects an object does so, as far as kind and name tell."""
+    return max(
+        (
+            match.precision(one.name, one.label_selector)[0]
+            for one in policy.spec.resource_selectors
+            if (one.api_version, one.kind) == (api_version, key.kind) and one.name in (None, "", key.name)
+        ),
+        default=0,
+    )
+
+
+def _idle_overrides(repo: RepoSnapshot, plan: Plan) -> Iterator[Problem]:
+    """Override policies that select something that is placed, and change nothing of it anywhere."""
+    by = {edit.by for classes in plan.rendered.values() for one in classes for edit in one.edits}
+    kinds = {(binding.api_version, key.kind) for key, binding in plan.bindings.items() if binding.shares}
+    failed = {problem.origin for problem in plan.problems}
+    for override in repo.overrides:
+        ref = PolicyRef(override.kind, override.metadata.namespace, override.metadata.name)
+        wanted = {(one.api_version, one.kind) for one in override.spec.resource_selectors}
+        if str(ref) not in by and (not wanted or wanted & kinds) and override.origin not in failed:
+            yield _warning(
+                override.origin,
+                f"{ref} changes nothing: no cluster that it targets gets what it selects, or it is so already",
+            )
+
+
+def _single_places(repo: RepoSnapshot, plan: Plan) -> Iterator[Problem]:
+    """Workloads that one cluster alone can run: when it fails, nothing takes over. Jobs end anyway."""
+    if len(plan.clusters) < 2:
+        return
+    policies = {match.ref(policy): policy for policy in repo.propagation}
+    found: dict[tuple[PolicyRef, str], list[ObjectKey]] = {}
+    for key, binding in plan.bindings.items():
+        if not binding.replicas or key.kind in ("Job", "CronJob") or binding.policy not in policies:
+            continue
+        unfit = {one.cluster for one in binding.rejections if one.reason.startswith(_FILTERED)}
+        possible = [name for name in plan.clusters if name not in unfit]
+        if len(possible) == 1 and binding.shares:
+            found.setdefault((binding.policy, possible[0]), []).append(key)
+    for (ref, cluster), keys in sorted(found.items()):
+        message = f"{ref} lets {_few(keys)} run in {cluster} only: when that fails, nothing takes over"
+        yield _warning(policies[ref].origin, message, "let a second cluster pass")
+
+
+_FILTERED = "cluster(s) "
+"""How the reasons of filters begin; other reasons are of clusters that could have been chosen."""
+
+
+def _shadowed(repo: RepoSnapshot, plan: Plan) -> Iterator[Problem]:
+    """A policy that selects templates and takes none: another one is always better."""
+    winners: dict[PolicyRef, set[PolicyRef]] = {}
+    taken = set()
+    for binding in plan.bindings.values():
+        if binding.policy is None:
+            continue
+        taken.add(binding.policy)
+        for loser in binding.losers:
+            winners.setdefault(loser, set()).add(binding.policy)
+    for policy in repo.propagation:
+        ref = PolicyRef(policy.kind, policy.metadata.namespace or "", policy.metadata.name)
+        if ref in winners and ref not in taken:
+            by = ", ".join(sorted(map(str, winners[ref])))
+            yield Problem(
+                policy.origin,
+                f"{ref} takes nothing: {by} wins everything that it selects",
+                hint="raise its priority, or remove it",
+                severity=Severity.WARNING,
+            )
+
+
+def _unreached(repo: RepoSnapshot, plan: Plan) -> Iterator[Problem]:
+    """A cluster that no policy sends anything to. Namespaces go everywhere by themselves and do not count."""
+    policies = {
+        PolicyRef(policy.kind, policy.metadata.namespace or "", policy.metadata.name) for policy in repo.propagation
+    }
+    placed = [binding for binding in plan.bindings.values() if binding.policy in policies]
+    reached = {share.cluster for binding in placed for share in binding.shares}
+    if not reached:
+        return  # nothing is placed anywhere: not the clusters' fault, and said elsewhere
+    for name, cluster in repo.clusters.items():
+        if name not in reached:
+            yield Problem(cluster.origin, f"no policy sends anything to cluster {name}", severity=Severity.WARNING)

@@ -1,5 +1,0 @@
-"""gitfed resume: see gitfed suspend."""
-
-from gitfed.cli.suspend import resume
-
-command = resume

@@ -1,0 +1,261 @@
+"""What commits are said to be: the statuses beside them, for each cluster and for all.
+
+    gitfed/<federation>                       the commit is everywhere, or why not
+    gitfed/<federation>/cluster/<name>        one cluster
+    gitfed/<federation>/review                what a merge would do
+    gitfed/<federation>/review/cluster/<name>
+
+Names are never shared, so no status overwrites another's: not that of another fleet in the same repository, nor that
+of the review by that of the roll-out. Wording is pure; `Announcer` sends what differs from what it sent before, and a
+forge that does not answer delays nobody but itself.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from gitfed import errors
+from gitfed.edges.forge import Forge, State, Status
+from gitfed.model.base import ClusterName, Commit, Problem, Severity
+from gitfed.model.fleet import Health
+from gitfed.model.plan import Action, Change, Plan
+from gitfed.offline.preview import Preview
+
+if TYPE_CHECKING:
+    # A review touches no cluster, and is not to pay for a Kubernetes client.
+    from gitfed.daemon.cycle import Engine
+
+log = logging.getLogger("gitfed.announce")
+
+_PAUSE = 5.0
+"""Seconds between two looks at a roll-out that is under way."""
+_WORST = (State.FAILURE, State.ERROR, State.PENDING, State.SUCCESS)
+
+
+def name_of(federation: str, *parts: str) -> str:
+    return "/".join(("gitfed", federation, *parts))
+
+
+# -- a review -----------------------------------------------------------------------------------------------------
+
+
+def of_review(preview: Preview, problems: Sequence[Problem], *, clusters: bool = True) -> list[Status]:
+    """The roll-up first. `problems`: what the head says and the base did not."""
+    review = preview.review
+    federation = review.head.federation
+    wrong = [one for one in problems if one.severity is Severity.ERROR]
+    held = [gate for gate in review.gates if gate.held]
+    totals = review.totals
+    counts = ", ".join(f"{getattr(totals, name)} {name}" for name in ("create", "update", "move", "delete"))
+    text = f"{counts} in {totals.clusters} of {_count(totals.of_clusters, 'cluster')}"
+    state = State.SUCCESS
+    if wrong:
+        state, text = State.FAILURE, f"{_count(len(wrong), 'error')}: {wrong[0]}"
+    elif held:
+        names = ", ".join(f"{gate.name} {gate.value}/{gate.limit}" for gate in held)
+        state, text = State.FAILURE, f"held: {names}; {text}"
+    elif review.empty:
+        text = "no change to the fleet"
+    if preview.refused and state is State.SUCCESS:
+        # No failure: a merge commit may bring the signature that is asked for.
+        text = f"would wait: {preview.refused}; {text}"
+    found = [Status(name_of(federation, "review"), state, text)]
+    if clusters:
+        for name, changes in sorted(_by_cluster(review.changes).items()):
+            found.append(_of_reviewed_cluster(federation, name, changes))
+    return found
+
+
+def _of_reviewed_cluster(federation: str, cluster: ClusterName, changes: Sequence[Change]) -> Status:
+    counts = dict.fromkeys(("create", "update", "move", "delete", "keep", "skip"), 0)
+    for change in changes:
+        counts["move" if change.move and change.action is Action.DELETE else change.action.value] += 1
+    text = ", ".join(f"{number} {name}" for name, number in counts.items() if number)
+    held = any(change.action is Action.SKIP and change.reason.startswith("gate ") for change in changes)
+    name = name_of(federation, "review", "cluster", cluster)
+    return Status(name, State.FAILURE if held else State.SUCCESS, f"{text} (held by a gate)" if held else text)
+
+
+# -- a roll-out ---------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far one cluster is with a plan."""
+
+    reachable: bool = True
+    why: str = ""
+    """Why it cannot be reached."""
+    left: int = 0
+    """Changes still to be made."""
+    failed: tuple[str, ...] = ()
+    """Objects whose change was refused."""
+    held: int = 0
+    unhealthy: tuple[str, ...] = ()
+    broken: bool = False
+    """Some of the unhealthy ones will not become healthy by themselves."""
+    objects: int = 0
+
+
+def of_roll_out(
+    federation: str, commit: Commit, clusters: Mapping[ClusterName, Progress], errors_: Sequence[Problem] = ()
+) -> list[Status]:
+    """The roll-up first. `errors_`: what is wrong with the commit's files, which are held at an older version."""
+    single = {name: _of_cluster(federation, name, progress) for name, progress in sorted(clusters.items())}
+    states = [status.state for status in single.values()]
+    state = next((one for one in _WORST if one in states), State.SUCCESS)
+    if state is State.SUCCESS:
+        text = f"{commit[:7]} is applied and healthy in {_count(len(clusters), 'cluster')}"
+    else:
+        those = [name for name, status in single.items() if status.state is state]
+        done = sum(1 for one in states if one is State.SUCCESS)
+        listed = ", ".join(those[:3]) + (f" and {len(those) - 3} more" if len(those) > 3 else "")
+        text = f"{done} of {_count(len(clusters), 'cluster')} done; {listed}: {single[those[0]].description}"
+    if errors_:
+        state, text = State.FAILURE, f"{_count(len(errors_), 'error')}: {errors_[0]}; the rest: {text}"
+    return [Status(name_of(federation), state, text), *single.values()]
+
+
+def of_rejected(federation: str, why: str) -> Status:
+    """A commit that is not acted upon as a whole: the one before it stays in force."""
+    return Status(name_of(federation), State.FAILURE, f"not applied: {why}")
+
+
+def _of_cluster(federation: str, cluster: ClusterName, progress: Progress) -> Status:
+    name = name_of(federation, "cluster", cluster)
+    if progress.failed:
+        text = f"{_count(len(progress.failed), 'change')} failed: {progress.failed[0]}"
+        return Status(name, State.FAILURE, text)
+    if not progress.reachable:
+        return Status(name, State.ERROR, f"cannot be reached{f': {progress.why}' if progress.why else ''}")
+    if progress.left:
+        return Status(name, State.PENDING, f"{_count(progress.left, 'change')} to go")
+    if progress.held:
+        return Status(name, State.PENDING, f"{_count(progress.held, 'change')} held by a gate: needs consent")
+    if progress.unhealthy:
+        state = State.FAILURE if progress.broken else State.PENDING
+        text = f"{len(progress.unhealthy)} of {_count(progress.objects, 'object')} not healthy: {progress.unhealthy[0]}"
+        return Status(name, state, text)
+    return Status(name, State.SUCCESS, f"{_count(progress.objects, 'object')} applied and healthy")
+
+
+def progress_of(engine: Engine, plan: Plan) -> dict[ClusterName, Progress]:
+    left = _by_cluster(one for one in plan.changes or () if one.action in _WRITES)
+    held = _by_cluster(one for one in plan.changes or () if one.reason.startswith("gate "))
+    unhealthy: dict[ClusterName, list[str]] = {}
+    broken: set[ClusterName] = set()
+    for live in engine.fleet.unhealthy():
+        unhealthy.setdefault(live.cluster, []).append(str(live.key))
+        if live.health is Health.FAILED:
+            broken.add(live.cluster)
+    objects = Counter(name for classes in plan.rendered.values() for one in classes for name in one.clusters)
+    found = {}
+    for name, member in sorted(engine.fleet.members.items()):
+        failures = engine.fleet.failures(name)
+        failed = {result.key for result in failures}
+        found[name] = Progress(
+            reachable=member.ready.is_set(),
+            left=sum(1 for change in left.get(name, ()) if change.key not in failed),
+            failed=tuple(f"{result.key}: {result.message}" for result in failures),
+            held=len(held.get(name, ())),
+            unhealthy=tuple(sorted(unhealthy.get(name, ()))),
+            broken=name in broken,
+            objects=objects[name],
+        )
+    return found
+
+
+_WRITES = (Action.CREATE, Action.UPDATE, Action.DELETE)
+
+
+class Announcer:
+    """Keeps the statuses of the followed commit true until it is everywhere; then it has been said.
+
+    What happens to the fleet later (drift, a cluster that fails) is not the commit's doing, and not told here.
+    """
+
+    def __init__(self, forge: Forge, *, pause: float = _PAUSE) -> None:
+        self._forge = forge
+        self._pause = pause
+        self._sent: dict[str, Status] = {}
+        self._commit: Commit | None = None
+        self._done = False
+        self._refused: tuple[Commit, Status] | None = None
+        self._trouble = ""
+
+    async def run(self, present: Callable[[], Engine | None]) -> None:
+        """Until cancelled. `present` gives the engine, None while this process leads no fleet."""
+        while True:
+            engine = present()
+            if engine is not None:
+                await self._round(engine)
+            await asyncio.sleep(self._pause)
+
+    async def _round(self, engine: Engine) -> None:
+        plan, repo = engine.plan, engine.repo
+        if repo is None:
+            return
+        if plan is not None and plan.commit == repo.commit:
+            await self.look(engine, plan)
+        commits = engine.commits
+        if commits.rejected and commits.rejected_commit:
+            await self._refuse(commits.rejected_commit, of_rejected(repo.settings.metadata.name, commits.rejected))
+
+    async def look(self, engine: Engine, plan: Plan) -> None:
+        if plan.commit != self._commit:
+            await self._leave(plan.commit)
+            self._commit, self._sent, self._done = plan.commit, {}, False
+        if self._done or engine.fleet.starting():
+            return
+        wrong = [one for one in plan.problems if one.severity is Severity.ERROR]
+        statuses = of_roll_out(plan.federation, plan.commit, progress_of(engine, plan), wrong)
+        await self.say(plan.commit, statuses)
+        self._done = statuses[0].state is State.SUCCESS and self._sent.get(statuses[0].name) == statuses[0]
+
+    async def say(self, commit: Commit, statuses: Iterable[Status]) -> None:
+        """Send what was not sent yet; what cannot be sent is tried again at the next look."""
+        for status in statuses:
+            if self._sent.get(status.name) == status:
+                continue
+            if not await self._send(commit, status):
+                return
+            self._sent[status.name] = status
+
+    async def _refuse(self, commit: Commit, status: Status) -> None:
+        if self._refused != (commit, status) and await self._send(commit, status):
+            self._refused = (commit, status)
+
+    async def _send(self, commit: Commit, status: Status) -> bool:
+        try:
+            await asyncio.to_thread(self._forge.set_status, commit, status)
+        except errors.ForgeError as error:
+            if str(error) != self._trouble:
+                log.warning("a commit status could not be set", extra={"status": status.name, "error": str(error)})
+            self._trouble = str(error)
+            return False
+        self._trouble = ""
+        return True
+
+    async def _leave(self, successor: Commit) -> None:
+        """A commit that was overtaken: nobody waits for it any more."""
+        if self._commit is None or self._done:
+            return
+        open_ones = [status for status in self._sent.values() if status.state is State.PENDING]
+        text = f"overtaken by {successor[:7]} before it was everywhere"
+        await self.say(self._commit, [Status(one.name, State.ERROR, text) for one in open_ones])
+
+
+def _by_cluster(changes: Iterable[Change]) -> dict[ClusterName, list[Change]]:
+    found: dict[ClusterName, list[Change]] = {}
+    for change in changes:
+        found.setdefault(change.cluster, []).append(change)
+    return found
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"

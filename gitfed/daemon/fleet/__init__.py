@@ -1,0 +1,1 @@
+"""The clusters as the daemon keeps them: one member each, its queue, its worker, its health."""

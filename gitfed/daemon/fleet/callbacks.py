@@ -1,0 +1,44 @@
+"""What a member of the fleet tells and asks the daemon: all that one cluster knows of the rest.
+
+`fleet` fills it in for the daemon, `look` for commands that only look. A member asks for nothing else, so that a
+cluster that misbehaves can misbehave in these few places only.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from gitfed.edges.kube.observe import Assessment
+from gitfed.interpret.registry import Interpreter
+from gitfed.model.base import Body, ClusterName, ObjectKey
+from gitfed.model.fleet import ApplyResult
+from gitfed.model.plan import Change
+
+log = logging.getLogger("gitfed.member")
+
+
+def _log_trouble(cluster: ClusterName, error: str) -> None:
+    log.warning("cluster cannot be used", extra={"cluster": cluster, "error": error})
+
+
+@dataclass(frozen=True, slots=True)
+class FleetCallbacks:
+    """What a member tells and asks the daemon."""
+
+    assess: Callable[[ClusterName, ObjectKey, Body], Assessment]
+    changed: Callable[[ClusterName, ObjectKey], None]
+    relisted: Callable[[ClusterName], None]
+    """Everything in the cluster was read anew."""
+    facts_changed: Callable[[ClusterName], None]
+    finished: Callable[[Change, ApplyResult], None]
+    now: Callable[[], datetime]
+    redact: Callable[[Body, str], str]
+    interpreter: Callable[[], Interpreter] = lambda: Interpreter(())
+    """The one of the newest plan; only who writes needs it."""
+    rush: set[ClusterName] = field(default_factory=set)
+    """Clusters where changes wait for their turn (`Worker`)."""
+    troubled: Callable[[ClusterName, str], None] = _log_trouble
+    """The cluster cannot be used, for a new reason. Who only looks tells it in the result instead."""

@@ -1,0 +1,116 @@
+"""What is made of every object that a cluster shows: is it as rendered, is it healthy, is its body worth keeping?
+
+Asked for each event of each cluster, so it is quick: one comparison, two native rules. What a script from outside says
+of an object is asked beside the loop (`statuses`) and handed in with `judge`; until then nobody claims to know.
+
+It follows the newest plan. Whose the object is, and whether it is news, is not decided here but in
+`edges.kube.object_cache`; what has to be done about it by the next plan.
+"""
+
+from __future__ import annotations
+
+from gitfed.edges.kube.observe import Assessment
+from gitfed.interpret import collect, readiness
+from gitfed.interpret.registry import Interpreter
+from gitfed.model.base import Body, ClusterName, ObjectKey
+from gitfed.model.fleet import Health
+from gitfed.model.plan import Plan, RenderedManifest
+from gitfed.planning.objects import compare, field_conflicts, prune, retain
+
+
+class Assessor:
+    """The newest plan, as far as it says what objects should be."""
+
+    def __init__(self) -> None:
+        self.interpreter = Interpreter(())
+        """The rules that the plan was made with."""
+        self._planned = False
+        self._classes: dict[tuple[ObjectKey, ClusterName], RenderedManifest] = {}
+        self._classes_of: dict[ObjectKey, tuple[RenderedManifest, ...]] = {}
+        self._stateful: set[ObjectKey] = set()
+        """Objects whose every change of status counts: bodies are kept, which is what makes it known."""
+        self._verdicts: dict[tuple[ClusterName, ObjectKey], tuple[object, collect.Collected]] = {}
+        """What scripts said of copies, and of which generation."""
+
+    @property
+    def places(self) -> list[tuple[ObjectKey, ClusterName]]:
+        """What should be, and where."""
+        return list(self._classes)
+
+    def wants(self, cluster: ClusterName, key: ObjectKey) -> bool:
+        """Whether that object should be there."""
+        return (key, cluster) in self._classes
+
+    def assess(self, cluster: ClusterName, key: ObjectKey, body: Body) -> Assessment:
+        health, message = self._health(cluster, key, body)
+        protected = compare.annotation(body, compare.PRUNE_ANNOTATION) == "disabled"
+        deletion_protected = prune.is_protected(body)
+        wanted = self._classes.get((key, cluster))
+        # With others who apply, what a new version may write depends on what they declare: also of a copy that is not
+        # placed there now, an orphan say, which the next commit takes up again.
+        shared = field_conflicts.others_apply(body)
+        if wanted is None:
+            return Assessment(None, health, message, shared or not self._planned, protected, deletion_protected)
+        # A script may take seconds, which belong to a build and not to the loop that hears of every event.
+        scripted = collect.is_scripted(body, self.interpreter)
+        healthy, status = (None, None) if scripted else collect.collect(self.interpreter, body)[:2]
+        if retain.has_rule(body, self.interpreter):
+            return Assessment(None, health, message, True, protected, deletion_protected, healthy, status)
+        same = not compare.compare_bodies(wanted.body, body, self.interpreter)
+        keep = scripted or not same or key in self._stateful or shared
+        matches = wanted.digest if same else None
+        return Assessment(matches, health, message, keep, protected, deletion_protected, healthy, status)
+
+    def _health(self, cluster: ClusterName, key: ObjectKey, body: Body) -> tuple[Health, str]:
+        """How far it has come; where a script has a say, that too, as soon as it was asked about this generation."""
+        health, message = readiness.readiness(body)
+        if health is not Health.CURRENT or not collect.has_health_script(body, self.interpreter):
+            return health, message
+        verdict = self._verdicts.get((cluster, key))
+        if verdict is None or verdict[0] != _generation(body):
+            return Health.IN_PROGRESS, "the rule of its kind was not asked yet"
+        return collect.judged(verdict[1])
+
+    def judge(self, cluster: ClusterName, key: ObjectKey, body: Body, found: collect.Collected) -> bool:
+        """What the script of its kind said of a copy; whether that is news."""
+        verdict = (_generation(body), found)
+        known = self._verdicts.get((cluster, key))
+        if known is not None and known[0] == verdict[0] and collect.judged(known[1]) == collect.judged(found):
+            return False
+        self._verdicts[cluster, key] = verdict
+        return True
+
+    def follow(self, plan: Plan, interpreter: Interpreter) -> list[ObjectKey]:
+        """Compare with this plan from now on, by the rules it was made with; the objects to be judged anew."""
+        if interpreter is not self.interpreter:
+            self._verdicts.clear()
+        self.interpreter = interpreter
+        changed: list[ObjectKey] = []
+        for key, classes in plan.rendered.items():
+            if self._classes_of.get(key) is classes:
+                continue
+            changed.append(key)
+            self._forget(key)
+            for rendered in classes:
+                for cluster in rendered.clusters:
+                    self._classes[key, cluster] = rendered
+            self._classes_of[key] = classes
+        for key in self._classes_of.keys() - plan.rendered.keys():
+            self._forget(key)
+            del self._classes_of[key]
+        self._planned = True
+        stateful = {key for key, binding in plan.bindings.items() if binding.stateful}
+        changed += stateful - self._stateful
+        self._stateful = stateful
+        return changed
+
+    def _forget(self, key: ObjectKey) -> None:
+        for rendered in self._classes_of.get(key, ()):
+            for cluster in rendered.clusters:
+                self._classes.pop((key, cluster), None)
+                self._verdicts.pop((cluster, key), None)
+
+
+def _generation(body: Body) -> object:
+    metadata = body["metadata"]
+    return metadata.get("uid"), metadata.get("generation")

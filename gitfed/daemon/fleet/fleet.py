@@ -1,0 +1,399 @@
+"""All clusters together, as the cycle sees them: members, what they hold, and what they still have to do.
+
+The observed objects are kept by key and then by cluster, and an inner mapping is replaced when one of its objects
+changes: a build tells by `is` what it has to look at again (`model.fleet.LiveState`). Everything here runs in the event
+loop; a build in its thread reads a snapshot that nobody changes meanwhile, because only `snapshot` does.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import logging
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from types import MappingProxyType
+from typing import Any
+
+from gitfed.daemon.fleet.callbacks import FleetCallbacks
+from gitfed.daemon.fleet.cluster_health import Timing
+from gitfed.daemon.fleet.drift import Assessor
+from gitfed.daemon.fleet.live_state import Copies
+from gitfed.daemon.fleet.member import Member
+from gitfed.edges.kube import credentials
+from gitfed.edges.kube.observe import Assessment
+from gitfed.edges.kube.session import Session
+from gitfed.interpret import collect
+from gitfed.interpret.registry import Interpreter
+from gitfed.model.base import Body, ClusterName, Kind, ObjectKey
+from gitfed.model.declared.cluster import Cluster
+from gitfed.model.fleet import (
+    ApplyResult,
+    ClusterFacts,
+    ClusterLive,
+    FactsRef,
+    FleetSnapshot,
+    Health,
+    InventoryEntry,
+    LiveObject,
+    LiveState,
+    Stuck,
+)
+from gitfed.model.plan import Action, Change, Plan
+from gitfed.model.repo import RepoSnapshot
+from gitfed.planning.objects import compare, redact, secret_leaks
+
+log = logging.getLogger("gitfed.fleet")
+
+_SAID = {
+    "created": "object created",
+    "configured": "object configured",
+    "deleted": "object deleted",
+}
+_OVER = ("failed", "skipped")
+"""Outcomes of changes that stay in a list and have nothing to wait for but another look."""
+
+
+@dataclass(slots=True)
+class Options:
+    timing: Timing = field(default_factory=Timing)
+    concurrency: int = 16
+    adopt: frozenset[ClusterName] = frozenset()
+    """Clusters whose inventory becomes ours, whatever it says: a person asked for it."""
+    now: Callable[[], datetime] = lambda: datetime.now(UTC)
+
+
+class Fleet:
+    """`wake` is called when anything happened that a new plan should know."""
+
+    def __init__(
+        self,
+        open_session: Callable[[Cluster], Session],
+        options: Options,
+        wake: Callable[[], None],
+        listener: Callable[[str, Any], None],
+    ) -> None:
+        self.members: dict[ClusterName, Member] = {}
+        self.results: dict[tuple[ClusterName, ObjectKey], ApplyResult] = {}
+        """The last result of each object."""
+        self.rush: set[ClusterName] = set()
+        """Clusters that have more to do than may be under way there."""
+        self.differs = False
+        """Whether an object was seen since the last snapshot that is not as it should be, and in nobody's list."""
+        self._served: set[ClusterName] = set()
+        """Clusters that got a list of changes, be it an empty one."""
+        self._open_session = open_session
+        self._options = options
+        self._wake = wake
+        self._listener = listener
+        self._tasks: dict[ClusterName, asyncio.Task[None]] = {}
+        self._copies = Copies(self._look)
+        self._assessor = Assessor()
+        self._hidden = redact.Hidden(())
+        self._touched: set[ObjectKey] = set()
+        """Objects of which a cluster or a roll-out told something new, whether or not a plan has to know it."""
+
+    # -- members ------------------------------------------------------------------------------------------------
+
+    def match(
+        self,
+        repo: RepoSnapshot,
+        *,
+        repository_id: Callable[[], str],
+        remembered: Callable[[ClusterName], int],
+        claimed: bool,
+        known: Mapping[ClusterName, ClusterFacts] = MappingProxyType({}),
+        capacity: bool = False,
+    ) -> None:
+        """One member for each declared cluster; one that is reached in another way now is a new member.
+
+        `known`: facts of an earlier process. `capacity`: whether nodes and pods are to be watched.
+        """
+        for name in list(self.members):
+            declared = repo.clusters.get(name)
+            if declared is None or credentials.way_to(declared) != credentials.way_to(self.members[name].cluster):
+                self._tasks.pop(name).cancel()
+                self._served.discard(name)
+                del self.members[name]
+                self._copies.left(name)
+        quotas = repo.settings.gate("ResourceQuotaEstimate")
+        upward = FleetCallbacks(
+            assess=self._assess,
+            changed=self._changed,
+            relisted=self._relisted,
+            facts_changed=lambda name: self._wake(),
+            finished=self._finished,
+            now=self._options.now,
+            redact=self._redact,
+            interpreter=lambda: self._assessor.interpreter,
+            rush=self.rush,
+        )
+        for name, declared in repo.clusters.items():
+            if name in self.members:
+                self.members[name].cluster = declared
+                self.members[name].want_capacity(capacity, quotas=quotas)
+                continue
+            member = self.members[name] = Member(
+                declared,
+                self._open_session,
+                upward,
+                federation=repo.settings.metadata.name,
+                repository_id=repository_id,
+                expected=functools.partial(remembered, name),
+                adopt=name in self._options.adopt,
+                timing=self._options.timing,
+                concurrency=self._options.concurrency,
+                known=known.get(name),
+            )
+            member.want_capacity(capacity, quotas=quotas)
+            self._tasks[name] = asyncio.create_task(member.run(), name=f"member-{name}")
+            if claimed:
+                member.claim()
+
+    def claim(self) -> None:
+        for member in self.members.values():
+            member.claim()
+
+    async def looked(self, seconds: float) -> None:
+        """Wait until every member had its first look, well or badly."""
+        looks = [asyncio.create_task(member.looked.wait()) for member in self.members.values()]
+        if looks:
+            await asyncio.wait(looks, timeout=seconds)
+            for look in looks:
+                look.cancel()
+
+    async def measured(self, seconds: float) -> None:
+        """Wait until the room of every cluster that can be read was read, where it is wanted and never was."""
+        looks = [asyncio.create_task(member.measured()) for member in self.members.values() if member.measuring]
+        if looks:
+            await asyncio.wait(looks, timeout=seconds)
+            for look in looks:
+                look.cancel()
+
+    async def stuck(self, before: datetime) -> dict[ObjectKey, dict[ClusterName, tuple[int, Stuck]]]:
+        """See `Member.stuck`, by Deployment."""
+        members = list(self.members.items())
+        found: dict[ObjectKey, dict[ClusterName, tuple[int, Stuck]]] = {}
+        for (name, _), seen in zip(
+            members, await asyncio.gather(*(member.stuck(before) for _, member in members)), strict=True
+        ):
+            for key, one in seen.items():
+                found.setdefault(key, {})[name] = one
+        return found
+
+    def abandon(self) -> None:
+        """What is under way is not finished: `close` comes next."""
+        for member in self.members.values():
+            if member.worker is not None:
+                member.worker.abandon()
+
+    async def close(self) -> None:
+        """Stop every member; what is under way is finished first, unless it was abandoned."""
+        tasks = list(self._tasks.values())
+        for task in tasks:
+            task.cancel()
+        if tasks:
+            await asyncio.wait(tasks, timeout=15)
+        self._tasks.clear()
+
+    # -- what is there ------------------------------------------------------------------------------------------
+
+    def facts(self) -> dict[ClusterName, ClusterFacts]:
+        """What is believed of each cluster that was asked."""
+        return {name: member.facts for name, member in self.members.items() if member.looked.is_set() and member.asked}
+
+    def snapshot(self, repo: RepoSnapshot) -> FleetSnapshot:
+        """Facts and objects as known now."""
+        self.differs = False
+        return FleetSnapshot(
+            FactsRef("live", taken_at=self._options.now()),
+            {name: self.members[name].facts for name in repo.clusters if name in self.members},
+            LiveState({name: member.live() for name, member in self.members.items()}, self._copies.take_in()),
+        )
+
+    def known(self) -> dict[ClusterName, ClusterLive]:
+        """What is known and unknown of each cluster as a whole."""
+        return {name: member.live() for name, member in self.members.items()}
+
+    def copies(self, key: ObjectKey) -> dict[ClusterName, LiveObject]:
+        """One object in every cluster, as last seen: newer than the last snapshot."""
+        found = dict(self._copies.objects.get(key, {}))
+        for name, member in self.members.items():
+            live = member.get(key)
+            if live is not None:
+                found[name] = live
+        return found
+
+    def take_touched(self) -> set[ObjectKey]:
+        """Objects of which anything new was heard since this was asked before."""
+        touched, self._touched = self._touched, set()
+        return touched
+
+    def _changed(self, cluster: ClusterName, key: ObjectKey) -> None:
+        self._copies.changed(cluster, key)
+        self._touched.add(key)
+        self._wake()
+        member = self.members.get(cluster)
+        if member is not None and member.worker is not None:
+            member.worker.nudge(key)
+            live = member.get(key)
+            as_wanted = live is not None and live.uid and (live.matches is not None or live.body is None)
+            if not as_wanted and self._assessor.wants(cluster, key) and not member.worker.has(key):
+                self.differs = True
+
+    def _relisted(self, cluster: ClusterName) -> None:
+        """The cluster was read anew: what is not in it any more has to be noticed too."""
+        member = self.members.get(cluster)
+        if member is not None:
+            self._copies.relisted(cluster, member.objects())
+        self._wake()
+
+    def _look(self, cluster: ClusterName, key: ObjectKey) -> LiveObject | None:
+        member = self.members.get(cluster)
+        return member.get(key) if member is not None else None
+
+    def _assess(self, cluster: ClusterName, key: ObjectKey, body: Body) -> Assessment:
+        if self._assessor.wants(cluster, key):
+            self._touched.add(key)
+        return self._assessor.assess(cluster, key, body)
+
+    def judge(self, cluster: ClusterName, key: ObjectKey, found: collect.Collected) -> None:
+        """What the script of its kind said of a copy; it was asked outside of the loop."""
+        member = self.members.get(cluster)
+        live = member.get(key) if member is not None else None
+        if member is None or member.observer is None or live is None or live.body is None:
+            return
+        if self._assessor.judge(cluster, key, live.body, found):
+            member.observer.reassess([key])
+
+    # -- what is to be done -------------------------------------------------------------------------------------
+
+    def follow(self, plan: Plan, interpreter: Interpreter) -> None:
+        """Compare what is seen with this plan from now on, by the rules it was made with, and watch its kinds."""
+        changed = self._assessor.follow(plan, interpreter)
+        if any(secret_leaks.is_secret_key(key) for key in changed):
+            self._hidden = redact.Hidden(secret_leaks.rendered_secrets(plan))
+        kinds = frozenset(Kind(key.group, key.kind) for key, classes in plan.rendered.items() if classes)
+        for member in self.members.values():
+            if member.observer is not None:
+                member.observer.reassess(changed)
+            member.want(kinds)
+
+    def hold(self, seconds: float) -> None:
+        """Let the backlog wait while a push is being planned; `hand_over` ends it."""
+        for member in self.members.values():
+            if member.worker is not None:
+                member.worker.hold(seconds)
+
+    def hand_over(self, plan: Plan, urgent: Collection[ObjectKey], waiting: Collection[ObjectKey] = frozenset()) -> int:
+        """Give every cluster its list, and say how long all lists are. What is in no list any more is dropped there.
+
+        `waiting`: objects that nobody is to touch yet.
+        """
+        lists: dict[ClusterName, list[Change]] = {name: [] for name in self.members}
+        orphans: dict[ClusterName, list[InventoryEntry]] = {}
+        acts = 0
+        for change in plan.changes or ():
+            if change.cluster not in lists:
+                continue
+            if change.waits or change.key in waiting:
+                continue  # another plan will hand it over
+            if change.action in (Action.CREATE, Action.UPDATE, Action.DELETE):
+                lists[change.cluster].append(change)
+                acts += 1
+            elif change.action is Action.KEEP and change.reason.startswith("orphaned") and change.live is not None:
+                entry = change.live.entry
+                if entry is not None and not entry.orphaned:
+                    orphans.setdefault(change.cluster, []).append(replace(entry, orphaned=True))
+        for name, member in self.members.items():
+            if member.worker is None or not member.ready.is_set():
+                self._served.discard(name)
+                continue
+            self._served.add(name)
+            wanted = {change.key for change in lists[name]}
+            forget = [
+                key
+                for key in self._copies.vacant(name)
+                if key not in wanted and member.absent(key) and not self._to_come(key, name)
+            ]
+            # Those that are being written are named by that.
+            entries = [*orphans.get(name, ()), *(one for one in self._copies.named(name) if one.key not in wanted)]
+            member.worker.submit(lists[name], urgent, entries, forget)
+            member.worker.release()
+        return acts
+
+    def _redact(self, body: Body, text: str) -> str:
+        """What a server said about `body`, without what any Secret of the plan holds, wherever it was copied to."""
+        return self._hidden.text(redact.text_of(body, text))
+
+    def _to_come(self, key: ObjectKey, cluster: ClusterName) -> bool:
+        """Whether an entry that stands for nothing is the intention to write something. Not where another's object is
+        in the way: then nothing will be written, and the inventory lists what is ours."""
+        live = self._copies.objects.get(key, {}).get(cluster)
+        return self._assessor.wants(cluster, key) and (live is None or not compare.is_foreign(live))
+
+    def _finished(self, change: Change, result: ApplyResult) -> None:
+        before = self.results.get((result.cluster, result.key))
+        self.results[result.cluster, result.key] = result
+        keys = {"cluster": result.cluster, "object": str(result.key), "took": round(result.took, 3)}
+        if result.outcome == "failed":
+            if before is None or before.message != result.message:
+                log.warning("change failed", extra={**keys, "error": result.message})
+        elif result.outcome == "skipped":
+            if before is None or before.message != result.message:
+                log.info("object skipped", extra={**keys, "reason": result.message})
+        elif result.outcome in _SAID:
+            log.info(_SAID[result.outcome], extra={**keys, **({"reason": change.reason} if change.reason else {})})
+        self._touched.add(result.key)
+        self._listener("result", (change, result))
+        self._wake()
+
+    # -- questions ----------------------------------------------------------------------------------------------
+
+    def busy(self) -> bool:
+        """Whether any cluster has something to do, or showed something that was not looked at yet."""
+        return any(
+            member.behind or (member.worker is not None and member.worker.pending) for member in self.members.values()
+        )
+
+    def newcomers(self) -> bool:
+        """Whether a cluster came into use since the last lists were handed over."""
+        return any(member.ready.is_set() and name not in self._served for name, member in self.members.items())
+
+    def starting(self) -> Collection[ClusterName]:
+        """Clusters that are neither in use nor given up for now."""
+        return {name for name, member in self.members.items() if member.starting}
+
+    def quiet(self) -> bool:
+        """Every cluster that can be reached has nothing left to do but what keeps failing."""
+        for member in self.members.values():
+            worker = member.worker
+            if member.behind:
+                return False
+            if worker is None or not member.ready.is_set() or worker.idle:
+                continue
+            waiting = set(worker.waiting())
+            if worker.flying or any(self._last(member.name, key) not in _OVER for key in waiting):
+                return False
+        return self._copies.up_to_date
+
+    def failures(self, cluster: ClusterName) -> list[ApplyResult]:
+        """Changes of the present plan that did not work out there."""
+        member = self.members.get(cluster)
+        waiting = member.worker.waiting() if member is not None and member.worker is not None else ()
+        return [self.results[cluster, key] for key in waiting if self._last(cluster, key) == "failed"]
+
+    def why_failed(self, cluster: ClusterName, key: ObjectKey) -> str:
+        """What the cluster said to the last attempt at this object; "" unless it failed."""
+        result = self.results.get((cluster, key))
+        return result.message if result is not None and result.outcome == "failed" else ""
+
+    def unhealthy(self) -> list[LiveObject]:
+        """Objects that should be there and are not healthy (yet)."""
+        copies = (self._copies.objects.get(key, {}).get(cluster) for key, cluster in self._assessor.places)
+        return [live for live in copies if live is not None and live.health is not Health.CURRENT]
+
+    def _last(self, cluster: ClusterName, key: ObjectKey) -> str:
+        result = self.results.get((cluster, key))
+        return result.outcome if result is not None else ""

@@ -1,0 +1,378 @@
+"""One cluster of the fleet as the daemon holds it: its connection, what is seen there, and its worker.
+
+A member lives as long as its declaration. Whatever fails in it (credentials, the network, another owner) is a fact of
+that cluster, shown to the planner as "unknown", and never stops another one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import random
+import uuid
+from collections.abc import Callable, Iterable, Mapping
+from datetime import datetime
+
+from gitfed import errors
+from gitfed.daemon.fleet.apply_change import Writing
+from gitfed.daemon.fleet.callbacks import FleetCallbacks
+from gitfed.daemon.fleet.cluster_health import Timing, Vitals
+from gitfed.daemon.fleet.worker import Worker
+from gitfed.edges.kube import facts, unschedulable
+from gitfed.edges.kube.discovery import Discovery
+from gitfed.edges.kube.inventory import Inventory
+from gitfed.edges.kube.observe import Observer
+from gitfed.edges.kube.session import Session
+from gitfed.model.base import ClusterName, Kind, ObjectKey
+from gitfed.model.declared.cluster import Cluster
+from gitfed.model.fleet import ClusterFacts, ClusterLive, InventoryEntry, LiveObject, Reach, Stuck
+from gitfed.planning.objects import compare
+
+log = logging.getLogger("gitfed.member")
+
+_SETTLE = 60.0
+"""Seconds for the first list of every kind."""
+_MEASURE = 30.0
+"""Seconds that a cluster is waited for when its room is wanted: it can be used without."""
+_STUCK = 20.0
+"""Seconds for looking into pods that wait for a node; what is not answered by then is asked the next time."""
+_READY = 4
+"""Changes that are begun before the session has a place for their request, so that no place ever waits for the loop."""
+_MOST_LOOKS = 500
+"""Objects that are looked up one by one."""
+RETRIES = (0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 30.0)
+"""Seconds between attempts to reach a cluster, by number of failures in a row."""
+
+
+async def look_for(members: Iterable[Member], keys: Iterable[ObjectKey]) -> None:
+    """Look up these objects where they were not seen: one of that name may be somebody else's.
+
+    If there are too many of them, only those that no cluster has; with many of these too the plan says "create", and
+    the write finds out.
+    """
+    all_members, wanted = list(members), list(keys)
+    unseen = {member.name: [key for key in wanted if not member.has(key)] for member in all_members}
+    if sum(map(len, unseen.values())) > _MOST_LOOKS:
+        nowhere = [key for key in wanted if not any(member.has(key) for member in all_members)]
+        unseen = dict.fromkeys(unseen, nowhere if len(nowhere) <= _MOST_LOOKS else [])
+    await asyncio.gather(*(member.look_at(unseen[member.name]) for member in all_members))
+
+
+class Member:
+    """Call `run` as a task; it ends when cancelled."""
+
+    def __init__(
+        self,
+        cluster: Cluster,
+        open_session: Callable[[Cluster], Session],
+        upward: FleetCallbacks,
+        *,
+        federation: str,
+        repository_id: Callable[[], str],
+        expected: Callable[[], int] = lambda: 0,
+        adopt: bool = False,
+        timing: Timing | None = None,
+        concurrency: int = 16,
+        known: ClusterFacts | None = None,
+    ) -> None:
+        """`expected`: entries that the state remembers of this cluster; far fewer mean a damaged inventory. `known`:
+        facts of an earlier process."""
+        self.name: ClusterName = cluster.metadata.name
+        self.cluster = cluster
+        self.asked = False
+        """The cluster was asked how it is, whether or not it answered. Without usable credentials it never is, and what
+        is believed of it is what was known before: that we lack credentials is no fact about the cluster."""
+        self.looked = asyncio.Event()
+        """The first look is over, well or badly."""
+        self.ready = asyncio.Event()
+        """Inventory and objects were read; the worker may write."""
+        self.worker: Worker | None = None
+        self.inventory: Inventory | None = None
+        self.observer: Observer | None = None
+        self._open_session = open_session
+        self._upward = upward
+        self._federation = federation
+        self._repository_id = repository_id
+        self._expected = expected
+        self._adopt = adopt
+        self._probe = (timing or Timing()).probe
+        self._concurrency = concurrency
+        self._session: Session | None = None
+        self._discovery: Discovery | None = None
+        self._error = ""
+        self._wanted: frozenset[Kind] = frozenset()
+        self._vitals = Vitals(
+            known or ClusterFacts(self.name, apis=None),
+            timing or Timing(),
+            models=lambda: self.cluster.spec.resource_models or (),
+            now=upward.now,
+            wake=lambda: upward.facts_changed(self.name),
+        )
+        self._measure = self._vitals.measure
+        self._claim = asyncio.Event()
+        self._term: int | None = None
+        self._leader = uuid.uuid4().hex
+        self._served = False
+        self._kinds: tuple[object, frozenset[Kind]] = (None, frozenset())
+
+    @property
+    def facts(self) -> ClusterFacts:
+        """What is believed of it."""
+        return self._vitals.facts
+
+    @property
+    def starting(self) -> bool:
+        """Neither ready nor given up for now."""
+        return not self.ready.is_set() and not self._error
+
+    # -- what the planner reads ---------------------------------------------------------------------------------
+
+    def live(self) -> ClusterLive:
+        """What is known and unknown of this cluster as a whole, for decisions: unread until the worker may write."""
+        if not self.ready.is_set():
+            return ClusterLive(self.name, inventory_read=False, error=self._error or "not read yet")
+        return self.seen()
+
+    def seen(self) -> ClusterLive:
+        """The same for somebody who only looks."""
+        stopped = self.worker.stopped if self.worker else ""
+        if self.observer is None or stopped or self._error:
+            return ClusterLive(self.name, inventory_read=False, error=stopped or self._error or "not read yet")
+        return self.observer.live()
+
+    def get(self, key: ObjectKey) -> LiveObject | None:
+        return self.observer.get(key) if self.observer is not None else None
+
+    def has(self, key: ObjectKey) -> bool:
+        """Whether the object was seen there. An entry of the inventory alone is what we meant to write."""
+        live = self.get(key)
+        return live is not None and bool(live.uid)
+
+    @property
+    def behind(self) -> bool:
+        """Whether something was seen that nobody looked at yet: it comes next, nothing has to be done for it."""
+        return self.observer is not None and self.observer.behind
+
+    def _can_wait(self, key: ObjectKey) -> bool:
+        """Writing, anywhere, goes before judging what was written, but for what a write waits for."""
+        return bool(self._upward.rush) and not (self.worker is not None and self.worker.awaits(key))
+
+    def objects(self) -> Mapping[ObjectKey, LiveObject]:
+        return self.observer.objects() if self.observer else {}
+
+    def entries(self) -> Mapping[ObjectKey, InventoryEntry]:
+        return self.inventory.entries if self.inventory else {}
+
+    def absent(self, key: ObjectKey) -> bool:
+        """Whether an inventory entry stands for nothing: its object is gone, or somebody else's object was in the way.
+
+        Only a complete read of its kind tells.
+        """
+        live = self.get(key)
+        if live is None or self.observer is None or Kind(key.group, key.kind) in self.observer.live().unread:
+            return False
+        return not live.uid or compare.is_foreign(live)
+
+    async def look_at(self, keys: Iterable[ObjectKey]) -> None:
+        """Look up objects that no label shows: what has a name that we are about to use may be somebody else's."""
+        observer = self.observer
+        if observer is None or self._error:
+            return
+        slots = asyncio.Semaphore(self._concurrency)
+
+        async def one(key: ObjectKey) -> None:
+            async with slots:
+                with contextlib.suppress(errors.ClusterError):
+                    await observer.look(key)
+
+        await asyncio.gather(*(one(key) for key in keys))
+
+    def foreign(self) -> list[ObjectKey]:
+        """Objects in our way that are not ours, as last seen."""
+        return [key for key, live in self.objects().items() if compare.is_foreign(live)]
+
+    def want(self, kinds: frozenset[Kind]) -> None:
+        """Follow these kinds, and those of everything that the inventory lists."""
+        self._wanted = kinds
+        if self.observer is not None:
+            self.observer.want(kinds | self._listed())
+
+    def _listed(self) -> frozenset[Kind]:
+        """Kinds of the inventory. Its entries are replaced as a whole: nothing is walked while they are the same."""
+        entries = self.entries()
+        if self._kinds[0] is not entries:
+            self._kinds = (entries, frozenset(Kind(key.group, key.kind) for key in entries))
+        return self._kinds[1]
+
+    def want_capacity(self, wanted: bool, *, quotas: bool = True) -> None:
+        """Whether to watch Nodes and Pods, and ResourceQuotas with them."""
+        self._measure.want(wanted, quotas=quotas)
+
+    @property
+    def measuring(self) -> bool:
+        """Room is wanted of a cluster that is in use, and was not looked at yet."""
+        return self._measure.wanted and not self._measure.looked and self.looked.is_set() and not self._error
+
+    async def measured(self) -> None:
+        """Wait for the first look at nodes and pods. The caller sets the timeout."""
+        await self._measure.first_look()
+
+    async def stuck(self, before: datetime) -> Mapping[ObjectKey, tuple[int, Stuck]]:
+        """Our Deployments with pods that no node was found for since before that moment: how many replicas each wants
+        here, and how many of them are stuck. Nothing of a cluster that is not in use."""
+        waiting = self._measure.unschedulable(before)
+        if not waiting or self._session is None or not self.ready.is_set() or self.facts.reach is not Reach.READY:
+            return {}
+        try:
+            async with asyncio.timeout(_STUCK):
+                return await unschedulable.look(self._session, waiting, self._is_ours)
+        except TimeoutError:
+            return {}
+
+    def _is_ours(self, key: ObjectKey, uid: str) -> bool:
+        live = self.get(key)
+        return live is not None and live.ours and live.uid == uid
+
+    def claim(self) -> None:
+        """The repository id is known: write it into the inventory, with a higher term, and begin to write."""
+        self._claim.set()
+
+    # -- life ---------------------------------------------------------------------------------------------------
+
+    async def run(self) -> None:
+        attempt = 0
+        while True:
+            try:
+                await self._serve()
+            except errors.NotOwned as error:
+                self._fail(error.message)
+                pause = 60.0
+            except errors.GitfedError as error:
+                self._fail(str(error))
+                pause = RETRIES[min(attempt, len(RETRIES) - 1)]
+            except BaseExceptionGroup as group:
+                failed, rest = group.split(errors.GitfedError)
+                if failed is None or rest is not None:
+                    raise
+                self._fail(str(_first(failed)))
+                pause = RETRIES[min(attempt, len(RETRIES) - 1)]
+            finally:
+                await self._close()
+            attempt = 0 if self._served else attempt + 1
+            self._served = False
+            pause *= random.uniform(0.9, 1.1)
+            await asyncio.sleep(min(pause, self._vitals.next_look()) if self._vitals.in_doubt else pause)
+
+    def _fail(self, message: str) -> None:
+        message = message.removeprefix(f"cluster {self.name}: ")  # said beside the cluster's name everywhere
+        if message != self._error:
+            self._upward.troubled(self.name, message)
+        self._error = message
+        self.ready.clear()
+        self.looked.set()
+        self._upward.facts_changed(self.name)
+
+    async def _serve(self) -> None:
+        """Everything from the first look to the last write; ends with an exception only."""
+        if self._session is None:
+            self._session = self._open_session(self.cluster)
+            self._discovery = Discovery(self._session)
+            # Whose fleet this is may have to be learned from inventories first: `_lead` fills it in.
+            self.inventory = Inventory(self._session, federation=self._federation, leader=self._leader)
+        session, discovery, inventory = self._session, self._discovery, self.inventory
+        assert discovery is not None
+        assert inventory is not None
+        found = await facts.probe(session, discovery, now=self._upward.now(), previous=self.facts)
+        self.asked = True
+        self._vitals.take(found)
+        if found.reach is not Reach.READY:
+            message = next((c.message for c in found.conditions if c.type == "Ready"), "not ready")
+            raise errors.ClusterUnreachable(f"cluster {self.name}: {message}", cluster=self.name)
+        await inventory.read(expected=0 if self._adopt else self._expected() if self._term is None else None)
+        observer = self.observer = Observer(
+            session,
+            discovery,
+            inventory,
+            assess=self._upward.assess,
+            changed=self._upward.changed,
+            can_wait=self._can_wait,
+        )
+        observer.want(self._wanted | self._listed())
+        async with asyncio.TaskGroup() as group:
+            group.create_task(observer.run())
+            group.create_task(self._measure.run(session))
+            async with asyncio.timeout(_SETTLE):
+                await observer.settled()
+            if self._measure.wanted:  # without it the first plan would not know what fits
+                with contextlib.suppress(TimeoutError):
+                    async with asyncio.timeout(_MEASURE):
+                        await self._measure.first_look()
+            self._error = ""
+            self.looked.set()
+            self._upward.relisted(self.name)
+            await self._claim.wait()
+            await self._lead(inventory)
+            writing = Writing(
+                session,
+                discovery,
+                observer,
+                federation=self._federation,
+                redact=self._upward.redact,
+                interpreter=self._upward.interpreter,
+            )
+            worker = self.worker = Worker(
+                self.name,
+                inventory,
+                writing.carry_out,
+                observer.get,
+                observer.look,
+                self._upward.finished,
+                concurrency=self._concurrency + _READY,
+                rush=self._upward.rush,
+            )
+            self.ready.set()
+            self._served = True
+            self._upward.facts_changed(self.name)
+            group.create_task(worker.run())
+            group.create_task(self._keep_probing(session, discovery))
+            group.create_task(self._keep_looking_at_foreign())
+
+    async def _lead(self, inventory: Inventory) -> None:
+        """Raise the term once in this process's life: who meets a higher one has been replaced, and stops."""
+        inventory.repository_id = self._repository_id()
+        if self._term is None:
+            self._term = inventory.snapshot.term + 1
+        if self._adopt:
+            await inventory.adopt(self._term)
+            self._adopt = False
+        else:
+            await inventory.raise_term(self._term)
+
+    async def _keep_probing(self, session: Session, discovery: Discovery) -> None:
+        while True:
+            await asyncio.sleep(self._vitals.next_look())
+            found = await facts.probe(session, discovery, now=self._upward.now(), previous=self.facts)
+            was = self.facts.reach
+            self._vitals.take(found)
+            if self.worker is not None and was is not Reach.READY and self.facts.reach is Reach.READY:
+                self.worker.wake()
+                if self.observer is not None:
+                    self.observer.wake()
+
+    async def _keep_looking_at_foreign(self) -> None:
+        """No watch shows when somebody else's object leaves the name that we want."""
+        while True:
+            await asyncio.sleep(self._probe * random.uniform(0.9, 1.1))
+            await self.look_at(self.foreign())
+
+    async def _close(self) -> None:
+        if self._session is not None:
+            await self._session.close()
+
+
+def _first(group: BaseExceptionGroup[BaseException]) -> BaseException:
+    error: BaseException = group
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return error

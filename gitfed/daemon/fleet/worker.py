@@ -1,0 +1,396 @@
+"""One cluster's worker: takes that cluster's changes from the plan and carries them out.
+
+Order of every roll-out: write down what will exist (inventory), then write it, then write down its uid. A crash
+between any two of these loses nothing: an entry without an object is completed or cleaned up, an object with an entry
+is known. A cluster that does not answer pauses its own worker and nobody else's.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import random
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
+from dataclasses import replace
+from typing import Protocol
+
+from gitfed import errors
+from gitfed.daemon.fleet import queue
+from gitfed.edges.kube.apply import NOT_EMPTY
+from gitfed.model.base import ClusterName, ObjectKey
+from gitfed.model.fleet import ApplyResult, Health, InventoryEntry, LiveObject
+from gitfed.model.plan import Action, Change
+
+log = logging.getLogger("gitfed.worker")
+
+PAUSES = (0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 30.0)
+"""Seconds that a cluster which does not answer is left alone, by number of failures in a row."""
+_FLUSH = 5.0
+"""Seconds after which uids are written down at the latest while changes keep coming. Until then the entry without a
+uid and the object's label prove together that it is ours."""
+_SOON = 0.05
+"""Seconds between two looks whether other clusters are still busy."""
+
+
+class Inventory(Protocol):
+    """What a worker needs of the cluster's inventory (`edges/kube/inventory.py`)."""
+
+    @property
+    def entries(self) -> Mapping[ObjectKey, InventoryEntry]: ...
+    def check_ours(self) -> None: ...
+    async def record(
+        self, add: Iterable[InventoryEntry] = (), remove: Iterable[ObjectKey] = (), *, first: Collection[ObjectKey] = ()
+    ) -> None: ...
+
+
+class Worker:
+    """`carry_out` does one change; `live` is what is known of an object here, `look` reads it
+    whatever its label; `finished` hears of each result."""
+
+    def __init__(
+        self,
+        cluster: ClusterName,
+        inventory: Inventory,
+        carry_out: Callable[[Change], Awaitable[ApplyResult]],
+        live: Callable[[ObjectKey], LiveObject | None],
+        look: Callable[[ObjectKey], Awaitable[object]],
+        finished: Callable[[Change, ApplyResult], None],
+        *,
+        concurrency: int = 16,
+        rush: set[ClusterName] | None = None,
+    ) -> None:
+        """`rush`, shared by all workers: clusters that have more to do than may be under way there, until that is over.
+        Meanwhile whatever nobody waits for can wait itself."""
+        self.cluster = cluster
+        self._rush = set() if rush is None else rush
+        self._inventory = inventory
+        self._carry_out = carry_out
+        self._live = live
+        self._look = look
+        self._finished = finished
+        self._concurrency = concurrency
+        self._queue = queue.Queue()
+        self._wake = asyncio.Event()
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._failures = 0
+        self._paused_until = 0.0
+        self._uids: dict[ObjectKey, InventoryEntry] = {}
+        self._forget: dict[ObjectKey, str] = {}
+        """Entries to be removed, with the uid that they had when that was decided: another one is another object."""
+        self._written: dict[ObjectKey, tuple[str, str]] = {}
+        self._flushed_at = 0.0
+        self._held_until = 0.0
+        self._intend = False
+        self._announcing: asyncio.Task[None] | None = None
+        self._foremost: list[ObjectKey] = []
+        """Objects of one stage whose entries are being written: nothing of a later stage begins before they are."""
+        self.stopped: str = ""
+        """Why this cluster gets no write at all (it belongs to another repository, or to a newer leader)."""
+
+    # -- handing over -------------------------------------------------------------------------------------------
+
+    def submit(
+        self, changes: Iterable[Change], urgent: Collection[ObjectKey], entries: Iterable[InventoryEntry] = (),
+        forget: Iterable[ObjectKey] = (),
+    ) -> None:  # fmt: skip
+        """The present list of changes. `entries` are inventory entries to correct, `forget` those to remove."""
+        self._queue.replace((change for change in changes if not self._stale(change)), urgent)
+        self._intend = True
+        known = self._inventory.entries
+        for entry in entries:
+            if known.get(entry.key) != entry:
+                self._uids.setdefault(entry.key, entry)
+        self._forget.update((key, known[key].uid) for key in forget if key in known)
+        self._wake.set()
+
+    def _stale(self, change: Change) -> bool:
+        """A plan built before our own write was seen asks for that write again: drop it, the next plan knows better."""
+        written = self._written.get(change.key)
+        if written is None or change.rendered is None or change.rendered.digest != written[0]:
+            return False
+        if change.live is None or not change.live.uid:
+            return change.action is Action.CREATE and self._present(change.key)
+        seen, ours = change.live.resource_version, written[1]
+        return seen.isdigit() and ours.isdigit() and int(seen) < int(ours)
+
+    def _present(self, key: ObjectKey) -> bool:
+        live = self._live(key)
+        return live is not None and bool(live.uid)
+
+    def wake(self) -> None:
+        """The cluster came back, or health changed: look again at once."""
+        self._paused_until = 0.0
+        self._failures = 0
+        self._queue.hurry()
+        self._wake.set()
+
+    def hold(self, seconds: float) -> None:
+        """Start nothing more for that long at most: a push is being planned, and its changes go before all of these."""
+        self._held_until = asyncio.get_running_loop().time() + seconds
+
+    def release(self) -> None:
+        if self._held_until:
+            self._held_until = 0.0
+            self._wake.set()
+
+    def nudge(self, key: ObjectKey) -> None:
+        """Something that a change may be waiting for (`depends-on`) happened to this object."""
+        self._queue.release(key)
+        self._wake.set()
+
+    def abandon(self) -> None:
+        """Somebody else leads now. Give up at once what is under way: an answer that comes late must not be the last
+        word, and each write that is still on its way may undo one of theirs."""
+        self.stopped = "another daemon leads"
+        for task in self._tasks:
+            task.cancel()
+
+    @property
+    def idle(self) -> bool:
+        """Nothing to do and nothing under way. What failed and waits to be tried again counts as something to do."""
+        return not self._queue and not self._queue.flying and not self._uids and not self._forget
+
+    @property
+    def _active(self) -> bool:
+        """Whether changes are under way or can start now."""
+        return bool(self._queue.flying) or self._queue.startable(asyncio.get_running_loop().time())
+
+    def has(self, key: ObjectKey) -> bool:
+        """Whether a change of this object is to be carried out, or under way."""
+        return key in self._queue
+
+    def awaits(self, key: ObjectKey) -> bool:
+        """Whether a change waits for something to happen to this object."""
+        return self._queue.awaits(key)
+
+    @property
+    def pending(self) -> int:
+        """Changes that are not done, those under way included."""
+        return len(self._queue)
+
+    @property
+    def flying(self) -> int:
+        return self._queue.flying
+
+    def waiting(self) -> Iterable[ObjectKey]:
+        """Keys of changes that are not under way."""
+        return [change.key for change in self._queue.waiting()]
+
+    # -- running ------------------------------------------------------------------------------------------------
+
+    async def run(self) -> None:
+        """Works until cancelled; what is under way is finished first (a stop must not leave half a roll-out)."""
+        try:
+            while True:
+                await self._round()
+        finally:
+            self._rush.discard(self.cluster)
+            if self._announcing is not None:
+                self._announcing.cancel()
+            if self._tasks:
+                await asyncio.wait(self._tasks, timeout=10)
+            for task in self._tasks:
+                task.cancel()
+
+    async def _round(self) -> None:
+        loop = asyncio.get_running_loop()
+        self._wake.clear()
+        pause = self._paused_until - loop.time()
+        if pause > 0 or self.stopped:
+            await self._sleep(pause if pause > 0 else None)
+            return
+        try:
+            self._inventory.check_ours()  # what the watch told: a newer leader writes here now
+            await self._write_down(loop.time())
+        except errors.NotOwned as error:
+            self._give_up(error)
+            return
+        except errors.ClusterError as error:
+            self._pause(error)
+            return
+        if self._held_until > loop.time():
+            await self._sleep(self._held_until - loop.time())
+            return
+        self._announce()
+        started = False
+        while self._queue.flying < self._concurrency:
+            change = self._queue.pop(loop.time(), self._blocked)
+            if change is None:
+                break
+            task = asyncio.create_task(self._one(change))
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
+            started = True
+        if started and self._queue.startable(loop.time()):
+            self._rush.add(self.cluster)
+        if not started or self._queue.flying >= self._concurrency:
+            deadline = self._queue.next_time()
+            wait = None if deadline is None else max(0.0, deadline - loop.time())
+            if (self._uids or self._forget) and not self._active and self._announcing is None:
+                wait = _SOON if self._rush else 0.0
+            await self._sleep(wait)
+
+    async def _sleep(self, seconds: float | None) -> None:
+        try:
+            async with asyncio.timeout(seconds):
+                await self._wake.wait()
+        except TimeoutError:
+            pass
+
+    def _announce(self) -> None:
+        """Begin to write entries for everything that will be made; `_blocked` holds each object until its entry is.
+
+        All at once, in the order of the queue: each object starts as soon as its own shard is written and those of the
+        first stage are, while the entries of others still are written.
+        """
+        if not self._intend or self._announcing is not None:
+            return
+        self._intend = False
+        known = self._inventory.entries
+        missing = [
+            InventoryEntry(change.key, "", change.rendered.binding, change.rendered.replicas)
+            for change in self._queue.waiting()
+            if change.rendered is not None and _makes(change) and change.key not in known
+        ]
+        if missing:
+            self._announcing = asyncio.create_task(self._announce_all(missing))
+            self._announcing.add_done_callback(self._announced)
+
+    async def _announce_all(self, entries: list[InventoryEntry]) -> None:
+        first = min(self._queue.stage(entry.key) for entry in entries)
+        foremost = [entry.key for entry in entries if self._queue.stage(entry.key) == first]
+        if len(foremost) == len(entries):
+            foremost.clear()
+        self._foremost = foremost.copy()
+        try:
+            await self._inventory.record(add=entries, first=foremost)
+        finally:
+            self._foremost.clear()
+        for entry in entries:
+            self.nudge(entry.key)
+
+    def _announced(self, task: asyncio.Task[None]) -> None:
+        self._announcing = None
+        self._wake.set()
+        if task.cancelled():
+            return
+        error = task.exception()
+        if error is None:
+            return
+        self._intend = True
+        if isinstance(error, errors.NotOwned):
+            self._give_up(error)
+        elif isinstance(error, errors.ClusterError):
+            self._pause(error)
+        else:
+            raise error
+
+    def _give_up(self, error: errors.NotOwned) -> None:
+        self.stopped = error.message
+        log.error("cluster gets no write", extra={"cluster": self.cluster, "reason": error.message})
+
+    async def _write_down(self, now: float) -> None:
+        """What became of it: uids of new objects, removal of entries whose object is gone."""
+        if not (self._uids or self._forget):
+            self._flushed_at = now
+            return
+        # Two writers of one inventory wait for each other, and changes that may start would wait with them.
+        if (self._active or self._announcing is not None or self._rush) and now - self._flushed_at < _FLUSH:
+            return
+        self._flushed_at = now
+        uids, self._uids = self._uids, {}
+        forget, self._forget = self._forget, {}
+        known = self._inventory.entries
+        stale = [key for key, uid in forget.items() if key in known and known[key].uid == uid]
+        wanted = {change.key for change in self._queue.waiting()}
+        try:
+            await self._inventory.record(
+                add=uids.values(), remove=[key for key in stale if key not in uids and key not in wanted]
+            )
+        except errors.ClusterError:
+            self._uids = {**uids, **self._uids}
+            self._forget = {**forget, **self._forget}
+            raise
+
+    def _blocked(self, change: Change) -> ObjectKey | None:
+        """What has to happen first: its own entry has to be written, or that object be healthy in the same cluster."""
+        entries = self._inventory.entries
+        if _makes(change) and change.key not in entries:
+            return change.key
+        while self._foremost and self._foremost[-1] in entries:
+            self._foremost.pop()
+        if self._foremost and self._queue.stage(change.key) > self._queue.stage(self._foremost[-1]):
+            return self._foremost[-1]
+        for key in change.waits_for:
+            live = self._live(key)
+            if live is None or live.health is not Health.CURRENT:
+                return key
+        return None
+
+    async def _one(self, change: Change) -> None:
+        loop = asyncio.get_running_loop()
+        live = self._live(change.key) if change.adopt else None
+        if live is not None and live.ours:
+            change = replace(change, live=live, adopt=False)  # its entry made it ours again
+        try:
+            self._inventory.check_ours()  # its turn may have come long after the round that began it
+            result = await self._carry_out(change)
+        except errors.NotOwned as error:
+            self.stopped = error.message
+            result = ApplyResult(change.cluster, change.key, "failed", error.message)
+        except errors.ClusterError as error:
+            result = ApplyResult(change.cluster, change.key, "failed", str(error), retry=error.retry)
+            if isinstance(error, errors.ClusterUnreachable | errors.ClusterBusy | errors.Unauthorized):
+                self._pause(error)
+        if result.details.get("reason") == "Exists":
+            # Then the plan knows whose it is, and asks for no creation again.
+            with contextlib.suppress(errors.ClusterError):
+                await self._look(change.key)
+        failed, contested = result.outcome == "failed", False
+        if not failed:
+            self._failures = 0
+            # Also while the roll-out is not over, so that nothing counts as drift yet: somebody may be at it already.
+            written = self._written.get(change.key)
+            repeats = written is not None and change.rendered is not None and change.rendered.digest == written[0]
+            self._note(change, result)
+            if (change.drift or repeats) and result.outcome != "unchanged":
+                contested = self._queue.repaired(change, loop.time()) >= queue.FIGHT
+        # Nobody tells when somebody else's objects have left a namespace or a kind: asked again, ever more rarely.
+        again = failed or result.details.get("reason") == NOT_EMPTY
+        # A change that a new look can mend is tried again soon; one that the server refused waits longer.
+        first = 0 if result.retry else 2
+        self._queue.finished(
+            change.key,
+            failed_at=loop.time() if again else None,
+            delay=lambda attempt: queue.backoff(attempt + first) * random.uniform(0.9, 1.1),
+        )
+        if not self._queue.flying:
+            self._rush.discard(self.cluster)
+        self._finished(change, result)
+        if contested:
+            self._finished(change, ApplyResult(change.cluster, change.key, "failed", queue.contested(change)))
+        self._wake.set()
+
+    def _note(self, change: Change, result: ApplyResult) -> None:
+        if change.rendered is None or result.outcome == "skipped":
+            return
+        uid, version = str(result.details.get("uid", "")), str(result.details.get("resourceVersion", ""))
+        self._written[change.key] = (change.rendered.digest, version)
+        entry = InventoryEntry(change.key, uid, change.rendered.binding, change.rendered.replicas)
+        if uid and self._inventory.entries.get(change.key) != entry:
+            self._uids[change.key] = entry
+
+    def _pause(self, error: errors.ClusterError) -> None:
+        delay = PAUSES[min(self._failures, len(PAUSES) - 1)] * random.uniform(0.9, 1.1)
+        if isinstance(error, errors.ClusterBusy) and error.retry_after is not None:
+            delay = max(delay, min(error.retry_after, 120.0))
+        if not self._failures:
+            log.warning("cluster does not answer", extra={"cluster": self.cluster, "error": str(error)})
+        self._failures += 1
+        self._paused_until = asyncio.get_running_loop().time() + delay
+
+
+def _makes(change: Change) -> bool:
+    """Whether the change brings an object into our hands, so that its entry has to be there first."""
+    return change.rendered is not None and (change.action is Action.CREATE or change.adopt)

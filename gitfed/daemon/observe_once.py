@@ -1,0 +1,103 @@
+"""Look at the clusters once, write nothing: the live half of `plan`, `diff --live` and `get`."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import datetime
+
+from gitfed.daemon.fleet.callbacks import FleetCallbacks
+from gitfed.daemon.fleet.member import Member, look_for
+from gitfed.edges.kube.observe import Assessment
+from gitfed.edges.kube.session import Session
+from gitfed.interpret import collect, readiness
+from gitfed.interpret.registry import Interpreter
+from gitfed.model.base import Body, ClusterName, Kind, ObjectKey
+from gitfed.model.declared.cluster import Cluster
+from gitfed.model.fleet import ClusterFacts, FactsRef, FleetSnapshot, Health, LiveObject, LiveState
+from gitfed.model.repo import RepoSnapshot
+from gitfed.placement import recorded_facts
+from gitfed.planning.objects import compare, prune, redact
+
+
+async def look(
+    repo: RepoSnapshot,
+    open_session: Callable[[Cluster], Session],
+    interpreter: Interpreter,
+    *,
+    now: Callable[[], datetime],
+    timeout: float = 20.0,
+    capacity: bool | None = None,
+) -> FleetSnapshot:
+    """Facts and objects of every declared cluster. One that cannot be read is in the result, marked so.
+
+    `capacity`: whether to read nodes and pods too; None: if a policy of the repository asks how much room there is.
+    """
+    measure = recorded_facts.reads_capacity(repo) if capacity is None else capacity
+    kinds = frozenset(Kind(key.group, key.kind) for key in repo.manifests) | {Kind("", "Namespace")}
+    upward = FleetCallbacks(
+        assess=_assess,
+        changed=lambda *_: None,
+        relisted=lambda *_: None,
+        facts_changed=lambda *_: None,
+        finished=lambda *_: None,
+        now=now,
+        redact=redact.text_of,
+        troubled=lambda *_: None,
+    )
+    members = [
+        Member(cluster, open_session, upward, federation=repo.settings.metadata.name, repository_id=str)
+        for cluster in repo.clusters.values()
+    ]
+    tasks = []
+    for member in members:
+        member.want(kinds)
+        member.want_capacity(measure, quotas=repo.settings.gate("ResourceQuotaEstimate"))
+        tasks.append(asyncio.create_task(member.run()))
+    try:
+        looks = [asyncio.create_task(member.looked.wait()) for member in members]
+        if looks:
+            await asyncio.wait(looks, timeout=timeout)
+        await look_for(members, repo.manifests)
+        # Scripts may be asked: not in the loop.
+        return await asyncio.to_thread(_snapshot, members, now(), interpreter)
+    finally:
+        for task in [*looks, *tasks]:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+def _snapshot(members: list[Member], now: datetime, interpreter: Interpreter) -> FleetSnapshot:
+    objects: dict[ObjectKey, dict[ClusterName, LiveObject]] = {}
+    for member in members:
+        for key, live in member.objects().items():
+            objects.setdefault(key, {})[member.name] = _judged(live, interpreter)
+    return FleetSnapshot(
+        FactsRef("live", taken_at=now),
+        {member.name: member.facts if member.asked else _unasked(member.name) for member in members},
+        LiveState({member.name: member.seen() for member in members}, objects),
+    )
+
+
+def _unasked(name: ClusterName) -> ClusterFacts:
+    """What is taken for true of a cluster that there are no credentials for: that is no fact about it."""
+    return ClusterFacts(name, assumed=True)
+
+
+def _judged(live: LiveObject, interpreter: Interpreter) -> LiveObject:
+    """With what the script of its kind says, where one has a say."""
+    if live.body is None or live.health is not Health.CURRENT:
+        return live
+    if not collect.has_health_script(live.body, interpreter):
+        return live
+    health, message = collect.judged(collect.collect(interpreter, live.body))
+    return replace(live, health=health, health_message=message)
+
+
+def _assess(cluster: ClusterName, key: ObjectKey, body: Body) -> Assessment:
+    health, message = readiness.readiness(body)
+    protected = compare.annotation(body, compare.PRUNE_ANNOTATION) == "disabled"
+    return Assessment(
+        None, health, message, keep_body=True, protected=protected, deletion_protected=prune.is_protected(body)
+    )

@@ -1,0 +1,289 @@
+"""What the daemon remembers: decisions, facts, approvals and results, read once and written twice a cycle.
+
+First the *decisions*, before anything of them is carried out: what is not written down must not be done. Then, when all
+is quiet, the *results*. Between them stand the questions that a cycle has for the past: was the state lost, and can it
+be rebuilt from the clusters' inventories; which facts are decisions taken from; who approved what; does this commit
+descend from the last one. `daemon.record` knows how a state is opened, rebuilt and pushed; `daemon.results` words what
+became of a plan.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import replace
+
+from gitfed import errors
+from gitfed.daemon import results
+from gitfed.daemon.facts_record import FactsRecord
+from gitfed.daemon.fleet.fleet import Fleet, Options
+from gitfed.daemon.push_queue import Sending
+from gitfed.daemon.record import Record
+from gitfed.daemon.statuses import Statuses
+from gitfed.model.base import ClusterName, Commit, ObjectKey
+from gitfed.model.decisions import Approval, ClusterRecord, Decisions
+from gitfed.model.declared.federation import Guards
+from gitfed.model.fleet import ClusterFacts, FleetSnapshot, LiveState, Reach
+from gitfed.model.plan import Plan
+from gitfed.model.repo import HeldFile, RepoSnapshot
+from gitfed.planning import decision_text
+from gitfed.planning.ordering import gate
+from gitfed.reading import effective_guards
+from gitfed.reading.reader import Reader
+from gitfed.reading.webhook_cache import Answers
+
+log = logging.getLogger("gitfed.cycle")
+
+_FIRST_LOOK = 15.0
+"""Seconds that a state which may be lost waits for every cluster's first look, well or badly."""
+
+
+class Memory:
+    """The record of one daemon, as the loop uses it."""
+
+    def __init__(
+        self,
+        record: Record,
+        facts: FactsRecord | None,
+        reader: Reader,
+        fleet: Fleet,
+        statuses: Statuses,
+        answers: Answers,
+        options: Options,
+        wake: Callable[[], None],
+    ) -> None:
+        """`facts` None: decisions are taken from what is seen, and nothing of it is written down."""
+        self.decisions = Decisions(known=False)
+        self.opened = False
+        """Whether the state was read, and rebuilt if it was lost; before that nothing may move."""
+        self.facts: Mapping[ClusterName, ClusterFacts] = {}
+        """What the facts branch says of each cluster."""
+        self.sending = Sending(record, facts, wake)
+        self._record = record
+        self._facts_record = facts
+        self._reader = reader
+        self._fleet = fleet
+        self._statuses = statuses
+        self._answers = answers
+        self._options = options
+        self._approvals: list[Approval] = []
+        self._trailers: Commit | None = None
+        """The commit whose trailers were read."""
+        self._guards: tuple[object, Guards] | None = None
+        """The limits in force, and for which commits."""
+        self._descends: tuple[tuple[Commit | None, Commit] | None, bool] = (None, True)
+
+    # -- opening ------------------------------------------------------------------------------------------------
+
+    async def look(self) -> None:
+        """See whether somebody else wrote the state: then it is to be opened again. Raises StateConflict."""
+        if self.opened:
+            await self.sending.ask()
+            self.hear()
+
+    def hear(self) -> None:
+        """What the other side of the state said meanwhile. Raises StateConflict."""
+        if self.sending.heard():
+            log.info("the state branch was changed by somebody else: reading it again")
+            self.opened = False
+
+    async def load(self, repo: RepoSnapshot) -> None:
+        """Read the state. Before any member starts: what it remembers tells whether an inventory is damaged.
+
+        Raises StateConflict when somebody wrote it in this moment.
+        """
+        self.decisions = await self.sending.load(_patience(repo))
+        for problem in self.decisions.problems:
+            log.warning("problem on the state branch", extra={"problem": str(problem)})
+
+    async def take_in(self) -> None:
+        """What else an earlier process wrote down: statuses, answers, facts."""
+        self._statuses.loaded(self.decisions.statuses)
+        self._answers.remember(self.decisions.answers)
+        if self._facts_record is not None:
+            self.facts = await self.sending.load_facts(self._facts_record)
+
+    async def open(self, repo: RepoSnapshot) -> None:
+        """Once the state was read: rebuild it from the clusters if it is lost, and claim their inventories."""
+        decisions = self.decisions
+        await self._fleet.looked(_FIRST_LOOK)
+        if not decisions.known:
+            inventories = {
+                name: (member.inventory.snapshot.repository_id, member.entries())
+                if member.inventory is not None and member.inventory.readable
+                else None
+                for name, member in self._fleet.members.items()
+            }
+            versions = {key: manifest.api_version for key, manifest in repo.manifests.items()}
+            decisions = self._record.rebuild(inventories, versions)
+        self.decisions = decisions
+        self._approvals = list(decisions.approvals)
+        if decisions.known:
+            self.opened = True
+            self._fleet.claim()
+
+    # -- before a plan ------------------------------------------------------------------------------------------
+
+    @property
+    def held(self) -> tuple[HeldFile, ...]:
+        """Files that an earlier process held at their last good version."""
+        return self._record.state.held
+
+    def entries(self, cluster: ClusterName) -> int:
+        """How many inventory entries a cluster has at least."""
+        return results.entries(self._record.state.results, cluster)
+
+    def approve(self, approval: Approval) -> None:
+        self._approvals.append(approval)
+
+    async def with_facts(self, repo: RepoSnapshot, fleet: FleetSnapshot) -> FleetSnapshot:
+        """The snapshot with facts as they are written down, after writing what is due: decisions are taken from those.
+
+        A cluster that nobody ever looked at has no written facts; it is unknown, as the snapshot says.
+        """
+        if self._facts_record is None:
+            return fleet
+        placed = self.decisions.bindings
+        await asyncio.to_thread(
+            self._facts_record.write, self._fleet.facts(), repo.clusters.keys(), self._options.now(),
+            lambda: (one.last_scheduled for one in placed.values() if one.last_scheduled is not None),
+        )  # fmt: skip
+        self.sending.send_facts()
+        self.facts = self._facts_record.recorded.facts
+        clusters = {name: self.facts.get(name, seen) for name, seen in fleet.clusters.items()}
+        return replace(fleet, facts=self._facts_record.ref, clusters=clusters)
+
+    async def decisions_for(self, repo: RepoSnapshot) -> Decisions:
+        """What a plan for this commit is told of the past."""
+        applied = self.decisions.applied_commit
+        if self._descends[0] != (applied, repo.commit):
+            known = applied is None or await asyncio.to_thread(self._reader.is_ancestor, applied, repo.commit)
+            self._descends = ((applied, repo.commit), known)
+        if self.decisions.known and self._trailers != repo.commit:
+            self._trailers = repo.commit
+            await self._approve_by_trailer(repo.commit, applied)
+        descends = self._descends[1]
+        asked = (self.decisions.limits, applied, repo.commit)
+        if self._guards is None or self._guards[0] != asked:
+            found = None
+            if (self.decisions.limits or applied) not in (None, repo.commit):
+                found = await asyncio.to_thread(
+                    effective_guards.in_force, self.decisions, repo.commit, self._reader.guards_of
+                )
+            # None may also mean that they could not be read just now.
+            self._guards = (asked, found) if found is not None else None
+        guards = None if self._guards is None else self._guards[1]
+        told = (descends, guards, tuple(self._approvals))
+        if told != (self.decisions.descends, self.decisions.guards, self.decisions.approvals):
+            self.decisions = replace(self.decisions, descends=descends, guards=guards, approvals=told[2])
+        return self.decisions
+
+    async def _approve_by_trailer(self, commit: Commit, applied: Commit | None) -> None:
+        if applied == commit:
+            return
+        applied = self.decisions.limits or applied  # who may approve is a limit like the others
+        try:
+            granted, why_not = await asyncio.to_thread(self._reader.trust.approvals, commit, applied)
+        except errors.SourceError as error:
+            granted, why_not = (), str(error)
+        if why_not:
+            log.warning("approval by trailer does not count", extra={"commit": commit[:12], "reason": why_not})
+        self._approvals += [one for one in granted if one not in self._approvals]
+
+    # -- after a plan -------------------------------------------------------------------------------------------
+
+    async def write_decisions(
+        self, plan: Plan, decisions: Decisions, live: LiveState | None, repo: RepoSnapshot
+    ) -> bool:
+        """Write what was decided before anything of it is carried out; whether there was anything to write.
+
+        Objects in `sending.waiting` afterwards are not to be touched yet. `decisions`: what the plan was told. Raises
+        StateConflict, SourceError.
+        """
+        if not decisions.known:
+            return False
+        bindings = gate.decisions_to_record(plan.bindings, decisions, plan.changes or (), live)
+        state = self._record.state
+        approved = decisions.approvals == state.decisions.approvals
+        clusters = not _is_news(plan.records, decisions.clusters) and plan.outage == decisions.outage
+        reached = results.before_deleting(state.results, plan, self._fleet)
+        answers = await asyncio.to_thread(self._answers.in_use, plan.bindings)
+        answered = answers == self.decisions.answers
+        same = _same(bindings, decisions.bindings) and reached == state.results
+        if same and approved and clusters and answered and state.commit is not None:
+            return False
+        for sentence in plan.said:
+            log.warning("failover", extra={"event": sentence})
+        reasons = decision_text.body(plan, decisions, bindings)
+        self.decisions = await asyncio.to_thread(
+            self._record.write,
+            replace(decisions, bindings=bindings, clusters=plan.records, outage=plan.outage, answers=answers),
+            results=reached,
+            held=repo.held,
+            subject=f"Decide for {plan.commit[:12]}",
+            reasons=reasons,
+            now=plan.now,  # a replay builds for the time of the commit
+        )
+        self._answers.remember(self.decisions.answers)
+        if self._facts_record is not None:
+            await asyncio.to_thread(self._facts_record.cite)
+        before = state.decisions.bindings
+        decided = {key for key in before.keys() | bindings.keys() if before.get(key) is not bindings.get(key)}
+        await self.sending.recorded(decided, _patience(repo))
+        return True
+
+    async def write_results(
+        self, plan: Plan, repo: RepoSnapshot, in_use: Collection[ClusterName], waiting: Collection[ClusterName]
+    ) -> bool:
+        """When every reachable cluster holds the commit, that is worth remembering; whether it was news.
+
+        Called when all is quiet. For `in_use` and `waiting` see `results.after`. Raises StateConflict, SourceError.
+        """
+        if not self.decisions.known:
+            return False
+        state = self._record.state
+        reached = results.after(state.results, plan, self._fleet, in_use, waiting)
+        history = any(one.name == "history" and one.held for one in plan.gates)
+        applied = self.decisions.applied_commit if history else plan.commit
+        bounds = effective_guards.after(self.decisions, plan, applied, reached)
+        known = (state.results, state.held, self.decisions.applied_commit, self.decisions.limits)
+        same = known == (reached, repo.held, applied, bounds)
+        statuses = self._statuses.to_record(self.decisions.bindings, at_once=not same)
+        removals = results.removals_left(self.decisions.removals, self._fleet)
+        if same and statuses is None and removals == self.decisions.removals:
+            return False
+        for one in repo.held:
+            await asyncio.to_thread(self._reader.keep, one)
+        if statuses is None:
+            statuses = self.decisions.statuses
+        self.decisions = await asyncio.to_thread(
+            self._record.write,
+            replace(self.decisions, applied_commit=applied, limits=bounds, removals=removals, statuses=statuses),
+            results=reached,
+            held=repo.held,
+            subject=f"{'Status at' if same else 'Applied'} {plan.commit[:12]}",
+            reasons=tuple(f"{name}: {result['outcome']}" for name, result in sorted(reached.items())),
+            now=self._options.now(),
+        )
+        await self.sending.recorded((), 0.0)
+        return not same
+
+
+def _patience(repo: RepoSnapshot) -> float:
+    """Seconds that a decision waits at most for its record to be taken."""
+    return repo.settings.spec.state.wait_for_push.total_seconds()
+
+
+def _is_news(after: Mapping[ClusterName, ClusterRecord], before: Mapping[ClusterName, ClusterRecord]) -> bool:
+    """Whether what is known of clusters is worth a commit of its own. That a new one is well, is not."""
+    if before.keys() - after.keys():
+        return True
+    return any(
+        before.get(name) != record and (name in before or record.reach is not Reach.READY or bool(record.taints))
+        for name, record in after.items()
+    )
+
+
+def _same(one: Mapping[ObjectKey, object], other: Mapping[ObjectKey, object]) -> bool:
+    return len(one) == len(other) and all(other.get(key) is value for key, value in one.items())

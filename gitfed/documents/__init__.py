@@ -1,0 +1,1 @@
+"""How values stand in files of the state and facts branches."""

@@ -1,0 +1,226 @@
+"""Facts as documents: Karmada's `Cluster` with status.
+
+The facts branch and `--fleet FILE` share this format. Beyond Karmada's members a status may have `nodeClasses`: nodes
+that are alike, with what is allocatable and free on each, their labels, taints and number; and `resourceQuotas`, what
+ResourceQuotas inside the cluster allow. In a file Node, Pod and ResourceQuota documents annotated `gitfed.io/cluster`
+may tell them one by one; whoever reads it counts them.
+
+Karmada has no word for "gave no answer" as opposed to "says it is not ready": annotation `gitfed.io/reach` keeps it
+where the Ready condition alone would tell another reach. `from_document` of what `to_document` gave is the same facts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+from typing import Any
+
+from gitfed.documents.bindings import time_text
+from gitfed.model.base import Body
+from gitfed.model.fleet import ApiEnablements, ClusterFacts, Condition, NodeFacts, QuotaFacts, Reach
+from gitfed.text import quantity
+from gitfed.text.quantity import Quantity
+
+GROUP_VERSION = "cluster.karmada.io/v1alpha1"
+CLUSTER_ANNOTATION = "gitfed.io/cluster"
+REACH_ANNOTATION = "gitfed.io/reach"
+
+
+def is_cluster(document: object) -> bool:
+    return (
+        isinstance(document, Mapping)
+        and document.get("kind") == "Cluster"
+        and str(document.get("apiVersion", "")).startswith("cluster.karmada.io/")
+    )
+
+
+def path_of(name: str) -> str:
+    """Where a cluster's facts stand on the facts branch."""
+    return f"clusters/{name}.yaml"
+
+
+def from_documents(documents: Iterable[Body]) -> dict[str, ClusterFacts]:
+    """Facts by cluster name. Documents of other kinds are ignored."""
+    clusters: dict[str, ClusterFacts] = {}
+    for document in documents:
+        if is_cluster(document):
+            facts = from_document(document)
+            clusters[facts.name] = facts
+    return clusters
+
+
+def from_document(document: Body) -> ClusterFacts:
+    """Facts of one Cluster. One without conditions counts as not ready only if it has a status at all."""
+    status: Mapping[str, Any] = document.get("status") or {}
+    conditions = tuple(
+        Condition(
+            item.get("type", ""),
+            item.get("status", "Unknown"),
+            item.get("reason", ""),
+            item.get("message", ""),
+            _time(item.get("lastTransitionTime")),
+        )
+        for item in status.get("conditions") or []
+    )
+    apis: ApiEnablements | None = None
+    if "apiEnablements" in status:
+        complete = next((c.status == "True" for c in conditions if c.type == "CompleteAPIEnablements"), True)
+        apis = ApiEnablements(
+            frozenset(
+                (entry.get("groupVersion", ""), resource.get("kind", ""))
+                for entry in status["apiEnablements"] or []
+                for resource in entry.get("resources") or []
+            ),
+            complete,
+        )
+    return ClusterFacts(
+        name=document["metadata"]["name"],
+        reach=_said_reach(document) or reach_of(conditions, has_status=bool(status)),
+        conditions=conditions,
+        apis=apis,
+        kubernetes_version=status.get("kubernetesVersion", ""),
+        resource_summary=status.get("resourceSummary"),
+        nodes=tuple(_node(item) for item in status.get("nodeClasses") or [] if isinstance(item, Mapping)),
+        quotas=tuple(_quota(item) for item in status.get("resourceQuotas") or [] if isinstance(item, Mapping)),
+        declared=document,
+        assumed=not status,
+    )
+
+
+def reach_of(conditions: Iterable[Condition], *, has_status: bool) -> Reach:
+    """Karmada: Ready True, False and Unknown; a cluster that was observed but has no Ready condition is not ready."""
+    for condition in conditions:
+        if condition.type == "Ready":
+            return {"True": Reach.READY, "False": Reach.NOT_READY}.get(condition.status, Reach.UNKNOWN)
+    return Reach.NOT_READY if has_status else Reach.READY
+
+
+def _said_reach(document: Body) -> Reach | None:
+    annotations = (document.get("metadata") or {}).get("annotations")
+    said = annotations.get(REACH_ANNOTATION) if isinstance(annotations, Mapping) else None
+    return next((reach for reach in Reach if reach.value == said), None)
+
+
+def to_document(facts: ClusterFacts) -> Body:
+    """The `Cluster` with status that goes to the facts branch."""
+    status: dict[str, Any] = {}
+    if facts.kubernetes_version:
+        status["kubernetesVersion"] = facts.kubernetes_version
+    if facts.apis is not None:
+        groups: dict[str, list[str]] = {}
+        for group_version, kind in facts.apis.kinds:
+            groups.setdefault(group_version, []).append(kind)
+        status["apiEnablements"] = [
+            {"groupVersion": group_version, "resources": [{"kind": kind} for kind in sorted(groups[group_version])]}
+            for group_version in sorted(groups)
+        ]
+    if facts.conditions:
+        status["conditions"] = [
+            {"type": c.type, "status": c.status}
+            | ({"reason": c.reason} if c.reason else {})
+            | ({"message": c.message} if c.message else {})
+            | ({"lastTransitionTime": time_text(c.last_transition)} if c.last_transition else {})
+            for c in facts.conditions
+        ]
+    if facts.resource_summary is not None:
+        status["resourceSummary"] = facts.resource_summary
+    if facts.nodes:
+        ready = sum(node.count for node in facts.nodes if node.ready)
+        status["nodeSummary"] = {"totalNum": sum(node.count for node in facts.nodes), "readyNum": ready}
+        status["nodeClasses"] = [_class(node) for node in facts.nodes]
+    if facts.quotas:
+        status["resourceQuotas"] = [_quota_document(quota) for quota in facts.quotas]
+    metadata: dict[str, Any] = {"name": facts.name}
+    if facts.reach is not reach_of(facts.conditions, has_status=bool(status)):
+        metadata["annotations"] = {REACH_ANNOTATION: facts.reach.value}
+    document: dict[str, Any] = {"apiVersion": GROUP_VERSION, "kind": "Cluster", "metadata": metadata}
+    if status:
+        document["status"] = status
+    return document
+
+
+def _class(node: NodeFacts) -> Body:
+    found: dict[str, Any] = {
+        "count": node.count,
+        "allocatable": dict(node.allocatable),
+        "free": _less(node.allocatable, node.requested),
+    }
+    if node.name:
+        found["name"] = node.name
+    if node.labels:
+        found["labels"] = dict(node.labels)
+    if node.taints:
+        found["taints"] = [dict(taint) for taint in node.taints]
+    if node.unschedulable:
+        found["unschedulable"] = True
+    if not node.ready:
+        found["ready"] = False
+    return found
+
+
+def _node(item: Mapping[str, Any]) -> NodeFacts:
+    allocatable = dict(item.get("allocatable") or {})
+    free = item.get("free")
+    if not allocatable and free:
+        allocatable = dict(free)
+    requested = item.get("requested") or (_less(allocatable, free) if free is not None else {})
+    count = item.get("count", 1)
+    return NodeFacts(
+        name=item.get("name", ""),
+        allocatable=allocatable,
+        requested={name: value for name, value in requested.items() if value != "0"},
+        labels=item.get("labels") or {},
+        taints=tuple(item.get("taints") or ()),
+        unschedulable=bool(item.get("unschedulable")),
+        ready=item.get("ready", True),
+        count=count if isinstance(count, int) and count >= 0 else 1,
+    )
+
+
+def _quota_document(quota: QuotaFacts) -> Body:
+    found: dict[str, Any] = {
+        "namespace": quota.namespace,
+        "name": quota.name,
+        "hard": dict(quota.hard),
+        "used": dict(quota.used),
+    }
+    if quota.classes:
+        found["priorityClasses"] = [
+            {"operator": operator, "values": list(values)} for operator, values in quota.classes
+        ]
+    return found
+
+
+def _quota(item: Mapping[str, Any]) -> QuotaFacts:
+    return QuotaFacts(
+        namespace=item.get("namespace", ""),
+        name=item.get("name", ""),
+        hard=item.get("hard") or {},
+        used=item.get("used") or {},
+        classes=tuple(
+            (one.get("operator", ""), tuple(one.get("values") or ())) for one in item.get("priorityClasses") or ()
+        ),
+    )
+
+
+def _less(whole: Mapping[str, Any], part: Mapping[str, Any]) -> dict[str, str]:
+    """`whole` without `part`, resource by resource. What cannot be read counts as nothing left."""
+    found = {}
+    for name, value in whole.items():
+        try:
+            amount = quantity.parse(value)
+            rest = amount.nano - quantity.parse(part.get(name, 0)).nano
+        except quantity.QuantityError:
+            found[name] = "0"
+            continue
+        found[name] = str(Quantity(rest, amount.format))
+    return found
+
+
+def _time(text: object) -> datetime | None:
+    if not isinstance(text, str):
+        return None
+    try:
+        return datetime.fromisoformat(text.replace("Z", "+00:00"))
+    except ValueError:
+        return None

@@ -1,0 +1,41 @@
+"""Who needs an object as a dependency: `spec.requiredBy` of a binding, as Karmada writes it, and what is ours in it.
+
+Karmada names the owner's binding; which object that is cannot be told from such a name, so an entry says it as well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from gitfed.documents import lenient
+from gitfed.model.base import Body, key_from
+from gitfed.model.decisions import Requirement
+
+
+def entry(one: Requirement, name: str) -> Body:
+    """`name`: of the owner's binding."""
+    found: dict[str, Any] = {"name": name, "resource": str(one.owner)}
+    if one.owner.namespace:
+        found["namespace"] = one.owner.namespace
+    if one.clusters:
+        found["clusters"] = [{"name": cluster} for cluster in one.clusters]
+    if one.still_in:
+        found["stillIn"] = list(one.still_in)
+    return found
+
+
+def read(items: object) -> tuple[Requirement, ...]:
+    """Sorted; what cannot be read is left out."""
+    listed = lenient.items(items)
+    return tuple(sorted(_read(item) for item in listed if isinstance(item, Mapping))) if listed else ()
+
+
+def _read(item: Mapping[str, Any]) -> Requirement:
+    clusters = (one.get("name") for one in lenient.items(item.get("clusters")) if isinstance(one, Mapping))
+    owner = key_from(str(item.get("resource") or f"Binding/{item.get('name')}"))
+    return Requirement(owner, _names(clusters), _names(iter(lenient.items(item.get("stillIn")))))
+
+
+def _names(found: Iterator[object]) -> tuple[str, ...]:
+    return tuple(sorted(one for one in found if isinstance(one, str)))

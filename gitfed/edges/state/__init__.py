@@ -1,0 +1,1 @@
+"""The state and the facts branch: read, merged, written by compare-and-swap."""

@@ -1,0 +1,335 @@
+"""The state branch: what was decided, one canonical YAML file per binding, one commit per cycle that changed something.
+
+The files that say more than one thing have modules of their own: `state_file` for `state.yaml`, `state_answers` for
+answers of webhooks; `state_memory` saves processes that only look the parsing; `state_merge` is for two writers.
+
+The branch lives in the daemon's own clone and is pushed with compare-and-swap, so that of two writers one loses and
+reads again. Reading is forgiving, file by file: a broken or hand-edited document is a Problem and the rest loads.
+Nothing here decides anything; what a missing state means is the daemon's question (it is rebuilt from inventories).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import uuid
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Any, Protocol
+
+from gitfed.edges.git import Repository
+from gitfed.edges.state import answers as state_answers
+from gitfed.edges.state import file as state_file
+from gitfed.edges.state import memory, merge
+from gitfed.errors import InputError, SourceError
+from gitfed.model.base import Body, ClusterName, Commit, ObjectKey, Origin, Problem, Severity
+from gitfed.model.decisions import ClusterRecord, Decision, Decisions
+from gitfed.model.repo import HeldFile
+from gitfed.text import emit, yaml
+from gitfed.text.construct import YamlError
+
+DEFAULT_BRANCH = "gitfed/state"
+_STATE = "state.yaml"
+_BESIDE = ("clusters/", "held/", state_answers.DIRECTORY)
+_FEW = 100
+"""So many documents are parsed in less time than the memory of all takes to be taken up."""
+_FETCH = 120.0
+"""Seconds for a branch that holds little and is fetched often."""
+_THEIRS = "refs/gitfed/state/theirs"
+"""The branch as another repository has it."""
+_README = """\
+# What this branch is
+
+gitfed writes here what it decided: one file per binding under `bindings/` (Karmada's ResourceBinding format), and in
+`state.yaml` the last commit it applied. Each commit says why. `git log` on this branch is the audit trail.
+
+You may read it, revert it and delete it: a lost branch is rebuilt from the inventories in the clusters.
+Edit it by hand only while no gitfed is running.
+"""
+
+
+class BindingFormat(Protocol):
+    """How a decision is written. Passed in: the documents are `source`'s knowledge, not this edge's."""
+
+    def path_of(self, key: ObjectKey) -> str: ...
+    def to_document(self, decision: Decision, status: Body | None = None) -> Mapping[str, Any]: ...
+    def from_document(self, document: Mapping[str, Any]) -> Decision: ...
+    def status_of(self, document: Mapping[str, Any]) -> Body | None: ...
+    def complaints(self, document: Mapping[str, Any]) -> Iterable[str]: ...
+    def record_path(self, name: str) -> str: ...
+    def record_document(self, record: ClusterRecord) -> Mapping[str, Any]: ...
+    def record_of(self, document: Mapping[str, Any]) -> ClusterRecord: ...
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """The branch as of one commit. `commit` None: there is no branch yet."""
+
+    commit: Commit | None
+    decisions: Decisions
+    results: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """Per cluster: the last commit rolled out there, and how it went."""
+    documents: Mapping[str, ObjectKey] = field(default_factory=dict)
+    """Path on the branch → binding."""
+    held: tuple[HeldFile, ...] = ()
+    """Files held at their last good version, sorted by path: where their content is, never the content."""
+    extra: Mapping[str, Any] = field(default_factory=dict)
+    """Members of state.yaml that this version does not act on: kept."""
+
+
+def new_repository_id() -> str:
+    return str(uuid.uuid4())
+
+
+class StateBranch:
+    """Reads and writes the branch of one clone. Blocking: call it from a thread."""
+
+    def __init__(
+        self,
+        repository: Repository,
+        form: BindingFormat,
+        *,
+        branch: str = DEFAULT_BRANCH,
+        cache: memory.Cache | None = None,
+    ) -> None:
+        """`cache` remembers, between processes that only look, what the documents said."""
+        self.repository = repository
+        self.ref = f"refs/heads/{branch}"
+        self._form = form
+        self._parsed: dict[str, tuple[Decision, Body | None]] = {}
+        self._memory = memory.Memory(cache, hashlib.sha256(f"{repository.path}\0{self.ref}".encode()).hexdigest())
+
+    def head(self) -> Commit | None:
+        return self.repository.branch_commit(self.ref)
+
+    def read(self, *, fallback: str = "", only: Collection[ObjectKey] | None = None) -> State:
+        """The newest state; `fallback` names another ref to read when the branch does not exist here. `only`: nothing
+        but these bindings is of interest.
+
+        Raises StateTooNew for a schemaVersion of a newer gitfed.
+        """
+        commit = self.head() or (self.repository.branch_commit(fallback) if fallback else None)
+        return State(None, Decisions(known=False)) if commit is None else self.at(commit, only)
+
+    def at(self, commit: Commit, only: Collection[ObjectKey] | None = None) -> State:
+        """The state as of one commit of the branch. Raises StateTooNew."""
+        if only is None:
+            entries = self.repository.entries(commit)
+        else:
+            entries = self.repository.some(commit, (_STATE, *map(self._form.path_of, only)), _BESIDE)
+        if only is None or len(only) > _FEW:
+            self._memory.take_up()
+        file = state_file.read(self._load(entries[_STATE].blob_id) if _STATE in entries else {})
+        bindings: dict[ObjectKey, Decision] = {}
+        documents: dict[str, ObjectKey] = {}
+        held: list[HeldFile] = []
+        clusters: dict[ClusterName, ClusterRecord] = {}
+        answers: dict[str, str] = {}
+        problems: list[Problem] = []
+        statuses: dict[ObjectKey, Body] = {}
+        parsed: dict[str, tuple[Decision, Body | None]] = {}
+        for path in sorted(entries):
+            if path.startswith("held/"):
+                held += self._held(entries[path].blob_id)
+            if path.startswith("clusters/"):
+                try:
+                    record = self._form.record_of(self._mapping(entries[path].blob_id, "a cluster"))
+                except InputError as error:
+                    place = Origin(f"{self.ref.removeprefix('refs/heads/')}:{path}")
+                    hint = "the rest of the state is used; what is known of this cluster is found out anew"
+                    problems.append(Problem(place, error.message, hint))
+                    continue
+                clusters[record.name] = record
+            if path.startswith(state_answers.DIRECTORY):
+                answers[path.removeprefix(state_answers.DIRECTORY).removesuffix(".yaml")] = entries[path].blob_id
+            if not path.startswith("bindings/"):
+                continue
+            blob = entries[path].blob_id
+            found = self._parsed.get(blob)
+            if found is None:
+                try:
+                    found = self._decision(blob)
+                except InputError as error:
+                    place = Origin(f"{self.ref.removeprefix('refs/heads/')}:{path}")
+                    hint = "the rest of the state is used; this binding is decided anew"
+                    problems.append(Problem(place, error.message, hint))
+                    continue
+            parsed[blob] = found
+            decision, status = found
+            if decision.raw is not None:
+                problems += (
+                    Problem(
+                        Origin(f"{self.ref.removeprefix('refs/heads/')}:{path}"), message, severity=Severity.WARNING
+                    )
+                    for message in self._form.complaints(decision.raw)
+                )
+            bindings[decision.key] = decision
+            if status is not None:
+                statuses[decision.key] = status
+            documents[path] = decision.key
+        self._parsed = parsed
+        if only is None:
+            self._memory.keep({entry.blob_id for path, entry in entries.items() if path.startswith("bindings/")})
+        decisions = Decisions(
+            bindings=bindings,
+            applied_commit=file.applied,
+            limits=file.limits,
+            approvals=file.approvals,
+            repository_id=file.repository_id,
+            known=bool(file.repository_id),
+            problems=tuple(problems),
+            statuses=statuses,
+            unfinished=file.unfinished,
+            holdings=file.holdings,
+            clusters=clusters,
+            outage=file.outage,
+            suspensions=file.suspensions,
+            removals=file.removals,
+            answers=state_answers.Answers(answers, self._load),
+        )
+        held.sort(key=lambda one: one.path)
+        return State(commit, decisions, file.results, documents, tuple(held), file.extra)
+
+    def _held(self, blob: str) -> list[HeldFile]:
+        try:
+            value = self._load(blob)
+            return [HeldFile(value["path"], Commit(value["commit"]), value["blob"], str(value.get("reason") or ""))]
+        except (InputError, KeyError, TypeError):
+            return []  # then the last good version is looked for in the history again
+
+    def _decision(self, blob: str) -> tuple[Decision, Body | None]:
+        value = self._memory.get(blob)
+        if value is None:
+            value = self._mapping(blob, "a binding")
+            self._memory.add(blob, value)
+        return self._form.from_document(value), self._form.status_of(value)
+
+    def _mapping(self, blob: str, what: str) -> Mapping[str, Any]:
+        value = self._load(blob)
+        if not isinstance(value, Mapping):
+            raise InputError(f"this is not {what}")
+        return value
+
+    def _load(self, blob: str) -> Any:
+        try:
+            documents = yaml.load_all(self.repository.read(blob))
+        except YamlError as error:
+            raise InputError(f"cannot be read: {error}") from error
+        if len(documents) != 1:
+            raise InputError(f"cannot be read: {len(documents)} documents instead of one")
+        return documents[0]
+
+    def write(
+        self, before: State, after: State, *, subject: str, reasons: tuple[str, ...] = (), now: datetime
+    ) -> State:
+        """One commit with what differs between the two: `after` as it is read from then on. `before` itself when
+        nothing differs.
+
+        Bindings and cluster records are compared by identity: what a decision left alone is the same object. Of
+        `after`, `commit`, `documents` and what follows from the results are not read. `reasons`: lines of the message.
+
+        Raises StateConflict when the branch is no longer at `before.commit`.
+        """
+        past, decisions = before.decisions, after.decisions
+        documents = {self._form.path_of(key): key for key in sorted(decisions.bindings)}
+        files: dict[str, bytes | None] = dict.fromkeys(path for path in before.documents if path not in documents)
+        for path, key in documents.items():
+            decision, status = decisions.bindings[key], decisions.statuses.get(key)
+            if past.bindings.get(key) is not decision or status != past.statuses.get(key):
+                files[path] = _dumped(self._form.to_document(decision, status))
+        for name in past.clusters.keys() - decisions.clusters.keys():
+            files[self._form.record_path(name)] = None
+        for name, record in decisions.clusters.items():
+            if past.clusters.get(name) is not record:
+                files[self._form.record_path(name)] = _dumped(self._form.record_document(record))
+        file = _state_file(after)
+        if before.commit is None or _state_file(before) != file:
+            files[_STATE] = _dumped(state_file.document(file))
+        if after.held != before.held:
+            files |= {_held_path(one.path): None for one in before.held}
+            files |= {_held_path(one.path): _dumped(_held_document(one)) for one in after.held}
+        files |= _answers(past.answers, decisions.answers)
+        if before.commit is None:
+            files["README.md"] = _README.encode()
+        if not files:
+            return before
+        message = "\n".join([f"{subject} [skip ci]", *(("", *reasons) if reasons else ())]) + "\n"
+        commit = self.repository.commit_files(self.ref, files, message, parent=before.commit, when=now)
+        statuses = {key: status for key, status in decisions.statuses.items() if key in decisions.bindings}
+        decisions = replace(
+            decisions, known=True, unfinished=file.unfinished, holdings=file.holdings, statuses=statuses
+        )
+        return replace(after, commit=commit, decisions=decisions, documents=documents)
+
+    def news(self, state: State, known: Commit | None) -> list[ObjectKey]:
+        """The objects whose bindings `state` has otherwise than another commit of the branch."""
+        there = self.repository.entries(known) if known is not None else {}
+        here = self.repository.entries(state.commit) if state.commit is not None else {}
+        same = {path for path, entry in here.items() if path in there and there[path].blob_id == entry.blob_id}
+        return [key for path, key in state.documents.items() if path not in same]
+
+    def push(self, url: str, *, expected: Commit | None, commit: Commit | None = None) -> None:
+        """Compare-and-swap to another repository; `commit` None: what the branch names then.
+
+        Raises StateConflict, SourceUnreachable, SourceError.
+        """
+        self.repository.push(url, self.ref, expected=expected, commit=commit)
+
+    def tip(self, url: str) -> Commit | None:
+        """Where the branch of another repository stands. Raises SourceUnreachable."""
+        return self.repository.remote_refs(url, self.ref).get(self.ref)
+
+    def pull(self, url: str, *, keep: bool = False) -> Commit | None:
+        """Bring the branch of another repository here when ours is missing or differs; where it stands there.
+
+        `keep`: what we have and they have not stays, on top of what was written there; but if another engine wrote
+        there, only that counts (`state_merge`).
+        """
+        theirs, ours = self.tip(url), self.head()
+        if theirs is None or theirs == ours:
+            return theirs
+        if keep and ours is not None and self.repository.is_ancestor(theirs, ours):
+            return theirs
+        try:
+            self.repository.fetch(url, [f"+{self.ref}:{_THEIRS}"], timeout=_FETCH)
+        except SourceError:
+            return None
+        theirs = self.repository.branch_commit(_THEIRS) or theirs
+        tip = theirs if ours is None or not keep else merge.on_top(self.repository, theirs, ours)
+        self.repository.advance(self.ref, tip, expected=ours)
+        return theirs
+
+
+def _state_file(state: State) -> state_file.StateFile:
+    decisions = state.decisions
+    return state_file.StateFile(
+        repository_id=decisions.repository_id,
+        applied=decisions.applied_commit,
+        limits=decisions.limits,
+        results=state.results,
+        approvals=decisions.approvals,
+        outage=decisions.outage,
+        suspensions=decisions.suspensions,
+        removals=decisions.removals,
+        extra=state.extra,
+    )
+
+
+def _answers(before: Mapping[str, Body], after: Mapping[str, Body]) -> dict[str, bytes | None]:
+    files: dict[str, bytes | None] = {state_answers.path_of(digest): None for digest in before.keys() - after.keys()}
+    for digest in after:
+        if digest not in before or before.get(digest) != after[digest]:
+            files[state_answers.path_of(digest)] = _dumped(after[digest])
+    return files
+
+
+def _held_document(one: HeldFile) -> dict[str, Any]:
+    return {"path": one.path, "commit": str(one.commit), "blob": one.blob, "reason": one.reason}
+
+
+def _held_path(path: str) -> str:
+    return f"held/{path}.yaml"
+
+
+def _dumped(document: Mapping[str, Any]) -> bytes:
+    return emit.dump(document).encode()

@@ -1,0 +1,122 @@
+"""Orders of a person to a running daemon, given through the state branch: no port, no password, and an audit trail.
+
+Whoever may push the state branch may give them. The daemon sees that the branch moved, reads it again and plans anew;
+if both write at the same time, one of the pushes is refused and that one looks again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from datetime import datetime
+from pathlib import Path
+
+from gitfed.documents import bindings
+from gitfed.edges import git
+from gitfed.edges.state import state as state_edge
+from gitfed.errors import StateConflict, StateError
+from gitfed.model.base import ClusterName
+from gitfed.model.orders import Removal, Suspension
+from gitfed.model.repo import RepoSnapshot
+from gitfed.offline.inputs import Opened, open_repository
+
+_ATTEMPTS = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Orders:
+    """All orders that stand."""
+
+    suspensions: tuple[Suspension, ...]
+    removals: tuple[Removal, ...]
+
+
+def change(
+    opened: Opened,
+    repo: RepoSnapshot,
+    edit: Callable[[Orders], Orders],
+    *,
+    subject: str,
+    reason: str,
+    now: datetime,
+    credentials: Path | None = None,
+) -> Orders:
+    """Write the orders that `edit` makes of those that stand; what stands after.
+
+    Raises StateError when nothing was ever decided here, StateConflict when others are always faster, and SourceError
+    when the branch cannot be pushed.
+    """
+    for _ in range(_ATTEMPTS):
+        branch, url = _branch(opened, repo, credentials)
+        expected = branch.pull(url) if url else None
+        state = branch.read()
+        if state.commit is None or not state.decisions.known:
+            name = repo.settings.spec.state.branch
+            if state.commit is not None:
+                raise StateError(
+                    f"nothing was decided, as far as {name} tells: no order is written to it",
+                    hint=f"git log {name} shows what was put there; gitfed run or gitfed apply decides anew",
+                )
+            raise StateError(
+                f"there is no branch {name} to write an order to",
+                hint="the first gitfed run or gitfed apply makes it; a daemon that may not push keeps it to itself",
+            )
+        before = Orders(state.decisions.suspensions, state.decisions.removals)
+        after = edit(before)
+        if after == before:
+            return after
+        try:
+            written = replace(state.decisions, suspensions=after.suspensions, removals=after.removals)
+            reasons = (reason,) if reason else ()
+            branch.write(state, replace(state, decisions=written), subject=subject, reasons=reasons, now=now)
+            if url:
+                branch.push(url, expected=expected)
+        except StateConflict:
+            continue
+        return after
+    raise StateConflict("the state branch is written all the time by somebody else", hint="try again")
+
+
+def forget(
+    opened: Opened, repo: RepoSnapshot, cluster: ClusterName, *, now: datetime, credentials: Path | None = None
+) -> None:
+    """A cluster was cleaned up: what it held is not reported any more. Nothing is done where no state tells of it.
+
+    Raises StateConflict and SourceError like `change`.
+    """
+    for _ in range(_ATTEMPTS):
+        branch, url = _branch(opened, repo, credentials)
+        expected = branch.pull(url) if url else None
+        state = branch.read()
+        if state.commit is None or cluster not in state.results:
+            return
+        left = {name: known for name, known in state.results.items() if name != cluster}
+        try:
+            branch.write(state, replace(state, results=left), subject=f"{cluster} left the fleet", now=now)
+            if url:
+                branch.push(url, expected=expected)
+        except StateConflict:
+            continue
+        return
+    raise StateConflict("the state branch is written all the time by somebody else", hint="try again")
+
+
+def _branch(opened: Opened, repo: RepoSnapshot, credentials: Path | None) -> tuple[state_edge.StateBranch, str | None]:
+    """The branch that the daemon follows, and where to push it; None: it is written where it lies.
+
+    A bare repository holds it itself. A checkout knows it from its origin: then it is written in a clone of our own, so
+    that no branch appears in somebody's working copy.
+    """
+    settings = repo.settings.spec.state
+    ref = f"refs/heads/{settings.branch}"
+    url = settings.url
+    if url is None and git.is_url(opened.name):
+        url = opened.name
+    if url is None and opened.repository.branch_commit(ref) is None:
+        url = opened.repository.remote_url("origin")
+    if url is None:
+        return state_edge.StateBranch(opened.repository, bindings, branch=settings.branch), None
+    if url != opened.name:
+        opened = open_repository(url, credentials=credentials)
+    branch = state_edge.StateBranch(opened.repository, bindings, branch=settings.branch)
+    return branch, url if git.is_url(url) else None

@@ -1,0 +1,251 @@
+"""A look at what a change reaches, and at nothing else of a large repository.
+
+Reading ten thousand files and placing what they hold takes seconds, and a change of one of them concerns one. So two
+things are remembered of the last look at everything, in one file of the cache each for every repository: where the
+templates of its base stand (`source.overview`) and what the plan said of each (`planning.unplanned`). For two other
+commits Git says which files differ from it and from each other; those are read, with all that say something about other
+files' objects, and `planning.review.affected_templates` tells which templates beside them the change can reach.
+
+A glance is taken when its answer is the same as that of a look at everything, and else not at all. Without what the
+plan said, or where that does not hold any more, it is taken only of changes that no other template counts for.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from gitfed import __version__
+from gitfed.documents import bindings
+from gitfed.edges import files, git
+from gitfed.errors import SourceError
+from gitfed.model.base import Commit, ObjectKey
+from gitfed.model.repo import RepoSnapshot
+from gitfed.offline import inputs
+from gitfed.planning import unplanned
+from gitfed.planning.review import affected_templates
+from gitfed.planning.unplanned import Beside, Bystanders, Circumstances
+from gitfed.source import kustomize, overview
+from gitfed.source.overview import Overview
+
+_MOST_FILES = 1500
+"""Changed files from which on everything is looked at."""
+_MOST_TEMPLATES = 0.25
+"""The same for what a change reaches, as a part of all templates."""
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What is remembered of the last look at everything."""
+
+    overview: Overview
+    bystanders: Bystanders | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Glance:
+    base: RepoSnapshot
+    head: RepoSnapshot
+    templates: frozenset[ObjectKey]
+    """Of both; no other can come out otherwise."""
+    beside: Beside | None = None
+    """What all others come to in these circumstances; None: that is not known."""
+    circumstances: Circumstances | None = None
+
+
+def remember(opened: inputs.Opened, repo: RepoSnapshot, others: Bystanders | None = None) -> None:
+    """So that later changes can be looked at alone; the newest commit replaces the one before."""
+    if (
+        opened.repository.brought
+        or (found := overview.of(repo, opened.repository.entries(repo.commit).values())) is None
+    ):
+        return
+    _cache().put(_name(opened), found.dump())
+    if others is not None:
+        _cache().put(_name(opened, "bystanders"), others.dump())
+
+
+def recall(opened: inputs.Opened) -> Known | None:
+    content = None if opened.submodules else _cache().get(_name(opened))
+    found = overview.load(content) if content is not None else None
+    if found is None:
+        return None
+    content = _cache().get(_name(opened, "bystanders"))
+    others = unplanned.load(content) if content is not None else None
+    if others is not None and others.commit == found.commit and all(
+        key in others.rows for templates in found.templates.values() for key, _ in templates
+    ):  # fmt: skip
+        return Known(found, others)
+    return Known(found)
+
+
+def _cache() -> files.DiskCache:
+    return files.DiskCache(files.cache_directory() / "overview")
+
+
+def _name(opened: inputs.Opened, what: str = "") -> str:
+    return hashlib.sha256(f"{opened.repository.path}\0{__version__}\0{what}".encode()).hexdigest()
+
+
+def at_change(
+    opened: inputs.Opened, remembered: Known, base: Commit, head: Commit | git.WorkTree, *, counted: bool
+) -> Glance | None:
+    """A commit and another one, or the files on disk, as far as they differ; None when everything has to be looked at.
+
+    `counted`: what is remembered of the others may count; not where somebody named other facts or decisions than those
+    of the branches.
+    """
+    known = remembered.overview
+    try:
+        before = opened.repository.differences(known.commit, base)
+        if before is None:
+            return None
+        if isinstance(head, git.WorkTree):
+            now: Mapping[str, Any] | None = _on_disk(known, head)
+        else:
+            after = opened.repository.differences(base, head)
+            now = {**before, **after} if after is not None else None
+    except SourceError:
+        return None  # the commit that is remembered is gone
+    if now is None or len(before.keys() | now.keys()) > _MOST_FILES:
+        return None
+    entries = [entry for entry in (*before.values(), *now.values()) if entry is not None]
+    changed = before.keys() | now.keys()
+    if any(entry.mode not in _PLAIN for entry in entries) or any(map(kustomize.is_kustomization, changed)):
+        return None
+    if _could_be_twins(known.places.keys() | changed, {entry.path for entry in entries} - known.places.keys()):
+        return None
+    wanted = (known.places.keys() - known.templates.keys()) | changed
+    older, newer = _Side(opened, known, base, before), _Side(opened, known, head, now)
+    return _Look(opened, known, older, newer).at(wanted, remembered.bystanders if counted else None)
+
+
+_PLAIN = (0o100644, 0o100755)
+
+
+def _on_disk(known: Overview, tree: git.WorkTree) -> dict[str, Any]:
+    """What is otherwise than in the commit that is remembered. Whether a file may be run is nothing to us."""
+    here = {entry.path: entry for entry in tree.entries()}
+    found: dict[str, Any] = dict.fromkeys(known.places.keys() - here.keys())
+    for path, entry in here.items():
+        place = known.places.get(path)
+        if place is None or place.blob_id != entry.blob_id or (place.mode in _PLAIN) is not (entry.mode in _PLAIN):
+            found[path] = entry
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class _Side:
+    """One of the two that are compared, or the commit that is remembered."""
+
+    opened: inputs.Opened
+    known: Overview
+    where: Commit | git.WorkTree
+    changed: Mapping[str, Any]
+    """Since the commit that is remembered: entries by path, None for what is gone."""
+
+    def read(self, wanted: Collection[str]) -> RepoSnapshot:
+        """As if there were no other files."""
+        found = (self.changed[path] if path in self.changed else self.known.places.get(path) for path in wanted)
+        files = tuple(entry for entry in found if entry is not None)
+        if isinstance(self.where, git.WorkTree):
+            part = git.PartOfTree(self.where, self.where.commit, files)
+            return inputs.read_tree(self.opened, part, self.opened.head, committed=False)
+        return inputs.read_tree(
+            self.opened, git.PartOfTree(self.opened.repository, self.where, files), self.where
+        )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class _Others:
+    """What is known of the templates that are not looked at."""
+
+    known: Bystanders
+    decided: frozenset[ObjectKey]
+    """Those for which something else was decided since."""
+
+
+def _still_true(opened: inputs.Opened, others: Bystanders, base: RepoSnapshot) -> _Others | None:
+    """None when too much was decided since."""
+    state = inputs.state_commit(opened, base) or ""
+    if bool(others.state) is not bool(state):
+        return None
+    try:
+        written = opened.repository.differences(Commit(others.state), Commit(state)) if state else {}
+    except SourceError:
+        return None  # the state branch was written anew
+    if written is None:
+        return None
+    return _Others(others, frozenset(key for key in others.rows if written and bindings.path_of(key) in written))
+
+
+@dataclass(frozen=True, slots=True)
+class _Look:
+    """The search for what a change reaches."""
+
+    opened: inputs.Opened
+    known: Overview
+    older: _Side
+    newer: _Side
+
+    def at(self, wanted: set[str], remembered: Bystanders | None) -> Glance | None:
+        """`wanted`: the files to read at least."""
+        others: _Others | None = None
+        while True:
+            rest = {path: found for path, found in self.known.templates.items() if path not in wanted}
+            homes = {key: path for path, found in rest.items() for key, _ in found}
+            versions = {key: version for found in rest.values() for key, version in found}
+            most = _MOST_TEMPLATES * len(versions)
+            base, head = self.older.read(wanted), self.newer.read(wanted)
+            if any(kustomize.is_kustomization(held.path) for held in (*base.held, *head.held)):
+                return None  # it may name files that are not read here
+            if remembered is not None:
+                others, remembered = _still_true(self.opened, remembered, base), None
+            # The same object in a file that did not change: together they are at fault, or it moved there.
+            more: set[ObjectKey] | None = homes.keys() & (base.manifests.keys() | head.manifests.keys())
+            more = more or affected_templates.further(
+                base, head, versions, others.known.rows if others is not None else None
+            )
+            if more is None or len(more) > most:
+                return None
+            if others is not None:
+                restless = self._restless(others, base, head, wanted, versions)
+                if restless is None or len(more | restless) > most:
+                    others = None
+                    continue
+                more |= restless
+            if not more:
+                templates = frozenset(base.manifests.keys() | head.manifests.keys())
+                if others is None:
+                    return Glance(base, head, templates)
+                beside = others.known.beside(versions.keys(), base, head)
+                return Glance(base, head, templates, beside, others.known.circumstances)
+            wanted = wanted | {homes[key] for key in more}
+
+    def _restless(
+        self, others: _Others, base: RepoSnapshot, head: RepoSnapshot, wanted: set[str], rest: Mapping[ObjectKey, str]
+    ) -> set[ObjectKey] | None:
+        """Those of the rest that have to be looked at for what happened since they are known, or because others count
+        on what they take. None: all."""
+        found = set(others.decided & rest.keys())
+        if affected_templates.goes_by_room(base, head):
+            found |= others.known.claiming() & rest.keys()
+        if self.older.changed:
+            then = _Side(self.opened, self.known, self.known.commit, {}).read(wanted)
+            since = affected_templates.further(then, base, rest, others.known.rows)
+            if since is None:
+                return None
+            found |= since
+        return found
+
+
+def _could_be_twins(paths: Collection[str], added: Collection[str]) -> bool:
+    """Whether a new name may differ from another in case or accents only: then all names have to be compared."""
+    if not added:
+        return False
+    if not all(map(str.isascii, added)):
+        return True
+    folded = {path.casefold() for path in added}
+    return len(folded) < len(added) or any(path.casefold() in folded for path in paths if path not in added)

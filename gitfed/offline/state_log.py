@@ -1,0 +1,228 @@
+"""The state branch as a history: what was decided when, for which commit, from which facts, and why.
+
+A commit of the branch says it itself: its subject names the source commit, its body the decisions with their reasons
+and the facts that were read. `replay` takes those inputs and decides again; equal inputs give equal bytes, so every
+file that the commit holds must come out as it stands there.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from gitfed.documents import bindings
+from gitfed.edges.git.history import CommitInfo
+from gitfed.edges.state import state as state_edge
+from gitfed.errors import InputError, NothingDecided, RevisionNotFound, SourceError
+from gitfed.model.base import ClusterName, Commit, ObjectKey
+from gitfed.model.decisions import Decision, Share
+from gitfed.model.repo import RepoSnapshot
+from gitfed.offline import inputs
+from gitfed.planning.review import events as happened
+from gitfed.planning.review.events import BindingEvent
+from gitfed.text import yaml
+from gitfed.text.construct import YamlError
+
+_SUBJECT = re.compile(r"(?P<verb>Decide for|Applied|Status at) (?P<commit>[0-9a-f]{7,64})\b")
+_FACTS = re.compile(r"^Facts: (?P<source>.*?)(?: (?P<commit>[0-9a-f]{40,64}))?$", re.M)
+_SKIP = " [skip ci]"
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One commit of the state branch."""
+
+    commit: Commit
+    parent: Commit | None
+    when: datetime
+    what: str
+    """`Decide for 3f2c1a9…`, or what a person ordered."""
+    source: Commit | None
+    """The commit that was decided for, as far as the subject tells and it is here."""
+    reasons: tuple[str, ...]
+    facts: str
+    """Commit of the facts branch, "" when other facts were used."""
+
+    @property
+    def decides(self) -> bool:
+        return self.what.startswith("Decide for ")
+
+
+class Chronicle:
+    """Reads one repository's state branch."""
+
+    def __init__(self, opened: inputs.Opened, repo: RepoSnapshot) -> None:
+        """Raises NothingDecided when there is no state branch, RevisionNotFound when there may be one elsewhere."""
+        self.opened = opened
+        self._repository = opened.repository
+        self.branch = repo.settings.spec.state.branch
+        self.state = state_edge.StateBranch(opened.repository, bindings, branch=self.branch)
+        tip = self.state.head() or opened.repository.branch_commit(f"refs/remotes/origin/{self.branch}")
+        if tip is None:
+            raise self._absent(repo.settings.spec.state.url)
+        self.tip = tip
+
+    def _absent(self, url: str | None) -> RevisionNotFound:
+        message = f"nothing was decided yet: there is no branch {self.branch}"
+        elsewhere = url or ("origin" if self._repository.remote_url("origin") is not None else "")
+        if not elsewhere:
+            return NothingDecided(message, hint="gitfed apply or gitfed run decides, and writes it")
+        return RevisionNotFound(
+            f"{message}, or it was not fetched", hint=f"git fetch {elsewhere} {self.branch}:{self.branch}"
+        )
+
+    def entries(self, *, limit: int, key: ObjectKey | None = None) -> list[Entry]:
+        """Newest first; with `key` only what changed its binding."""
+        path = bindings.path_of(key) if key is not None else ""
+        return [self._entry(info) for info in self._repository.log(self.tip, limit=limit, path=path)]
+
+    def events(self, *, limit: int, key: ObjectKey | None = None) -> Iterator[tuple[Entry, ObjectKey, BindingEvent]]:
+        """What happened in the last `limit` commits (with `key`: in those that concern its binding), newest first."""
+        for entry in self.entries(limit=limit, key=key):
+            after = self._bindings(entry.commit)
+            before = self._bindings(entry.parent) if entry.parent is not None else {}
+            for path in sorted(after if key is None else {bindings.path_of(key)} & after.keys()):
+                if after[path] == before.get(path):
+                    continue
+                document = self._document(after[path])
+                try:
+                    of = bindings.from_document(document or {}).key
+                except InputError:
+                    continue  # edited by hand and broken
+                for one in happened.between(self._document(before.get(path, "")), document):
+                    yield entry, of, one
+
+    def _bindings(self, commit: Commit) -> dict[str, str]:
+        """Blob ids of the records by path."""
+        listing = self._repository.entries(commit)
+        return {path: one.blob_id for path, one in listing.items() if path.startswith("bindings/")}
+
+    def _document(self, blob: str) -> Mapping[str, Any] | None:
+        if not blob:
+            return None
+        try:
+            (document,) = yaml.load_all(self._repository.read(blob))
+        except (YamlError, ValueError):
+            return None
+        return document if isinstance(document, Mapping) else None
+
+    def find(self, name: str) -> Entry:
+        """The commit of the state branch that `name` means, or the newest that decided for the source commit `name`.
+
+        "" means the newest that decided anything. Raises RevisionNotFound.
+        """
+        found = self._repository.resolve(name) if name else None
+        recent = self.entries(limit=10_000)
+        for entry in recent:
+            if entry.decides and (found is None or found in (entry.commit, entry.source)):
+                return entry
+        if any(entry.commit == found for entry in recent):
+            raise RevisionNotFound(
+                f"{name} of {self.branch} decides nothing", hint="gitfed log shows what each commit did"
+            )
+        what = f"was decided for {name}" if name else "was decided"
+        raise RevisionNotFound(f"nothing {what}, as far as {self.branch} tells")
+
+    def _entry(self, info: CommitInfo) -> Entry:
+        match = _SUBJECT.match(info.subject)
+        source = None
+        if match is not None:
+            try:
+                source = self._repository.resolve(match["commit"])
+            except RevisionNotFound:
+                source = None  # a history that was rewritten, or a shallow clone
+        facts = _FACTS.search(info.body)
+        lines = tuple(line for line in info.body.splitlines() if line and not line.startswith("Facts: "))
+        return Entry(
+            info.commit, info.parents[0] if info.parents else None, info.when, info.subject.removesuffix(_SKIP), source,
+            lines, (facts["commit"] or "") if facts is not None else "",
+        )  # fmt: skip
+
+    # -- blame --------------------------------------------------------------------------------------------------
+
+    def blame(self, key: ObjectKey) -> list[Blame]:
+        """For each cluster of the newest decision: since which commit of the branch it has its share.
+
+        Raises RevisionNotFound when nothing was ever decided for it.
+        """
+        path = bindings.path_of(key)
+        versions = self._repository.last_commits_of(path, self.tip, limit=1000)
+        known = self._repository.entries(self.tip).get(path)
+        if not versions or known is None:
+            raise RevisionNotFound(f"nothing is decided for {key}", hint="gitfed get bindings lists what is")
+        decisions = list(self._versions(versions))
+        newest = decisions[0][1]
+        infos = {entry.commit: entry for entry in self.entries(limit=10_000, key=key)}
+        found = []
+        for share in newest.shares:
+            since = 0
+            while since + 1 < len(decisions) and _has(decisions[since + 1][1], share):
+                since += 1
+            before = decisions[since + 1][1] if since + 1 < len(decisions) else None
+            entry = infos.get(decisions[since][0]) or self._entry(self._repository.info(decisions[since][0]))
+            previous = self._previous(entry)
+            found.append(Blame(share, _share_in(before, share.cluster), entry, previous, self._moved(entry, previous)))
+        return found
+
+    def _versions(self, versions: list[tuple[Commit, str]]) -> Iterator[tuple[Commit, Decision]]:
+        for commit, blob in versions:
+            try:
+                (document,) = yaml.load_all(self._repository.read(blob))
+                if isinstance(document, Mapping):
+                    yield commit, bindings.from_document(document)
+            except (YamlError, InputError, ValueError):
+                continue  # edited by hand and broken: the version before it tells
+
+    def _previous(self, entry: Entry) -> Entry | None:
+        """The decision before this one, of whatever binding."""
+        if entry.parent is None:
+            return None
+        for info in self._repository.log(entry.parent, limit=50):
+            found = self._entry(info)
+            if found.decides:
+                return found
+        return None
+
+    def _moved(self, entry: Entry, previous: Entry | None) -> tuple[ClusterName, ...]:
+        """Clusters whose facts differ from those of the decision before."""
+        if previous is None or not entry.facts or not previous.facts or entry.facts == previous.facts:
+            return ()
+        try:
+            old, new = (self._repository.entries(Commit(one)) for one in (previous.facts, entry.facts))
+        except SourceError:
+            return ()  # facts are kept for a week, and longer only where a decision cites them
+        paths = {path for path in old.keys() | new.keys() if path.startswith("clusters/")}
+        return tuple(
+            sorted(
+                path.removeprefix("clusters/").removesuffix(".yaml")
+                for path in paths
+                if (old[path].blob_id if path in old else "") != (new[path].blob_id if path in new else "")
+            )
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Blame:
+    share: Share
+    before: Share | None
+    """What the cluster had until then; None: nothing."""
+    entry: Entry
+    previous: Entry | None
+    moved: tuple[ClusterName, ...]
+    """Clusters whose facts are others than in the decision before."""
+
+    @property
+    def same_source(self) -> bool:
+        """The files did not change: facts or time did."""
+        return self.previous is not None and self.previous.source == self.entry.source
+
+
+def _has(decision: Decision, share: Share) -> bool:
+    return share in decision.shares
+
+
+def _share_in(decision: Decision | None, cluster: ClusterName) -> Share | None:
+    return next((one for one in decision.shares if one.cluster == cluster), None) if decision is not None else None

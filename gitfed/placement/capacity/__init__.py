@@ -1,0 +1,1 @@
+"""How many more replicas a cluster has capacity for: nodes, quotas, estimates."""

@@ -1,0 +1,211 @@
+"""Why a template goes where it goes, cluster by cluster, and what would change the answer.
+
+`schedule` gives one reason for each cluster that it does not choose, because thousands of workloads must be placed in a
+second. This module takes its time for one: every filter that rejects the cluster, its score, what each estimator says
+and which resource limits it, its weight and how the replicas were rounded; `advise` adds what would change the answer.
+Nothing is decided here; the shares are those of the plan. Room is that of the facts, before anything else in the plan
+takes some of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from gitfed.model.base import ClusterName
+from gitfed.model.decisions import Decision
+from gitfed.placement.capacity import estimate
+from gitfed.placement.capacity.allowance import ANYWHERE, Space
+from gitfed.placement.capacity.estimate import Estimate
+from gitfed.placement.explain import advise
+from gitfed.placement.scheduling import affinity, filter_cache, filters, schedule, strategy, weights
+from gitfed.placement.scheduling.cluster import Candidate
+from gitfed.placement.scheduling.strategy import Strategy
+
+if TYPE_CHECKING:
+    from gitfed.model.declared.policy import Placement
+    from gitfed.model.plan import Binding
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterStory:
+    """One cluster's part. Numbers are None where they do not matter for this placement, or are not known."""
+
+    cluster: ClusterName
+    rejected: tuple[str, ...]
+    """What every filter that rejects it says; empty: it could be used."""
+    filters: tuple[str, ...]
+    """The names of these filters, in the same order (Karmada: scheduler plugins)."""
+    score: int
+    tier: int | None
+    """0: in the affinity group itself, n: in its n-th overflow; None: in none."""
+    before: int | None
+    estimates: tuple[Estimate, ...]
+    room: int | None
+    weight: int | None
+    exact: float | None
+    """Its part before rounding to whole replicas."""
+    share: int | None
+    chosen: bool
+    changes: tuple[str, ...]
+    """What would let it be used, or give it more: `tolerate dedicated=gpu:NoSchedule`."""
+
+    @property
+    def limited_by(self) -> str:
+        """The estimator and resource that allow the fewest replicas: `nodes: cpu`."""
+        if not self.estimates:
+            return ""
+        least = min(self.estimates, key=lambda item: item.replicas)
+        return f"{least.estimator}: {least.by}" if least.by else least.estimator
+
+
+@dataclass(frozen=True, slots=True)
+class Story:
+    division: str
+    """How replicas are divided, in the words of the policy."""
+    group: str
+    """The affinity group in use; "" for a plain affinity."""
+    wanted: int
+    room: int | None
+    """Of all clusters that could be used; None where room does not matter or is not known."""
+    clusters: tuple[ClusterStory, ...]
+    changes: tuple[str, ...]
+    """What would let the template be placed, if it could not be."""
+
+
+def story(
+    binding: Binding,
+    placement: Placement,
+    decision: Decision | None,
+    candidates: Sequence[Candidate],
+    space: Space = ANYWHERE,
+) -> Story:
+    """The whole story of one binding of a plan.
+
+    `decision` is what was decided before the plan; `candidates` must carry their capacity; `space` is the template's.
+    """
+    request = replace(_request(binding, placement, decision), space=space)
+    terms = affinity.terms(placement)
+    term = next((item for item in terms if item.name == binding.affinity_name), terms[0])
+    demand = filter_cache.demand(request, term)
+    ordered = sorted(candidates, key=lambda candidate: candidate.name)
+    rejections = {candidate.name: _rejections(demand, candidate) for candidate in ordered}
+    for told in binding.rejections:
+        if told.reason in _OF_GROUPS and told.cluster in rejections:
+            # Where the others are is known to the plan only.
+            rejections[told.cluster] += ((_OF_GROUPS[told.reason], told.reason),)
+    fitting = [candidate for candidate in ordered if not rejections[candidate.name]]
+    rooms = {candidate.name: estimates(request, candidate) for candidate in ordered}
+    weight = _weights(request, fitting, rooms)
+    total = sum(weight.values())
+    shares = {share.cluster: share for share in binding.shares}
+    before = {share.cluster: share.replicas or 0 for share in request.previous}
+    to_divide = request.replicas - (sum(before.values()) if strategy.by_room(placement) else 0)
+    placed = binding.condition is not None and binding.condition.status
+    clusters = []
+    for candidate in ordered:
+        name, rejected = candidate.name, tuple(reason for _, reason in rejections[candidate.name])
+        share = shares.get(name)
+        exact = None
+        if weight.get(name) and total and to_divide > 0 and placed:
+            had = before.get(name, 0) if strategy.by_room(placement) else 0
+            exact = had + to_divide * weight[name] / total
+        clusters.append(
+            ClusterStory(
+                cluster=name,
+                rejected=rejected,
+                filters=tuple(filter_ for filter_, _ in rejections[name]),
+                score=100 if name in demand.present else 0,
+                tier=term.tier(candidate),
+                before=before.get(name),
+                estimates=rooms[name],
+                room=_least(rooms[name]),
+                weight=weight.get(name),
+                exact=exact,
+                share=share.replicas if share else None,
+                chosen=share is not None,
+                changes=tuple(advise.to_pass(request, term, demand, candidate, rejected))
+                + (() if rejected or share is not None else tuple(advise.to_be_chosen(request, name, rooms, weight))),
+            )
+        )
+    known = [_least(rooms[candidate.name]) for candidate in fitting]
+    room = None if not request.needs_room or None in known else sum(number or 0 for number in known)
+    return Story(
+        division=_division(request),
+        group=term.name,
+        wanted=request.replicas,
+        room=room,
+        clusters=tuple(clusters),
+        changes=tuple(advise.to_be_placed(binding, request, room, rooms, fitting))
+        + tuple(advise.anew(binding, request, ordered)),
+    )
+
+
+def _request(binding: Binding, placement: Placement, decision: Decision | None) -> schedule.Request:
+    return schedule.Request(
+        placement=placement,
+        api_version=binding.api_version,
+        kind=binding.key.kind,
+        replicas=binding.replicas or 0,
+        is_workload=binding.replicas is not None or bool(binding.components),
+        requirements=binding.requirements,
+        components=binding.components,
+        previous=decision.shares if decision else (),
+        evicting=frozenset(task.from_cluster for task in decision.evictions) if decision else frozenset(),
+        observed_affinity=binding.affinity_name,
+    )
+
+
+_NAMES: Mapping[filters.Filter, str] = {
+    filters.cluster_affinity: "ClusterAffinity",
+    filters.cluster_eviction: "ClusterEviction",
+    filters.taint_toleration: "TaintToleration",
+    filters.api_enablement: "APIEnablement",
+    filters.spread_property: "SpreadConstraint",
+    filters.workload_affinity: "WorkloadAffinity",
+    filters.workload_anti_affinity: "WorkloadAntiAffinity",
+}
+_OF_GROUPS = {filters.APART: "WorkloadAffinity", filters.TOGETHER: "WorkloadAntiAffinity"}
+
+
+def _rejections(demand: filters.Demand, candidate: Candidate) -> tuple[tuple[str, str], ...]:
+    """(name, what it says) of each filter that rejects it."""
+    return tuple((_NAMES[test], reason) for test in filters.FILTERS if (reason := test(demand, candidate)))
+
+
+def estimates(request: schedule.Request, candidate: Candidate) -> tuple[Estimate, ...]:
+    if not request.needs_room:
+        return ()
+    if request.counts_sets:
+        found = estimate.sets(candidate.capacity, request.components, request.space)
+        return () if found is None else (Estimate("complete sets", found, ""),)
+    if isinstance(request.requirements, schedule.NotAsked):
+        return ()
+    return estimate.estimates(candidate.capacity, request.requirements, request.space)
+
+
+def _least(found: Sequence[Estimate]) -> int | None:
+    return min((item.replicas for item in found), default=None)
+
+
+def _weights(
+    request: schedule.Request, fitting: Sequence[Candidate], rooms: Mapping[str, Sequence[Estimate]]
+) -> dict[str, int]:
+    """By which replicas are divided among the clusters that could be used."""
+    if not request.is_workload or request.components:
+        return {}
+    if strategy.by_room(request.placement):
+        return {candidate.name: _least(rooms[candidate.name]) or 0 for candidate in fitting}
+    if strategy.of(request.placement) is Strategy.STATIC:
+        return weights.static(request.placement, fitting)
+    return {}
+
+
+def _division(request: schedule.Request) -> str:
+    if not request.is_workload:
+        return "no replicas: every chosen cluster gets the object"
+    if request.components:
+        return "several pod templates: every chosen cluster gets all of them"
+    how = strategy.of(request.placement)
+    return "every chosen cluster gets all replicas" if how is Strategy.DUPLICATED else f"divided by {how.value}"

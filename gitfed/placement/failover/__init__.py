@@ -1,0 +1,1 @@
+"""Taints and what follows from them: toleration, eviction at its rate, preserved state."""

@@ -1,0 +1,378 @@
+"""One workload during a failover: when it leaves a cluster, when its old copy may go (Karmada: failover §2.5, §2.6).
+
+An eviction takes the cluster out of the targets and leaves a task behind. While there is a task, the cluster is no
+target again and, unless the purge mode is Directly, the old copy stays. `review` ends tasks, `leave` makes them; both
+look at what is recorded and seen, and at no memory of their own, so a restart in between changes nothing.
+
+Three rules are ours. A task whose work has no targets does not end: the old copy stays, loudly. With Directly the
+task does not end before the deletion of the old copy was confirmed, unless `startWithoutConfirmation` says so. And a
+copy that was left behind is marked (`released`), so that a cluster which comes back after weeks is cleaned first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Any
+
+from gitfed.model.base import ClusterName, Kind
+from gitfed.model.copies import Copies
+from gitfed.model.decisions import ClusterRecord, Decision, EvictionTask, Labels
+from gitfed.model.fleet import Health, LiveObject, Reach
+from gitfed.placement.failover import state_preservation
+from gitfed.placement.failover import tolerations as tolerate
+from gitfed.placement.failover.failover_context import FailoverContext
+from gitfed.placement.failover.taints import effective
+
+if TYPE_CHECKING:
+    from gitfed.model.declared.placement import Toleration
+    from gitfed.model.declared.policy import Propagation
+
+TAINT, APPLICATION = "TaintUntolerated", "ApplicationFailure"
+_MANAGER = "TaintManager"
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What became of one workload. Times: when to look at it again, if nothing happens before."""
+
+    settled: Decision
+    """After the review: what holds in any case."""
+    moved: Decision | None = None
+    """With new evictions: holds if another place is found for the work."""
+    problems: tuple[str, ...] = ()
+    look_again: datetime | None = None
+
+
+def of(
+    decision: Decision,
+    policy: Propagation,
+    tolerations: tuple[Toleration, ...],
+    copies: Mapping[ClusterName, LiveObject],
+    scene: FailoverContext,
+) -> Result:
+    """`tolerations`: the policy's with our defaults. `copies`: as last seen, by cluster."""
+    later: list[datetime] = []
+    problems: list[str] = []
+    leaving = {task.from_cluster for task in decision.evictions}
+    # Somebody may have written both by hand: a cluster that is being left is no target.
+    listed = bool(leaving) and any(share.cluster in leaving for share in decision.shares)
+    if listed:
+        decision = _changed(decision, shares=tuple(one for one in decision.shares if one.cluster not in leaving))
+    decision = _observe(decision, policy, copies, scene, problems)
+    if not listed:  # else its place has to be found first
+        decision = _review(decision, policy, copies, scene, later, problems)
+    moved = decision
+    if scene.active:
+        ill = {name for name, _ in decision.unhealthy}
+        for share in decision.shares:
+            if share.cluster not in scene.repelling and share.cluster not in ill:
+                continue
+            task = _task(decision, share.cluster, share.replicas, policy, tolerations, copies, scene, later, problems)
+            if task is not None:
+                later.append(_next_look(task, scene))
+                moved = replace(
+                    moved,
+                    shares=tuple(one for one in moved.shares if one.cluster != share.cluster),
+                    evictions=(*moved.evictions, task),
+                    unhealthy=tuple(one for one in moved.unhealthy if one[0] != share.cluster),
+                    undone=None,  # where replicas find no node matters less than that the cluster fails
+                )
+    return Result(decision, None if moved is decision else moved, tuple(problems), min(later, default=None))
+
+
+# -- what is written down while all is well ------------------------------------------------------------------------
+
+
+def _observe(
+    decision: Decision,
+    policy: Propagation,
+    copies: Mapping[ClusterName, LiveObject],
+    scene: FailoverContext,
+    problems: list[str],
+) -> Decision:
+    wanted = state_preservation.of_cluster(policy) if scene.injects else None
+    application = policy.spec.failover.application if policy.spec.failover is not None else None
+    if wanted is None and application is None and not (decision.preserved or decision.unhealthy or decision.released):
+        return decision
+    here = [share.cluster for share in decision.shares]
+    kept = dict(decision.preserved)
+    preserved: dict[ClusterName, Labels] = {}
+    for name in here if wanted is not None else ():
+        assert wanted is not None
+        copy = copies.get(name)
+        found: Labels | str = "it was not seen yet"
+        if copy is not None and copy.uid and scene.is_ready(name):
+            found = scene.states.values(wanted, decision.key, name, scene.collect(copy)[1])
+        if not isinstance(found, str):
+            preserved[name] = found
+        elif name in kept:
+            preserved[name] = kept[name]
+        elif copy is not None and copy.uid and scene.is_ready(name) and scene.collect(copy)[1] is not None:
+            problems.append(f"the state of its copy in {name} cannot be preserved: {found}")
+    unhealthy: dict[ClusterName, datetime] = {}
+    if application is not None:
+        before = dict(decision.unhealthy)
+        for name in here:
+            copy = copies.get(name)
+            # Healthy and unknown both clear it: only what is seen to be ill is counted (Karmada: failover §2.6).
+            if copy is not None and copy.uid and scene.is_ready(name) and scene.collect(copy)[0] is False:
+                unhealthy[name] = min(before.get(name, scene.now), scene.now)
+    return _changed(
+        decision,
+        preserved=tuple(sorted(preserved.items())),
+        unhealthy=tuple(sorted(unhealthy.items())),
+        released=tuple(
+            name for name in decision.released if name not in here and not is_gone(name, decision, copies, scene)
+        ),
+    )
+
+
+def is_gone(
+    cluster: ClusterName, decision: Decision, copies: Mapping[ClusterName, LiveObject], scene: FailoverContext
+) -> bool:
+    """Whether it was seen that the cluster has no copy. What could not be read is not gone; a cluster that somebody
+    took out of the repository is nobody's to wait for, what it holds is reported elsewhere."""
+    if cluster not in scene.known:
+        return True
+    state = scene.clusters.get(cluster)
+    if state is None or not state.inventory_read or Kind(decision.key.group, decision.key.kind) in state.unread:
+        return False
+    copy = copies.get(cluster)
+    return copy is None or not copy.uid
+
+
+def _changed(decision: Decision, **members: Any) -> Decision:
+    """The same object where nothing is new: identity tells the build what to look at again."""
+    if all(getattr(decision, name) == value for name, value in members.items()):
+        return decision
+    return replace(decision, **members)
+
+
+# -- tasks that exist ----------------------------------------------------------------------------------------------
+
+
+def _review(
+    decision: Decision,
+    policy: Propagation,
+    copies: Mapping[ClusterName, LiveObject],
+    scene: FailoverContext,
+    later: list[datetime],
+    problems: list[str],
+) -> Decision:
+    if not decision.evictions and not decision.cleared:
+        return decision
+    kept: list[EvictionTask] = []
+    over: list[ClusterName] = []
+    cleared = {name for name in decision.cleared if any(task.from_cluster == name for task in decision.evictions)}
+    healthy = _all_healthy(decision, copies, scene)
+    placed = bool(decision.shares) and decision.condition is not None and decision.condition.status
+    for task in decision.evictions:
+        created = task.created
+        if created is None:
+            # Somebody wrote it by hand: its time begins now, and it is looked at the next time (Karmada: §2.5, 1).
+            kept.append(_since(task, scene.now))
+            later.append(scene.now + timedelta(seconds=1))
+            continue
+        if created > scene.now:
+            created, task = scene.now, _since(task, scene.now)
+        if task.purge_mode == "Directly" and task.from_cluster not in cleared:
+            if is_gone(task.from_cluster, decision, copies, scene):
+                cleared.add(task.from_cluster)
+            else:
+                confirm_by = created + scene.settings.eviction_timeout
+                if scene.settings.start_without_confirmation and scene.now >= confirm_by:
+                    cleared.add(task.from_cluster)
+                    problems.append(
+                        f"its new copy starts although the deletion of the old one in {task.from_cluster} was not "
+                        "confirmed (failover.startWithoutConfirmation)"
+                    )
+                elif scene.settings.start_without_confirmation:
+                    later.append(confirm_by)
+                elif scene.now >= confirm_by:
+                    problems.append(
+                        f"its new copy waits since {_text(created)} for the confirmed deletion of the old one in "
+                        f"{task.from_cluster} (purgeMode Directly)"
+                    )
+        timeout = task.grace if task.grace is not None else scene.settings.graceful_eviction_timeout
+        if _is_over(task, created + timeout, scene, later, problems, cleared=cleared, healthy=healthy, placed=placed):
+            over.append(task.from_cluster)
+        else:
+            kept.append(task)
+    gone = {name for name in over if is_gone(name, decision, copies, scene)}
+    released = [*decision.released, *(name for name in over if name not in gone and name not in decision.released)]
+    return _changed(
+        decision,
+        evictions=tuple(kept),
+        cleared=tuple(sorted(name for name in cleared if any(task.from_cluster == name for task in kept))),
+        released=tuple(released),
+    )
+
+
+def _is_over(
+    task: EvictionTask,
+    end: datetime,
+    scene: FailoverContext,
+    later: list[datetime],
+    problems: list[str],
+    *,
+    cleared: set[ClusterName],
+    healthy: bool,
+    placed: bool,
+) -> bool:
+    """Karmada: failover §2.5, in its order; the two exceptions are ours (see above)."""
+    if task.suppress_deletion is not None:
+        return not task.suppress_deletion
+    if task.purge_mode == "Directly" and task.from_cluster not in cleared:
+        return False
+    timed_out = scene.now > end
+    if placed and (timed_out or healthy):
+        return True
+    if timed_out:
+        problems.append(f"its copy in {task.from_cluster} stays although its time is over: nothing takes its place")
+    else:
+        later.append(end + timedelta(seconds=1))
+    return False
+
+
+def _all_healthy(decision: Decision, copies: Mapping[ClusterName, LiveObject], scene: FailoverContext) -> bool:
+    names = tuple(share.cluster for share in decision.shares)
+    looked_at = copies.doubtful(names) if isinstance(copies, Copies) else names
+    return all(map(scene.is_ready, names)) and all(_is_healthy(copies.get(name), scene) for name in looked_at)
+
+
+def _is_healthy(copy: LiveObject | None, scene: FailoverContext) -> bool:
+    """Ours (what somebody else has under that name replaces nothing), up and, where the interpreter has an opinion,
+    well."""
+    if copy is None or not copy.uid or not copy.ours or copy.health is not Health.CURRENT:
+        return False
+    return scene.collect(copy)[0] is not False
+
+
+# -- new ones ------------------------------------------------------------------------------------------------------
+
+
+def _task(
+    decision: Decision,
+    cluster: ClusterName,
+    replicas: int | None,
+    policy: Propagation,
+    tolerations: tuple[Toleration, ...],
+    copies: Mapping[ClusterName, LiveObject],
+    scene: FailoverContext,
+    later: list[datetime],
+    problems: list[str],
+) -> EvictionTask | None:
+    record = scene.tainted.records.get(cluster)
+    if record is not None and (left := _because_of_taints(record, tolerations, scene, later)):
+        return _for_taint(decision, cluster, replicas, policy, left, scene, problems)
+    since = dict(decision.unhealthy).get(cluster)
+    application = policy.spec.failover.application if policy.spec.failover is not None else None
+    if since is None or application is None:
+        return None
+    due = since + timedelta(seconds=max(application.decision_conditions.toleration_seconds, 0))
+    if scene.now < due:
+        later.append(due)
+        return None
+    if application.purge_mode == "Gracefully" and not scene.graceful:
+        problems.append(f"it is unhealthy in {cluster} and stays there: the feature gate GracefulEviction is off")
+        return None
+    labels: Labels = ()
+    before: list[ClusterName] = []
+    if application.state_preservation is not None and scene.injects:
+        copy = copies.get(cluster)
+        found = scene.states.values(
+            application.state_preservation, decision.key, cluster, scene.collect(copy)[1] if copy is not None else None
+        )
+        if isinstance(found, str):
+            problems.append(f"it is unhealthy in {cluster} and stays there: its state cannot be preserved: {found}")
+            return None
+        labels, before = found, [share.cluster for share in decision.shares]
+    kind = "resource" if decision.key.namespace else "cluster-resource"
+    return _made(
+        cluster, replicas, application.purge_mode, APPLICATION,
+        f"unhealthy since {_text(since)}", f"{kind}-binding-application-failover-controller", labels, scene,
+        gracePeriodSeconds=application.grace_period_seconds if application.purge_mode == "Gracefully" else None,
+        clustersBeforeFailover=before,
+    )  # fmt: skip
+
+
+def _because_of_taints(
+    record: ClusterRecord, tolerations: tuple[Toleration, ...], scene: FailoverContext, later: list[datetime]
+) -> str:
+    """What is said of the taint that drives the work out now; "" if none does (yet)."""
+    found = tolerate.due((effective(one, record, scene.tainted.outage) for one in record.taints), tolerations)
+    if found is None or (scene.tainted.cut_off and record.reach is not Reach.READY):
+        return ""
+    when, taint = found
+    if scene.now < when:
+        later.append(when)
+        return ""
+    return f"taint {taint} since {_text(taint.added)}"
+
+
+def _for_taint(
+    decision: Decision,
+    cluster: ClusterName,
+    replicas: int | None,
+    policy: Propagation,
+    message: str,
+    scene: FailoverContext,
+    problems: list[str],
+) -> EvictionTask | None:
+    failover = policy.spec.failover.cluster if policy.spec.failover is not None else None
+    labels: Labels = ()
+    if state_preservation.of_cluster(policy) is not None and scene.injects:
+        # A copy that never told anything of its own still has what it was started with.
+        known = dict(decision.preserved).get(cluster) or dict(decision.injected).get(cluster)
+        if known is None:
+            problems.append(f"it stays in {cluster} ({message}): its state was never seen and would be lost")
+            return None
+        labels = known
+    mode = failover.purge_mode if failover is not None else "Gracefully"
+    return _made(cluster, replicas, mode, TAINT, message, _MANAGER, labels, scene)
+
+
+def _next_look(task: EvictionTask, scene: FailoverContext) -> datetime:
+    """A new task is looked at again when it is over at the latest, or when a deletion should have been confirmed."""
+    if task.purge_mode == "Directly":
+        return scene.now + scene.settings.eviction_timeout
+    timeout = task.grace if task.grace is not None else scene.settings.graceful_eviction_timeout
+    return scene.now + timeout + timedelta(seconds=1)
+
+
+def _made(
+    cluster: ClusterName,
+    replicas: int | None,
+    mode: str,
+    reason: str,
+    message: str,
+    producer: str,
+    labels: Labels,
+    scene: FailoverContext,
+    **members: object,
+) -> EvictionTask:
+    raw: dict[str, object] = {
+        "fromCluster": cluster,
+        "purgeMode": mode,
+        "reason": reason,
+        "message": message[:1024],
+        "producer": producer,
+        "creationTimestamp": _text(scene.now),
+    }
+    if replicas:
+        raw["replicas"] = replicas
+    if mode == "Never":
+        raw["suppressDeletion"] = True
+    if labels:
+        raw["preservedLabelState"] = dict(labels)
+    return EvictionTask(cluster, {**raw, **{name: value for name, value in members.items() if value}})
+
+
+def _since(task: EvictionTask, when: datetime) -> EvictionTask:
+    return EvictionTask(task.from_cluster, {**task.raw, "creationTimestamp": _text(when)})
+
+
+def _text(when: datetime) -> str:
+    return when.isoformat(timespec="seconds").replace("+00:00", "Z")

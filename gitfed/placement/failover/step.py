@@ -1,0 +1,226 @@
+"""★ When clusters or workloads fail: (facts, decisions, policies, now) → decisions, and when to look again.
+
+    taints     clusters that are not ready for too long, or that a person or a policy marked, get taints    (taints)
+    tolerate   how long each workload puts up with them                                                      (tolerate)
+    evict      who leaves, with a task each; which tasks are over                                            (evict)
+    damper     who does not move any more, because it moved too often for no reason                         (damper)
+    pace       how many of them in one minute, if somebody asks for that                                     (pace)
+    preserve   what of a workload's state goes with it                                                       (preserve)
+
+This is the first thing that a build does; placing what lost its cluster is then `schedule`'s usual work. Whether a
+place was found is not known here: `Step.before` keeps what stands if none was (`planning.bind`). Nothing here waits or
+remembers: the same step is taken by the daemon, by a plan in a pull request and by `gitfed simulate`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
+from operator import attrgetter
+
+from gitfed.model.base import ClusterName, ObjectKey
+from gitfed.model.decisions import ClusterRecord, Decision, Decisions, Outage, PolicyRef, Share
+from gitfed.model.declared.federation import Federation
+from gitfed.model.declared.placement import Toleration
+from gitfed.model.declared.policy import Propagation
+from gitfed.model.fleet import FleetSnapshot, LiveObject
+from gitfed.model.repo import RepoSnapshot
+from gitfed.placement import damper
+from gitfed.placement.failover import eviction, eviction_rate, state_preservation, taints
+from gitfed.placement.failover import tolerations as tolerate
+from gitfed.placement.failover.failover_context import Collect, FailoverContext
+from gitfed.placement.failover.taints import NO_EXECUTE
+from gitfed.placement.scheduling import cluster, match
+from gitfed.placement.scheduling.cluster import Candidate
+
+_CLUSTER = attrgetter("cluster")
+"""A loop in C: a million shares are looked at whenever a cluster of a large fleet fails."""
+_NOTHING: Mapping[ClusterName, LiveObject] = {}
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """The decisions after the step. A decision that did not change is the same object."""
+
+    decisions: Decisions
+    before: Mapping[ObjectKey, Decision]
+    """What stands for a workload with new evictions if no place is found for it."""
+    problems: Mapping[ObjectKey, tuple[str, ...]]
+    """What is to be said loudly of a workload."""
+    candidates: tuple[Candidate, ...]
+    """The clusters with their taints."""
+    inputs: damper.Inputs
+    """What decisions are taken from, for `damper`."""
+    said: tuple[str, ...]
+    """What became of clusters, as sentences for the record."""
+    cut_off: bool = False
+    paced: int = 0
+    """Workloads that wait for their turn to leave (`pace`)."""
+    look_again: datetime | None = None
+    stopped: frozenset[ObjectKey] = frozenset()
+    """Workloads that were decided too often for the same inputs: nothing becomes of them here (`damper`)."""
+
+    @property
+    def records(self) -> Mapping[ClusterName, ClusterRecord]:
+        return self.decisions.clusters
+
+    @property
+    def outage(self) -> Outage | None:
+        return self.decisions.outage
+
+
+def step(
+    repo: RepoSnapshot,
+    fleet: FleetSnapshot,
+    decisions: Decisions,
+    found: tuple[Candidate, ...],
+    policies: match.Index,
+    states: state_preservation.States,
+    collect: Collect,
+    now: datetime,
+) -> Step:
+    """What follows from `now`; nothing while the state is not known. `found`: the clusters without recorded taints.
+
+    `states` and `collect` read what copies say of themselves (`preserve`, `scene`).
+    """
+    if not decisions.known:
+        found = marked(found, decisions.clusters, decisions.outage, repo, now)
+        return Step(decisions, {}, {}, found, damper.Inputs(repo, policies, found), ())
+    now = now.replace(microsecond=0)  # as it will be read back: what is decided must not change by being written
+    settings = repo.settings
+    candidates = {one.name: one for one in found}
+    tainted = taints.of(
+        repo.clusters, fleet.clusters, candidates, decisions.clusters, decisions.outage, repo.taint_policies,
+        settings, now,
+    )  # fmt: skip
+    repelling = frozenset(
+        name for name, record in tainted.records.items() if any(taint.effect == NO_EXECUTE for taint in record.taints)
+    )
+    scene = FailoverContext(
+        tainted=tainted,
+        repelling=repelling,
+        known=frozenset(candidates),
+        clusters=fleet.live.clusters if fleet.live is not None else {},
+        settings=settings.spec.failover,
+        active=settings.spec.failover.enabled and settings.gate("Failover"),
+        injects=settings.gate("StatefulFailoverInjection"),
+        graceful=settings.gate("GracefulEviction"),
+        states=states,
+        collect=collect,
+        now=now,
+    )
+    found = marked(found, tainted.records, tainted.outage, repo, now)
+    inputs = damper.Inputs(repo, policies, found)
+    stopped = frozenset(
+        key for key, one in decisions.bindings.items() if one.repeats and damper.is_stopped(one, inputs)
+    )
+    placed_by = _Policies(repo)
+    bindings: dict[ObjectKey, Decision] = {}
+    before: dict[ObjectKey, Decision] = {}
+    problems: dict[ObjectKey, tuple[str, ...]] = {}
+    later = [tainted.look_again] if tainted.look_again is not None else []
+    results: list[tuple[ObjectKey, Decision, eviction.Result]] = []
+    repelled = _Repelled(repelling)
+    for key, decision in decisions.bindings.items():
+        if key in stopped or not (
+            decision.evictions
+            or decision.released
+            or decision.cleared
+            or (repelling and repelled.any(decision.shares))
+            or (placed_by.watching and decision.policy in placed_by.watching)
+        ):
+            continue
+        policy = placed_by.of(decision.policy)
+        if policy is None:
+            continue
+        copies = fleet.live.objects.get(key, _NOTHING) if fleet.live is not None else _NOTHING
+        result = eviction.of(decision, policy, placed_by.tolerations(policy, settings), copies, scene)
+        results.append((key, decision, result))
+        if result.problems:
+            problems[key] = result.problems
+        if result.look_again is not None:
+            later.append(result.look_again)
+    limit = settings.spec.failover.max_evictions_per_minute
+    pacing = eviction_rate.Pace(limit, (result.settled for _, _, result in results), now)
+    for key, decision, result in results:
+        if result.moved is not None and pacing.admits(result.settled, result.moved):
+            bindings[key], before[key] = result.moved, result.settled
+        elif result.settled is not decision:
+            bindings[key] = result.settled
+    if pacing.look_again is not None:
+        later.append(pacing.look_again)
+    after = decisions
+    if bindings:
+        after = replace(after, bindings={**decisions.bindings, **bindings})
+    if tainted.records != decisions.clusters or tainted.outage != decisions.outage:
+        after = replace(after, clusters=tainted.records, outage=tainted.outage)
+    return Step(
+        after, before, problems, found, inputs, tainted.said,
+        cut_off=tainted.cut_off, paced=pacing.held, look_again=min(later, default=None), stopped=stopped,
+    )  # fmt: skip
+
+
+def marked(
+    found: tuple[Candidate, ...],
+    records: Mapping[ClusterName, ClusterRecord],
+    outage: Outage | None,
+    repo: RepoSnapshot,
+    now: datetime,
+) -> tuple[Candidate, ...]:
+    """The clusters with the taints that are on record beside those of their files, and with the tolerations whose time
+    is over there."""
+    tolerations = {policy.spec.placement.cluster_tolerations or () for policy in repo.propagation}
+    ending = [one for one in tolerations if any(part.toleration_seconds is not None for part in one)]
+    result = []
+    for one in found:
+        record = records.get(one.name)
+        if record is not None:
+            lasting = (taints.effective(taint, record, outage) for taint in record.taints)
+            outlived = tolerate.outlived(lasting, ending, repo.settings.spec.failover, now)
+            one = cluster.with_taints(one, record.taints, outlived)
+        result.append(one)
+    return tuple(result)
+
+
+class _Repelled:
+    """Whether work is in a cluster with a taint that drives work out."""
+
+    def __init__(self, clusters: frozenset[ClusterName]) -> None:
+        self._clusters = clusters
+        self._known: dict[int, tuple[tuple[Share, ...], bool]] = {}
+        """By the identity of shares, which many workloads have in common and which are kept alive here."""
+
+    def any(self, shares: tuple[Share, ...]) -> bool:
+        known = self._known.get(id(shares))
+        if known is None:
+            known = self._known[id(shares)] = shares, not self._clusters.isdisjoint(map(_CLUSTER, shares))
+        return known[1]
+
+
+class _Policies:
+    """The policies of a commit by reference, with what is asked of each again and again."""
+
+    def __init__(self, repo: RepoSnapshot) -> None:
+        self._by_ref = {match.ref(policy): policy for policy in repo.propagation}
+        self._tolerations: dict[int, tuple[Toleration, ...]] = {}
+        self.watching = frozenset(ref for ref, policy in self._by_ref.items() if self._watches(policy))
+        """Those whose workloads are looked at even while nothing is wrong."""
+
+    def of(self, ref: PolicyRef | None) -> Propagation | None:
+        """The policy that placed a workload. One that is gone drives nothing out: what it placed stays, orphaned."""
+        return self._by_ref.get(ref) if ref is not None else None
+
+    @staticmethod
+    def _watches(policy: Propagation) -> bool:
+        failover = policy.spec.failover
+        return failover is not None and (
+            failover.application is not None or state_preservation.of_cluster(policy) is not None
+        )
+
+    def tolerations(self, policy: Propagation, settings: Federation) -> tuple[Toleration, ...]:
+        known = self._tolerations.get(id(policy))
+        if known is None:
+            declared = policy.spec.placement.cluster_tolerations or ()
+            known = self._tolerations[id(policy)] = tolerate.with_defaults(declared, settings.spec.failover)
+        return known

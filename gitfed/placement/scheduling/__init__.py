@@ -1,0 +1,1 @@
+"""Which clusters get how many replicas: match, filter, score, select, divide."""

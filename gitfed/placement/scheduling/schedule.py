@@ -1,0 +1,312 @@
+"""★ Where one template goes: groups → filter → select → assign (Karmada: scheduling §1.3).
+
+`schedule` reads top to bottom. It looks at nothing but its arguments, decides for one template, and gives a reason
+for every cluster that it does not choose. Whether a template is due for scheduling at all is `due`'s question; what
+is done about copies in clusters that are no longer chosen is decided after this package.
+
+A decision that fails leaves the previous shares where they are, with the reason in the condition. What is not known is
+no number: a division by room waits until the room of every cluster in question is known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from functools import lru_cache, partial
+from typing import TYPE_CHECKING, TypeAlias, cast
+
+from gitfed.model.base import Body
+from gitfed.model.decisions import Rejection, ScheduledCondition, Share
+from gitfed.placement.capacity import capacity as rooms
+from gitfed.placement.capacity import estimate
+from gitfed.placement.capacity.allowance import ANYWHERE, Space
+from gitfed.placement.scheduling import affinity, divide, dynamic, filters, spread, weights
+from gitfed.placement.scheduling.cluster import Candidate
+from gitfed.placement.scheduling.filter_cache import Fits, Split
+from gitfed.placement.scheduling.scored_cluster import Option, Unplaceable
+from gitfed.placement.scheduling.strategy import Form, Strategy
+
+if TYPE_CHECKING:
+    from gitfed.model.declared.policy import Placement
+
+SUCCESS = ScheduledCondition(True, "Success", "Binding has been scheduled successfully.")
+NOT_SELECTED = "not selected by spreadConstraints"
+NO_REPLICA = "no replica fell to it"
+NOT_NEEDED = "not needed: fewer clusters hold all replicas"
+_ROOM_OF, _UNKNOWN = "the room in ", " is not known"
+_option = partial(tuple.__new__, Option)
+"""`Option(*fields)` without the call in between: a hundred are made for each workload."""
+
+
+class NotAsked(Enum):
+    """In the place of requirements that nobody asked for: then replicas cannot be divided by room."""
+
+    NOT_ASKED = "not asked"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """One template to place.
+
+    `uid` breaks ties: the template's `metadata.uid` if its file has one, else the binding id. `fresh` is an explicit
+    reschedule: the ordered affinity groups are tried from the first again.
+    """
+
+    placement: Placement
+    api_version: str
+    kind: str
+    replicas: int = 0
+    is_workload: bool = False
+    """replicas > 0, or the pod template asks for resources or nodes, or there are components."""
+    requirements: Body | NotAsked | None = NotAsked.NOT_ASKED
+    """What one replica needs (Karmada's ReplicaRequirements); None: nothing but a pod slot."""
+    space: Space = ANYWHERE
+    """Namespace and priority class: what ResourceQuotas inside a cluster go by."""
+    components: tuple[Body, ...] = ()
+    """Several pod templates: then there are no replicas, and every chosen cluster gets all of it."""
+    previous: tuple[Share, ...] = ()
+    evicting: frozenset[str] = frozenset()
+    beside: frozenset[str] | None = None
+    """Clusters that all others of its workload affinity group use; None: no others, or no group."""
+    away_from: frozenset[str] = frozenset()
+    """Clusters that another of its anti-affinity group uses."""
+    observed_affinity: str = ""
+    uid: str = ""
+    fresh: bool = False
+    empty_propagation: bool = False
+    """Setting `scheduling.emptyWorkloadPropagation`: chosen clusters without replicas get the object too."""
+    form: Form | None = None
+    """What the placement amounts to, where somebody read it already."""
+    needs_room: bool = field(init=False)
+    """Whether the outcome depends on how much room the clusters have."""
+
+    def __post_init__(self) -> None:
+        form = self.form or Form.of(self.placement)
+        object.__setattr__(self, "form", form)
+        by_room = form.spreads or (form.by_room and not self.components)
+        object.__setattr__(self, "needs_room", self.is_workload and by_room)
+
+    @property
+    def how(self) -> Form:
+        assert self.form is not None
+        return self.form
+
+    @property
+    def counts_sets(self) -> bool:
+        """Room is a number of complete sets of components, and one set is wanted."""
+        return bool(self.components) and self.how.places_sets
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """`shares` None: no cluster fits (the reference clears the targets; whether copies stay is the caller's rule).
+
+    With a false condition and shares, these are the previous ones: the decision failed and nothing moves.
+    """
+
+    shares: tuple[Share, ...] | None
+    condition: ScheduledCondition
+    rejections: tuple[Rejection, ...]
+    """Sorted by cluster; one for every candidate that is not in `shares`."""
+    affinity_name: str = ""
+
+
+Room: TypeAlias = Mapping[str, int | None]
+"""Replicas (or sets of components) that fit into each cluster beside what is there; None: not known."""
+
+
+def schedule(
+    request: Request, candidates: Sequence[Candidate], room: Room | None = None, fits: Fits | None = None
+) -> Result:
+    """Decides. The order of `candidates` does not matter.
+
+    `room` None: it is estimated from what the candidates report, as if nothing else were placed at the same time.
+    `fits` remembers between calls with the same candidates.
+    """
+    fits = Fits() if fits is None else fits
+    if room is None:
+        room = _estimated(request, candidates)
+    named = bool(request.placement.cluster_affinities)
+    first_failure: Result | None = None
+    passed_over: Mapping[str, str] = {}
+    for term in fits.terms(request):
+        split = fits.split(request, term, candidates)
+        if passed_over:
+            split = split.after(passed_over)
+        passed_over = split.reasons
+        if not split.fitting:
+            condition = ScheduledCondition(False, "NoClusterFit", filters.fit_message(split.reasons, len(candidates)))
+            failure = Result(None, condition, split.rejections((), ""), request.observed_affinity if named else "")
+            first_failure = first_failure or failure
+            continue
+        try:
+            shares, rejections = _place(request, term, split, room)
+        except Unplaceable as error:
+            first_failure = first_failure or _kept(request, split, error)
+            passed_over = {**split.reasons, **dict.fromkeys(split.names, error.message)}
+            continue
+        return Result(shares, SUCCESS, rejections, term.name if named else "")
+    assert first_failure is not None, "there is always a group to try"
+    return first_failure
+
+
+def waits_for_room(condition: ScheduledCondition | None) -> tuple[str, ...]:
+    """The clusters whose room must be known before this can be decided; () if that is not what it waits for."""
+    message = condition.message if condition is not None else ""
+    if not message.startswith(_ROOM_OF) or not message.endswith(_UNKNOWN):
+        return ()
+    return tuple(message.removeprefix(_ROOM_OF).removesuffix(_UNKNOWN).split(", "))
+
+
+def _estimated(request: Request, candidates: Sequence[Candidate]) -> Room:
+    if not request.needs_room or request.requirements is NotAsked.NOT_ASKED:
+        return {}
+    if request.counts_sets:
+        return {one.name: estimate.sets(one.capacity, request.components, request.space) for one in candidates}
+    return {one.name: estimate.room(one.capacity, request.requirements, request.space) for one in candidates}
+
+
+def _place(
+    request: Request, term: affinity.Term, split: Split, room: Room
+) -> tuple[tuple[Share, ...], tuple[Rejection, ...]]:
+    """Shares by cluster, and why there are no others, for one group. Raises Unplaceable."""
+    how = request.how
+    tiered = request.is_workload and bool(term.overflow)
+    anew = not request.previous and not request.fresh
+    if anew and how.by_room and not how.spreads and request.needs_room and not tiered:
+        # The most frequent question by far, and nothing but the room of each cluster matters to it.
+        aggregated = how.strategy is Strategy.AGGREGATED
+        free = _known_room(request, split.names, room)
+        try:
+            given = dynamic.at_first(split.names, free, request.replicas, aggregated=aggregated, uid=request.uid)
+        except Unplaceable as error:
+            raise _unassigned(error) from error
+        if request.empty_propagation:
+            given = dict.fromkeys(split.names, 0) | given
+        return _shares(given), split.rejections(given, NOT_NEEDED if aggregated else NO_REPLICA)
+    options = _options(request, term, split, room, tiered=tiered)
+    selected = _select(request, options)
+    shares, unchosen = _assign(request, selected, overflows=bool(term.overflow))
+    return shares, split.rejections([share.cluster for share in shares], NOT_SELECTED, unchosen)
+
+
+def _options(request: Request, term: affinity.Term, split: Split, room: Room, *, tiered: bool) -> list[Option]:
+    """Score and estimate (§3, §5). Raises Unplaceable when room decides and is not known."""
+    fitting = split.fitting
+    present = {share.cluster: share.replicas or 0 for share in request.previous}
+    free: Sequence[int]
+    if not request.needs_room:
+        free = [0] * len(fitting)
+    elif request.how.by_room and (not request.components or request.counts_sets):
+        free = _known_room(request, split.names, room)
+    else:
+        enough = 1 if request.counts_sets else request.replicas  # where room does not decide, there is enough
+        free = [enough if one is None else one for one in rooms.of(room, split.names)]
+    if not present and not tiered:
+        none = [0] * len(fitting)
+        return list(map(_option, zip(fitting, none, none, free, none, strict=True)))
+    return [
+        Option(
+            candidate,
+            (term.tier(candidate) or 0) if tiered else 0,
+            100 if candidate.name in present else 0,
+            here,
+            present.get(candidate.name, 0),
+        )
+        for candidate, here in zip(fitting, free, strict=True)
+    ]
+
+
+def _known_room(request: Request, names: tuple[str, ...], room: Room) -> Sequence[int]:
+    """Unknown is not zero: a guess would move replicas away from a cluster that only was not looked at."""
+    if request.requirements is NotAsked.NOT_ASKED:
+        raise Unplaceable("SchedulerError", "what one replica needs is not known")
+    free = rooms.of(room, names)
+    if None in free:
+        unknown = [name for name, one in zip(names, free, strict=True) if one is None]
+        raise Unplaceable("SchedulerError", f"{_ROOM_OF}{', '.join(unknown)}{_UNKNOWN}")
+    return cast("Sequence[int]", free)
+
+
+def _best_first(option: Option) -> tuple[int, int, int]:
+    """The order of clusters (§3); among equals the names decide, in whose order options are made."""
+    return option[1], -option[2], -option[3] - option[4]
+
+
+def _select(request: Request, options: Sequence[Option]) -> Sequence[Option]:
+    how = request.how
+    if not how.spreads:
+        # Without a past and without tiers the order of clusters is that of their room, which the division goes by.
+        return sorted(options, key=_best_first) if any(option[1] or option[2] for option in options) else options
+    wanted = spread.demand(
+        request.placement.spread_constraints,
+        1 if request.counts_sets else request.replicas,
+        duplicated=how.strategy is Strategy.DUPLICATED,
+        by_room=how.by_room and request.is_workload,
+    )
+    return spread.select(options, wanted)
+
+
+def _assign(
+    request: Request, selected: Sequence[Option], *, overflows: bool
+) -> tuple[tuple[Share, ...], Mapping[str, str]]:
+    """(shares by cluster, why the selected clusters without a share have none). §4"""
+    if not request.is_workload or request.components:
+        return tuple(Share(name) for name in sorted(option.candidate.name for option in selected)), {}
+    given, why_not = _divide(request, selected, overflows=overflows)
+    if request.empty_propagation:
+        return _shares({option.name: given.get(option.name, 0) for option in selected}), {}
+    without = [option.candidate.name for option in selected if not given.get(option.candidate.name)]
+    reasons = dict.fromkeys(without, why_not) if isinstance(why_not, str) else {one: why_not(one) for one in without}
+    return _shares({name: replicas for name, replicas in given.items() if replicas > 0}), reasons
+
+
+def _shares(given: Mapping[str, int]) -> tuple[Share, ...]:
+    return tuple([_share(name, given[name]) for name in sorted(given)])
+
+
+def _divide(
+    request: Request, selected: Sequence[Option], *, overflows: bool
+) -> tuple[Mapping[str, int], str | Callable[[str], str]]:
+    """(replicas by cluster, why one gets none: all for the same reason, or each for its own)"""
+    match request.how.strategy:
+        case Strategy.DUPLICATED:
+            given = dict.fromkeys((option.candidate.name for option in selected), request.replicas)
+            return given, "the workload has no replicas"
+        case Strategy.STATIC:
+            weight = weights.static(request.placement, [option.candidate for option in selected])
+            return (
+                divide.by_weight(request.replicas, weight, request.uid),
+                lambda name: (
+                    f"no replica fell to it (weight {weight[name]})"
+                    if name in weight
+                    else "it has no weight in staticWeightList"
+                ),
+            )
+        case strategy:
+            divided = dynamic.by_tier if overflows else dynamic.by_room
+            aggregated = strategy is Strategy.AGGREGATED
+            try:
+                given = divided(selected, request.replicas, aggregated=aggregated, fresh=request.fresh, uid=request.uid)
+            except Unplaceable as error:
+                raise _unassigned(error) from error
+            return given, NOT_NEEDED if aggregated else NO_REPLICA
+
+
+def _unassigned(error: Unplaceable) -> Unplaceable:
+    return Unplaceable(error.reason, f"failed to assign replicas: {error.message}")
+
+
+def _kept(request: Request, split: Split, error: Unplaceable) -> Result:
+    """The decision failed: the previous shares stay."""
+    previous = tuple(sorted(request.previous))
+    rejections = split.rejections([share.cluster for share in previous], error.message)
+    observed = request.observed_affinity if request.placement.cluster_affinities else ""
+    return Result(previous, ScheduledCondition(False, error.reason, error.message), rejections, observed)
+
+
+@lru_cache(maxsize=1 << 16)
+def _share(name: str, replicas: int) -> Share:
+    """Equal values are one object: thousands of workloads have the same share of the same cluster."""
+    return Share(name, replicas)

@@ -1,0 +1,225 @@
+"""One template → its Binding: policy, replicas, clusters, reasons, and what is to be remembered.
+
+This is where the pure packages meet: `placement.scheduling.match` says whose template it is, the interpreter how many
+replicas it wants, `placement.scheduling.schedule` where they go. It happens in two steps, because templates share the
+room of clusters: `ask` finds out all that can be known of one template alone, `answer` decides when it is its turn
+(`turns`).
+
+What holds where that gives no new place is `settle`'s question, what is written down `record`'s.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING, TypeAlias
+
+from gitfed.interpret import defaults
+from gitfed.interpret.registry import Operation, Unknown
+from gitfed.model.base import Body, ClusterName
+from gitfed.model.decisions import Decision, PolicyRef, Share
+from gitfed.model.declared.policy import Placement
+from gitfed.model.plan import Binding
+from gitfed.model.repo import Manifest
+from gitfed.placement.capacity import allowance, estimate
+from gitfed.placement.capacity.allowance import Space
+from gitfed.placement.scheduling import affinity, divide, rebalance, reschedule, schedule
+from gitfed.placement.scheduling.identity import binding_id
+from gitfed.planning import fallback, record
+from gitfed.planning.compiled_policy import Directive
+from gitfed.planning.context import Binder, PlacementQuery, PlacementResult
+from gitfed.planning.schedule_cache import Asks, Question
+from gitfed.render import namespaces
+from gitfed.text import canonical
+
+if TYPE_CHECKING:
+    from gitfed.model.declared.policy import Propagation
+
+EVERYWHERE = PolicyRef("Namespace", "", "auto-propagation")
+"""What stands in place of a policy for a Namespace that goes everywhere by itself (Karmada: policies §2.7)."""
+IMPLIED = PolicyRef("Namespace", "", "implied")
+"""The same for a Namespace that no file declares: it goes where its content goes."""
+ASSIGNED = PolicyRef("FederatedResourceQuota", "", "staticAssignments")
+"""The same for a ResourceQuota that a federated one assigns to a cluster."""
+_STANDS = "the decision stands: a divided workload moves only when its placement or replicas change"
+
+
+Room: TypeAlias = Callable[[], schedule.Room]
+
+
+def ask(manifest: Manifest, decision: Decision | None, binder: Binder) -> PlacementQuery | PlacementResult:
+    """What is to be decided for a template, or at once its place where there is nothing to decide."""
+    if namespaces.propagates(manifest, binder.settings):
+        everywhere = tuple(Share(candidate.name) for candidate in binder.candidates)
+        shares = binder.schedules.shared.setdefault(everywhere, everywhere)
+        return PlacementResult(
+            Binding(
+                binding_id(manifest.key), manifest.key, manifest.api_version, manifest.origin, EVERYWHERE, shares,
+                None, None, why="every cluster",
+            )
+        )  # fmt: skip
+    found = binder.policies.best(manifest)
+    if found.policy is None:
+        return PlacementResult(
+            Binding(
+                binding_id(manifest.key), manifest.key, manifest.api_version, manifest.origin, None, (), None, None,
+                decision=binder.before.get(manifest.key) or decision, why="no policy selects it",
+            )
+        )  # fmt: skip
+    return _ask(found.policy, found.losers, manifest, decision, binder)
+
+
+def implied(manifest: Manifest, clusters: tuple[str, ...], by: PolicyRef = IMPLIED) -> PlacementResult:
+    """What no file declares but must be there: a Namespace where something goes inside it."""
+    shares = tuple(Share(name) for name in clusters)
+    return PlacementResult(
+        Binding(
+            binding_id(manifest.key), manifest.key, manifest.api_version, manifest.origin, by, shares, None, None,
+            why="where its content goes" if by is IMPLIED else "assigned to single clusters",
+        )
+    )  # fmt: skip
+
+
+def _ask(
+    policy: Propagation, losers: tuple[PolicyRef, ...], manifest: Manifest, decision: Decision | None, binder: Binder
+) -> PlacementQuery | PlacementResult:
+    directive = binder.schedules.directive(policy)
+    placement = directive.placement
+    if missing := binder.missing_override(policy):
+        # Without it the manifests would be others than those that were meant: nothing is written either.
+        return fallback.unknown(directive, losers, manifest, decision, missing, held=missing)
+    if suspended := binder.why_suspended(manifest.key, decision):
+        return fallback.unknown(directive, losers, manifest, decision, suspended)
+    if manifest.key in binder.stopped and decision is not None:
+        return fallback.stopped(directive, losers, manifest, decision.undone or decision)
+    before = binder.before.get(manifest.key)
+    decision = rebalance.triggered(decision, binder.rebalancers.get(manifest.key, ()), binder.now)
+    standing = before or decision
+    body, identity = defaults.filled_in(manifest.body), binding_id(manifest.key)
+    replicas, requirements = 0, None
+    components: tuple[Body, ...] = ()
+    if binder.settings.gate("MultiplePodTemplatesScheduling") and binder.interpreter.handles(body, Operation.COMPONENT):
+        parts = binder.interpreter.components(body)
+        if isinstance(parts, Unknown):
+            return _unknown(directive, losers, manifest, standing, parts)
+        components = parts.value
+    if not components:
+        answer = binder.interpreter.replicas(body)
+        if isinstance(answer, Unknown):
+            return _unknown(directive, losers, manifest, standing, answer)
+        replicas, requirements = answer.value
+    if replicas < 0:
+        return fallback.unknown(directive, losers, manifest, standing, f"{replicas} replicas are asked for")
+    shape = canonical.digest(components or requirements) if replicas or requirements is not None or components else ""
+    unreadable = binder.schedules.unreadable
+    if shape not in unreadable:
+        unreadable[shape] = estimate.why_not(requirements, components)
+    if reason := unreadable[shape]:
+        return fallback.unknown(directive, losers, manifest, standing, reason)
+    request = schedule.Request(
+        placement=placement,
+        api_version=manifest.api_version,
+        kind=manifest.key.kind,
+        replicas=replicas,
+        is_workload=replicas > 0 or requirements is not None or bool(components),
+        requirements=requirements,
+        space=allowance.space_of(manifest.body, manifest.key.namespace),
+        components=components,
+        previous=decision.shares if decision else (),
+        evicting=frozenset(task.from_cluster for task in decision.evictions) if decision else frozenset(),
+        observed_affinity=decision.affinity_name if decision else "",
+        uid=(manifest.body.get("metadata") or {}).get("uid") or identity,
+        fresh=bool(decision and reschedule.rescheduled(decision.reschedule_triggered, decision.last_scheduled)),
+        empty_propagation=binder.settings.spec.scheduling.empty_workload_propagation,
+        form=directive.form,
+    )
+    group, apart = "", ""
+    if placement.workload_affinity is not None and binder.settings.gate("WorkloadAffinity"):
+        group, apart = affinity.groups(placement.workload_affinity, manifest)
+    stands = before is None and _stands(placement, decision, request, binder)
+    asks = binder.schedules.number(_asks(request, shape))
+    return PlacementQuery(
+        manifest, decision, directive, losers, request, shape, identity, stands, group, apart, before, asks
+    )
+
+
+def _asks(request: schedule.Request, shape: str) -> Asks:
+    return Asks(
+        id(request.placement), request.api_version, request.kind, request.replicas, request.is_workload,
+        request.previous, request.evicting, request.observed_affinity, divide.names_descend(request.uid),
+        request.fresh,
+        shape if request.needs_room else "",
+    )  # fmt: skip
+
+
+def _unknown(
+    directive: Directive, losers: tuple[PolicyRef, ...], manifest: Manifest, decision: Decision | None, answer: Unknown
+) -> PlacementResult:
+    again, cause = not answer.permanent, answer.cause
+    return fallback.unknown(directive, losers, manifest, decision, answer.reason, ask_again=again, cause=cause)
+
+
+def answer(
+    asked: PlacementQuery,
+    binder: Binder,
+    room: Room = dict,
+    history: bytes = b"",
+    reads: tuple[ClusterName, ...] = (),
+    *,
+    beside: frozenset[str] | None = None,
+    away_from: frozenset[str] = frozenset(),
+    space: Space = allowance.ANYWHERE,
+    last: PlacementResult | None = None,
+) -> PlacementResult:
+    """Where the template goes. `room` is asked only if the same was not asked before with the same `history` of the
+    clusters that it `reads`; it is another one for each `space`. `last`: what was answered to the same, when clusters,
+    room or others were not as they are now."""
+    request, schedules, decision = asked.request, binder.schedules, asked.decision
+    space = space if request.needs_room else allowance.ANYWHERE
+    question = Question(asked.asks, history, space, beside, away_from)
+    if asked.stands:
+        assert decision is not None
+        assert decision.condition is not None
+        rejections = schedules.standing.get(question)
+        if rejections is None:
+            split = schedules.fits.in_use(request, binder.candidates)
+            rejections = split.rejections([share.cluster for share in decision.shares], _STANDS)
+            schedules.standing[question] = rejections
+        return record.bound(
+            asked, binder, decision.shares, decision.condition, rejections, decision.affinity_name, last=last
+        )
+    if decision is not None and decision.undone is not None:
+        return fallback.without_stuck(asked, decision, decision.undone, binder, room())
+    if request.needs_room:
+        known = schedules.by_room.get(question)
+        result = known[0] if known is not None else None
+    else:
+        result = schedules.answers.get(question)
+    if result is None:
+        if beside is not None or away_from:
+            request = replace(request, beside=beside, away_from=away_from)
+        needs_room = request.needs_room
+        result = schedule.schedule(request, binder.candidates, room() if needs_room else {}, schedules.fits)
+        if result.shares is not None:
+            result = replace(result, shares=schedules.shared.setdefault(result.shares, result.shares))
+        if needs_room:
+            schedules.by_room[question] = result, reads
+        else:
+            schedules.answers[question] = result
+    if asked.before is not None and not result.condition.status:
+        return fallback.stays(asked, asked.before, result, binder)
+    shares, condition, rejections, why, problems = fallback.settled(asked, result)
+    return record.bound(asked, binder, shares, condition, rejections, result.affinity_name, why, problems, last)
+
+
+def _stands(placement: Placement, decision: Decision | None, request: schedule.Request, binder: Binder) -> bool:
+    if decision is None or decision.condition is None or not decision.condition.status:
+        return False
+    if request.components and not decision.shares:
+        return False
+    changed = binder.schedules.placement_changed(placement, decision.placement, decision.affinity_name)
+    reason = reschedule.why(
+        placement, decision, changed=changed,
+        replicas=request.replicas, is_workload=request.is_workload, clusters=binder.cluster_names(),
+    )  # fmt: skip
+    return reason is None

@@ -1,0 +1,242 @@
+"""★ The plan: every decision, from two snapshots, the record of past decisions, and the time.
+
+    fail      what leaves clusters that fail, and which old copies may go    (placement.failover)
+    place     which policy, which clusters, how many replicas                (placement)
+    render    one body for each class of clusters that get the same          (render)
+    compare   rendered against live: create, update, delete, keep, skip      (change.compare)
+    gate      limits hold what they count, and nothing else                  (change.gate)
+
+`build` is pure: equal inputs give equal plans. What it computed for one template is kept in a `Memo` and used again
+while everything that template depends on *is the same object* as before, so a cycle costs what changed. A build with
+a memo equals one without: that is a property test, not a hope.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from dataclasses import replace
+from datetime import datetime
+from operator import attrgetter
+
+from gitfed.interpret.registry import Interpreter
+from gitfed.model.base import ClusterName, Commit, Digest, ObjectKey, Origin
+from gitfed.model.decisions import Decisions, Share
+from gitfed.model.fleet import FleetSnapshot
+from gitfed.model.plan import Action, Change, Plan, Totals
+from gitfed.model.repo import Manifest, RepoSnapshot
+from gitfed.placement import damper
+from gitfed.planning import bind, dependencies, notes, place, prefetch, template_pipeline
+from gitfed.planning.build_cache import BuildContext, Item, prepare
+from gitfed.planning.build_cache import Memo as Memo
+from gitfed.planning.context import PlacementResult
+from gitfed.planning.lazy_manifests import Outlines
+from gitfed.planning.objects import prune
+from gitfed.planning.ordering import gate, namespace_deletion, operator_orders, order, waves
+from gitfed.planning.unplanned import NOBODY, Beside
+from gitfed.render import namespaces
+from gitfed.text import canonical
+
+_CLUSTER = attrgetter("cluster")
+"""A loop in C: a million shares are looked at in every build of a large fleet."""
+
+
+def build(
+    repo: RepoSnapshot,
+    fleet: FleetSnapshot,
+    decisions: Decisions,
+    interpreter: Interpreter,
+    now: datetime,
+    *,
+    base: Commit | None = None,
+    memo: Memo | None = None,
+    lazily: bool = False,
+    beside: Beside = NOBODY,
+    outlines: Outlines | None = None,
+) -> Plan:
+    """Everything that should be true of the fleet at `repo.commit`, and what to do about it.
+
+    `fleet.live` None gives a plan without changes ("not observed"). `lazily`: a template is rendered when somebody
+    looks at it, for who compares two plans and knows where they can differ; what then cannot be rendered is not among
+    the problems. `beside`: of templates that are left out because nothing about them is asked. `outlines`: for who
+    imagines the clusters; manifests are made where a copy has to be another one, and `rendered` holds outlines.
+    """
+    memo = Memo() if memo is None else memo
+    world = prepare(memo, repo, fleet, decisions, interpreter, now)
+    world = replace(world, lazily=lazily, outlines=outlines)
+    memo.questions, asked = place.questions(memo.questions, repo, world.decisions, world.binder)
+    bounds, problems, quotas = place.answers(memo.questions, repo, world.binder, memo.room, fleet.facts.taken_at)
+    bounds = dependencies.attach(bounds, repo, interpreter, world.decisions, fleet.live, memo.references)
+    bounds = _counted(bounds, decisions, world)
+    if not lazily and outlines is None:
+        prefetch.rendering(((repo.manifests[key], bounds[key].binding) for key in asked), interpreter)
+    items = _derived(memo, world, bounds)
+    items += [
+        template_pipeline.item(memo, world, manifest, bound, bodies)
+        for manifest, bound, bodies in place.assigned_quotas(memo.assigned, repo, world.by_name)
+    ]
+    for manifest, where in _implied_namespaces(memo, world, items, beside.content):
+        items.append(template_pipeline.item(memo, world, manifest, bind.implied(manifest, where)))
+    items.sort(key=lambda item: item.manifest.key)
+    bindings = {item.manifest.key: item.bound.binding for item in items}
+    _forget(memo, bindings.keys())
+
+    changes: list[Change] = []
+    problems += [*repo.problems, *decisions.problems, *order.cycles([item.manifest for item in items if item.depends])]
+    for item in items:
+        problems.extend(item.faults)
+        problems.extend(item.bound.problems)
+        problems.extend(item.render_problems)
+        problems.extend(item.unretained)
+        changes.extend(item.changes)
+    if fleet.live is not None:
+        if sum(map(template_pipeline.is_seen, items)) < len(fleet.live.objects):
+            changes.extend(_leavers(world, bindings.keys()))
+        changes = namespace_deletion.hold(changes, fleet.live)
+    problems.extend(notes.lost_clusters(repo, decisions, fleet))
+    problems.extend(interpreter.problems())
+    problems.extend(notes.failing(repo, world.step))
+    digest = _digest(repo, items, changes)
+    changes = operator_orders.suspend(changes, decisions.suspensions)
+    gates, changes = gate.hold(changes, bindings, repo=repo, decisions=decisions, live=fleet.live, beside=beside)
+    changes = operator_orders.remove(changes, decisions.removals)
+    if any(change.waits_for for change in changes) or len({item.wave.wave for item in items} - {order.NO_WAVE}) > 1:
+        changes = waves.hold(changes, [template_pipeline.placed(item) for item in items])
+    return Plan(
+        commit=repo.commit,
+        base=base,
+        facts=fleet.facts,
+        now=now,
+        federation=repo.settings.metadata.name,
+        bindings=bindings,
+        rendered=template_pipeline.OnDemand(world, items)
+        if lazily
+        else {item.manifest.key: item.rendered for item in items},
+        changes=tuple(changes) if fleet.live is not None else None,
+        gates=(*gates, *gate.quotas(quotas)),
+        problems=tuple(notes.together(problems)),
+        totals=totals(changes, of_clusters=len(world.candidates)),
+        digest=digest,
+        clusters=tuple(candidate.name for candidate in world.candidates),
+        notes=notes.notes(world, bindings.values()),
+        records=world.step.records,
+        outage=world.step.outage,
+        said=world.step.said,
+        look_again=world.step.look_again,
+    )
+
+
+def _counted(
+    bounds: dict[ObjectKey, PlacementResult], before: Decisions, world: BuildContext
+) -> dict[ObjectKey, PlacementResult]:
+    """The same, where something is decided anew with how often that happened lately (`placement.damper`)."""
+    news = {}
+    for key, bound in bounds.items():
+        after, previous = bound.binding.decision, before.bindings.get(key)
+        if after is not None and previous is not None and after is not previous:
+            decision = damper.counted(previous, after, world.step.inputs, world.now)
+            if decision is not after:
+                news[key] = replace(bound, binding=replace(bound.binding, decision=decision))
+    return {**bounds, **news} if news else bounds
+
+
+def _derived(memo: Memo, world: BuildContext, bounds: Mapping[ObjectKey, PlacementResult]) -> list[Item]:
+    """Every template through render and compare; what others need after those (`dependencies`)."""
+    items: list[Item] = []
+    owners = dependencies.owners(bounds)
+    watched = frozenset().union(*owners.values())
+    finished: dict[ObjectKey, frozenset[ClusterName]] = {}
+    for key in (*(key for key in bounds if key not in owners), *owners) if owners else bounds:
+        manifest = world.repo.manifests[key]
+        bound = prune.remembered(bounds[key], manifest.body)
+        bound = dependencies.let_go(bound, finished) if key in owners else bound
+        item = template_pipeline.item(memo, world, manifest, bound)
+        if key in watched and item.live is not None:
+            finished[key] = dependencies.up_to_date(item.rendered, item.changes, item.live)
+        items.append(item)
+    return items
+
+
+def _implied_namespaces(
+    memo: Memo, world: BuildContext, items: Sequence[Item], beside: Mapping[str, Set[ClusterName]]
+) -> list[tuple[Manifest, tuple[ClusterName, ...]]]:
+    """Namespaces that objects need but no file declares, and where. The same objects again while nothing changed."""
+    origins = dict.fromkeys(beside, Origin(""))
+    targets = {space: set(where) for space, where in beside.items()}
+    alike: dict[str, dict[int, tuple[Share, ...]]] = {}
+    for item in items:
+        space, shares = item.manifest.key.namespace, item.bound.binding.shares
+        if space and shares:
+            origins.setdefault(space, item.manifest.origin)
+            alike.setdefault(space, {})[id(shares)] = shares
+    for space, found_there in alike.items():
+        targets.setdefault(space, set()).update(*(map(_CLUSTER, shares) for shares in found_there.values()))
+    found = []
+    for space in sorted(origins):
+        if ObjectKey("", "Namespace", "", space) in world.repo.manifests or namespaces.is_reserved(
+            space, world.repo.settings
+        ):
+            continue
+        where = tuple(sorted(targets[space]))
+        known = memo.implied.get(space)
+        if known is None or known[0].origin != origins[space] or known[1] != where:
+            known = memo.implied[space] = (namespaces.implied(space, origins[space]), where)
+        found.append(known)
+    return found
+
+
+def _forget(memo: Memo, present: Set[ObjectKey]) -> None:
+    """Every present one is among the items."""
+    if len(memo.items) == len(present):
+        return
+    for key in memo.items.keys() - present:
+        del memo.items[key]
+
+
+def _leavers(world: BuildContext, present: Set[ObjectKey]) -> Iterator[Change]:
+    """Objects of ours whose template is gone from the repository."""
+    assert world.fleet.live is not None
+    for key in sorted(world.fleet.live.objects.keys() - present):
+        live = world.fleet.live.objects[key]
+        decision = world.decisions.bindings.get(key)
+        for name in sorted(live):
+            change = prune.leaver(
+                key,
+                name,
+                live[name],
+                world.live_clusters.get(name),
+                prune=world.repo.settings.spec.sync.prune,
+                complete=world.repo.complete,
+                past=decision,
+            )
+            if change is not None:
+                yield change
+
+
+def totals(changes: Iterable[Change], *, of_clusters: int) -> Totals:
+    counts = dict.fromkeys(("create", "update", "move", "delete", "keep", "skip"), 0)
+    touched: set[ClusterName] = set()
+    for change in changes:
+        name = "move" if change.move and change.action is Action.DELETE else change.action.value
+        counts[name] += 1
+        if change.action in (Action.CREATE, Action.UPDATE, Action.DELETE):
+            touched.add(change.cluster)
+    return Totals(**counts, clusters=len(touched), of_clusters=of_clusters)
+
+
+def _digest(repo: RepoSnapshot, items: Sequence[Item], changes: Sequence[Change]) -> Digest:
+    """What `apply --confirm` names: commit, decisions, changes. Gates are left out: approving must not change it."""
+    total = hashlib.sha256(repo.commit.encode())
+    for item in items:
+        total.update(item.digest)
+    for change in changes:
+        total.update(
+            canonical.dumps([change.cluster, list(change.key), change.action.value, change.reason,
+                             change.rendered.digest if change.rendered else ""])
+        )  # fmt: skip
+    return Digest(total.hexdigest())
+
+
+def without_changes(plan: Plan) -> Plan:
+    """The same plan as seen by somebody who cannot read the clusters."""
+    return replace(plan, changes=None, totals=Totals(of_clusters=plan.totals.of_clusters))

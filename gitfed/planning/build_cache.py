@@ -1,0 +1,220 @@
+"""What one build works on, and what it remembers for the next one.
+
+A `Memo` keeps, for each template, what was computed and from which objects; a `BuildContext` is everything that all
+templates of one build have in common. Making the second replaces in the first what changed and nothing else: an equal
+value stays the same object, so that later steps can tell by `is` what there is to be done (decision 0003).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Any
+
+from gitfed.interpret.registry import Interpreter
+from gitfed.model.base import Body, ClusterName, ObjectKey, Problem
+from gitfed.model.decisions import Decisions
+from gitfed.model.fleet import ClusterLive, FleetSnapshot, LiveObject, Reach
+from gitfed.model.plan import Binding, Change, RenderedManifest
+from gitfed.model.repo import Manifest, RepoSnapshot
+from gitfed.placement.failover import state_preservation
+from gitfed.placement.failover import step as failover
+from gitfed.placement.scheduling import match, rebalance
+from gitfed.placement.scheduling.cluster import Candidate
+from gitfed.planning import contention, dependencies, place, status
+from gitfed.planning.context import Binder, HoldState, PlacementResult
+from gitfed.planning.lazy_manifests import Outlines
+from gitfed.planning.ordering import order
+from gitfed.planning.schedule_cache import Schedules
+from gitfed.render import override
+
+_FIRST = order.Position(0, 0)
+
+
+@dataclass(slots=True)
+class Item:
+    """What was computed for one template, and from what: the left sides are compared with `is`."""
+
+    manifest: Manifest
+    candidates: object
+    bound: PlacementResult
+    places: object = None
+    bodies: Mapping[ClusterName, Body] | None = None
+    """Of an object that is another one in each cluster; None for all that come from a template."""
+    overrides: object = None
+    rendered: tuple[RenderedManifest, ...] = ()
+    failed: Mapping[ClusterName, str] = field(default_factory=dict)
+    render_problems: tuple[Problem, ...] = ()
+    wave: order.Position = _FIRST
+    depends: bool = False
+    """Its manifest names others that it waits for."""
+    faults: tuple[Problem, ...] = ()
+    live: Mapping[ClusterName, LiveObject] | None = None
+    live_clusters: object = None
+    drift_known: frozenset[ClusterName] | None = None
+    render_again: bool = False
+    """A rule gave no answer when this was rendered; it may the next time."""
+    changes: tuple[Change, ...] = ()
+    unretained: tuple[Problem, ...] = ()
+    """Why changes were left out that somebody's rule should have completed."""
+    ask_again: bool = False
+    """That rule may answer the next time."""
+    digest: bytes = b""
+
+    @property
+    def binding(self) -> Binding:
+        return self.bound.binding
+
+
+@dataclass(slots=True)
+class Memo:
+    """What a planner remembers between builds. Give the same memo to consecutive builds of one repository."""
+
+    items: dict[ObjectKey, Item] = field(default_factory=dict)
+    questions: dict[ObjectKey, place.Question] = field(default_factory=dict)
+    room: contention.Room = field(default_factory=contention.Room)
+    candidates: tuple[Candidate, ...] = ()
+    names: frozenset[ClusterName] = frozenset()
+    places: tuple[Candidate, ...] = ()
+    """The candidates but for what changes when they fail."""
+    index: match.Index | None = None
+    policies: object = None
+    override_index: override.Overrides | None = None
+    overrides: object = None
+    standing: HoldState = field(default_factory=HoldState)
+    schedules: Schedules = field(default_factory=Schedules)
+    settings: object = None
+    interpreter: object = None
+    live_clusters: Mapping[ClusterName, ClusterLive] = field(default_factory=dict)
+    assigned: dict[ObjectKey, Manifest] = field(default_factory=dict)
+    references: dependencies.Memory = field(default_factory=dict)
+    implied: dict[str, tuple[Manifest, tuple[ClusterName, ...]]] = field(default_factory=dict)
+    defined: tuple[object, tuple[Candidate, ...]] | None = None
+    """What definitions were asked about, and the clusters with their kinds."""
+    collected: status.Memory = field(default_factory=dict)
+    """What scripts said of copies that the failover of the last build looked at."""
+    states: state_preservation.States = field(default_factory=lambda: state_preservation.States(_label_value))
+    recomputed: int = 0
+    """Templates whose binding, rendering or changes the last build had to compute: what a test asserts on."""
+
+
+@dataclass(frozen=True, slots=True)
+class BuildContext:
+    repo: RepoSnapshot
+    fleet: FleetSnapshot
+    decisions: Decisions
+    """After what clusters that fail made of them."""
+    step: failover.Step
+    interpreter: Interpreter
+    now: datetime
+    candidates: tuple[Candidate, ...]
+    places: tuple[Candidate, ...]
+    by_name: Mapping[ClusterName, Candidate]
+    policies: match.Index
+    overrides: override.Overrides
+    live_clusters: Mapping[ClusterName, ClusterLive]
+    same_commit: bool
+    binder: Binder
+    lazily: bool = False
+    outlines: Outlines | None = None
+    """In the place of manifests, where they are made when they matter (`outline`)."""
+
+    def settled(self, key: ObjectKey) -> frozenset[ClusterName] | None:
+        """Clusters where this commit's version of an object was not written when the roll-out was over; None: anywhere.
+
+        Where it was written, whatever differs now is drift.
+        """
+        if not self.same_commit:
+            return None
+        return frozenset(name for name, keys in self.decisions.unfinished.items() if str(key) in keys or "*" in keys)
+
+
+def prepare(
+    memo: Memo, repo: RepoSnapshot, fleet: FleetSnapshot, decisions: Decisions, interpreter: Interpreter, now: datetime
+) -> BuildContext:
+    """Replace what changed in the memo; keep the old object where the new one is equal, so that `is` holds."""
+    if memo.interpreter is not interpreter or memo.settings != repo.settings:
+        memo.items.clear()
+        memo.questions.clear()
+        memo.schedules.clear()
+        memo.interpreter, memo.settings = interpreter, repo.settings
+    if memo.index is None or memo.policies != repo.propagation:
+        memo.index, memo.policies = match.Index(repo.propagation), repo.propagation
+        memo.schedules.clear()
+    found, capacities = place.candidates(repo, fleet)
+    earlier, memo.collected = memo.collected, {}
+    step = failover.step(
+        repo, fleet, decisions, found, memo.index, memo.states,
+        lambda copy: status.collected(copy, interpreter, memo.collected, earlier)[:2], now,
+    )  # fmt: skip
+    found, decisions = step.candidates, step.decisions
+    standing = HoldState(
+        frozenset((one.kind, one.metadata.namespace, one.metadata.name) for one in repo.overrides),
+        decisions.suspensions,
+    )
+    if standing != memo.standing:
+        memo.standing = standing
+    candidates = _with_definitions(memo, found, repo, decisions, interpreter, now)
+    if candidates != memo.candidates:
+        memo.candidates = candidates
+        memo.schedules.forget_clusters()
+        names, places = frozenset(one.name for one in candidates), tuple(map(_place, candidates))
+        memo.names = memo.names if memo.names == names else names
+        memo.places = memo.places if memo.places == places else places
+    memo.room.use(capacities, memo.schedules)
+    if memo.override_index is None or memo.overrides != repo.overrides:
+        memo.override_index, memo.overrides = override.Overrides(repo.overrides), repo.overrides
+    live_clusters = fleet.live.clusters if fleet.live is not None else {}
+    if live_clusters != memo.live_clusters:
+        memo.live_clusters = live_clusters
+    memo.recomputed = 0
+    return BuildContext(
+        repo=repo,
+        fleet=fleet,
+        decisions=decisions,
+        step=step,
+        interpreter=interpreter,
+        now=now,
+        candidates=memo.candidates,
+        places=memo.places,
+        by_name={candidate.name: candidate for candidate in memo.candidates},
+        policies=memo.index,
+        overrides=memo.override_index,
+        live_clusters=memo.live_clusters,
+        same_commit=bool(repo.commit) and decisions.applied_commit == repo.commit,
+        binder=Binder(memo.index, memo.candidates, interpreter, memo.schedules, repo.settings, now,
+                           rebalance.wanted(repo.rebalancers), step.before, step.stopped, memo.standing, memo.names),
+    )  # fmt: skip
+
+
+def _place(candidate: Candidate) -> Candidate:
+    """A cluster as overrides see it: what is rendered for it does not depend on how it is."""
+    return replace(candidate, taints=(), apis=None, reach=Reach.READY)
+
+
+def _with_definitions(
+    memo: Memo,
+    found: tuple[Candidate, ...],
+    repo: RepoSnapshot,
+    decisions: Decisions,
+    interpreter: Interpreter,
+    now: datetime,
+) -> tuple[Candidate, ...]:
+    """See `place.with_definitions`; done again only when a definition, its decision, a policy or a cluster changed."""
+    defining = place.definitions(repo)
+    if not defining:
+        return found
+    assert memo.index is not None
+    asked = (found, memo.index, memo.standing, *((one, decisions.bindings.get(one.key)) for one in defining))
+    if memo.defined is None or memo.defined[0] != asked:
+        binder = Binder(memo.index, found, interpreter, Schedules(), repo.settings, now, standing=memo.standing)
+        memo.defined = (asked, place.with_definitions(found, defining, decisions, binder))
+    return memo.defined[1]
+
+
+def _label_value(text: str, document: Any) -> str:
+    """`jsonpath.label_value`, whose parser is imported by those who preserve state, and not at every start."""
+    from gitfed.text import jsonpath
+
+    return jsonpath.label_value(text, document)

@@ -1,0 +1,248 @@
+"""What travels with a workload: the objects that it refers to (`propagateDeps`; Karmada: policies §3.3).
+
+A workload whose policy says so takes along the configuration, secrets, accounts and claims that its interpreter finds
+in it, to every cluster of its own. An object that has a policy too goes to both: one binding, the union of the
+clusters. One that has none goes where it is needed, and leaves when nobody needs it there any more, but never before
+the last copy of those that needed it has left the cluster. Dependencies have no dependencies, as in the reference.
+
+The binding remembers who needs it, and in which clusters a copy may still run that refers to it although nothing asks
+for it there any more (`requiredBy`; Karmada has the first half). A workload *lets go* of it, in one cluster, when its
+copy there is gone, or is as its template says and healthy: until then the Pods of the version before may start anew.
+The copy of an orphan stays as it was, so it keeps what it was running with, and nothing that it had let go before. The
+last entry is kept as long as no policy places the object, even if it names no cluster: it tells an object that came
+only as a dependency, and has to go again, from an orphan, which stays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from typing import TypeAlias
+
+from gitfed.interpret.registry import Answer, Interpreter, Result
+from gitfed.model.base import Body, ClusterName, Kind, ObjectKey, Problem, Severity, group_of
+from gitfed.model.decisions import Decision, Decisions, Requirement, Share
+from gitfed.model.fleet import Health, LiveObject, LiveState
+from gitfed.model.plan import Binding, Change, RenderedManifest
+from gitfed.model.repo import Manifest, RepoSnapshot
+from gitfed.planning import bind, prefetch
+from gitfed.planning.context import PlacementResult
+from gitfed.text import selector
+
+Memory: TypeAlias = dict[ObjectKey, tuple[Manifest, Interpreter, Result[tuple[Body, ...]]]]
+"""What the interpreter found in a template: asked once."""
+_Needs: TypeAlias = dict[ObjectKey, dict[ObjectKey, tuple[ClusterName, ...]]]
+"""Who needs an object, and where."""
+
+
+def attach(
+    bounds: dict[ObjectKey, PlacementResult],
+    repo: RepoSnapshot,
+    interpreter: Interpreter,
+    decisions: Decisions,
+    live: LiveState | None,
+    memory: Memory,
+) -> dict[ObjectKey, PlacementResult]:
+    """The bounds, with what is needed elsewhere going there too."""
+    owners = {key: bound for key, bound in bounds.items() if bound.binding.propagates_deps and key.namespace}
+    remembered = {key: one for key, one in decisions.bindings.items() if one.required_by and key in bounds}
+    if not owners and not remembered:
+        return bounds
+    for gone in memory.keys() - owners.keys():
+        del memory[gone]
+    needs: _Needs = {}
+    answered = dict(bounds)
+    prefetch.attaching(
+        (repo.manifests[key] for key in owners if not _is_known(repo.manifests[key], interpreter, memory)), interpreter
+    )
+    for key, bound in owners.items():
+        found = _references(repo.manifests[key], interpreter, memory)
+        where = tuple(share.cluster for share in bound.binding.shares)
+        if isinstance(found, Answer):
+            wanted = _keys(found.value, key, repo)
+        else:
+            # Nobody knows what it needs: what it needed before stays with it.
+            wanted = {k for k, one in remembered.items() if any(r.owner == key and r.clusters for r in one.required_by)}
+            problem = Problem(
+                bound.binding.origin, f"{key}: its dependencies are unknown: {found.reason}",
+                "those that it had stay with it", Severity.WARNING, found.cause,
+            )  # fmt: skip
+            answered[key] = replace(bound, problems=(*bound.problems, problem))
+        for dependency in wanted:
+            if dependency != key and dependency in bounds:
+                needs.setdefault(dependency, {})[key] = where
+    for key in needs.keys() | remembered.keys():
+        answered[key] = _attached(
+            answered[key], decisions.bindings.get(key), needs.get(key, {}), answered, repo, live
+        )  # fmt: skip
+    return answered
+
+
+def _references(manifest: Manifest, interpreter: Interpreter, memory: Memory) -> Result[tuple[Body, ...]]:
+    if not _is_known(manifest, interpreter, memory):
+        memory[manifest.key] = (manifest, interpreter, interpreter.dependencies(manifest.body))
+    return memory[manifest.key][2]
+
+
+def _is_known(manifest: Manifest, interpreter: Interpreter, memory: Memory) -> bool:
+    known = memory.get(manifest.key)
+    return known is not None and known[0] is manifest and known[1] is interpreter
+
+
+def _keys(references: Iterable[Body], owner: ObjectKey, repo: RepoSnapshot) -> set[ObjectKey]:
+    """The objects of the repository that references mean. One that is not there yet is found when it is."""
+    found: set[ObjectKey] = set()
+    for reference in references:
+        group, kind = group_of(str(reference.get("apiVersion") or "")), str(reference.get("kind") or "")
+        space, name = str(reference.get("namespace") or ""), reference.get("name")
+        if name:
+            named = ObjectKey(group, kind, space, str(name))
+            # A rule may leave out the namespace of an object beside the workload.
+            if named not in repo.manifests and not space:
+                named = ObjectKey(group, kind, owner.namespace, str(name))
+            if named in repo.manifests:
+                found.add(named)
+        elif isinstance(reference.get("labelSelector"), Mapping):
+            matches = selector.from_body(reference["labelSelector"])
+            found.update(
+                key
+                for key, manifest in repo.manifests.items()
+                if key[:3] == (group, kind, space) and matches((manifest.body["metadata"].get("labels")) or {})
+            )
+    return found
+
+
+def _attached(
+    bound: PlacementResult,
+    previous: Decision | None,
+    needed: Mapping[ObjectKey, tuple[ClusterName, ...]],
+    bounds: Mapping[ObjectKey, PlacementResult],
+    repo: RepoSnapshot,
+    live: LiveState | None,
+) -> PlacementResult:
+    binding = bound.binding
+    placed = binding.policy is not None
+    if binding.policy == bind.EVERYWHERE:
+        return bound
+    remembered = _remembered(previous.required_by if previous is not None else (), needed, bounds, live)
+    required = _essential(remembered, keep_one=not placed)
+    decision = binding.decision or previous or Decision(binding.key, binding.api_version)
+    if decision.required_by != required:
+        decision = replace(decision, required_by=required)
+    here = {share.cluster for share in binding.shares}
+    more = {name for clusters in needed.values() for name in clusters} - here
+    shares = tuple(sorted((*binding.shares, *(Share(name) for name in more)))) if more else binding.shares
+    owners = ", ".join(str(owner) for owner in sorted(needed))
+    if placed:
+        why = f"{binding.why}; needed by {owners}" if more else binding.why
+        return replace(bound, binding=replace(binding, shares=shares, decision=decision, why=why))
+    # It has no policy: those that need it say how it is to be treated.
+    overwriting = {owner: bounds[owner].binding.overwrite for owner in needed}
+    preserving = {owner: bounds[owner].binding.preserve for owner in needed}
+    own = decision.policy is None and not decision.shares
+    if own and decision.preserve is not any(preserving.values()):
+        decision = replace(decision, preserve=not decision.preserve)  # remembered for when its template is gone
+    attached = replace(
+        binding,
+        shares=shares,
+        decision=decision,
+        why=f"needed by {owners}" if needed else "nobody needs it any more",
+        overwrite=any(overwriting.values()),
+        preserve=any(preserving.values()),
+        attached=own,
+    )
+    problems = (*_mixed("conflictResolution", attached, overwriting), *_mixed("preservation", attached, preserving))
+    return replace(bound, binding=attached, problems=(*bound.problems, *problems))
+
+
+def _remembered(
+    previous: Iterable[Requirement],
+    needed: Mapping[ObjectKey, tuple[ClusterName, ...]],
+    bounds: Mapping[ObjectKey, PlacementResult],
+    live: LiveState | None,
+) -> Iterator[Requirement]:
+    """Who needs it, and who needed it and may still have a copy that does, sorted."""
+    before = {one.owner: {*one.clusters, *one.still_in} for one in previous}
+    for owner in sorted(needed.keys() | before.keys()):
+        now = needed.get(owner, ())
+        then = before.get(owner, set())
+        if owner in needed and live is not None and not bounds[owner].binding.preserve:
+            # All other copies of it are leaving, those too that came before any of this was written down.
+            then = {*then, *live.objects.get(owner, {})}
+        left = (name for name in then.difference(now) if live is None or _may_run(owner, name, live))
+        yield Requirement(owner, tuple(sorted(now)), tuple(sorted(left)))
+
+
+def _may_run(owner: ObjectKey, cluster: ClusterName, live: LiveState) -> bool:
+    """Whether a copy of it is there, or may be where nobody can look now: unknown is not absent."""
+    state = live.clusters.get(cluster)
+    if state is None or not state.inventory_read or Kind(owner.group, owner.kind) in state.unread:
+        return True
+    copy = live.objects.get(owner, {}).get(cluster)
+    return copy is not None and bool(copy.uid) and copy.entry is not None
+
+
+def _essential(requirements: Iterable[Requirement], *, keep_one: bool) -> tuple[Requirement, ...]:
+    """Those that name a cluster; `keep_one`: one at least, as the memory that there was any."""
+    found = tuple(requirements)
+    return tuple(one for one in found if one.clusters or one.still_in) or (found[:1] if keep_one else ())
+
+
+def _mixed(what: str, binding: Binding, answers: Mapping[ObjectKey, bool]) -> Iterator[Problem]:
+    """Karmada: event DependencyPolicyConflict."""
+    if len(set(answers.values())) > 1:
+        yes = ", ".join(str(owner) for owner, answer in sorted(answers.items()) if answer)
+        yield Problem(
+            binding.origin, f"{binding.key}: the policies of those that need it disagree about {what}",
+            f"{yes} decides", Severity.WARNING,
+        )  # fmt: skip
+
+
+def up_to_date(
+    rendered: Iterable[RenderedManifest], changes: Iterable[Change], live: Mapping[ClusterName, LiveObject]
+) -> frozenset[ClusterName]:
+    """Clusters where a workload runs as its template says, and well: what that does not refer to is not used there."""
+    unfinished = {change.cluster for change in changes}
+    return frozenset(
+        name
+        for one in rendered
+        for name in one.clusters
+        if name not in unfinished and name in live and live[name].ours and live[name].health is Health.CURRENT
+    )
+
+
+def let_go(bound: PlacementResult, finished: Mapping[ObjectKey, frozenset[ClusterName]]) -> PlacementResult:
+    """The same, without the clusters where those that needed it are `up_to_date` by now: nothing there refers to it.
+
+    `finished`: of the templates that were looked at already. Written down at once, because it cannot be seen later,
+    when the workload is an orphan and its copy is what it happens to be.
+    """
+    decision = bound.binding.decision
+    assert decision is not None
+    required = _essential(
+        (
+            replace(one, still_in=tuple(name for name in one.still_in if name not in finished.get(one.owner, ())))
+            for one in decision.required_by
+        ),
+        keep_one=bound.binding.policy is None,
+    )
+    if required == decision.required_by:
+        return bound
+    return replace(bound, binding=replace(bound.binding, decision=replace(decision, required_by=required)))
+
+
+def still_needed(binding: Binding) -> dict[ClusterName, str]:
+    """Clusters that it is to leave, but where a copy of something may still refer to it, and of what."""
+    required = binding.decision.required_by if binding.decision is not None else ()
+    return {name: str(one.owner) for one in reversed(required) for name in one.still_in}
+
+
+def owners(bounds: Mapping[ObjectKey, PlacementResult]) -> dict[ObjectKey, frozenset[ObjectKey]]:
+    """The objects that something needs or needed, and what: those that are owners themselves come first."""
+    found = {
+        key: frozenset(one.owner for one in bound.binding.decision.required_by)
+        for key, bound in bounds.items()
+        if bound.binding.decision is not None and bound.binding.decision.required_by
+    }
+    both = found.keys() & frozenset().union(*found.values())
+    return {key: found[key] for key in sorted(found, key=lambda key: key not in both)}

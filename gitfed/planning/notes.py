@@ -1,0 +1,130 @@
+"""What a plan says beside its changes: clusters that are gone or fail, and what had to be assumed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from operator import attrgetter
+
+from gitfed.model.base import ClusterName, ObjectKey, Problem, Severity
+from gitfed.model.decisions import Decisions
+from gitfed.model.fleet import FleetSnapshot, Reach
+from gitfed.model.plan import Binding
+from gitfed.model.repo import RepoSnapshot
+from gitfed.placement.failover import step
+from gitfed.planning.build_cache import BuildContext
+
+_EXAMPLES = 3
+_CLUSTER = attrgetter("cluster")
+"""As in `build`: this loop is in C."""
+
+
+def together(problems: Iterable[Problem]) -> list[Problem]:
+    """Sorted, each once; those of many objects that have the same cause as one, at the first of their places."""
+    found = sorted(set(problems))
+    objects: dict[str, dict[str, Problem]] = {}
+    for one in found:
+        if one.cause:
+            objects.setdefault(one.cause, {}).setdefault(one.message.partition(": ")[0], one)
+    many = {cause: of for cause, of in objects.items() if len(of) > 1}
+    grouped = [
+        replace(
+            next(iter(of.values())),
+            message=f"{cause}: {len(of)} objects, such as {', '.join(list(of)[:_EXAMPLES])}",
+            hint="what was decided about them before stays",
+        )
+        for cause, of in many.items()
+    ]
+    return sorted([one for one in found if one.cause not in many] + grouped) if many else found
+
+
+def lost_clusters(repo: RepoSnapshot, decisions: Decisions, fleet: FleetSnapshot) -> Iterator[Problem]:
+    """A cluster whose file went away keeps its objects; that must be said."""
+    declared = {*repo.clusters, *fleet.clusters}
+    held = {name: count for name, count in decisions.holdings.items() if name not in declared}
+    lost: dict[ClusterName, int] = {}
+    whole: dict[int, bool] = {}
+    """By the identity of shares, which many workloads have in common: whether all of their clusters are declared."""
+    for decision in decisions.bindings.values():
+        if not decision.required_by:
+            place = id(decision.shares)
+            if place not in whole:
+                whole[place] = declared.issuperset(map(_CLUSTER, decision.shares))
+            if whole[place]:
+                continue
+        for share in decision.targets:
+            if share.cluster not in declared:
+                lost[share.cluster] = lost.get(share.cluster, 0) + 1
+    for name, count in sorted({**lost, **held}.items()):
+        yield Problem(
+            repo.settings.origin,
+            f"cluster {name} is no longer declared: {count} object{'s' if count != 1 else ''} stay there untouched",
+            hint="declare it again, or delete there what bears our label; declared by another name, it needs nothing",
+            severity=Severity.WARNING,
+        )
+
+
+def failing(repo: RepoSnapshot, step: step.Step) -> Iterator[Problem]:
+    """What a failover has to say of workloads; and that we may be cut off."""
+    for key, texts in step.problems.items():
+        manifest = repo.manifests.get(key)
+        if manifest is None:
+            continue
+        for text in texts:
+            yield Problem(manifest.origin, f"{key}: {text}", severity=Severity.WARNING)
+    if step.cut_off:
+        away = [name for name, record in step.records.items() if record.reach is not Reach.READY]
+        message = f"{len(away)} of {len(repo.clusters)} clusters are not ready: nothing is evicted from them"
+        hint = "we are probably cut off; failover.maxUnreachablePercent"
+        yield Problem(repo.settings.origin, message, hint, Severity.WARNING)
+    if step.paced:
+        limit = repo.settings.spec.failover.max_evictions_per_minute
+        one = step.paced == 1
+        message = f"{step.paced} workload{'' if one else 's'} wait{'s' if one else ''} for a turn to leave"
+        hint = f"failover.maxEvictionsPerMinute is {limit}"
+        yield Problem(repo.settings.origin, message, hint, Severity.WARNING)
+
+
+def goes_nowhere(binding: Binding) -> bool:
+    """No policy selects it, nothing that goes anywhere needs it, and it is no Namespace, which needs no policy."""
+    return binding.policy is None and not binding.shares and binding.key[:2] != ("", "Namespace")
+
+
+def notes(world: BuildContext, bindings: Iterable[Binding]) -> tuple[str, ...]:
+    notes = []
+    if world.fleet.facts.source == "assumed":
+        notes.append("No facts: declared clusters are assumed Ready, with every API and unknown capacity.")
+    else:
+        assumed = [name for name, facts in world.fleet.clusters.items() if facts.assumed]
+        if assumed:
+            notes.append(f"No facts of {', '.join(sorted(assumed))}: assumed Ready with every API.")
+    if world.fleet.live is None:
+        notes.append("Clusters not observed: changes are unknown.")
+    else:
+        notes += _unread({name: one.error for name, one in world.live_clusters.items() if not one.inventory_read})
+    past = world.decisions
+    if past.guards is not None and past.guards != world.repo.settings.spec.guards:
+        since = str(past.limits or past.applied_commit)[:7]
+        notes.append(f"Limits are those of {since}: its own count when nothing of this commit is held.")
+    for one in world.decisions.suspensions:
+        notes.append(f"{one.of} is {one}.")
+    nowhere = [binding.key for binding in bindings if goes_nowhere(binding)]
+    if nowhere:
+        notes.append(selected_by_none(nowhere))
+    return tuple(notes)
+
+
+def _unread(errors: Mapping[ClusterName, str]) -> Iterator[str]:
+    """One note for all clusters with the same trouble: without credentials it is every one of them."""
+    by_error: dict[str, list[ClusterName]] = {}
+    for name in sorted(errors):
+        by_error.setdefault(errors[name] or "unknown", []).append(name)
+    for error, names in by_error.items():
+        who, whose = ("Cluster", "Its") if len(names) == 1 else ("Clusters", "Their")
+        yield f"{who} {', '.join(names)} could not be read: {error}. {whose} objects are kept."
+
+
+def selected_by_none(keys: Sequence[ObjectKey]) -> str:
+    listed = ", ".join(map(str, keys[:_EXAMPLES])) + (", …" if len(keys) > _EXAMPLES else "")
+    objects, are = ("object", "is") if len(keys) == 1 else ("objects", "are")
+    return f"{len(keys)} {objects} {are} selected by no policy: {listed} (gitfed get bindings)."

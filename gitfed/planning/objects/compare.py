@@ -1,0 +1,269 @@
+"""One object in one cluster: what should be there against what is, and the single action that follows.
+
+Every rule of ownership stands here. An object is *ours* only when the inventory entry and the label agree; what is
+not known (an inventory that was not read, a kind that did not answer) is never taken for absent; and whatever is left
+alone says why. Copies that should *not* be there (any more) are `remove`'s.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from gitfed.interpret.registry import Interpreter
+from gitfed.model.base import Body, ClusterName, Kind, ObjectKey
+from gitfed.model.fleet import ClusterLive, LiveObject
+from gitfed.model.plan import Action, Binding, Change, RenderedManifest
+from gitfed.model.repo import Manifest
+from gitfed.planning.objects import availability_floor, diff, field_conflicts, field_managers, retain
+from gitfed.planning.objects.retain import RetainError
+from gitfed.planning.ordering.order import Position
+
+CONFLICT_ANNOTATION = "work.karmada.io/conflict-resolution"
+PRUNE_ANNOTATION = "gitfed.io/prune"
+IGNORE_ANNOTATION = "gitfed.io/ignore-differences"
+REPLACE_ANNOTATION = "gitfed.io/replace"
+MANAGER = "gitfed"
+TAKEN = ("conflict with ", "exists and is not ours")
+"""How the reason of a change begins that is not made because somebody else's object or field is in the way."""
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """What the comparison of all copies of one template has in common."""
+
+    manifest: Manifest
+    binding: Binding
+    clusters: Mapping[ClusterName, ClusterLive]
+    position: Position
+    depends_on: tuple[ObjectKey, ...]
+    interpreter: Interpreter
+    self_heal: bool
+    prune: bool
+    unsettled: frozenset[ClusterName] | None
+    """Where this commit's version was not written yet; None: nobody knows of any cluster that it was."""
+    needed: Mapping[ClusterName, str] = field(default_factory=dict)
+    """Where something that needs this object still is, and what."""
+
+    def is_drift(self, cluster: ClusterName) -> bool:
+        """Whether a difference there is somebody else's doing: what should be was there already."""
+        return self.unsettled is not None and cluster not in self.unsettled
+
+
+def wanted(
+    context: Context, rendered: RenderedManifest, cluster: ClusterName, copies: Mapping[ClusterName, LiveObject]
+) -> Change | None:
+    """What to do about an object that should be in `cluster`; None: nothing, it is as it should be.
+
+    Raises RetainError when what the cluster keeps cannot be found out; then `unretained` is what to do.
+    """
+    live = copies.get(cluster)
+    held = None
+    if annotation(context.manifest.body, "gitfed.io/wait") != "false":
+        held = availability_floor.hold(context.binding, rendered, cluster, copies, context.interpreter)
+    if held is None:
+        change = _needed(context, rendered, cluster, live)
+    else:
+        change = _needed(context, held[0], cluster, live)
+        if change is None:
+            change = make(context, cluster, Action.SKIP, held[1], held[0], live=live, move=True)
+        elif change.action is Action.UPDATE:
+            change = replace(change, reason=held[1])
+    if change is not None and change.action is not Action.SKIP and (left := context.binding.awaits_deletion):
+        reason = f"waits for the confirmed deletion of its copy in {', '.join(left)} (purgeMode Directly)"
+        return replace(change, action=Action.SKIP, reason=reason)
+    suspended = context.binding.suspended
+    if change is not None and change.action is not Action.SKIP and context.binding.held:
+        return replace(change, action=Action.SKIP, reason=context.binding.held)
+    if change is not None and change.action is not Action.SKIP and (suspended is None or cluster in suspended):
+        return replace(change, action=Action.SKIP, reason="suspended by its policy")
+    return change
+
+
+def _needed(
+    context: Context, rendered: RenderedManifest, cluster: ClusterName, live: LiveObject | None
+) -> Change | None:
+    unknown = _unreadable(context, cluster)
+    if live is None:
+        if unknown:
+            return make(context, cluster, Action.SKIP, unknown, rendered)
+        return make(context, cluster, Action.CREATE, "", rendered, adopt=_overwrites(context, rendered))
+    if live.uid == "":
+        if unknown:
+            return make(context, cluster, Action.SKIP, unknown, rendered)
+        gone = live.entry is not None and live.entry.uid != ""
+        reason = "deleted by somebody else" if gone else ""
+        if gone and context.is_drift(cluster) and not context.self_heal:
+            return make(
+                context, cluster, Action.SKIP, "drift: deleted by somebody else, and selfHeal is off", rendered,
+                drift=True,
+            )  # fmt: skip
+        return make(
+            context, cluster, Action.CREATE, reason, rendered,
+            drift=gone and context.is_drift(cluster), adopt=_overwrites(context, rendered),
+        )  # fmt: skip
+    if is_foreign(live) and _has_our_label(context, live):
+        # The inventory was lost and taken over again. The label permits no deletion, but we wrote what we want here.
+        return make(context, cluster, Action.UPDATE, "back into the inventory", rendered, live=live, adopt=True)
+    if is_foreign(live):
+        return _foreign(context, rendered, cluster, live)
+    if live.matches == rendered.digest:
+        return None
+    if live.body is None:
+        return make(context, cluster, Action.UPDATE, "", rendered, live=live)
+    differences = compare_bodies(rendered.body, live.body, context.interpreter)
+    if not differences and live.ours:
+        return None
+    drift = context.is_drift(cluster)
+    others = ", ".join(field_managers.of(live.body, differences))
+    if drift and not context.self_heal:
+        return make(
+            context, cluster, Action.SKIP, f"drift: changed by {others or 'somebody else'}, and selfHeal is off",
+            rendered, live=live, differences=differences, drift=True,
+        )  # fmt: skip
+    kept = retain.for_apply(rendered.body, live.body, context.interpreter)
+    claimed = () if _overwrites(context, rendered) else field_conflicts.found(rendered.body, live.body, differences)
+    if claimed:
+        # What others declare stays theirs; the rest of the object is ours to write.
+        left = field_conflicts.unclaimed(claimed, differences)
+        if not left and live.ours:
+            reason = f"{'; '.join(map(str, claimed))} (conflictResolution Abort leaves it, Overwrite takes it over)"
+            return make(
+                context, cluster, Action.SKIP, reason, rendered, live=live, differences=differences, drift=drift
+            )
+        differences, others = left, ", ".join(field_managers.of(live.body, left))
+        kept = field_conflicts.left_out(rendered.body if kept is None else kept, claimed)
+    reason = "" if live.ours else "label is missing"
+    if others and not reason:
+        reason = f"changed by {others}" if drift else f"taken over from {others}"
+    return make(
+        context, cluster, Action.UPDATE, reason, rendered,
+        live=live, differences=differences, drift=drift, body=kept,
+        replaces=annotation(rendered.body, REPLACE_ANNOTATION) == "allowed",
+    )  # fmt: skip
+
+
+def is_foreign(live: LiveObject) -> bool:
+    """Something of this name is there and neither label nor inventory says that we wrote it.
+
+    An entry without a uid is only our intention to write: it does not make somebody else's object ours.
+    """
+    return bool(live.uid) and not live.ours and (live.entry is None or live.entry.uid != live.uid)
+
+
+def _has_our_label(context: Context, live: LiveObject) -> bool:
+    """Bodies are dropped of labelled objects only (see `LiveObject`)."""
+    if live.body is None:
+        return True
+    labels = (live.body.get("metadata") or {}).get("labels") or {}
+    return bool(labels.get("gitfed.io/binding") == context.binding.id)
+
+
+def compare_bodies(desired: Body, live: Body, interpreter: Interpreter) -> tuple[diff.FieldChange, ...]:
+    """The one comparison that plan, drift detection and apply share. Empty: nothing to write. Raises RetainError."""
+    return diff.diff(
+        retain.wanted(desired, live, interpreter),
+        live,
+        owned=diff.owned_fields(live, MANAGER),
+        ignore=diff.ignored_pointers(desired, live, native=not retain.has_rule(desired, interpreter)),
+    )
+
+
+def unrenderable(context: Context, cluster: ClusterName, live: LiveObject | None, reason: str) -> Change:
+    """An override failed for this cluster: whatever is there stays."""
+    return make(context, cluster, Action.SKIP, reason, None, live=live)
+
+
+def unretained(
+    context: Context, rendered: RenderedManifest, cluster: ClusterName, live: LiveObject | None, error: RetainError
+) -> Change | None:
+    """Nobody can say what of the object belongs to the cluster: whatever is there stays as it is.
+
+    None: it is as the manifest says, and the rule may answer the next time. Rules keep what is there, so it would
+    hardly say anything else; and webhooks answer a moment later as a rule.
+    """
+    if not error.permanent and live is not None and live.ours and live.body is not None:
+        ignored = diff.ignored_pointers(rendered.body, live.body, native=False)
+        if not diff.diff(rendered.body, live.body, owned=diff.owned_fields(live.body, MANAGER), ignore=ignored):
+            return None
+    return make(context, cluster, Action.SKIP, f"what the cluster keeps is unknown: {error}", rendered, live=live)
+
+
+def _foreign(context: Context, rendered: RenderedManifest, cluster: ClusterName, live: LiveObject) -> Change | None:
+    """Something of this name exists and is not ours: `conflictResolution` decides."""
+    if _overwrites(context, rendered):
+        differences = compare_bodies(rendered.body, live.body, context.interpreter) if live.body is not None else ()
+        return make(
+            context, cluster, Action.UPDATE, "adopted", rendered, live=live, differences=differences, adopt=True
+        )
+    if is_namespace(rendered.key):
+        return None  # Used as it is: a namespace made by somebody else serves as well.
+    return make(
+        context, cluster, Action.SKIP,
+        f"exists and is not ours: set {CONFLICT_ANNOTATION}: overwrite on the template to adopt it",
+        rendered, live=live,
+    )  # fmt: skip
+
+
+def _overwrites(context: Context, rendered: RenderedManifest) -> bool:
+    """Whether what is somebody else's is taken over (Karmada: policies §5.4): the object's own annotation, else the
+    policy."""
+    own = annotation(rendered.body, CONFLICT_ANNOTATION)
+    return own == "overwrite" or (own != "abort" and context.binding.overwrite)
+
+
+def _unreadable(context: Context, cluster: ClusterName) -> str:
+    state = context.clusters.get(cluster)
+    if state is None:
+        return "not observed: the cluster was not read"
+    if not state.inventory_read:
+        return "not observed: the cluster could not be read"  # a note of the plan says why, once
+    if Kind(context.manifest.key.group, context.manifest.key.kind) in state.unread:
+        return "not observed: this kind could not be listed"
+    return ""
+
+
+def annotation(body: Body, key: str) -> str:
+    value = ((body.get("metadata") or {}).get("annotations") or {}).get(key)
+    return value if isinstance(value, str) else ""
+
+
+def make(
+    context: Context,
+    cluster: ClusterName,
+    action: Action,
+    reason: str,
+    rendered: RenderedManifest | None,
+    *,
+    live: LiveObject | None = None,
+    differences: tuple[diff.FieldChange, ...] = (),
+    body: Body | None = None,
+    drift: bool = False,
+    move: bool = False,
+    adopt: bool = False,
+    replaces: bool = False,
+    first: bool = False,
+) -> Change:
+    return Change(
+        cluster=cluster,
+        key=context.manifest.key,
+        api_version=context.manifest.api_version,
+        action=action,
+        reason=reason,
+        rendered=rendered,
+        live=live,
+        diff=differences,
+        body=body,
+        move=move,
+        replaces=replaces,
+        wave=context.position.wave,
+        order=context.position.order,
+        waits_for=context.depends_on,
+        adopt=adopt,
+        drift=drift,
+        first=first,
+    )
+
+
+def is_namespace(key: ObjectKey) -> bool:
+    return key.kind == "Namespace" and not key.group

@@ -1,0 +1,183 @@
+"""A copy that should not be there (any more): whether it goes, now or later, or stays, and why.
+
+It goes when its template went, when it moved, when it was evicted, or when nobody needs it any more. It stays when not
+both inventory and label say that it is ours, when a person asked for it (annotation, label, policy), when no policy
+selects its template (an orphan), and as long as what takes its place is not healthy. What cannot be read is never taken
+for absent. How many deletions are let through at once is `gate`'s question.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from gitfed.model.base import Body, ClusterName, ObjectKey
+from gitfed.model.decisions import Decision
+from gitfed.model.fleet import ClusterLive, Health, LiveObject
+from gitfed.model.plan import Action, Binding, Change
+from gitfed.model.repo import Manifest
+from gitfed.planning.context import PlacementResult
+from gitfed.planning.objects import compare
+
+PROTECTED_LABEL = "resourcetemplate.karmada.io/deletion-protected"
+AWAITING = "evicted: stays until "
+"""How the reason begins why a copy that was evicted is still there; the clusters follow."""
+
+
+def unwanted(
+    context: compare.Context, cluster: ClusterName, live: LiveObject, copies: Mapping[ClusterName, LiveObject]
+) -> Change | None:
+    """What to do about a copy in a cluster that the template is not placed on (any more)."""
+    if _is_stripped(live):
+        return compare.make(context, cluster, Action.KEEP, _STRIPPED, None, live=live)
+    if not _removable(live):
+        if _is_going(live):
+            return compare.make(context, cluster, Action.KEEP, live.health_message, None, live=live, move=True)
+        return None
+    if context.binding.policy is None and not context.binding.attached:
+        return compare.make(
+            context, cluster, Action.KEEP, "orphaned: no policy selects its template any more", None, live=live
+        )
+    held_back = _kept_because(
+        live, context.clusters.get(cluster), prune=context.prune, complete=True, preserve=context.binding.preserve,
+        kept=is_kept(context.manifest.body),
+    )  # fmt: skip
+    held_back = held_back or context.binding.keeps
+    if held_back:
+        return compare.make(context, cluster, Action.KEEP, held_back, None, live=live)
+    if compare.is_namespace(context.manifest.key):
+        return compare.make(context, cluster, Action.DELETE, _NAMESPACE_GOES, None, live=live, move=True)
+    if cluster in context.needed:
+        reason = f"{context.needed[cluster]} still needs it here"
+        return compare.make(context, cluster, Action.KEEP, reason, None, live=live, move=True)
+    if context.binding.attached and not context.binding.shares:
+        return compare.make(context, cluster, Action.DELETE, context.binding.why, None, live=live)
+    evicted = _evicted(context.binding, cluster)
+    if evicted is not None:
+        action, reason = evicted
+        first = action is Action.DELETE
+        return compare.make(context, cluster, action, reason, None, live=live, move=True, first=first)
+    newcomers = [share.cluster for share in context.binding.shares]
+    waiting = [name for name in newcomers if not _healthy(copies.get(name), context.manifest)]
+    if waiting:
+        # A replacement is healthy before the old copy goes: level-based, so that a restart in between changes nothing.
+        reason = f"move: stays until {', '.join(waiting)} is healthy"
+        return compare.make(context, cluster, Action.KEEP, reason, None, live=live, move=True)
+    return compare.make(context, cluster, Action.DELETE, "moved", None, live=live, move=True)
+
+
+def _evicted(binding: Binding, cluster: ClusterName) -> tuple[Action, str] | None:
+    """What is done about the copy that an eviction left behind; None: there was none (Karmada: failover §2.5)."""
+    if binding.decision is not None and cluster in binding.decision.released:
+        return Action.DELETE, "evicted"
+    task = next((task for task in binding.evictions if task.from_cluster == cluster), None)
+    if task is None:
+        return None
+    if task.purge_mode == "Directly":
+        return Action.DELETE, "evicted (purgeMode Directly)"
+    if task.suppress_deletion:
+        return Action.KEEP, "evicted: stays until suppressDeletion is false"
+    others = ", ".join(share.cluster for share in binding.shares)
+    return Action.KEEP, f"{AWAITING}{others} is healthy" if others else "evicted: nothing takes its place"
+
+
+def leaver(
+    key: ObjectKey,
+    cluster: ClusterName,
+    live: LiveObject,
+    state: ClusterLive | None,
+    *,
+    prune: bool,
+    complete: bool,
+    past: Decision | None,
+) -> Change | None:
+    """What to do about an object whose template is gone. `past`: the last decision for it."""
+    api_version = past.api_version if past is not None else ""
+    stripped, going = _is_stripped(live), _is_going(live)
+    if not stripped and not going and not _removable(live):
+        return None
+    if going:
+        return Change(
+            cluster=cluster, key=key, api_version=api_version or _api_version(live), action=Action.KEEP,
+            reason=live.health_message, live=live, move=True,
+        )  # fmt: skip
+    preserve, kept = (past.preserve, past.kept) if past is not None else (False, False)
+    reason = _STRIPPED
+    if not stripped:
+        reason = _kept_because(live, state, prune=prune, complete=complete, preserve=preserve, kept=kept)
+    if not reason and live.deletion_protected:
+        reason = f"label {PROTECTED_LABEL}: Always"
+    action = Action.KEEP if reason else Action.DELETE
+    return Change(
+        cluster=cluster, key=key, api_version=api_version or _api_version(live), action=action,
+        reason=reason or "removed from the repository", live=live,
+    )  # fmt: skip
+
+
+_NAMESPACE_GOES = "nothing goes there any more"
+"""It waits until it is empty, as far as the plan knows (`namespaces_last`) and by what the cluster says."""
+
+
+_STRIPPED = "somebody took its label away: put label gitfed.io/federation back, or delete it"
+
+
+def _is_stripped(live: LiveObject) -> bool:
+    """The very object that the inventory lists, without our label: neither alone permits a deletion."""
+    return bool(live.uid) and not live.ours and live.entry is not None and live.entry.uid == live.uid
+
+
+def _is_going(live: LiveObject) -> bool:
+    """Deleted, and held by somebody's finalizer: that may last, so it is said."""
+    return live.ours and live.health is Health.TERMINATING and "waits for" in live.health_message
+
+
+def _removable(live: LiveObject) -> bool:
+    """An entry alone (nothing there) is cleaned up by the inventory; a label alone never permits a deletion."""
+    return live.ours and bool(live.uid) and live.health is not Health.TERMINATING
+
+
+def _kept_because(
+    live: LiveObject, state: ClusterLive | None, *, prune: bool, complete: bool, preserve: bool, kept: bool
+) -> str:
+    if state is None or not state.inventory_read:
+        return "not observed: the inventory could not be read"
+    if not complete:
+        return "the repository could not be read completely"
+    if not prune:
+        return "pruning is off"
+    if live.protected or kept:
+        return f"annotation {compare.PRUNE_ANNOTATION}: disabled"
+    if preserve:
+        return "preserveResourcesOnDeletion"
+    return ""
+
+
+def is_kept(body: Body) -> bool:
+    """Whether an object says that we must never delete it."""
+    annotations = body["metadata"].get("annotations")  # asked of every template in every build
+    return bool(annotations) and annotations.get(compare.PRUNE_ANNOTATION) == "disabled"
+
+
+def remembered(bound: PlacementResult, template: Body) -> PlacementResult:
+    """The same, with a decision that says whether the template keeps its copies: then all of them outlive it."""
+    decision = bound.binding.decision
+    if decision is None or decision.kept is is_kept(template):
+        return bound
+    return replace(bound, binding=replace(bound.binding, decision=replace(decision, kept=not decision.kept)))
+
+
+def is_protected(body: Body) -> bool:
+    """Whether an object is not to be deleted with its template (Karmada: deletion protection)."""
+    labels = (body.get("metadata") or {}).get("labels") or {}
+    return bool(labels.get(PROTECTED_LABEL) == "Always")
+
+
+def _healthy(live: LiveObject | None, manifest: Manifest) -> bool:
+    """Whether a replacement is there: what somebody else has under that name is none."""
+    if live is None or not live.uid or not live.ours:
+        return False
+    return live.health is Health.CURRENT or compare.annotation(manifest.body, "gitfed.io/wait") == "false"
+
+
+def _api_version(live: LiveObject) -> str:
+    return str(live.body["apiVersion"]) if live.body is not None else ""

@@ -1,0 +1,220 @@
+"""Gates: limits on what one plan may do without a person's consent.
+
+A gate holds exactly what it counts: those changes become `skip` with the gate as reason, everything else proceeds.
+Deletions that complete a move or an eviction do not count as deletions. An approval is given to one plan, named by a
+digest that does not depend on approvals, and holds for that commit and so many changes.
+
+The limits are those of the last commit that was rolled out with nothing held: a commit must not loosen what would hold
+it, and as long as something of it waits, it has not.
+
+A federated quota is shown as a gate too, but it holds earlier: a placement that it does not allow is not decided at all
+(`turns`), so there is no change to hold, and nothing that a person could let through but another quota.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from dataclasses import replace
+from operator import attrgetter
+
+from gitfed.model.base import ClusterName, ObjectKey
+from gitfed.model.decisions import Decision, Decisions, Share
+from gitfed.model.fleet import LiveState
+from gitfed.model.plan import Action, Binding, Change, Gate
+from gitfed.model.repo import RepoSnapshot
+from gitfed.placement.capacity import quota
+from gitfed.planning.unplanned import NOBODY, Beside
+from gitfed.text import quantity
+
+_SMALL = 8
+"""Percentages say nothing about fewer objects or replicas than this."""
+_ACTS = (Action.CREATE, Action.UPDATE, Action.DELETE)
+
+
+def hold(
+    changes: Sequence[Change],
+    bindings: Mapping[ObjectKey, Binding],
+    *,
+    repo: RepoSnapshot,
+    decisions: Decisions,
+    live: LiveState | None,
+    beside: Beside = NOBODY,
+) -> tuple[tuple[Gate, ...], list[Change]]:
+    """The gates, and the changes with what they hold turned into skips. `beside`: what there is that none of this
+    concerns, and that limits are parts of too."""
+    guards = decisions.guards or repo.settings.spec.guards
+    allowed: dict[str, int] = {}
+    for approval in decisions.approvals:
+        if approval.commit == repo.commit:
+            for name, count in approval.allowed:
+                allowed[name] = max(count, allowed.get(name, 0))
+    kept = list(changes)
+    gates: list[Gate] = []
+
+    def gate(name: str, limit: str, value: str, *, over: bool, counts: Callable[[Change], bool]) -> None:
+        # Every gate counts for itself, whatever another one holds already: an approval has to name them all.
+        counted = [i for i, change in enumerate(changes) if change.action in _ACTS and counts(change)] if over else []
+        held = len(counted) if len(counted) > allowed.get(name, 0) else 0
+        if held:
+            for index in counted:
+                if kept[index].action in _ACTS:
+                    reason = f"gate {name}: {value} of at most {limit}"
+                    kept[index] = replace(changes[index], action=Action.SKIP, reason=reason)
+        gates.append(Gate(name, limit, value, held))
+
+    if not decisions.known:
+        gate("state", "a known state", "unknown", over=True, counts=lambda change: True)
+    if not decisions.descends and repo.commit:
+        applied = (decisions.applied_commit or "")[:12]
+        gate("history", f"descendants of {applied}", repo.commit[:12], over=True, counts=lambda change: True)
+    deletions = [change for change in changes if change.action is Action.DELETE and not change.move]
+    count = len(deletions) + _still_to_come(deletions, bindings, decisions, live)
+    gate("deletions", str(guards.max_deletions), str(count), over=count > guards.max_deletions, counts=_is_deletion)
+    owned = _owned(live) + beside.copies if deletions else 0  # counting a million copies is not for every cycle
+    percent = min(100 * count / owned, 100.0) if owned >= _SMALL else 0.0
+    gate("deletion percent", f"{guards.max_deletion_percent}%", f"{percent:.0f}%",
+         over=percent > guards.max_deletion_percent, counts=_is_deletion)  # fmt: skip
+    moved, total, movers = _moved(bindings, decisions)
+    total += beside.replicas
+    share = 100 * moved / total if total >= _SMALL else 0.0
+    gate("moved replicas", f"{guards.max_moved_replicas_percent}%", f"{share:.0f}%",
+         over=share > guards.max_moved_replicas_percent, counts=lambda change: change.key in movers)  # fmt: skip
+    if guards.max_clusters_touched is not None:
+        touched = {change.cluster for change in changes if change.action in _ACTS}
+        gate("clusters touched", str(guards.max_clusters_touched), str(len(touched)),
+             over=len(touched) > guards.max_clusters_touched, counts=lambda change: True)  # fmt: skip
+    return tuple(gates), kept
+
+
+def quotas(ledger: quota.Ledger) -> Iterator[Gate]:
+    """Federated quotas: one gate each, with the resource that is refused, or nearest to its limit."""
+    for limits in ledger.limits.values():
+        for name, overall in limits:
+            refused = [one for one in ledger.refusals if one.quota == name]
+            used = ledger.used.get(name.partition("/")[0], {})
+            if refused:
+                resource, value = refused[0].resource, refused[0].requested
+            elif overall:
+                resource = max(sorted(overall), key=lambda one: _part(used.get(one), overall[one]))
+                value = used.get(resource, quantity.ZERO)
+            else:
+                continue
+            messages = tuple(dict.fromkeys(map(str, refused)))
+            yield Gate(f"quota {name} {resource}", str(overall[resource]), str(value), len(refused),
+                       messages, consent=False)  # fmt: skip
+
+
+def _part(used: quantity.Quantity | None, limit: quantity.Quantity) -> float:
+    if used is None or not used.nano:
+        return 0.0
+    return used.nano / limit.nano if limit.nano > 0 else math.inf
+
+
+def held(gates: Iterable[Gate]) -> tuple[Gate, ...]:
+    return tuple(gate for gate in gates if gate.held)
+
+
+def decisions_to_record(
+    bindings: Mapping[ObjectKey, Binding], decisions: Decisions, changes: Iterable[Change], live: LiveState | None
+) -> dict[ObjectKey, Decision]:
+    """What is to be remembered. A move that a gate holds was not decided: the previous decision stays.
+
+    So does that of a template which is gone, as long as a copy of it may be left: it says how to treat that
+    (`preserveResourcesOnDeletion`).
+    """
+    waiting = {
+        change.key
+        for change in changes
+        if change.action is Action.SKIP and change.reason.startswith(("gate moved replicas", "gate history"))
+    }
+    recorded: dict[ObjectKey, Decision] = {}
+    for key, binding in bindings.items():
+        if waiting and key in waiting:
+            previous = decisions.bindings.get(key)
+            if previous is not None:
+                recorded[key] = previous
+        elif binding.decision is not None:
+            recorded[key] = binding.decision
+    for key in decisions.bindings.keys() - bindings.keys():
+        if _may_be_left(decisions.bindings[key], live):
+            recorded[key] = decisions.bindings[key]
+    return recorded
+
+
+def _may_be_left(decision: Decision, live: LiveState | None) -> bool:
+    if live is None or any(copy.entry is not None for copy in live.objects.get(decision.key, {}).values()):
+        return True
+    clusters = (live.clusters.get(share.cluster) for share in decision.targets)
+    return any(cluster is None or not cluster.inventory_read for cluster in clusters)
+
+
+def _is_deletion(change: Change) -> bool:
+    return change.action is Action.DELETE and not change.move
+
+
+def _still_to_come(
+    deletions: Sequence[Change], bindings: Mapping[ObjectKey, Binding], decisions: Decisions, live: LiveState | None
+) -> int:
+    """Copies of the same objects in clusters that cannot be read now: they go when these answer again.
+
+    A limit that did not count them would be passed piece by piece, one cluster after the other.
+    """
+    if live is None:
+        return 0
+    unread = {name for name, cluster in live.clusters.items() if not cluster.inventory_read}
+    gone = {change.key for change in deletions} - bindings.keys() if unread else set()
+    return sum(len(unread & _where(decisions.bindings.get(key), unread)) for key in gone)
+
+
+def _where(decision: Decision | None, every: Set[ClusterName]) -> Set[ClusterName]:
+    """What goes everywhere, as a Namespace does, has no decision that says so."""
+    return every if decision is None else {share.cluster for share in decision.targets}
+
+
+def _owned(live: LiveState | None) -> int:
+    if live is None:
+        return 0
+    return sum(1 for copies in live.objects.values() for copy in copies.values() if copy.ours)
+
+
+_REPLICAS = attrgetter("replicas")
+"""A loop in C: a million shares are looked at in every build of a large fleet."""
+
+
+def _moved(bindings: Mapping[ObjectKey, Binding], decisions: Decisions) -> tuple[int, int, frozenset[ObjectKey]]:
+    """(replicas that change their cluster, all replicas, the bindings they belong to).
+
+    Growing or shrinking moves nothing; evicted replicas are exempt: a failing cluster must not be held back by a
+    limit meant for mistakes.
+    """
+    moved, total = 0, 0
+    movers: set[ObjectKey] = set()
+    sums: dict[int, int] = {}
+    """By the identity of shares, which many workloads have in common."""
+    for key, binding in bindings.items():
+        if binding.replicas is None:
+            continue
+        place = id(binding.shares)
+        if place not in sums:
+            sums[place] = sum(filter(None, map(_REPLICAS, binding.shares)))
+        total += sums[place]
+        previous = decisions.bindings.get(key)
+        if previous is None or previous is binding.decision or previous.targets == binding.shares:
+            continue
+        exempt = {task.from_cluster for task in (*previous.evictions, *binding.evictions)}
+        lost, won = _difference(previous.shares, binding.shares, exempt)
+        here = min(lost, won)
+        if here:
+            moved += here
+            movers.add(key)
+    return moved, total, frozenset(movers)
+
+
+def _difference(before: Iterable[Share], after: Iterable[Share], exempt: set[str]) -> tuple[int, int]:
+    same = {*before} & {*after}  # of a hundred clusters all but a few
+    old = {share.cluster: share.replicas or 0 for share in before if share not in same}
+    new = {share.cluster: share.replicas or 0 for share in after if share not in same}
+    lost = sum(max(0, count - new.get(name, 0)) for name, count in old.items() if name not in exempt)
+    won = sum(max(0, count - old.get(name, 0)) for name, count in new.items())
+    return lost, won

@@ -1,0 +1,115 @@
+"""What waits for what in a cluster: waves, and the dependencies that a template names.
+
+A wave begins in a cluster when every object of the waves before it is written there and healthy; a failed wave stops
+the later ones in that cluster and nowhere else. An object that names others (`gitfed.io/depends-on`) begins when those
+are. Both are read from what is there, not from what was done, so a restart in the middle changes nothing: what waits is
+a change of this plan that says so (`Change.waits`), and the next plan asks again.
+
+Namespaces and definitions without a wave of their own belong to none: everything needs them. An object annotated
+`gitfed.io/wait: "false"` is waited for by nobody. The repair of drift and deletions wait for nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from gitfed.model.base import ClusterName, ObjectKey
+from gitfed.model.fleet import Health, LiveObject
+from gitfed.model.plan import Action, Change
+from gitfed.planning.ordering import order
+
+SUSPENDED = "suspended"
+"""How the reason of a change begins that nobody is to wait for: it was taken out on purpose."""
+_WRITES = (Action.CREATE, Action.UPDATE)
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """An object with its wave and the clusters where it should be."""
+
+    key: ObjectKey
+    position: order.Position
+    clusters: frozenset[ClusterName]
+    live: Mapping[ClusterName, LiveObject]
+    waited_for: bool = True
+
+
+def hold(changes: Sequence[Change], placed: Iterable[Placed]) -> list[Change]:
+    """The changes, each that has to wait saying what for."""
+    objects = {one.key: one for one in placed}
+    pending = {(change.cluster, change.key): change for change in changes if change.action in (*_WRITES, Action.SKIP)}
+    front = _front(objects.values(), pending)
+    return [_held(change, front, objects, pending) for change in changes]
+
+
+def _held(
+    change: Change,
+    front: Mapping[ClusterName, tuple[int, str]],
+    objects: Mapping[ObjectKey, Placed],
+    pending: Mapping[tuple[ClusterName, ObjectKey], Change],
+) -> Change:
+    if change.action not in _WRITES or change.drift:
+        return change
+    reached = front.get(change.cluster)
+    if reached is not None and change.wave > reached[0] and change.wave != order.NO_WAVE:
+        return replace(change, waits=f"wave {change.wave} waits for wave {reached[0]}: {reached[1]}")
+    for key in change.waits_for:
+        why = _missing(objects.get(key), key, change.cluster, pending)
+        if why:
+            return replace(change, waits=f"waits for {key}: {why}")
+    return change
+
+
+def _front(
+    objects: Iterable[Placed], pending: Mapping[tuple[ClusterName, ObjectKey], Change]
+) -> dict[ClusterName, tuple[int, str]]:
+    """Of each cluster the first wave that is not over, and what is wrong there."""
+    found: dict[ClusterName, tuple[int, ObjectKey, str]] = {}
+    for one in objects:
+        wave = one.position.wave
+        if wave == order.NO_WAVE or not one.waited_for:
+            continue
+        for cluster in one.clusters:
+            known = found.get(cluster)
+            if known is not None and (known[0], known[1]) <= (wave, one.key):
+                continue
+            why = _unfinished(one, cluster, pending)
+            if why:
+                found[cluster] = (wave, one.key, why)
+    return {cluster: (wave, f"{key} ({why})") for cluster, (wave, key, why) in found.items()}
+
+
+def _missing(
+    one: Placed | None, key: ObjectKey, cluster: ClusterName, pending: Mapping[tuple[ClusterName, ObjectKey], Change]
+) -> str:
+    if one is None or cluster not in one.clusters:
+        live = one.live.get(cluster) if one is not None else None
+        if live is not None and live.uid and live.health is Health.CURRENT:
+            return ""
+        return "it is not placed in this cluster" if one is not None else "no file declares it"
+    if not one.waited_for:
+        return ""
+    return _unfinished(one, cluster, pending)
+
+
+def _unfinished(
+    one: Placed, cluster: ClusterName, pending: Mapping[tuple[ClusterName, ObjectKey], Change]
+) -> str:  # fmt: skip
+    """Why an object that should be in a cluster is not finished there; "" when it is."""
+    change = pending.get((cluster, one.key))
+    if change is not None and change.action is Action.SKIP:
+        if change.reason.startswith(SUSPENDED):
+            return ""
+        if not change.drift:
+            return change.reason
+    elif change is not None and not change.drift:
+        return f"to be {change.action.value}d"
+    live = one.live.get(cluster)
+    if live is None or not live.uid:
+        return "" if change is not None else "not there"
+    return "" if live.health is Health.CURRENT else _said(live)
+
+
+def _said(live: LiveObject) -> str:
+    return f"{live.health.value}: {live.health_message}" if live.health_message else live.health.value

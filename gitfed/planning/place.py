@@ -1,0 +1,273 @@
+"""Where every template of one commit goes, and what is to be said about it.
+
+First each template by itself (`bind`), as far as anything it depends on is another object than in the build before;
+then those that share something, one after the other (`turns`). Rendering and comparing begin after this.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import TYPE_CHECKING, cast
+
+from gitfed.model.base import Body, ClusterName, Digest, ObjectKey, Origin, Problem, Severity, key_of
+from gitfed.model.decisions import Decision, Decisions
+from gitfed.model.fleet import ClusterFacts, FleetSnapshot
+from gitfed.model.repo import Manifest, RepoSnapshot
+from gitfed.placement.capacity import quota
+from gitfed.placement.capacity.estimate import Capacity
+from gitfed.placement.scheduling import cluster, match, priority, rebalance
+from gitfed.placement.scheduling.cluster import Candidate
+from gitfed.planning import bind, contention, prefetch
+from gitfed.planning.context import Binder, PlacementQuery, PlacementResult
+from gitfed.text import canonical
+
+if TYPE_CHECKING:
+    from gitfed.model.declared.federation import Federation
+
+_DEFINITION = ("apiextensions.k8s.io", "CustomResourceDefinition")
+
+
+@dataclass(slots=True)
+class Question:
+    """What is asked for one template, and from what that follows: the left sides are compared with `is`."""
+
+    manifest: Manifest
+    policies: object
+    candidates: object
+    decision: Decision | None
+    before: Decision | None
+    asked: PlacementQuery | PlacementResult
+    rebalancers: tuple[str, ...] = ()
+    standing: object = None
+    names: object = None
+    bound: PlacementResult | None = None
+    """The answer, where it does not depend on other templates."""
+    last: PlacementResult | None = None
+    """The answer that it had when the candidates were others."""
+    waits: bool = False
+    """Whether the answer depends on what is decided for other templates."""
+
+
+def candidates(
+    repo: RepoSnapshot, fleet: FleetSnapshot
+) -> tuple[tuple[Candidate, ...], dict[ClusterName, Capacity | None]]:
+    """Declared clusters with what was observed of them, and those that only a facts file declares; and their room.
+
+    The two are kept apart, because a change of room alone concerns only what is placed by room. Facts that neither
+    filter nor estimate reads (conditions, times) are dropped: their change recomputes nothing.
+    """
+    found: list[Candidate] = []
+    capacities: dict[ClusterName, Capacity | None] = {}
+    for name in sorted(repo.clusters.keys() | fleet.clusters.keys()):
+        declared, facts = repo.clusters.get(name), fleet.clusters.get(name)
+        if declared is None and (facts is None or facts.declared is None):
+            continue
+        seen = cluster.candidate(declared, facts or ClusterFacts(name, assumed=True))
+        capacities[name] = capacity_of(seen, repo.settings)
+        found.append(replace(seen, facts=None, capacity=None))
+    return tuple(found), capacities
+
+
+def capacity_of(one: Candidate, settings: Federation) -> Capacity | None:
+    """The room of a cluster as far as feature gates let it be looked at."""
+    capacity = one.capacity
+    if capacity is not None and not settings.gate("CustomizedClusterResourceModeling"):
+        capacity = replace(capacity, grades={})
+    if capacity is not None and not settings.gate("ResourceQuotaEstimate"):
+        capacity = replace(capacity, quotas=())
+    return capacity
+
+
+def definitions(repo: RepoSnapshot) -> tuple[Manifest, ...]:
+    """The CustomResourceDefinitions of a commit."""
+    return tuple(manifest for key, manifest in repo.manifests.items() if key[:2] == _DEFINITION)
+
+
+def with_definitions(
+    found: tuple[Candidate, ...], defining: tuple[Manifest, ...], decisions: Decisions, binder: Binder
+) -> tuple[Candidate, ...]:
+    """The clusters with the kinds that this commit brings there: a definition enables its kind where it is placed.
+
+    Otherwise the first cluster that reports a new kind would get all replicas of its objects. `binder` holds `found`.
+    """
+    kinds: dict[ClusterName, set[tuple[str, str]]] = {}
+    for manifest in defining:
+        asked = bind.ask(manifest, decisions.bindings.get(manifest.key), binder)
+        if isinstance(asked, PlacementQuery) and asked.waits:
+            continue  # it depends on other templates: the next probe tells
+        binding = (asked if isinstance(asked, PlacementResult) else bind.answer(asked, binder)).binding
+        spec = manifest.body.get("spec") or {}
+        kind = str((spec.get("names") or {}).get("kind") or "")
+        served = {
+            (f"{spec.get('group')}/{version.get('name')}", kind)
+            for version in spec.get("versions") or ()
+            if isinstance(version, dict) and version.get("served")
+        }
+        for share in binding.shares:
+            kinds.setdefault(share.cluster, set()).update(served)
+    return tuple(
+        replace(one, apis=replace(one.apis, kinds=one.apis.kinds | kinds[one.name]))
+        if one.apis is not None and kinds.get(one.name)
+        else one
+        for one in found
+    )
+
+
+def questions(
+    before: Mapping[ObjectKey, Question], repo: RepoSnapshot, decisions: Decisions, binder: Binder
+) -> tuple[dict[ObjectKey, Question], list[ObjectKey]]:
+    """What is asked for every template, sorted by key: the question of the build before where nothing changed.
+
+    And the keys of those where it is another.
+    """
+    decided, manifests = decisions.bindings, repo.manifests
+    found: dict[ObjectKey, Question | None]
+    if before.keys() == manifests.keys():
+        found = {key: _known(known, manifests[key], decided.get(key), binder) for key, known in before.items()}
+    else:
+        found = {key: _known(before.get(key), manifests[key], decided.get(key), binder) for key in sorted(manifests)}
+    new = [key for key, question in found.items() if question is None]
+    prefetch.placing((repo.manifests[key] for key in new), binder)
+    for key in new:
+        manifest, decision = repo.manifests[key], decided.get(key)
+        found[key] = _question(bind.ask(manifest, decision, binder), manifest, decision, binder)
+    return cast("dict[ObjectKey, Question]", found), new
+
+
+def waits_for_room(asked: Mapping[ObjectKey, Question]) -> bool:
+    """Whether any answer depends on what others take of the clusters' room."""
+    return any(
+        one.waits and isinstance(one.asked, PlacementQuery) and one.asked.request.needs_room for one in asked.values()
+    )
+
+
+def claiming(
+    asked: Mapping[ObjectKey, Question], decided: Mapping[ObjectKey, Decision | None], facts_taken: datetime | None
+) -> set[ObjectKey]:
+    """The templates that take room which the facts do not show (`turns.claims`), given what was decided for them."""
+    return {
+        key
+        for key, one in asked.items()
+        if isinstance(one.asked, PlacementQuery) and contention.claims(one.asked, decided.get(key), facts_taken)
+    }
+
+
+def answers(
+    asked: Mapping[ObjectKey, Question],
+    repo: RepoSnapshot,
+    binder: Binder,
+    room: contention.Room,
+    facts_taken: datetime | None,
+) -> tuple[dict[ObjectKey, PlacementResult], list[Problem], quota.Ledger]:
+    """Where every template goes, by key: first what is placed by itself, then what takes turns. And what quotas say."""
+    quotas = quota.Ledger.of(repo.quotas if repo.settings.gate("FederatedQuotaEnforcement") else ())
+    for question in asked.values():
+        _by_itself(question, quotas, binder)
+    by_priority = repo.settings.gate("PriorityBasedScheduling") and any(
+        policy.spec.schedule_priority is not None for policy in repo.propagation
+    )
+    in_turn = contention.place(
+        [contention.Entry(one.asked, one.bound) for one in asked.values() if isinstance(one.asked, PlacementQuery)],
+        binder,
+        room,
+        quotas,
+        (lambda one: priority.of(one.policy, one.manifest.key, repo.manifests)) if by_priority else None,
+        facts_taken,
+    )
+    bounds = {key: one.bound or in_turn[key] for key, one in asked.items()}
+    problems = [*_quotas_exceeded(repo, quotas), *_nothing_to_rebalance(repo), *_classes_missing(repo)]
+    return bounds, problems, quotas
+
+
+def assigned_quotas(
+    before: dict[ObjectKey, Manifest], repo: RepoSnapshot, clusters: Iterable[ClusterName]
+) -> Iterator[tuple[Manifest, PlacementResult, Mapping[ClusterName, Body]]]:
+    """The ResourceQuotas that federated quotas assign to single clusters; a template of that name comes first.
+
+    `before` keeps them from build to build, so that what did not change is the same object.
+    """
+    clusters = tuple(clusters)
+    for declared in repo.quotas:
+        bodies = quota.assignments(declared, clusters)
+        if not bodies:
+            continue
+        body = next(iter(bodies.values()))
+        manifest = Manifest(key_of(body), "v1", body, declared.origin or Origin(""), Digest(canonical.digest(bodies)))
+        manifest = before[manifest.key] = before[manifest.key] if before.get(manifest.key) == manifest else manifest
+        if manifest.key not in repo.manifests:
+            yield manifest, bind.implied(manifest, tuple(sorted(bodies)), bind.ASSIGNED), bodies
+
+
+def _known(known: Question | None, manifest: Manifest, decision: Decision | None, binder: Binder) -> Question | None:
+    """The question of the build before, or the same of clusters that are otherwise now; None where it is another."""
+    if (
+        known is None
+        or known.manifest is not manifest
+        or known.policies is not binder.policies
+        or known.decision is not decision
+        or (known.before is not binder.before.get(manifest.key) if binder.before else known.before is not None)
+        or (known.rebalancers != binder.rebalancers.get(manifest.key, ()) if binder.rebalancers else known.rebalancers)
+        or known.standing is not binder.standing
+        or (known.asked.ask_again if isinstance(known.asked, PlacementResult) else _is_triggered(known.asked, decision))
+    ):
+        return None
+    if known.candidates is binder.candidates:
+        return known
+    if known.names is not binder.names:
+        return None
+    # What is asked depends on which clusters there are, only the answer on how they are.
+    known.candidates = binder.candidates
+    known.last, known.bound = known.bound or known.last, None
+    return known
+
+
+def _is_triggered(asked: PlacementQuery, recorded: Decision | None) -> bool:
+    """Whether a rebalancer asks for it that was not served in the build before, because a gate holds the move: its
+    question bears the time of its build."""
+    return asked.decision is not recorded and asked.request.fresh and asked.before is None
+
+
+def _question(
+    asked: PlacementQuery | PlacementResult, manifest: Manifest, decision: Decision | None, binder: Binder
+) -> Question:
+    before, rebalancers = binder.before.get(manifest.key), binder.rebalancers.get(manifest.key, ())
+    return Question(manifest, binder.policies, binder.candidates, decision, before, asked, rebalancers, binder.standing,
+                    binder.names, waits=isinstance(asked, PlacementQuery) and asked.waits)  # fmt: skip
+
+
+def _by_itself(question: Question, quotas: quota.Ledger, binder: Binder) -> None:
+    """Settle what does not depend on others; whether a quota counts may change from commit to commit."""
+    asked = question.asked
+    if isinstance(asked, PlacementResult):
+        question.bound = asked
+    elif question.waits or (
+        asked.request.is_workload and not asked.stands and quotas.covers(question.manifest.key.namespace)
+    ):
+        question.bound = None
+    elif question.bound is None:
+        question.bound = bind.answer(asked, binder, last=question.last)
+
+
+def _quotas_exceeded(repo: RepoSnapshot, quotas: quota.Ledger) -> Iterator[Problem]:
+    exceeded = quotas.exceeded()
+    for declared in repo.quotas:
+        for message in exceeded.get(f"{declared.metadata.namespace or ''}/{declared.metadata.name}", ()):
+            yield Problem(declared.origin or Origin(""), message, severity=Severity.WARNING)
+
+
+def _nothing_to_rebalance(repo: RepoSnapshot) -> Iterator[Problem]:
+    for rebalancer in repo.rebalancers:
+        for key in rebalance.workloads(rebalancer):
+            if key not in repo.manifests:
+                message = f"WorkloadRebalancer/{rebalancer.metadata.name}: there is no {key}"
+                yield Problem(rebalancer.origin or Origin(""), message, "nothing is placed anew", Severity.WARNING)
+
+
+def _classes_missing(repo: RepoSnapshot) -> Iterator[Problem]:
+    for policy in repo.propagation:
+        wanted = policy.spec.schedule_priority
+        if wanted is not None and priority.value(policy, repo.manifests) is None:
+            message = f"{match.ref(policy)}: no PriorityClass {wanted.priority_class_name}: it counts as 0"
+            yield Problem(policy.origin or Origin(""), message, "add it to the repository", Severity.WARNING)

@@ -1,0 +1,170 @@
+"""What follows from a decision for one template: its Binding in the plan, and what is to be remembered.
+
+A decision that says the same as before *is* the one before, so that nothing is written for it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from gitfed.model.base import Problem
+from gitfed.model.decisions import Decision, Rejection, ScheduledCondition, Share
+from gitfed.model.plan import Binding
+from gitfed.placement.failover import state_preservation
+from gitfed.placement.scheduling import reschedule, schedule
+from gitfed.planning.context import Binder, PlacementQuery, PlacementResult
+
+
+def bound(
+    asked: PlacementQuery,
+    binder: Binder,
+    shares: tuple[Share, ...],
+    condition: ScheduledCondition,
+    rejections: tuple[Rejection, ...],
+    affinity_name: str,
+    why: str = "",
+    problems: tuple[Problem, ...] = (),
+    last: PlacementResult | None = None,
+) -> PlacementResult:
+    """`last`: an answer to the very same, which is kept if it still says all of this."""
+    if last is not None and not why and not problems and _still_says(last, asked, shares, condition, affinity_name):
+        if last.binding.rejections == rejections:
+            return last
+        return last.with_rejections(rejections)
+    manifest, directive, request = asked.manifest, asked.directive, asked.request
+    replicas = request.replicas if request.is_workload and not request.components else None
+    divided = request.is_workload and directive.divides and not request.components
+    requirements = None if isinstance(request.requirements, schedule.NotAsked) else request.requirements
+    shares = binder.schedules.shared.setdefault(shares, shares)
+    # Karmada: one component is no set; and where sets were not counted, a target gets all there is without a list.
+    listed = request.components if request.counts_sets and len(request.components) > 1 else ()
+    each = tuple((str(part.get("name") or ""), int(part.get("replicas") or 0)) for part in listed) if listed else ()
+    record = _record(
+        asked, binder,
+        shares=shares, condition=condition, affinity=affinity_name, replicas=replicas, each=each,
+    )  # fmt: skip
+    return PlacementResult(
+        Binding(
+            id=asked.identity,
+            key=manifest.key,
+            api_version=manifest.api_version,
+            origin=manifest.origin,
+            policy=directive.ref,
+            shares=shares,
+            replicas=replicas,
+            condition=condition,
+            rejections=rejections,
+            affinity_name=affinity_name,
+            requirements=requirements,
+            components=request.components,
+            each=each,
+            losers=asked.losers,
+            decision=record,
+            why=why or _leaves(asked) or (directive.how if divided else "every matching cluster"),
+            overwrite=directive.overwrite,
+            preserve=directive.preserve,
+            suspended=directive.suspended,
+            propagates_deps=directive.propagates_deps,
+            injected=record.injected,
+            stateful=directive.stateful,
+        ),
+        problems,
+    )
+
+
+def _still_says(
+    last: PlacementResult,
+    asked: PlacementQuery,
+    shares: tuple[Share, ...],
+    condition: ScheduledCondition,
+    affinity: str,
+) -> bool:
+    """Whether nothing but the reasons of clusters that are not chosen can be others: nothing is to be recorded, and
+    nothing was wrong. What else a binding says follows from the template and its policy."""
+    binding = last.binding
+    return (
+        binding.decision is asked.decision
+        and not last.problems
+        and (binding.shares is shares or binding.shares == shares)
+        and binding.condition == condition
+        and binding.affinity_name == affinity
+    )
+
+
+def _record(
+    asked: PlacementQuery,
+    binder: Binder,
+    *,
+    shares: tuple[Share, ...],
+    condition: ScheduledCondition,
+    affinity: str,
+    replicas: int | None,
+    each: tuple[tuple[str, int], ...],
+) -> Decision:
+    """What is to be remembered. A decision that stands was not taken now, whatever else is new in its record."""
+    manifest, directive, decision = asked.manifest, asked.directive, asked.decision
+    components = asked.request.components
+    rebalancers = binder.rebalancers.get(manifest.key, ())
+    if decision is None:
+        return Decision(
+            manifest.key,
+            manifest.api_version,
+            shares=shares,
+            affinity_name=affinity,
+            policy=directive.ref,
+            placement=directive.recorded,
+            replicas=replicas,
+            components=components,
+            each=each,
+            last_scheduled=binder.now if condition.status else None,
+            condition=condition,
+            preserve=directive.preserve,
+            rebalancers=rebalancers,
+        )
+    injects = directive.injects and binder.settings.gate("StatefulFailoverInjection")
+    injected = state_preservation.injected(decision, shares, enabled=injects)
+    if (
+        decision.undone is None
+        and decision.shares == shares
+        and decision.condition == condition
+        and decision.affinity_name == affinity
+        and decision.replicas == replicas
+        and decision.components == components
+        and decision.each == each
+        and decision.policy == directive.ref
+        and decision.placement == directive.recorded
+        and decision.preserve == directive.preserve
+        and decision.rebalancers == rebalancers
+        and decision.injected == injected
+        and not reschedule.rescheduled(decision.reschedule_triggered, decision.last_scheduled)
+    ):
+        return decision
+    scheduled = decision.last_scheduled if asked.stands else binder.now
+    return replace(
+        decision,
+        api_version=manifest.api_version,
+        shares=shares,
+        affinity_name=affinity,
+        policy=directive.ref,
+        placement=directive.recorded,
+        replicas=replicas,
+        components=components,
+        each=each,
+        last_scheduled=scheduled if condition.status else decision.last_scheduled,
+        condition=condition,
+        preserve=directive.preserve,
+        rebalancers=rebalancers,
+        # Until the next decision that has another reason.
+        descheduled=decision.descheduled if asked.stands or decision.undone is not None else None,
+        undone=None,
+        injected=injected,
+    )
+
+
+def _leaves(asked: PlacementQuery) -> str:
+    """Why this decision is about leaving a cluster; "" when it is not."""
+    if asked.before is None or asked.decision is None:
+        return ""
+    known = {task.from_cluster for task in asked.before.evictions}
+    new = [task for task in asked.decision.evictions if task.from_cluster not in known]
+    return "; ".join(f"leaves {task.from_cluster}: {task.raw.get('message')}" for task in new)

@@ -1,0 +1,104 @@
+"""Which templates can come out otherwise in two plans from the same facts and decisions.
+
+Of two plans: whose manifests can differ (`differing`)? Nothing else is rendered, however large the repository. Which
+templates have to be planned at all for that is another question (`reach`), and begins with the same: what two commits
+declare otherwise, and what that may select.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence, Set
+from dataclasses import replace
+from typing import TypeAlias, TypeVar
+
+from gitfed.model.base import ObjectKey
+from gitfed.model.declared.interpreter import ResourceInterpreterCustomization
+from gitfed.model.declared.policy import Override, Propagation
+from gitfed.model.declared.shape import Declared
+from gitfed.model.plan import Binding, Plan
+from gitfed.model.repo import RepoSnapshot
+from gitfed.planning.review import cluster_changes
+
+Policy: TypeAlias = Override | Propagation
+_Kind = TypeVar("_Kind", bound=Declared)
+
+
+def differing(base_repo: RepoSnapshot, head_repo: RepoSnapshot, base: Plan, head: Plan) -> Set[ObjectKey]:
+    """What is rendered follows from the template, its binding, the overrides that select it and what they ask of the
+    clusters, the interpreter and the name of the federation."""
+    one, other = base_repo, head_repo
+    everything = base.bindings.keys() | head.bindings.keys()
+    if one.settings.metadata.name != other.settings.metadata.name or one.webhooks != other.webhooks:
+        return everything
+    found = {
+        key
+        for key in everything
+        if one.manifests.get(key) is not other.manifests.get(key)
+        or _placed_otherwise(base.bindings.get(key), head.bindings.get(key))
+        or (key not in one.manifests and key not in other.manifests)
+    }
+    policies = [*unlike(one.overrides, other.overrides), *hitting_otherwise(one, other)]
+    kinds = {target(rule) for rule in unlike(one.interpreters, other.interpreters)}
+    if policies or kinds:
+        versions = {key: binding.api_version for plan in (base, head) for key, binding in plan.bindings.items()}
+        found |= selected(policies, versions)
+        found |= {key for key, version in versions.items() if (version, key.kind) in kinds}
+    return found
+
+
+def hitting_otherwise(base: RepoSnapshot, head: RepoSnapshot) -> list[Override]:
+    """Overrides that some clusters are another target to: these are declared otherwise."""
+    clusters = cluster_changes.of(base.clusters, head.clusters) if base.clusters is not head.clusters else []
+    return [
+        *cluster_changes.overriding(clusters, base.overrides),
+        *cluster_changes.overriding(clusters, head.overrides),
+    ]
+
+
+def target(rule: ResourceInterpreterCustomization) -> tuple[str, str]:
+    """(apiVersion, kind) of what a customization explains."""
+    return rule.spec.target.api_version, rule.spec.target.kind
+
+
+def _placed_otherwise(before: Binding | None, after: Binding | None) -> bool:
+    """Why a cluster was not chosen is in no manifest."""
+    if before is after or before is None or after is None:
+        return before is not after
+    return before != after and replace(before, rejections=after.rejections) != after
+
+
+def may_select(policy: Policy, key: ObjectKey, api_version: str) -> bool:
+    """As far as kind, namespace and name tell: labels may come from an override, and of some only the key is known."""
+    own = "" if policy.is_cluster_wide else policy.metadata.namespace
+    if own and key.namespace != own:
+        return False
+    wanted = policy.spec.resource_selectors
+    return not wanted or any(
+        (one.api_version, one.kind) == (api_version, key.kind)
+        and one.namespace in (None, "", key.namespace)
+        and one.name in (None, "", key.name)
+        for one in wanted
+    )
+
+
+def selected(policies: Sequence[Policy], versions: Mapping[ObjectKey, str]) -> set[ObjectKey]:
+    if not policies:
+        return set()
+    own: dict[str, list[Policy]] = {}
+    for one in policies:
+        own.setdefault("" if one.is_cluster_wide else one.metadata.namespace, []).append(one)
+    wide = own.pop("", [])
+    return {
+        key
+        for key, version in versions.items()
+        if any(may_select(one, key, version) for one in wide)
+        or (key.namespace in own and any(may_select(one, key, version) for one in own[key.namespace]))
+    }
+
+
+def unlike(before: Iterable[_Kind], after: Iterable[_Kind]) -> list[_Kind]:
+    """Both versions of what differs, and what only one side has."""
+    old, new = {one.key: one for one in before}, {one.key: one for one in after}
+    keys = [key for key in sorted(old.keys() | new.keys())
+            if old.get(key) is not new.get(key) and old.get(key) != new.get(key)]  # fmt: skip
+    return [side[key] for key in keys for side in (old, new) if key in side]

@@ -1,0 +1,159 @@
+"""Why two plans differ: policies, overrides, interpreters, clusters and settings that are declared otherwise.
+
+Field by field, with the objects that each of them concerns and those of them that differ. A limit that a change loosens
+is told apart: the review of that change does not go by it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass, replace
+from typing import Any
+
+from gitfed.model.base import ClusterName, ObjectKey, Origin
+from gitfed.model.decisions import PolicyRef
+from gitfed.model.declared.interpreter import ResourceInterpreterCustomization
+from gitfed.model.declared.policy import Override, Propagation
+from gitfed.model.declared.shape import Declared
+from gitfed.model.plan import FieldChange, Plan
+from gitfed.model.repo import RepoSnapshot
+from gitfed.planning.objects import redact
+from gitfed.text import canonical
+
+LIMITS = ("guards", "state")
+"""Members of a Federation's spec that a review reads from the base, so that a change cannot loosen its own check."""
+
+
+@dataclass(frozen=True, slots=True)
+class Declaration:
+    """A declared object (policy, override, interpreter, cluster, settings) that is new, gone or different."""
+
+    key: ObjectKey
+    verb: str
+    """`new`, `gone` or `changed`."""
+    origin: Origin
+    """In the head; of the base for one that is gone."""
+    fields: tuple[FieldChange, ...] = ()
+    """Of one that changed."""
+    concerns: tuple[ObjectKey, ...] = ()
+    """Objects that it places, changes or explains, in base or head; sorted."""
+    differing: tuple[ObjectKey, ...] = ()
+    """Those of them whose placement or manifest differs."""
+
+
+def declared(
+    base_repo: RepoSnapshot,
+    head_repo: RepoSnapshot,
+    base: Plan,
+    head: Plan,
+    differing: set[ObjectKey],
+    touched: Sequence[ObjectKey],
+    hidden: redact.Hidden,
+    placed: Mapping[ClusterName, Set[ObjectKey]],
+) -> Iterator[Declaration]:
+    """`placed`: by cluster, what is there of objects that neither plan holds."""
+    old, new = {one.key: one for one in _all(base_repo)}, {one.key: one for one in _all(head_repo)}
+    found = [
+        key for key in old.keys() | new.keys() if old.get(key) is not new.get(key) and old.get(key) != new.get(key)
+    ]
+    concerns = _Concerns(base, head, touched, placed) if found else None
+    for key in sorted(found):
+        assert concerns is not None
+        before, after = old.get(key), new.get(key)
+        present = after if after is not None else before
+        assert present is not None
+        keys = concerns.of(present)
+        yield Declaration(
+            key=key,
+            verb="new" if before is None else "gone" if after is None else "changed",
+            origin=present.origin,
+            fields=tuple(_fields(before, after, hidden)) if before is not None and after is not None else (),
+            concerns=tuple(sorted(keys)),
+            differing=tuple(sorted(keys & differing)),
+        )
+
+
+def _all(repo: RepoSnapshot) -> list[Declared]:
+    return [
+        repo.settings, *repo.clusters.values(), *repo.propagation, *repo.overrides, *repo.quotas, *repo.taint_policies,
+        *repo.interpreters, *repo.webhooks, *repo.rebalancers, *repo.tests,
+    ]  # fmt: skip
+
+
+class _Concerns:
+    """Which objects a declared object concerns, in either plan; each index is made when it is first asked."""
+
+    def __init__(
+        self, base: Plan, head: Plan, touched: Sequence[ObjectKey], placed: Mapping[ClusterName, Set[ObjectKey]]
+    ) -> None:
+        self._plans = (base, head)
+        self._touched = touched
+        self._placed = placed
+        self._edited: dict[str, set[ObjectKey]] | None = None
+
+    def of(self, declared: Declared) -> set[ObjectKey]:
+        plans = self._plans
+        if isinstance(declared, Propagation):
+            wanted = _ref(declared)
+            return {key for plan in plans for key, one in plan.bindings.items() if one.policy == wanted}
+        if isinstance(declared, Override):
+            return self._by_override().get(str(_ref(declared)), set())
+        if isinstance(declared, ResourceInterpreterCustomization):
+            target = (declared.spec.target.api_version, declared.spec.target.kind)
+            return {
+                key for plan in plans for key, one in plan.bindings.items() if (one.api_version, key.kind) == target
+            }
+        if declared.kind == "Cluster":
+            name = declared.metadata.name
+            here = {key for plan in plans for key, one in plan.bindings.items() if one.share_of(name) is not None}
+            return here | self._placed.get(name, set())
+        return set()
+
+    def _by_override(self) -> dict[str, set[ObjectKey]]:
+        if self._edited is None:
+            self._edited = {}
+            for plan in self._plans:
+                for key in self._touched:
+                    for rendered in plan.rendered.get(key, ()):
+                        for edit in rendered.edits:
+                            self._edited.setdefault(edit.by, set()).add(key)
+        return self._edited
+
+
+def _ref(policy: Propagation | Override) -> PolicyRef:
+    return PolicyRef(policy.kind, policy.metadata.namespace, policy.metadata.name)
+
+
+def _fields(before: Declared, after: Declared, hidden: redact.Hidden) -> Iterator[FieldChange]:
+    """What is said differently, spelled as in files; values that a Secret would get are masked."""
+    old, new = (redact.declared(one.as_json()) for one in (before, after))
+    for change in differences(old, new):
+        yield replace(change, before=hidden.value(change.before), after=hidden.value(change.after))
+    if old == new:
+        # What differs is masked on both sides alike.
+        yield FieldChange("/spec", redact.BEFORE, redact.AFTER)
+
+
+def differences(before: Any, after: Any, pointer: str = "") -> Iterator[FieldChange]:
+    """Member by member; lists of equal length item by item, other lists as a whole."""
+    if isinstance(before, Mapping) and isinstance(after, Mapping):
+        for name in sorted(before.keys() | after.keys()):
+            path = f"{pointer}/{str(name).replace('~', '~0').replace('/', '~1')}"
+            if name not in after:
+                yield FieldChange(path, before[name], None, absent_after=True)
+            elif name not in before:
+                yield FieldChange(path, None, after[name], absent_before=True)
+            else:
+                yield from differences(before[name], after[name], path)
+    elif isinstance(before, list) and isinstance(after, list) and len(before) == len(after):
+        for index, (old, new) in enumerate(zip(before, after, strict=True)):
+            yield from differences(old, new, f"{pointer}/{index}")
+    elif canonical.dumps(before) != canonical.dumps(after):
+        yield FieldChange(pointer, before, after)
+
+
+def loosened(declared: Declaration) -> tuple[FieldChange, ...]:
+    """Changes of limits in a Federation: a review goes by the base's, and a reader must see that they change."""
+    if declared.key.kind != "Federation":
+        return ()
+    return tuple(one for one in declared.fields if one.pointer.split("/")[1:3][-1] in LIMITS)

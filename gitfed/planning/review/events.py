@@ -1,0 +1,97 @@
+"""What happened to a binding between two versions of its record, in the words of Karmada's events.
+
+Karmada writes events into its API server, where they are gone after an hour. Here the state branch is the record: each
+commit holds the bindings as they became, so what happened follows from two versions that stand one after another, for
+as long as the branch is kept. Only what a person reacts to is told: a placement, a refusal, an eviction, and a copy
+that is written or cannot be. Numbers that go up and down are no event.
+
+Reasons and types are the reference's (Karmada: policies §5.8): `ScheduleBindingSucceed`, `ScheduleBindingFailed`,
+`EvictWorkloadFromClusterSucceed`, `SyncSucceed`, `SyncFailed`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from gitfed.model.base import Body
+
+NORMAL, WARNING = "Normal", "Warning"
+
+
+@dataclass(frozen=True, slots=True)
+class BindingEvent:
+    type: str
+    """Normal or Warning, as in Kubernetes."""
+    reason: str
+    message: str
+    cluster: str = ""
+    """"": it concerns the binding as a whole."""
+
+
+def between(before: Body | None, after: Body | None) -> Iterator[BindingEvent]:
+    """What happened, in the order in which it matters. The documents are ResourceBindings; None: there is no record."""
+    if after is None:
+        return
+    before = before or {}
+    yield from _scheduled(before, after)
+    yield from _evicted(before, after)
+    yield from _synced(before, after)
+
+
+def _scheduled(before: Body, after: Body) -> Iterator[BindingEvent]:
+    old, new = _condition(before, "Scheduled"), _condition(after, "Scheduled")
+    if new.get("status") == "False":
+        if (old.get("status"), old.get("message")) != ("False", new.get("message")):
+            yield BindingEvent(WARNING, "ScheduleBindingFailed", str(new.get("message") or new.get("reason") or ""))
+        return
+    was, now = _targets(before), _targets(after)
+    if was != now or old.get("status") == "False":
+        placed = ", ".join(name if count is None else f"{name}={count}" for name, count in now.items())
+        yield BindingEvent(NORMAL, "ScheduleBindingSucceed", f"placed on {placed}" if placed else "placed nowhere")
+
+
+def _evicted(before: Body, after: Body) -> Iterator[BindingEvent]:
+    known = {str(task.get("fromCluster")) for task in _items(before, "gracefulEvictionTasks")}
+    for task in _items(after, "gracefulEvictionTasks"):
+        name = str(task.get("fromCluster") or "")
+        if name not in known:
+            why = " by ".join(str(task[part]) for part in ("reason", "producer") if task.get(part))
+            yield BindingEvent(NORMAL, "EvictWorkloadFromClusterSucceed", f"leaves {name}: {why or 'evicted'}", name)
+
+
+def _synced(before: Body, after: Body) -> Iterator[BindingEvent]:
+    was, now = _copies(before), _copies(after)
+    for name, copy in now.items():
+        old, applied = was.get(name), copy.get("applied") is True
+        if applied and (old is None or old.get("applied") is not True):
+            yield BindingEvent(NORMAL, "SyncSucceed", f"applied in {name}", name)
+        message = str(copy.get("appliedMessage") or "")
+        if not applied and message and (old is None or old.get("appliedMessage") != message):
+            yield BindingEvent(WARNING, "SyncFailed", f"not applied in {name}: {message}", name)
+
+
+def _condition(document: Body, kind: str) -> Mapping[str, Any]:
+    conditions = _mapping(document.get("status")).get("conditions")
+    listed = conditions if isinstance(conditions, list) else []
+    return next((one for one in listed if isinstance(one, Mapping) and one.get("type") == kind), {})
+
+
+def _targets(document: Body) -> dict[str, object]:
+    return {str(one.get("name")): one.get("replicas") for one in _items(document, "clusters")}
+
+
+def _copies(document: Body) -> dict[str, Mapping[str, Any]]:
+    listed = _mapping(document.get("status")).get("aggregatedStatus")
+    items = listed if isinstance(listed, list) else []
+    return {str(one.get("clusterName")): one for one in items if isinstance(one, Mapping)}
+
+
+def _items(document: Body, member: str) -> list[Mapping[str, Any]]:
+    listed = _mapping(document.get("spec")).get(member)
+    return [one for one in (listed if isinstance(listed, list) else []) if isinstance(one, Mapping)]
+
+
+def _mapping(value: object) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}

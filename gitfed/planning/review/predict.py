@@ -1,0 +1,226 @@
+"""What would be done to clusters that stand as the base left them: the changes of a review.
+
+`compare` says what to do about an object that somebody looked at. Here nobody looks: what the base renders is taken to
+be there, ours and healthy, so that only what means something else is written (`applied`), and so is what `left` knows
+of earlier commits. Where a policy lets nothing be written, what
+is there is not known from Git; then the change says that it goes as far as it has to.
+
+What stays because something else stays is `staying`'s question. Which limits hold the changes is `gate`'s, as always;
+`review` asks it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from gitfed.interpret.registry import Interpreter
+from gitfed.model.base import ClusterName, Digest, ObjectKey
+from gitfed.model.decisions import Decisions
+from gitfed.model.fleet import ClusterLive, Health, LiveObject
+from gitfed.model.plan import Action, Binding, Change, Plan, RenderedManifest
+from gitfed.model.repo import Manifest, RepoSnapshot
+from gitfed.planning.objects import compare, manifest_diff, prune
+from gitfed.planning.ordering import order
+from gitfed.planning.review import leftovers
+from gitfed.render import namespaces
+
+_RESUMED = "no longer suspended: written as far as it is not so already"
+PERHAPS = ", if it is there: its policy suspends it so far"
+"""How a reason ends where Git does not tell what stands in a cluster."""
+_THERE = "stands there already: written as far as it is not so"
+
+
+@dataclass(frozen=True, slots=True)
+class Sides:
+    """What is known when an object is looked at. `decisions`: those that the base leaves behind."""
+
+    repo: RepoSnapshot
+    """The head, with the limits of the base."""
+    base: Plan
+    head: Plan
+    decisions: Decisions
+    interpreter: Interpreter
+    left_over: leftovers.Copies
+
+
+def by_cluster(classes: Sequence[RenderedManifest]) -> dict[ClusterName, RenderedManifest]:
+    return {cluster: rendered for rendered in classes for cluster in rendered.clusters}
+
+
+def changes(sides: Sides, touched: Sequence[ObjectKey]) -> Iterator[Change]:
+    """In the order of `touched`: the only objects whose manifests can differ."""
+    clusters = {name: ClusterLive(name, inventory_read=True) for name in sides.head.clusters}
+    for key in touched:
+        if not _is_the_same(sides, key):
+            yield from _of(sides, key, clusters)
+
+
+def _is_the_same(sides: Sides, key: ObjectKey) -> bool:
+    before, after = sides.base.rendered.get(key, ()), sides.head.rendered.get(key, ())
+    if before is not after and before != after:
+        return False
+    was, will = sides.base.bindings.get(key), sides.head.bindings.get(key)
+    if was is None or will is None:
+        return key not in sides.left_over
+    return was.suspended == will.suspended and (key not in sides.left_over or leftovers.is_orphan(will))
+
+
+def _of(sides: Sides, key: ObjectKey, clusters: Mapping[ClusterName, ClusterLive]) -> Iterator[Change]:
+    old = by_cluster(sides.base.rendered.get(key, ()))
+    earlier = sides.left_over.get(key, {})
+    live = {**{name: _live(one, name) for name, one in old.items()}, **earlier}
+    was, will = sides.base.bindings.get(key), sides.head.bindings.get(key)
+    if will is None:
+        for change in _leavers(sides, key, live, clusters):
+            yield _if_it_is_there(change, was)
+        return
+    new = by_cluster(sides.head.rendered.get(key, ()))
+    context = _context(sides, key, old, clusters)
+    same = _Meaning(sides.interpreter)
+    for name, rendered in new.items():
+        waited, waits = _is_suspended(was, name), _is_suspended(will, name)
+        if name in old and (waits or not waited) and same.of(old[name], rendered):
+            continue
+        change = _written(context, name, rendered, live.get(name))
+        if waits:
+            change = replace(change, action=Action.SKIP, reason="suspended by its policy")
+        elif name in earlier:
+            change = replace(change, reason=_THERE)
+        elif waited and name in old:
+            change = replace(change, reason=_RESUMED)
+        elif change.action is Action.CREATE and namespaces.is_namespace(key):
+            change = replace(change, reason="unless it is there already")  # somebody's serves as well
+        elif change.action is Action.CREATE and was is not None and leftovers.outlives(was):
+            change = replace(change, reason="unless it is there: its copies stay where it leaves")
+        yield change
+    placed = {share.cluster for share in context.binding.shares}
+    # A replacement is expected to become healthy, if it is written: a review shows where things end.
+    there = [name for name in new if not _is_suspended(will, name) or (name in old and not _is_suspended(was, name))]
+    copies = {name: _live(new[name], name) for name in there}
+    for name in sorted(live.keys() - new.keys()):
+        if name in earlier and leftovers.is_orphan(will):
+            continue  # as before
+        if name in placed:
+            yield compare.unrenderable(context, name, live[name], "cannot be rendered: what is there stays")
+        elif name not in clusters:
+            yield _undeclared(key, name, live[name], context.manifest.api_version)
+        elif unwanted := prune.unwanted(context, name, live[name], copies):
+            yield _if_it_is_there(_in_the_end(unwanted, will), was)
+
+
+class _Meaning:
+    """Whether two manifests of one object mean the same. Most clusters share theirs."""
+
+    def __init__(self, interpreter: Interpreter) -> None:
+        self._interpreter = interpreter
+        self._known: dict[tuple[Digest, Digest], bool] = {}
+
+    def of(self, old: RenderedManifest, new: RenderedManifest) -> bool:
+        if old.digest == new.digest:
+            return True
+        pair = old.digest, new.digest
+        if pair not in self._known:
+            self._known[pair] = not manifest_diff.differs(old.body, new.body, self._interpreter)
+        return self._known[pair]
+
+
+def is_of_earlier(change: Change) -> bool:
+    """Whether it is about what earlier commits left in the clusters, so that no difference of manifests shows it."""
+    writes = change.action in (Action.CREATE, Action.UPDATE, Action.DELETE)
+    return writes and (
+        change.reason == _RESUMED or PERHAPS in change.reason
+        or (change.live is not None and change.live.uid == leftovers.AS_LEFT)
+    )  # fmt: skip
+
+
+def _in_the_end(change: Change, binding: Binding) -> Change:
+    """An evicted copy goes when what takes its place is healthy, as a moved one does."""
+    task = next((one for one in binding.evictions if one.from_cluster == change.cluster), None)
+    if not change.reason.startswith(prune.AWAITING) or task is None or task.suppress_deletion:
+        return change
+    return replace(change, action=Action.DELETE, reason="evicted, once its replacement is healthy")
+
+
+def _is_suspended(binding: Binding | None, cluster: ClusterName) -> bool:
+    """Whether the policy lets nothing be written there. What is there then, Git alone does not tell."""
+    return binding is not None and (binding.suspended is None or cluster in binding.suspended)
+
+
+def _if_it_is_there(change: Change, was: Binding | None) -> Change:
+    if change.action is not Action.DELETE or not _is_suspended(was, change.cluster):
+        return change
+    return replace(change, reason=change.reason + PERHAPS)
+
+
+def _written(
+    context: compare.Context, cluster: ClusterName, rendered: RenderedManifest, live: LiveObject | None
+) -> Change:
+    return Change(
+        cluster=cluster,
+        key=context.manifest.key,
+        api_version=context.manifest.api_version,
+        action=Action.CREATE if live is None else Action.UPDATE,
+        rendered=rendered,
+        live=live,
+        wave=context.position.wave,
+        order=context.position.order,
+    )
+
+
+def _undeclared(key: ObjectKey, cluster: ClusterName, live: LiveObject, api_version: str) -> Change:
+    reason = "the cluster is no longer declared: its objects stay there untouched"
+    return Change(cluster, key, api_version, Action.KEEP, reason, live=live)
+
+
+def _leavers(
+    sides: Sides, key: ObjectKey, live: Mapping[ClusterName, LiveObject], clusters: Mapping[ClusterName, ClusterLive]
+) -> Iterator[Change]:
+    repo, past = sides.repo, sides.decisions.bindings.get(key)
+    for name in sorted(live):
+        if name not in clusters:
+            yield _undeclared(key, name, live[name], past.api_version if past else "")
+            continue
+        change = prune.leaver(
+            key, name, live[name], clusters[name],
+            prune=repo.settings.spec.sync.prune, complete=repo.complete, past=past,
+        )  # fmt: skip
+        if change is not None:
+            yield change
+
+
+def _context(
+    sides: Sides,
+    key: ObjectKey,
+    old: Mapping[ClusterName, RenderedManifest],
+    clusters: Mapping[ClusterName, ClusterLive],
+) -> compare.Context:
+    repo, head = sides.repo, sides.head
+    binding = head.bindings[key]
+    manifest = repo.manifests.get(key)
+    if manifest is None:
+        # Not a file's: a namespace that objects need, or a quota for single clusters. Any copy says what it is.
+        one = next(iter([*(rendered for rendered in head.rendered.get(key, ())), *old.values()]))
+        manifest = Manifest(key, binding.api_version, one.body, binding.origin, one.digest)
+    settings = repo.settings.spec.sync
+    return compare.Context(
+        manifest=manifest,
+        binding=binding,
+        clusters=clusters,
+        position=order.position(manifest),
+        depends_on=order.dependencies(manifest),
+        interpreter=sides.interpreter,
+        self_heal=settings.self_heal,
+        prune=settings.prune and repo.complete,
+        unsettled=None,
+    )
+
+
+def _live(rendered: RenderedManifest, cluster: ClusterName) -> LiveObject:
+    """The object as the base left it: ours, and healthy."""
+    return LiveObject(
+        rendered.key, cluster, "as-the-base-left-it", "", ours=True, body=rendered.body, matches=rendered.digest,
+        health=Health.CURRENT,
+        protected=prune.is_kept(rendered.body),
+        deletion_protected=prune.is_protected(rendered.body),
+    )  # fmt: skip

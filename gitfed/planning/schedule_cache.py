@@ -1,0 +1,158 @@
+"""Answers of the scheduler, kept from build to build.
+
+Thousands of templates ask the same: the same policy, as many replicas, no past. Equal questions share one answer, and
+its memory. What a question does not name must therefore not matter, or the answers are cleared when it changes:
+policies, candidates and settings for all of them, the room of the clusters for those that go by room.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple
+
+from gitfed.model.base import Body, ClusterName
+from gitfed.model.decisions import Rejection, Share
+from gitfed.model.declared.policy import Placement
+from gitfed.placement.capacity.allowance import Space
+from gitfed.placement.scheduling import reschedule, schedule
+from gitfed.placement.scheduling.cluster import Candidate
+from gitfed.placement.scheduling.filter_cache import Fits
+from gitfed.planning.compiled_policy import Directive
+
+if TYPE_CHECKING:
+    from gitfed.model.declared.policy import Propagation
+
+_MOST_SHARED = 50_000
+
+
+class Asks(NamedTuple):
+    """What a template by itself asks. Equal ones share their answers, and the memory of these."""
+
+    placement: int
+    api_version: str
+    kind: str
+    replicas: int
+    is_workload: bool
+    previous: tuple[Share, ...]
+    evicting: frozenset[str]
+    observed: str
+    descending: bool
+    fresh: bool
+    requirements: str
+    """Digest of what one replica, or one set of components, needs, where room decides; else "": it does not matter."""
+
+
+class Question(NamedTuple):
+    """Everything a schedule depends on beside the candidates."""
+
+    asks: int
+    """The number of an `Asks`: a hundred shares are hashed once, and not in every build."""
+    history: bytes
+    """What earlier decisions of the build took of the room there is a choice of; empty where room does not decide."""
+    space: Space
+    """Namespace and priority class, where ResourceQuotas inside clusters ask for them; else none."""
+    beside: frozenset[str] | None
+    away_from: frozenset[str]
+
+
+@dataclass(slots=True)
+class Schedules:
+    """Answers already given for the present policies and candidates; and applied placements, parsed."""
+
+    answers: dict[Question, schedule.Result] = field(default_factory=dict)
+    by_room: dict[Question, tuple[schedule.Result, tuple[ClusterName, ...]]] = field(default_factory=dict)
+    """The answers that hold for the present room of certain clusters only, and these clusters."""
+    standing: dict[Question, tuple[Rejection, ...]] = field(default_factory=dict)
+    """Why decisions that stand are not anywhere else."""
+    unreadable: dict[str, str | None] = field(default_factory=dict)
+    """By the digest of what a replica needs: why that cannot be read."""
+    fits: Fits = field(default_factory=Fits)
+    _numbers: dict[Asks, int] = field(default_factory=dict)
+    _numbered: int = 0
+    _reads: dict[int, tuple[ClusterName, ...]] = field(default_factory=dict)
+    _placements: dict[int, tuple[Body, Placement | None]] = field(default_factory=dict)
+    _changed: dict[tuple[int, int, str], bool] = field(default_factory=dict)
+    _directives: dict[int, Directive] = field(default_factory=dict)
+    """By the identity of the policy, which is kept alive here."""
+    shared: dict[tuple[Share, ...], tuple[Share, ...]] = field(default_factory=dict)
+    names: frozenset[str] = frozenset()
+
+    def clear(self) -> None:
+        """The policies or the settings are others."""
+        self.forget_clusters()
+        self.unreadable.clear()
+        self._directives.clear()
+        self.shared.clear()
+
+    def forget_clusters(self) -> None:
+        """The candidates are others."""
+        self.answers.clear()
+        self.by_room.clear()
+        self.standing.clear()
+        self.fits = Fits()
+        self._numbers.clear()
+        self._reads.clear()
+        self._placements.clear()
+        self._changed.clear()
+        if len(self.shared) > _MOST_SHARED:
+            self.shared.clear()
+        self.names = frozenset()
+
+    def number(self, asks: Asks) -> int:
+        """Stands for what is asked. One that was given is never given to something else: who kept it may come back
+        after everything was forgotten."""
+        known = self._numbers.get(asks)
+        if known is None:
+            self._numbered += 1
+            known = self._numbers[asks] = self._numbered
+        return known
+
+    def reads(self, asks: int, request: schedule.Request, candidates: Sequence[Candidate]) -> tuple[ClusterName, ...]:
+        """The clusters whose room an answer depends on, in an order that is always the same."""
+        known = self._reads.get(asks)
+        if known is None:
+            known = self._reads[asks] = self.fits.names(request, candidates) if request.needs_room else ()
+        return known
+
+    def forget_room(self, changed: Collection[ClusterName]) -> None:
+        """The room of these clusters is another one."""
+        touched: dict[int, bool] = {}
+        for question, (_, names) in list(self.by_room.items()):
+            known = touched.get(id(names))
+            if known is None:
+                known = touched[id(names)] = not set(changed).isdisjoint(names)
+            if known:
+                del self.by_room[question]
+
+    def applied(self, body: Body | None) -> Placement | None:
+        """A recorded placement as a model; None when there is none, or when it cannot be read."""
+        if body is None:
+            return None
+        known = self._placements.get(id(body))
+        if known is None or known[0] is not body:
+            known = self._placements[id(body)] = (body, _read_placement(body))
+        return known[1]
+
+    def placement_changed(self, placement: Placement, recorded: Body | None, observed: str) -> bool:
+        """Whether a policy says something else than a recorded placement (`due`): asked of thousands of templates."""
+        question = id(placement), id(recorded), observed
+        known = self._changed.get(question)
+        if known is None:
+            applied = self.applied(recorded)
+            known = applied is not None and reschedule.placement_changed(placement, applied, observed)
+            self._changed[question] = known
+        return known
+
+    def directive(self, policy: Propagation) -> Directive:
+        known = self._directives.get(id(policy))
+        if known is None:
+            known = self._directives[id(policy)] = Directive.of(policy)
+        return known
+
+
+def _read_placement(body: Body) -> Placement | None:
+    try:
+        return Placement.model_validate(body)
+    except ValueError:  # pydantic's ValidationError is one
+        return None

@@ -1,0 +1,249 @@
+"""One template through render and compare, each step only if something that it reads is another object now.
+
+Placement is over when this begins (`place`); what concerns all templates together comes after it (`build`). Of a build
+without clusters that only compares two plans, manifests are made when somebody looks at them (`OnDemand`).
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+from collections.abc import Iterable, Iterator, Mapping
+
+from gitfed.model.base import Body, ClusterName, ObjectKey, Problem, Severity
+from gitfed.model.copies import Copies
+from gitfed.model.fleet import LiveObject
+from gitfed.model.plan import Binding, Change, RenderedManifest
+from gitfed.model.repo import Manifest
+from gitfed.planning import dependencies, prefetch
+from gitfed.planning.build_cache import BuildContext, Item, Memo
+from gitfed.planning.context import PlacementResult
+from gitfed.planning.objects import compare, prune
+from gitfed.planning.objects.retain import RetainError
+from gitfed.planning.ordering import order, waves
+from gitfed.render import manifest as render_manifest
+
+_NOTHING: Mapping[ClusterName, LiveObject] = {}
+
+
+def item(
+    memo: Memo,
+    world: BuildContext,
+    manifest: Manifest,
+    bound: PlacementResult,
+    bodies: Mapping[ClusterName, Body] | None = None,
+) -> Item:
+    """One object through render and compare, each step only if something it reads is another object now."""
+    known = memo.items.get(manifest.key)
+    fresh = (
+        known is None
+        or known.manifest is not manifest
+        or known.candidates is not world.candidates
+        or known.bodies != bodies
+        or (known.bound is not bound and known.bound != bound)
+    )
+    if known is not None and fresh and known.manifest is manifest and known.places is world.places and (
+        known.bodies == bodies and _alike(known.bound, bound)
+    ):  # fmt: skip
+        # The same answer from other facts: what was rendered and compared with it still stands.
+        known.candidates, known.bound, fresh = world.candidates, bound, False
+    if fresh:
+        item = Item(
+            manifest=manifest,
+            candidates=world.candidates,
+            places=world.places,
+            bound=bound,
+            bodies=bodies,
+            wave=order.position(manifest),
+            depends=order.depends(manifest),
+            faults=tuple(order.faults(manifest)),
+        )
+        if known is not None:
+            item.rendered = known.rendered
+    else:
+        assert known is not None
+        item = known
+        item.bound = bound
+    if (item.overrides is not world.overrides or item.render_again) and not world.lazily:
+        _render(world, item)
+        fresh = True
+    live = world.fleet.live.objects.get(manifest.key, _NOTHING) if world.fleet.live is not None else None
+    if (
+        fresh
+        or live is not item.live
+        # Where nothing is to be done, it is not because of how the clusters are.
+        or (item.live_clusters is not world.live_clusters and item.changes)
+        or item.ask_again
+        # Whether a difference is drift matters only where there is one: a push must not compare everything again.
+        or (item.changes and item.drift_known != world.settled(manifest.key))
+    ):
+        item.live, item.live_clusters, item.drift_known = live, world.live_clusters, world.settled(manifest.key)
+        item.unretained, item.ask_again = (), False
+        item.changes = () if live is None else tuple(_changes(world, item, live))
+        memo.recomputed += 1
+    if item is not known:
+        memo.items[manifest.key] = item
+    return item
+
+
+def is_seen(item: Item) -> bool:
+    """Whether what is known of the clusters has an entry for it."""
+    return item.live is not None and item.live is not _NOTHING
+
+
+def _alike(one: PlacementResult, other: PlacementResult) -> bool:
+    """Whether two answers differ at most in what they say of clusters that are not chosen."""
+    if one is other or one.essence is other.essence:
+        return True
+    return one.binding.with_rejections(other.binding.rejections) == other.binding
+
+
+def _render(world: BuildContext, item: Item) -> None:
+    item.overrides = world.overrides
+    if world.outlines is not None and item.bodies is None:
+        item.rendered, item.render_problems = world.outlines.of(item.manifest, item.binding), ()
+        return
+    result = _manifests(world, item.manifest, item.binding, item.bodies)
+    before = {rendered.digest: rendered for rendered in item.rendered}
+    # Keep the old value where it is equal: bodies are shared with whatever compared them before.
+    item.rendered = tuple(
+        before[new.digest] if new.digest in before and before[new.digest] == new else new for new in result.rendered
+    )
+    item.failed = result.failed
+    item.render_problems = result.problems
+    item.render_again = result.ask_again
+    item.digest = _item_digest(item)
+
+
+def _part(
+    world: BuildContext, manifest: Manifest, binding: Binding, part: render_manifest.Part
+) -> render_manifest.Rendered:
+    return render_manifest.of_parts(
+        manifest, binding, [part], world.by_name, world.overrides, world.interpreter,
+        federation=world.repo.settings.metadata.name,
+    )  # fmt: skip
+
+
+def _manifests(
+    world: BuildContext, manifest: Manifest, binding: Binding, bodies: Mapping[ClusterName, Body] | None
+) -> render_manifest.Rendered:
+    federation = world.repo.settings.metadata.name
+    if bodies is not None:
+        return render_manifest.each(manifest, binding, bodies, federation=federation)
+    return render_manifest.render(
+        manifest, binding, world.by_name, world.overrides, world.interpreter, federation=federation
+    )
+
+
+def _changes(world: BuildContext, item: Item, live: Mapping[ClusterName, LiveObject]) -> Iterator[Change]:
+    # Copies that are nearly all as they were decided know which are not: nothing is to be done about the others.
+    doubtful = live.unlike(item.rendered) if isinstance(live, Copies) else None
+    if doubtful is not None and not doubtful:
+        return
+    settings = world.repo.settings.spec
+    context = compare.Context(
+        manifest=item.manifest,
+        binding=item.binding,
+        clusters=world.live_clusters,
+        position=item.wave,
+        depends_on=order.dependencies(item.manifest),
+        interpreter=world.interpreter,
+        self_heal=settings.sync.self_heal,
+        prune=settings.sync.prune and world.repo.complete,
+        unsettled=world.settled(item.manifest.key),
+        needed=dependencies.still_needed(item.binding),
+    )
+    wanted: set[ClusterName] = set()
+    prefetch.comparing(item.rendered, live, world.interpreter)
+    for rendered in item.rendered:
+        for name in rendered.clusters:
+            if doubtful is None or name in doubtful:
+                wanted.add(name)
+                change = _wanted(world, item, context, rendered, name, live)
+                if change is not None:
+                    yield change
+    for name, reason in item.failed.items():
+        wanted.add(name)
+        yield compare.unrenderable(context, name, live.get(name), reason)
+    present = live.keys() if doubtful is None else {name for name in doubtful if name in live}
+    for name in sorted(present - wanted):
+        change = prune.unwanted(context, name, live[name], live)
+        if change is not None:
+            yield change
+
+
+def _wanted(
+    world: BuildContext,
+    item: Item,
+    context: compare.Context,
+    rendered: RenderedManifest,
+    name: ClusterName,
+    live: Mapping[ClusterName, LiveObject],
+) -> Change | None:
+    if world.outlines is not None and world.outlines.is_outline(rendered):
+        made = world.outlines.made(rendered.digest, name, functools.partial(_part, world))
+        item.render_problems = (*item.render_problems, *made.problems)
+        if not made.rendered:
+            return compare.unrenderable(context, name, live.get(name), made.failed[name]) if made.failed else None
+        rendered = made.rendered[0]
+        if (copy := live.get(name)) is not None:
+            made_from = world.outlines.as_made(copy, functools.partial(_part, world))
+            live = live.put(made_from) if isinstance(live, Copies) else {**live, name: made_from}
+    try:
+        return compare.wanted(context, rendered, name, live)
+    except RetainError as error:
+        change = compare.unretained(context, rendered, name, live.get(name), error)
+        item.ask_again = item.ask_again or not error.permanent
+        if change is not None:
+            _note_unretained(item, error)
+        return change
+
+
+def _note_unretained(item: Item, error: RetainError) -> None:
+    manifest = item.manifest
+    message = f"{manifest.key}: what the clusters keep is unknown: {error}"
+    problem = Problem(manifest.origin, message, "what is there stays as it is", Severity.WARNING, error.cause)
+    item.unretained = (*item.unretained, problem)
+
+
+def placed(item: Item) -> waves.Placed:
+    return waves.Placed(
+        item.manifest.key,
+        item.wave,
+        frozenset(name for rendered in item.rendered for name in rendered.clusters),
+        item.live or _NOTHING,
+        waited_for=compare.annotation(item.manifest.body, "gitfed.io/wait") != "false",
+    )
+
+
+def _item_digest(item: Item) -> bytes:
+    """Over the decision and the rendering of one template."""
+    parts = [str(item.manifest.key), *(f"{share.cluster}={share.replicas}" for share in item.binding.shares)]
+    parts += [f"{rendered.digest}:{','.join(rendered.clusters)}" for rendered in item.rendered]
+    return hashlib.sha256("\n".join(parts).encode()).digest()
+
+
+class OnDemand(Mapping[ObjectKey, tuple[RenderedManifest, ...]]):
+    """Manifests that are rendered when they are looked at."""
+
+    def __init__(self, world: BuildContext, items: Iterable[Item]) -> None:
+        self._world = world
+        # What is asked for is kept, not the item: a later build with the same memo may change that.
+        self._asked = {item.manifest.key: (item.manifest, item.binding, item.bodies) for item in items}
+        self._known: dict[ObjectKey, tuple[RenderedManifest, ...]] = {}
+
+    def __getitem__(self, key: ObjectKey) -> tuple[RenderedManifest, ...]:
+        known = self._known.get(key)
+        if known is None:
+            world, (manifest, binding, bodies) = self._world, self._asked[key]
+            known = self._known[key] = _manifests(world, manifest, binding, bodies).rendered
+        return known
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._asked
+
+    def __iter__(self) -> Iterator[ObjectKey]:
+        return iter(self._asked)
+
+    def __len__(self) -> int:
+        return len(self._asked)

@@ -1,0 +1,318 @@
+"""What travels with a workload, where it goes, and when it leaves."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any
+
+import orjson
+
+from gitfed.documents import bindings
+from gitfed.model.base import Kind
+from gitfed.model.decisions import Decisions, Requirement
+from gitfed.model.fleet import ClusterLive, Health, LiveState
+from gitfed.model.orders import Suspension
+from gitfed.model.plan import Action, Binding, Plan
+from gitfed.planning import build
+from tests.e2e.world import config_map, policy
+from tests.planning.test_build import acts, carried_out, decided, empty, plan_of, read
+
+
+def workload(name: str, *maps: str, replicas: int = 1) -> str:
+    volumes = [{"name": f"v{n}", "configMap": {"name": one}} for n, one in enumerate(maps)]
+    return orjson.dumps({
+        "apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": name, "namespace": "shop"},
+        "spec": {"replicas": replicas, "selector": {"matchLabels": {"app": name}},
+                 "template": {"metadata": {"labels": {"app": name}},
+                              "spec": {"volumes": volumes, "containers": [{"name": "main", "image": "nginx"}]}}},
+    }).decode()  # fmt: skip
+
+
+def taking(name: str, clusters: list[str], **spec: Any) -> str:
+    """A policy for the Deployment of that name, which takes its dependencies along."""
+    made = orjson.loads(policy(name, clusters, propagateDeps=True, **spec))
+    made["spec"]["resourceSelectors"][0]["name"] = name
+    return orjson.dumps(made).decode()
+
+
+BASE = {
+    "web.json": workload("web", "conf"), "conf.json": config_map("conf", {"a": "1"}),
+    "p-web.json": taking("web", ["a", "b"]),
+}  # fmt: skip
+MAPS = (("v1", "ConfigMap"),)
+
+
+def of(plan: Plan, name: str) -> Binding:
+    return next(binding for key, binding in plan.bindings.items() if key.name == name)
+
+
+def where(plan: Plan, name: str) -> list[str]:
+    return [share.cluster for share in of(plan, name).shares]
+
+
+class Story:
+    """A fleet that follows commits: what is planned is carried out and recorded."""
+
+    def __init__(self, files: Mapping[str, str]) -> None:
+        self.files = dict(files)
+        self.live = empty()
+        self.decisions = Decisions(repository_id="r")
+        self.commit = 0
+        self.memo = build.Memo()
+        self.turn()
+
+    def plan(self) -> Plan:
+        repo = read(self.files, "123456789abcdef"[self.commit])
+        plan = plan_of(repo, self.live, self.decisions, memo=self.memo)
+        assert plan == plan_of(repo, self.live, self.decisions), "incremental equals full"
+        return plan
+
+    def turn(self, health: Health = Health.CURRENT) -> Plan:
+        plan = self.plan()
+        self.live = carried_out(plan, self.live, health=health)
+        self.decisions = decided(plan, self.decisions)
+        # What is recorded is read again, as after a restart.
+        again = {key: bindings.from_document(bindings.to_document(one)) for key, one in self.decisions.bindings.items()}
+        assert {key: one.required_by for key, one in again.items()} == {
+            key: one.required_by for key, one in self.decisions.bindings.items()
+        }
+        return plan
+
+    def push(self, **files: str | None) -> None:
+        self.commit += 1
+        for name, text in files.items():
+            path = name.replace("_", "-") + ".json"
+            if text is None:
+                del self.files[path]
+            else:
+                self.files[path] = text
+
+
+def healthy(live: LiveState) -> LiveState:
+    objects = {
+        key: {name: replace(one, health=Health.CURRENT) for name, one in copies.items()}
+        for key, copies in live.objects.items()
+    }
+    return LiveState(live.clusters, objects)
+
+
+def recorded(story: Story, name: str) -> list[tuple[str, tuple[str, ...], tuple[str, ...]]]:
+    """(owner, where it takes the object, where it still runs with it) as written down last."""
+    decision = next((one for key, one in story.decisions.bindings.items() if key.name == name), None)
+    return [(one.owner.name, one.clusters, one.still_in) for one in decision.required_by] if decision else []
+
+
+def kept(plan: Plan, name: str) -> list[tuple[str, str]]:
+    return [
+        (one.cluster, one.reason) for one in plan.changes or () if one.key.name == name and one.action.value == "keep"
+    ]
+
+
+def test_a_dependency_goes_where_its_workload_goes_and_needs_no_policy() -> None:
+    plan = plan_of(read(BASE), empty())
+    assert where(plan, "conf") == ["a", "b"]
+    assert of(plan, "conf").why == "needed by Deployment.apps/shop/web"
+    assert [(change.cluster, change.key.name) for change in sorted(plan.changes or (), key=lambda one: one.order)] == [
+        ("a", "shop"), ("b", "shop"), ("a", "conf"), ("b", "conf"), ("a", "web"), ("b", "web"),
+    ]  # fmt: skip
+
+
+def test_a_policy_that_does_not_say_so_takes_nothing_along() -> None:
+    repo = read({**BASE, "p-web.json": policy("web", ["a"])})
+    assert where(plan_of(repo, empty()), "conf") == []
+
+
+def test_a_dependency_with_a_policy_of_its_own_goes_to_both_in_one_binding() -> None:
+    own = policy("conf", ["c"], MAPS)
+    plan = plan_of(read({**BASE, "p-conf.json": own}), empty())
+    assert where(plan, "conf") == ["a", "b", "c"]
+    found = of(plan, "conf").decision
+    assert found is not None
+    assert [share.cluster for share in found.shares] == ["c"]
+    assert [share.cluster for share in found.targets] == ["a", "b", "c"]
+
+
+def test_a_dependency_whose_own_place_nobody_may_decide_yet_goes_along_all_the_same() -> None:
+    when = datetime(2026, 1, 1, tzinfo=UTC)
+    order = Suspension("ConfigMap/shop/conf", "ann", when, scheduling=True)
+    story = Story({"web.json": BASE["web.json"], "p-web.json": BASE["p-web.json"]})
+    story.decisions = replace(story.decisions, suspensions=(order,))
+    story.push(conf=BASE["conf.json"], p_conf=policy("conf", ["c"], MAPS))
+    plan = story.turn()
+    assert where(plan, "conf") == ["a", "b"]
+    assert acts(plan) == [("create", "a", "conf"), ("create", "b", "conf")]
+    assert recorded(story, "conf") == [("web", ("a", "b"), ())]
+    story.decisions = replace(story.decisions, suspensions=())
+    assert ("create", "c", "conf") in acts(story.turn())
+    story.push(p_web=None, web=None)
+    assert acts(story.turn()) == [("delete", "a", "web"), ("delete", "b", "web")]
+    assert acts(story.turn()) == [("delete", "a", "conf"), ("delete", "b", "conf")]
+
+
+def test_several_workloads_need_it_and_it_stays_until_the_last_one_has_gone() -> None:
+    story = Story({**BASE, "job.json": workload("job", "conf"), "p-job.json": taking("job", ["b", "c"])})
+    assert where(story.plan(), "conf") == ["a", "b", "c"]
+    story.push(job=None, p_job=None)
+    plan = story.plan()
+    assert where(plan, "conf") == ["a", "b"]
+    assert acts(plan) == [("delete", "b", "job"), ("delete", "c", "job")]
+    kept = [change.reason for change in plan.changes or () if (change.cluster, change.key.name) == ("c", "conf")]
+    assert kept == ["Deployment.apps/shop/job still needs it here"]
+    story.turn()
+    assert acts(story.turn()) == [("delete", "c", "conf")]
+    assert acts(story.turn()) == [("delete", "c", "shop")]  # the namespace with the last object
+    assert acts(story.turn()) == []
+
+
+def test_what_nobody_needs_any_more_goes_although_its_template_stays() -> None:
+    story = Story(BASE)
+    story.push(web=workload("web", replicas=2))
+    first = story.turn(Health.IN_PROGRESS)  # the workload is written without the reference
+    assert of(first, "conf").why == "nobody needs it any more"
+    assert acts(first) == [("update", "a", "web"), ("update", "b", "web")]
+    assert acts(story.turn()) == []  # until its new version is healthy
+    story.live = healthy(story.live)
+    assert acts(story.turn()) == [("delete", "a", "conf"), ("delete", "b", "conf")]
+    left = [change for change in story.turn().changes or () if change.key.name == "conf"]
+    assert left == []
+
+
+def test_what_is_needed_later_comes_later() -> None:
+    story = Story({name: text for name, text in BASE.items() if name != "conf.json"})
+    story.push(conf=config_map("conf", {"a": "1"}))
+    assert acts(story.turn()) == [("create", "a", "conf"), ("create", "b", "conf")]
+
+
+def test_a_dependency_waits_for_the_move_of_its_workload() -> None:
+    story = Story(BASE)
+    story.push(p_web=taking("web", ["b", "c"]))
+    first = story.turn(Health.IN_PROGRESS)
+    assert ("create", "c", "conf") in acts(first)
+    kept = {change.key.name: change.reason for change in first.changes or () if change.cluster == "a" and change.order}
+    assert kept == {"conf": "Deployment.apps/shop/web still needs it here", "web": "move: stays until c is healthy"}
+
+
+def test_a_policy_that_goes_away_leaves_orphans_but_where_it_is_needed() -> None:
+    own = policy("conf", ["c"], MAPS)
+    story = Story({**BASE, "p-conf.json": own})
+    story.push(p_conf=None)
+    plan = story.plan()
+    assert where(plan, "conf") == ["a", "b"]
+    assert [change.reason for change in plan.changes or () if change.cluster == "c" and change.key.name == "conf"] == [
+        "orphaned: no policy selects its template any more"
+    ]
+
+
+def test_who_needed_it_is_not_forgotten_while_its_cluster_cannot_be_read() -> None:
+    """A daemon that starts while the cluster of an orphan is away sees no copy of it: that is not its absence."""
+    story = Story({**BASE, "p-web.json": taking("web", ["c"]), "p-conf.json": policy("conf", ["c"], MAPS)})
+    story.push(p_web=None)
+    story.turn()
+    there = story.live
+    away = {**empty().clusters, "c": ClusterLive("c", inventory_read=False)}
+    seen = {key: {name: copy for name, copy in copies.items() if name != "c"} for key, copies in there.objects.items()}
+    story.live = replace(there, clusters=away, objects=seen)
+    story.decisions = decided(story.plan(), story.decisions)
+    story.live = there
+    story.files["p-conf.json"] = policy("conf", ["a"], MAPS)
+    story.commit += 1
+    kept = [change for change in story.plan().changes or () if change.key.name == "conf" and change.cluster == "c"]
+    assert [(change.action, change.reason) for change in kept] == [
+        (Action.KEEP, "Deployment.apps/shop/web still needs it here")
+    ]
+
+
+def test_an_orphan_holds_nothing_that_it_had_let_go_before() -> None:
+    story = Story({**BASE, "p-conf.json": policy("conf", ["a", "b"], MAPS)})
+    assert recorded(story, "conf") == [("web", ("a", "b"), ())]
+    story.push(web=workload("web", replicas=2))
+    story.turn(Health.IN_PROGRESS)
+    assert recorded(story, "conf") == [("web", (), ("a", "b"))]
+    story.live = healthy(story.live)
+    story.turn()
+    assert recorded(story, "conf") == []
+    story.push(p_web=None)
+    story.turn()
+    story.push(p_conf=policy("conf", ["c"], MAPS))
+    story.turn()
+    assert acts(story.turn()) == [("delete", "a", "conf"), ("delete", "b", "conf")]
+
+
+def test_an_orphan_keeps_what_its_running_version_needs_whatever_its_template_says_since() -> None:
+    story = Story({**BASE, "p-conf.json": policy("conf", ["a", "b"], MAPS)})
+    story.push(p_web=None)
+    story.turn()
+    story.push(web=workload("web", replicas=2), p_conf=policy("conf", ["c"], MAPS))
+    story.turn()
+    plan = story.turn()
+    assert recorded(story, "conf") == [("web", (), ("a", "b"))]
+    assert kept(plan, "conf") == [(name, "Deployment.apps/shop/web still needs it here") for name in ("a", "b")]
+    story.push(web=None)  # now the copies go, and what they needed after them
+    assert acts(story.turn()) == [("delete", "a", "web"), ("delete", "b", "web")]
+    assert acts(story.turn()) == [("delete", "a", "conf"), ("delete", "b", "conf")]
+    assert recorded(story, "conf") == []
+
+
+def test_a_workload_lets_go_of_it_cluster_by_cluster() -> None:
+    """The copy that a policy preserves where it was is of the version before; the new one elsewhere proves nothing."""
+    preserved = {"preserveResourcesOnDeletion": True}
+    story = Story({**BASE, "p-web.json": taking("web", ["a"], **preserved), "p-conf.json": policy("conf", ["a"], MAPS)})
+    story.push(p_web=taking("web", ["b"], **preserved))
+    story.turn()
+    assert recorded(story, "conf") == [("web", ("b",), ("a",))]
+    story.push(web=workload("web", replicas=2), p_conf=policy("conf", ["c"], MAPS))
+    story.turn()
+    plan = story.turn()
+    assert acts(plan) == [("delete", "b", "conf")]
+    assert kept(plan, "conf") == [("a", "Deployment.apps/shop/web still needs it here")]
+    story.push(p_web=None)
+    assert kept(story.turn(), "conf") == [("a", "Deployment.apps/shop/web still needs it here")]
+    assert recorded(story, "conf") == [("web", (), ("a",))]
+
+
+def test_it_stays_where_nobody_can_see_whether_its_workload_is_gone() -> None:
+    """Its own kind can be listed there, that of the workload cannot: unknown is not absent."""
+    story = Story({**BASE, "p-conf.json": policy("conf", ["a", "b"], MAPS)})
+    story.push(web=None, p_web=None, p_conf=policy("conf", ["c"], MAPS))
+    blind = ClusterLive("a", inventory_read=True, unread=frozenset({Kind("apps", "Deployment")}))
+    seen = {key: copies for key, copies in story.live.objects.items() if key.kind != "Deployment"}
+    story.live = replace(story.live, clusters={**story.live.clusters, "a": blind}, objects=seen)
+    story.turn()
+    plan = story.turn()
+    assert kept(plan, "conf") == [("a", "Deployment.apps/shop/web still needs it here")]
+    assert ("delete", "b", "conf") in acts(plan)
+
+
+def test_those_that_need_it_say_how_it_is_treated_and_a_disagreement_is_said() -> None:
+    other = taking("job", ["c"], conflictResolution="Overwrite", preserveResourcesOnDeletion=True)
+    files = {**BASE, "job.json": workload("job", "conf"), "p-job.json": other}
+    plan = plan_of(read(files), empty())
+    assert (of(plan, "conf").overwrite, of(plan, "conf").preserve) == (True, True)
+    said = [problem.message for problem in plan.problems if "conf" in problem.message]
+    assert said == [
+        "ConfigMap/shop/conf: the policies of those that need it disagree about conflictResolution",
+        "ConfigMap/shop/conf: the policies of those that need it disagree about preservation",
+    ]
+
+
+def test_a_binding_of_karmada_that_names_no_resource_is_read() -> None:
+    document = bindings.to_document(Story(BASE).decisions.bindings[of(Story(BASE).plan(), "conf").key])
+    entry = {"namespace": "shop", "name": "web-deployment", "clusters": [{"name": "a"}]}
+    document = {**document, "spec": {**document["spec"], "requiredBy": [entry, "nonsense"]}}
+    found = bindings.from_document(document).required_by
+    assert [(one.owner.name, one.clusters) for one in found] == [("web-deployment", ("a",))]
+    assert isinstance(found[0], Requirement)
+
+
+def test_a_rebuilt_state_takes_nothing_away() -> None:
+    story = Story(BASE)
+    rebuilt = {
+        key: replace(one, policy=None, required_by=(), shares=of(story.plan(), key.name).shares)
+        for key, one in story.decisions.bindings.items()
+    }
+    story.decisions = replace(story.decisions, bindings=rebuilt)
+    story.push(p_web=None)
+    assert [change for change in story.plan().changes or () if change.action.value == "delete"] == []
+    assert isinstance(story.live, LiveState)

@@ -1,0 +1,71 @@
+from __future__ import annotations
+
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gitfed.planning.review import events
+
+
+def binding(clusters: dict[str, int | None], *, scheduled: tuple[str, str] | None = ("True", ""),
+            copies: dict[str, str] | None = None, tasks: tuple[str, ...] = ()) -> dict[str, Any]:  # fmt: skip
+    """`copies`: by cluster why it is not applied, "" when it is."""
+    listed = [{"name": name} | ({} if count is None else {"replicas": count}) for name, count in clusters.items()]
+    evictions = [{"fromCluster": name, "reason": "TaintUntolerated", "producer": "TaintManager"} for name in tasks]
+    status: dict[str, Any] = {
+        "aggregatedStatus": [
+            {"clusterName": name, "applied": not why} | ({"appliedMessage": why} if why else {})
+            for name, why in (copies or {}).items()
+        ]
+    }
+    if scheduled:
+        status["conditions"] = [{"type": "Scheduled", "status": scheduled[0], "reason": "x", "message": scheduled[1]}]
+    return {"spec": {"clusters": listed, "gracefulEvictionTasks": evictions}, "status": status}
+
+
+def said(before: dict[str, Any] | None, after: dict[str, Any] | None) -> list[tuple[str, str, str]]:
+    return [(one.type, one.reason, one.message) for one in events.between(before, after)]
+
+
+def test_a_placement_is_told_with_its_shares() -> None:
+    after = binding({"eu-1": 6, "us-1": 4})
+    assert said(None, after) == [("Normal", "ScheduleBindingSucceed", "placed on eu-1=6, us-1=4")]
+    assert said(after, binding({"us-1": None})) == [("Normal", "ScheduleBindingSucceed", "placed on us-1")]
+    assert said(after, after) == []
+
+
+def test_a_refusal_is_told_once_for_each_reason() -> None:
+    no = binding({}, scheduled=("False", "0/3 clusters are available"))
+    assert said(None, no) == [("Warning", "ScheduleBindingFailed", "0/3 clusters are available")]
+    assert said(no, no) == []
+    assert said(no, binding({}, scheduled=("False", "0/4 clusters are available"))) == [
+        ("Warning", "ScheduleBindingFailed", "0/4 clusters are available")
+    ]
+
+
+def test_an_eviction_is_told_when_it_begins() -> None:
+    begun = binding({"b": 1}, tasks=("a",))
+    assert said(binding({"b": 1}), begun) == [
+        ("Normal", "EvictWorkloadFromClusterSucceed", "leaves a: TaintUntolerated by TaintManager")
+    ]
+    assert said(begun, begun) == []
+
+
+def test_a_copy_is_told_when_it_is_written_and_when_it_cannot_be() -> None:
+    waits = binding({"a": 1, "b": 1}, copies={"a": "", "b": "conflict"})
+    assert said(binding({"a": 1, "b": 1}), waits) == [
+        ("Normal", "SyncSucceed", "applied in a"),
+        ("Warning", "SyncFailed", "not applied in b: conflict"),
+    ]
+    assert said(waits, binding({"a": 1, "b": 1}, copies={"a": "", "b": ""})) == [
+        ("Normal", "SyncSucceed", "applied in b")
+    ]
+
+
+@given(st.recursive(st.none() | st.text() | st.integers() | st.booleans(), lambda inner: st.lists(inner) | (
+    st.dictionaries(st.sampled_from(["spec", "status", "clusters", "conditions", "type", "name"]), inner)
+)).filter(lambda one: isinstance(one, dict)))  # fmt: skip
+def test_a_record_that_was_edited_by_hand_is_no_trouble(document: dict[str, Any]) -> None:
+    assert isinstance(list(events.between(document, document)), list)
+    assert list(events.between(document, None)) == []

@@ -1,0 +1,260 @@
+"""The planner alone on a virtual clock: no binding is decided more often than something happens to it.
+
+Clusters fail and recover, get taints with and without a time, lose labels and room; policies change how they place and
+what they tolerate for how long; workloads are edited, rebalanced, descheduled, slow. After each of these, time passes
+with nothing else happening, in seconds and in leaps to the moments that the plan names. What then changes must come to
+an end: a few decisions for one event, and in the end none.
+
+`GITFED_TIMED_STEPS` says how long, `GITFED_RANDOM_SEED` which walk.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+from datetime import timedelta
+from typing import Any
+
+from gitfed.model.base import ObjectKey
+from gitfed.model.fleet import Reach, Stuck
+from gitfed.placement.failover import deschedule
+from tests.e2e.world import cluster, deployment, policy, settings
+from tests.planning.stage import Stage
+
+STEPS = int(os.environ.get("GITFED_TIMED_STEPS", "60"))
+SEED = int(os.environ.get("GITFED_RANDOM_SEED", "1"))
+APPS = ("web", "api", "jobs", "cache")
+DYNAMIC = {"replicaSchedulingType": "Divided", "replicaDivisionPreference": "Weighted",
+           "weightPreference": {"dynamicWeight": "AvailableReplicas"}}  # fmt: skip
+DIVISIONS: tuple[dict[str, Any] | None, ...] = (
+    None,
+    {"replicaSchedulingType": "Duplicated"},
+    {"replicaSchedulingType": "Divided", "replicaDivisionPreference": "Weighted"},
+    {"replicaSchedulingType": "Divided", "replicaDivisionPreference": "Aggregated"},
+    DYNAMIC,
+)
+SPREADS = (None, [1, 1], [1, 2], [2, 3])
+SECONDS = (None, 0, 5, 60, 400)
+KEYS = ("drain", "broken", "cluster.karmada.io/not-ready", "cluster.karmada.io/unreachable", "")
+MOST = 6
+"""Decisions of one workload after one event: it leaves, has left, comes back, in a fleet where it has three copies."""
+LEAPS = 12
+"""Moments that the plan names, after which nothing is to happen any more."""
+
+
+def workload(name: str, replicas: int) -> str:
+    """With requests, so that room counts."""
+    found = json.loads(deployment(name, replicas=replicas))
+    found["spec"]["template"]["spec"]["containers"][0]["resources"] = {"requests": {"cpu": "500m"}}
+    return json.dumps(found)
+
+
+class Walk:
+    def __init__(self, seed: int) -> None:
+        self.seed = seed
+        self.random = random.Random(seed)
+        self.taints: dict[str, list[dict[str, Any]]] = {}
+        self.groups: dict[str, str] = {}
+        self.time = 0.0
+        self.log: list[str] = []
+        self.rebalancers = 0
+        self.stage = Stage(5)
+        del self.stage.files["web.json"], self.stage.files["policy.json"]
+        for app in APPS:
+            self.stage.files[f"{app}.json"] = workload(app, 4)
+            self.place(app)
+        for name in self.stage.names:
+            self.room(name)
+        self.pass_time()
+
+    # -- what happens -------------------------------------------------------------------------------------------
+
+    def step(self) -> None:
+        events = [self.taint, self.taint, self.untaint, self.untaint, self.fail, self.fail, self.recover, self.recover,
+                  self.edit, self.edit_policy, self.relabel, self.some_room, self.slow, self.rebalance,
+                  self.find_no_node, self.refuse, self.configure, self.restart, self.wait]  # fmt: skip
+        self.random.choice(events)()
+        self.pass_time()
+
+    def say(self, text: str) -> None:
+        self.log.append(f"{self.time:.0f} {text}")
+
+    def cluster(self) -> str:
+        return self.random.choice(self.stage.names)
+
+    def write_cluster(self, name: str) -> None:
+        self.stage.files[f"clusters/{name}.json"] = cluster(
+            name, region=self.groups.get(name, f"r-{name}"), taints=self.taints.get(name, [])
+        )
+
+    def taint(self) -> None:
+        name, key = self.cluster(), self.random.choice(["drain", "broken"])
+        effect = self.random.choice(["NoExecute", "NoExecute", "NoSchedule"])
+        added = self.random.choice([None, 0, 3, 100, 100_000])
+        one = {"key": key, "effect": effect}
+        if added is not None:
+            one["timeAdded"] = (self.stage.now - timedelta(seconds=added)).isoformat()
+        others = [other for other in self.taints.get(name, []) if (other["key"], other["effect"]) != (key, effect)]
+        self.taints[name] = [*others, one]
+        self.write_cluster(name)
+        self.say(f"taint {name} {one}")
+
+    def untaint(self) -> None:
+        tainted = [name for name, listed in self.taints.items() if listed]
+        if tainted:
+            name = self.random.choice(tainted)
+            self.taints[name] = self.taints[name][1:]
+            self.write_cluster(name)
+            self.say(f"untaint {name}")
+
+    def fail(self) -> None:
+        name = self.cluster()
+        self.stage.fail(name, how=self.random.choice([Reach.UNKNOWN, Reach.NOT_READY]))
+        self.say(f"{name} fails")
+
+    def recover(self) -> None:
+        name = self.cluster()
+        self.stage.recover(name)
+        self.say(f"{name} recovers")
+
+    def edit(self) -> None:
+        app, replicas = self.random.choice(APPS), self.random.randint(0, 9)
+        self.stage.files[f"{app}.json"] = workload(app, replicas)
+        self.say(f"{app} has {replicas} replicas")
+
+    def edit_policy(self) -> None:
+        self.place(self.random.choice(APPS))
+
+    def place(self, app: str) -> None:
+        placement: dict[str, Any] = {}
+        if (division := self.random.choice(DIVISIONS)) is not None:
+            placement["replicaScheduling"] = division
+        if (spread := self.random.choice(SPREADS)) is not None:
+            least, most = spread
+            placement["spreadConstraints"] = [{"spreadByField": "cluster", "minGroups": least, "maxGroups": most}]
+        placement["clusterTolerations"] = [self.toleration() for _ in range(self.random.choice([0, 1, 1, 2, 3]))]
+        mode = self.random.choice(["Gracefully", "Directly"])
+        rule = json.loads(policy(app, None, placement=placement, failover={"cluster": {"purgeMode": mode}}))
+        rule["spec"]["resourceSelectors"][0]["name"] = app
+        self.stage.files[f"policy-{app}.json"] = json.dumps(rule)
+        self.say(f"{app} is placed by {json.dumps(placement)} {mode}")
+
+    def toleration(self) -> dict[str, Any]:
+        key, seconds = self.random.choice(KEYS), self.random.choice(SECONDS)
+        one: dict[str, Any] = {"operator": "Exists"}
+        if key:
+            one["key"] = key
+        if seconds is not None:
+            one["effect"], one["tolerationSeconds"] = "NoExecute", seconds
+        elif self.random.random() < 0.5:
+            one["effect"] = self.random.choice(["NoExecute", "NoSchedule"])
+        return one
+
+    def relabel(self) -> None:
+        name = self.cluster()
+        self.groups[name] = self.random.choice(["r-1", "r-2", f"r-{name}"])
+        self.write_cluster(name)
+        self.say(f"{name} is in {self.groups[name]}")
+
+    def room(self, name: str) -> None:
+        cpu = self.random.choice([0, 1, 2, 5, 50])
+        self.stage.summaries[name] = {"allocatable": {"cpu": str(cpu), "memory": "100Gi", "pods": "100"}}
+
+    def some_room(self) -> None:
+        name = self.cluster()
+        self.room(name)
+        self.say(f"{name} has room {self.stage.summaries[name]}")
+
+    def slow(self) -> None:
+        name = self.cluster()
+        self.stage.slow ^= {name}
+        self.say(f"slow: {sorted(self.stage.slow)}")
+
+    def refuse(self) -> None:
+        name = self.cluster()
+        self.stage.refusing ^= {name}
+        self.say(f"refusing: {sorted(self.stage.refusing)}")
+
+    def rebalance(self) -> None:
+        app = self.random.choice(APPS)
+        self.rebalancers += 1
+        self.stage.files["rebalancer.json"] = json.dumps({
+            "apiVersion": "apps.karmada.io/v1alpha1", "kind": "WorkloadRebalancer",
+            "metadata": {"name": f"again-{self.rebalancers}"},
+            "spec": {"workloads": [{"apiVersion": "apps/v1", "kind": "Deployment", "namespace": "shop", "name": app}]},
+        })  # fmt: skip
+        self.say(f"rebalance {app}")
+
+    def find_no_node(self) -> None:
+        key = ObjectKey("apps", "Deployment", "shop", self.random.choice(APPS))
+        shares = [one for one in self.stage.decisions.bindings[key].shares if one.replicas]
+        if shares:
+            share = self.random.choice(shares)
+            stuck = {key: {share.cluster: Stuck(0, share.replicas or 0)}}
+            self.stage.decisions, trims = deschedule.deschedule(self.stage.decisions, stuck, self.stage.now)
+            self.say(f"no node: {trims}")
+
+    def configure(self) -> None:
+        failover = self.random.choice([
+            {}, {"evictionTimeout": "10s"}, {"maxEvictionsPerMinute": 1}, {"gracefulEvictionTimeout": "30s"},
+            {"startWithoutConfirmation": True},
+        ])  # fmt: skip
+        self.stage.files["gitfed.json"] = settings(failover=failover)
+        self.say(f"settings: {failover}")
+
+    def restart(self) -> None:
+        self.stage.restart()
+        self.say("restart")
+
+    def wait(self) -> None:
+        self.time += self.random.choice([1, 4, 59, 299, 3600])
+        self.say("later")
+
+    # -- what must be true --------------------------------------------------------------------------------------
+
+    def pass_time(self) -> None:
+        """Nothing happens but that time goes on."""
+        counts = dict.fromkeys(APPS, 0)
+        for _ in range(self.random.choice([3, 8])):
+            self.turn(counts)
+            self.time += 1
+        for _ in range(self.random.choice([0, 2, LEAPS, LEAPS])):
+            due = self.stage.due()
+            if due is None:
+                break
+            self.time = max(self.time, due)
+            self.turn(counts)
+            self.turn(counts)
+            self.turn(counts)
+
+    def turn(self, counts: dict[str, int]) -> None:
+        before = self.where()
+        self.stage.at(self.time).turn()
+        after = self.where()
+        for app in APPS:
+            if before.get(app) != after[app]:
+                counts[app] += 1
+                self.say(f"  {app}: {before.get(app)} → {after[app]}")
+                assert counts[app] <= MOST, self.told(f"{app} is decided {counts[app]} times after one event")
+        stopped = [text for text in self.stage.problems() if "stopped: " in text]
+        assert not stopped, self.told(stopped[0])
+
+    def where(self) -> dict[str, object]:
+        return {
+            key.name: (
+                " ".join(f"{share.cluster}={share.replicas}" for share in one.shares),
+                *(f"leaves {task.from_cluster}" for task in one.evictions),
+            )
+            for key, one in self.stage.decisions.bindings.items()
+        }
+
+    def told(self, what: str) -> str:
+        return "\n".join([f"seed {self.seed}", *self.log[-60:], what])
+
+
+def test_no_binding_is_decided_more_often_than_something_happens() -> None:
+    walk = Walk(SEED)
+    for _ in range(STEPS):
+        walk.step()
+    assert walk.log
