@@ -6,8 +6,9 @@ import subprocess
 import sys
 
 GATE = 90
-PURE = (
-    "gitfed/text/*,gitfed/model/*,gitfed/source/*,gitfed/placement/*,gitfed/interpret/*,gitfed/render/*,gitfed/change/*"
+PURE = ",".join(
+    f"gitfed/{package}/*"
+    for package in ("text", "model", "documents", "source", "placement", "interpret", "render", "planning")
 )
 
 

@@ -66,9 +66,9 @@ _GROUPS = {
     },
 }
 _COMMANDS = {name: text for group in _GROUPS.values() for name, text in group.items()}
-_MODULES = {name: f"gitfed.cli.{name}" for name in _COMMANDS} | {
-    "sim": "gitfed.cli.commands.local.sim",
-    "version": "gitfed.cli.commands.more.version",
+_FOLDERS = {"Look": "look", "Do": "act", "Clusters": "clusters", "Try": "local", "More": "more"}
+_MODULES = {
+    name: f"gitfed.cli.commands.{_FOLDERS[title]}.{name}" for title, commands in _GROUPS.items() for name in commands
 }
 
 SETTINGS = {"help_option_names": ["-h", "--help"], "auto_envvar_prefix": "GITFED", "max_content_width": 100}

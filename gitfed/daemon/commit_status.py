@@ -24,7 +24,7 @@ from gitfed.edges.forge import Forge, State, Status
 from gitfed.model.base import ClusterName, Commit, Problem, Severity
 from gitfed.model.fleet import Health
 from gitfed.model.plan import Action, Change, Plan
-from gitfed.offline.preview import Preview
+from gitfed.planning.review.review import Review
 
 if TYPE_CHECKING:
     # A review touches no cluster, and is not to pay for a Kubernetes client.
@@ -44,9 +44,9 @@ def name_of(federation: str, *parts: str) -> str:
 # -- a review -----------------------------------------------------------------------------------------------------
 
 
-def of_review(preview: Preview, problems: Sequence[Problem], *, clusters: bool = True) -> list[Status]:
-    """The roll-up first. `problems`: what the head says and the base did not."""
-    review = preview.review
+def of_review(review: Review, refused: str, problems: Sequence[Problem], *, clusters: bool = True) -> list[Status]:
+    """The roll-up first. `refused`: why a daemon would not apply the head as it is, or nothing. `problems`: what the
+    head says and the base did not."""
     federation = review.head.federation
     wrong = [one for one in problems if one.severity is Severity.ERROR]
     held = [gate for gate in review.gates if gate.held]
@@ -61,9 +61,9 @@ def of_review(preview: Preview, problems: Sequence[Problem], *, clusters: bool =
         state, text = State.FAILURE, f"held: {names}; {text}"
     elif review.empty:
         text = "no change to the fleet"
-    if preview.refused and state is State.SUCCESS:
+    if refused and state is State.SUCCESS:
         # No failure: a merge commit may bring the signature that is asked for.
-        text = f"would wait: {preview.refused}; {text}"
+        text = f"would wait: {refused}; {text}"
     found = [Status(name_of(federation, "review"), state, text)]
     if clusters:
         for name, changes in sorted(_by_cluster(review.changes).items()):

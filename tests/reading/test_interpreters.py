@@ -106,7 +106,7 @@ def test_what_a_script_leaves_to_chance_is_a_warning_once_it_ran() -> None:
 def test_lua_is_not_loaded_for_kinds_of_kubernetes(tmp_path: Path) -> None:
     program = """
 import sys
-from gitfed.daemon import interpreters
+from gitfed.reading import interpreters
 from gitfed.model.repo import RepoSnapshot
 repo = RepoSnapshot("", {}, None, {}, (), ())
 interpreter = interpreters.of(repo)

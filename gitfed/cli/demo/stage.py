@@ -37,7 +37,7 @@ def example(name: str = "repo") -> dict[str, bytes]:
     """An example's files by path: from the installed package, or from the checkout it was installed from."""
     for root in (
         resources.files("gitfed") / "_data" / "examples" / name,
-        Path(__file__).parents[2] / "examples" / name,
+        Path(__file__).parents[3] / "examples" / name,
     ):
         if root.is_dir():
             return dict(_files(root, ""))

@@ -166,9 +166,11 @@ def _counts(shown: DiffView, found: _Differences) -> list[str]:
         for (space, kind), count in sorted(by_kind.items())
     ]
     more = [f"and {len(table) - 200} more rows", ""] if len(table) > 200 else []
+    placements = formatting.count(len(shown.rows), "placement")
+    objects = formatting.count(len({item.key for item in found}), "object")
     return [
-        f"{formatting.count(len(shown.rows), 'placement')} and {formatting.count(len({item.key for item in found}), 'object')} "
-        f"differ. Too long for a comment: run {markdown.code('gitfed diff')} to see all of it.",
+        f"{placements} and {objects} differ. Too long for a comment: "
+        f"run {markdown.code('gitfed diff')} to see all of it.",
         "",
         *markdown.table(["Namespace", "Kind", "Objects"], table[:200]),
         "",

@@ -4,13 +4,29 @@ or message can be taken for markup; characters that XML cannot hold are made vis
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
 from xml.etree import ElementTree
 
 from gitfed.cli.output import plain
+from gitfed.model.declared.federation import PlacementTest
 
-if TYPE_CHECKING:
-    from gitfed.cli.commands.look.test import Case
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One placement test, and what became of it."""
+
+    test: PlacementTest
+    given: str
+    wrong: tuple[str, ...] = ()
+    """What does not hold, a few lines each."""
+    broken: str = ""
+    """Why it could not be tried."""
+    updated: str = ""
+    """The snapshot that was written."""
+
+    @property
+    def failed(self) -> bool:
+        return bool(self.wrong or self.broken)
 
 
 def document(cases: Sequence[Case]) -> str:

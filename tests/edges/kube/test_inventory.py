@@ -182,9 +182,12 @@ async def test_an_entry_of_an_earlier_leader_that_arrives_late_is_refused_in_eve
         await new.read()
         await new.raise_term(2)
         for number in range(inventory_format.SHARDS):
-            late = ObjectKey("", "Secret", "shop", next(
-                one for one in map(str, range(1000)) if inventory_format.shard_of(ObjectKey("", "Secret", "shop", one)) == number
-            ))  # fmt: skip
+            keys_of_shard = (
+                key
+                for key in (ObjectKey("", "Secret", "shop", str(name)) for name in range(1000))
+                if inventory_format.shard_of(key) == number
+            )
+            late = next(keys_of_shard)
             with pytest.raises(errors.NotOwned, match=r"\(term 2, ours is 1\)$"):
                 await old.record([entry(late)])
         await new.record([entry(in_shard(5), uid="u")])

@@ -56,9 +56,8 @@ def _print(session: load.Session, result: Replay, output: options.Output) -> Non
         click.echo(f"The same bytes: {formatting.count(number, 'decision')} for {about}.")
     else:
         number = len(result.differing)
-        click.echo(
-            f"{number} of {formatting.count(result.files, 'decision')} {'differs' if number == 1 else 'differ'}: {about}"
-        )
+        verb = "differs" if number == 1 else "differ"
+        click.echo(f"{number} of {formatting.count(result.files, 'decision')} {verb}: {about}")
         for path, recorded, now in result.differing[:_MOST] if not output.quiet else ():
             click.echo(output.paint.strong(plain.clean(path)), color=True)
             old, new = (side.decode("utf-8", "replace") for side in (recorded, now))

@@ -73,7 +73,9 @@ def command(
     )  # fmt: skip
     shown, head = _shown(revisions, inputs, request)
     found = list(compare.manifests(shown.review))
-    statuses = commit_status.of_review(shown.preview, diff_show.new_problems(shown), clusters=cluster_statuses)
+    statuses = commit_status.of_review(
+        shown.preview.review, shown.preview.refused, diff_show.new_problems(shown), clusters=cluster_statuses
+    )
     statuses = [replace(status, url=request.url) for status in statuses]
     if dry_run is not None:
         click.echo(diff_markdown.comment(shown, found), nl=False)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ import click
 
 from gitfed.cli import exits, load, options
 from gitfed.cli.output import formatting, junit, manifest_text, matrix, names, plain, structured
+from gitfed.cli.output.junit import Case
 from gitfed.edges import files
 from gitfed.errors import InputError, UsageError
 from gitfed.model.declared.federation import PlacementTest
@@ -22,22 +23,6 @@ from gitfed.simulation import placement_test
 SCHEMA = "gitfed.io/tests/v1"
 _NAMED = 8
 """Tests that are named where one is asked for that is not there."""
-
-
-@dataclass(frozen=True, slots=True)
-class Case:
-    test: PlacementTest
-    given: str
-    wrong: tuple[str, ...] = ()
-    """What does not hold, a few lines each."""
-    broken: str = ""
-    """Why it could not be tried."""
-    updated: str = ""
-    """The snapshot that was written."""
-
-    @property
-    def failed(self) -> bool:
-        return bool(self.wrong or self.broken)
 
 
 @click.command("test")
