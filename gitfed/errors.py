@@ -32,6 +32,8 @@ raised); one object that did not work out is an outcome (a value). Callers choos
     │   └── WebhookUnreachable     no answer: refused, timed out, reset, TLS failed, an address we do not contact
     ├── ForgeError                 a forge refuses a comment or a status (4)
     │   └── ForgeUnreachable       no answer, 5xx, 429: `retry_after` may say how long
+    ├── IdentityError              who calls the hub cannot be told: the credential is not accepted
+    │   └── IdentityUnreachable    the issuer or API server that would know gives no answer
     └── NotOwned                   the inventory or the term says that this daemon must not write
 
 `retry` says whether the same call can succeed later without anybody changing anything.
@@ -208,3 +210,11 @@ class ForgeUnreachable(ForgeError):
     def __init__(self, message: str, *, status: int = 0, hint: str = "", retry_after: float | None = None) -> None:
         super().__init__(message, status=status, hint=hint)
         self.retry_after = retry_after
+
+
+class IdentityError(GitfedError):
+    """A credential that was shown to the hub is not accepted. The message is for the log: guessers learn nothing."""
+
+
+class IdentityUnreachable(IdentityError):
+    retry = True

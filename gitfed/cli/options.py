@@ -193,6 +193,23 @@ _CREDENTIALS = (
     option("--allow-exec-credentials", is_flag=True,
            help="Let a kubeconfig start programs (exec, auth-provider) on this machine."),
 )  # fmt: skip
+_HUB = (
+    option("--hub-address", metavar="HOST:PORT", default="",
+           help="Where the hub listens: metrics, and whatever else asks gitfed.  [default: nowhere]"),
+    option("--hub-url", metavar="URL", default="",
+           help="Where others reach the hub.  [default: its address]"),
+    option("--hub-tls-dir", type=Files(exists=True, file_okay=False), metavar="DIR",
+           help="Folder with tls.crt and tls.key, such as a mounted Secret; read again when renewed.  "
+           "[default: a certificate of the hub's own authority; none on a loopback address]"),
+    option("--oidc-issuer-url", metavar="URL", default="", help="Accept tokens of this OpenID Connect issuer."),
+    option("--oidc-client-id", metavar="ID", default="", help="The audience that its tokens must be for."),
+    option("--oidc-username-claim", metavar="CLAIM", default="sub", show_default=True,
+           help="The claim that is the user's name."),
+    option("--oidc-groups-claim", metavar="CLAIM", default="groups", show_default=True,
+           help="The claim that lists the user's groups."),
+    option("--oidc-ca-file", type=Files(exists=True, dir_okay=False), metavar="FILE",
+           help="Certificates to trust the issuer by.  [default: the machine's]"),
+)  # fmt: skip
 
 
 def source(command: _Command) -> _Command:
@@ -222,6 +239,11 @@ def credentials_to_keep(command: _Command) -> _Command:
     return _gathered(command, "credentials", (_CREDENTIALS[0], folder, *_CREDENTIALS[2:]), _credentials)
 
 
+def hub(command: _Command) -> _Command:
+    """--hub-address, --hub-tls-dir, --oidc-issuer-url, … → `hub: hub.options.Options | None`."""
+    return _gathered(command, "hub", _HUB, _hub)
+
+
 def output(*formats: str, secrets: bool = False) -> Callable[[_Command], _Command]:
     """-o, --color, --progress, --quiet and for some --show-secrets → `output: Output`."""
     options = [
@@ -249,6 +271,27 @@ def _inputs(given: Mapping[str, Any]) -> Inputs:
 
 def _credentials(given: Mapping[str, Any]) -> Credentials:
     return Credentials(given["kubeconfig"], given["credentials_dir"], given["allow_exec_credentials"])
+
+
+def _hub(given: Mapping[str, Any]) -> Any:
+    from gitfed.edges import oidc
+    from gitfed.hub import options
+
+    if bool(given["oidc_issuer_url"]) != bool(given["oidc_client_id"]):
+        raise click.UsageError("--oidc-issuer-url and --oidc-client-id need each other")
+    if not given["hub_address"]:
+        for name in ("hub_url", "hub_tls_dir", "oidc_issuer_url"):
+            if given[name]:
+                raise click.UsageError(f"--{name.replace('_', '-')} is about the hub: --hub-address says where it is")
+        return None
+    host, port = options.address(given["hub_address"])
+    issuer = None
+    if given["oidc_issuer_url"]:
+        issuer = oidc.Settings(
+            given["oidc_issuer_url"], given["oidc_client_id"], given["oidc_username_claim"],
+            given["oidc_groups_claim"], given["oidc_ca_file"],
+        )  # fmt: skip
+    return options.Options(host, port, given["hub_url"], given["hub_tls_dir"], issuer)
 
 
 def _output(given: Mapping[str, Any]) -> Output:

@@ -188,18 +188,23 @@ def make_lock(
     if how.lock == "git":
         clone, _, _, url = _opened(options, reading)
         return leader_ref.RefLock(clone, url)
-    annotation = {credentials.CONTEXT: how.context} if how.context else {credentials.IN_CLUSTER: "true"}
+    return lease.LeaseLock(open_host(options, "leader-election", how.context), namespace=how.namespace, name=how.name)
+
+
+def open_host(options: Options, purpose: str, context: str = "") -> Session:
+    """A way to the cluster around this pod, or to that of a context, which need not be one of the fleet's. Raises
+    CredentialsError."""
+    annotation = {credentials.CONTEXT: context} if context else {credentials.IN_CLUSTER: "true"}
     host = Cluster.model_validate(
         {
             "apiVersion": "cluster.karmada.io/v1alpha1",
             "kind": "Cluster",
-            "metadata": {"name": "leader-election", "annotations": annotation},
+            "metadata": {"name": purpose, "annotations": annotation},
             "spec": {"syncMode": "Push"},
         }
     )
     # The lock itself is written by who does not lead yet.
-    open_session = open_sessions(replace(options, leader=None))
-    return lease.LeaseLock(open_session(host), namespace=how.namespace, name=how.name)
+    return open_sessions(replace(options, leader=None))(host)
 
 
 def _settings(reader: Reader) -> Any:

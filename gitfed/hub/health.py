@@ -1,45 +1,84 @@
-"""Liveness and readiness: the only listener that asks nobody who they are, so it tells nothing but yes or no.
+"""Liveness and readiness: what asks nobody who they are, so it tells nothing but yes or no.
 
 `/livez` fails when the loop has not turned for several minutes: a restart helps. `/readyz` fails until a commit was
-read and every cluster was looked at once. `/healthz` is `/livez` under its older name.
+read and every cluster was looked at once. `/healthz` is `/livez` under its older name. They answer on a listener of
+their own (`--health-address`), plain HTTP for a kubelet, and on the hub.
 """
 
 from __future__ import annotations
 
+import time
 from collections.abc import Awaitable, Callable
 
 from aiohttp import web
 
+from gitfed.hub.listener import Limits, Listener
+from gitfed.hub.routes import Capability, Route
+from gitfed.hub.running import Running
+from gitfed.hub.server import Hub
+
+Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+
+_STUCK = 300.0
+"""Seconds without a finished cycle after which the process counts as dead. Polls end a sleep long before."""
+_MOST_CONNECTIONS = 64
+"""A kubelet and some load balancers; there is nothing else to see."""
+
+
+def capability(hub: Hub) -> Capability:
+    return Capability(routes=tuple(Route("GET", path, handle, open=True) for path, handle in _handlers(hub.running)))
+
 
 class HealthServer:
-    """`live` and `ready` give a reason when they are not, else ""."""
+    """The listener of their own."""
 
-    def __init__(self, live: Callable[[], str], ready: Callable[[], str]) -> None:
-        self._live = live
-        self._ready = ready
-        self._runner: web.AppRunner | None = None
-        self.port = 0
+    def __init__(self, running: Running) -> None:
+        app = web.Application()
+        for path, handle in _handlers(running):
+            app.router.add_get(path, handle)
+        self._listener = Listener(app, Limits(connections=_MOST_CONNECTIONS))
+
+    @property
+    def port(self) -> int:
+        return self._listener.port
 
     async def start(self, host: str, port: int) -> None:
         """Raises OSError when the address cannot be used. Port 0 chooses one; see `port`."""
-        app = web.Application()
-        app.router.add_get("/livez", self._answer(self._live))
-        app.router.add_get("/healthz", self._answer(self._live))
-        app.router.add_get("/readyz", self._answer(self._ready))
-        runner = self._runner = web.AppRunner(app, access_log=None, handle_signals=False)
-        await runner.setup()
-        await web.TCPSite(runner, host, port).start()
-        self.port = runner.addresses[0][1]
+        await self._listener.start(host, port)
 
     async def stop(self) -> None:
-        if self._runner is not None:
-            await self._runner.cleanup()
-            self._runner = None
+        await self._listener.stop()
 
-    @staticmethod
-    def _answer(question: Callable[[], str]) -> Callable[[web.Request], Awaitable[web.StreamResponse]]:
-        async def handle(request: web.Request) -> web.StreamResponse:
-            reason = question()
-            return web.Response(status=503 if reason else 200, text=f"{reason or 'ok'}\n")
 
-        return handle
+def why_not_live(running: Running) -> str:
+    """ "" while the engine turns."""
+    if running.engine is None:
+        return ""
+    silent = time.monotonic() - max(running.began, running.engine.last_cycle)
+    return f"no cycle for {silent:.0f} s" if silent > _STUCK else ""
+
+
+def why_not_ready(running: Running) -> str:
+    """ "" when the fleet is followed, or somebody else does and we could take over."""
+    engine = running.engine
+    if running.standing_by:
+        return ""  # ready to take over: a roll-out of several replicas must not wait for it
+    if engine is not None and engine.trouble is not None:
+        return f"what is decided cannot be recorded: {engine.trouble}"
+    if engine is None or engine.plan is None:
+        return (engine.commits.error if engine is not None else "") or "no commit was planned yet"
+    waiting = sorted(name for name, member in engine.fleet.members.items() if not member.looked.is_set())
+    return f"clusters not looked at yet: {', '.join(waiting)}" if waiting else ""
+
+
+def _handlers(running: Running) -> tuple[tuple[str, Handler], ...]:
+    live, ready = _answer(lambda: why_not_live(running)), _answer(lambda: why_not_ready(running))
+    return ("/livez", live), ("/healthz", live), ("/readyz", ready)
+
+
+def _answer(question: Callable[[], str]) -> Handler:
+    async def handle(request: web.Request) -> web.StreamResponse:
+        reason = question()
+        return web.Response(status=503 if reason else 200, text=f"{reason or 'ok'}\n")
+
+    return handle

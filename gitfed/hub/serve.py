@@ -7,11 +7,9 @@ import contextlib
 import logging
 import random
 import signal
-import time
 from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -23,7 +21,11 @@ from gitfed.edges import files, git
 from gitfed.edges import lock as locks
 from gitfed.edges.forge import Forge
 from gitfed.edges.kube.election import Election
+from gitfed.hub import assembly
 from gitfed.hub.health import HealthServer
+from gitfed.hub.options import Options as HubOptions
+from gitfed.hub.running import Running
+from gitfed.hub.server import Hub
 from gitfed.reading.reader import Reader
 
 log = logging.getLogger("gitfed")
@@ -32,16 +34,6 @@ _Made = TypeVar("_Made")
 _THREADS = 32
 _RETRY = 2.0
 """Seconds until a repository that could not be read at start is tried again."""
-_STUCK = 300.0
-"""Seconds without a finished cycle after which the process counts as dead. Polls end a sleep long before."""
-
-
-@dataclass(slots=True)
-class _Serving:
-    """What the health endpoint and the stop look at."""
-
-    engine: Engine | None = None
-    standing_by: bool = False
 
 
 async def run(
@@ -49,16 +41,17 @@ async def run(
     *,
     started: Callable[[Engine, int], None] = lambda engine, port: None,
     forge: Forge | None = None,
+    hub: HubOptions | None = None,
+    listening: Callable[[Hub], None] = lambda hub: None,
 ) -> signal.Signals:
     """The daemon: until SIGTERM or SIGINT, which it returns. `started` hears the engine and the health port; `forge`
-    is told how commits fare."""
+    is told how commits fare; `listening` hears of the hub, if there is to be one."""
     folder = wiring.data_dir(options)
-    began = time.monotonic()
     # Threads that wait for a server which says nothing must not be all that there are: plans are made in threads too.
     asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(_THREADS, thread_name_prefix="gitfed"))
-    serving = _Serving()
+    running = Running()
     with locks.exclusive(folder):
-        health = HealthServer(lambda: _liveness(serving, began), lambda: _readiness(serving))
+        health = HealthServer(running)
         async with AsyncExitStack() as stack:
             if options.health_address:
                 host, _, port = options.health_address.rpartition(":")
@@ -70,6 +63,8 @@ async def run(
                         hint="name another address with --health-address, or none",
                     ) from error
                 stack.push_async_callback(health.stop)
+            if hub is not None:
+                listening(await stack.enter_async_context(assembly.serving(options, hub, running)))
             stop: asyncio.Future[signal.Signals] = asyncio.get_running_loop().create_future()
             loop = asyncio.get_running_loop()
             for name in (signal.SIGTERM, signal.SIGINT):
@@ -78,7 +73,7 @@ async def run(
             log.info("gitfed runs", extra={"repo": git.shown(options.repo), "data": str(folder), "health": health.port})
 
             async def follow() -> None:
-                await _follow(options, stop, serving, lambda engine: started(engine, health.port))
+                await _follow(options, stop, running, lambda engine: started(engine, health.port))
 
             if options.leader is None:
                 with contextlib.suppress(errors.SourceError):  # no repository: said in a moment
@@ -86,10 +81,10 @@ async def run(
                         log.warning("another gitfed follows this repository: who came last leads", extra={"pid": other})
                 following = asyncio.create_task(follow())
             else:
-                following = asyncio.create_task(_lead(options, options.leader, stop, serving, follow))
+                following = asyncio.create_task(_lead(options, options.leader, stop, running, follow))
             following.add_done_callback(lambda _: _settle(stop, signal.SIGTERM))
             if forge is not None:
-                telling = asyncio.create_task(commit_status.Announcer(forge).run(lambda: serving.engine))
+                telling = asyncio.create_task(commit_status.Announcer(forge).run(lambda: running.engine))
                 stack.callback(telling.cancel)
             try:
                 await asyncio.wait({stop})
@@ -97,7 +92,7 @@ async def run(
                 following.cancel()  # nobody but us knows of it: what is under way is finished before we are
                 await asyncio.gather(following, return_exceptions=True)
                 raise
-            if serving.standing_by:
+            if running.standing_by:
                 following.cancel()
             with contextlib.suppress(asyncio.CancelledError):
                 await following
@@ -108,19 +103,19 @@ async def _lead(
     options: Options,
     how: leader.Options,
     stop: asyncio.Future[signal.Signals],
-    serving: _Serving,
+    running: Running,
     follow: Callable[[], Awaitable[None]],
 ) -> None:
     """Follow while leading; stand by otherwise."""
 
     def changed(leads: bool) -> None:
-        serving.standing_by = not leads
+        running.standing_by = not leads
         if not leads and stop.done():
             raise asyncio.CancelledError
 
     def lost() -> None:
-        if serving.engine is not None:
-            serving.engine.abandon()
+        if running.engine is not None:
+            running.engine.abandon()
 
     lock = await _persist(stop, lambda reading: wiring.make_lock(options, how, reading=reading))
     if lock is None:
@@ -134,16 +129,16 @@ async def _lead(
 
 
 async def _follow(
-    options: Options, stop: asyncio.Future[signal.Signals], serving: _Serving, started: Callable[[Engine], None]
+    options: Options, stop: asyncio.Future[signal.Signals], running: Running, started: Callable[[Engine], None]
 ) -> None:
     """Make an engine and let it turn, until `stop` or until cancelled; what is under way is finished first, unless the
     engine was told that somebody else leads."""
-    engine = await _persist(stop, lambda reading: wiring.make_engine(options, reading=reading))
+    engine = await _persist(stop, lambda reading: wiring.make_engine(options, reading=reading, listener=running.heard))
     if engine is None:
         return
-    serving.engine = engine
+    running.engine = engine
     async with AsyncExitStack() as stack:
-        stack.callback(setattr, serving, "engine", None)
+        stack.callback(setattr, running, "engine", None)
         watch = engine.reader.watched()
         if watch is not None:
             watching = asyncio.create_task(_watch(watch, engine))
@@ -210,22 +205,3 @@ def _interval(engine: Engine, options: Options) -> float:
     if seconds is None:
         seconds = engine.repo.settings.spec.sync.interval.total_seconds() if engine.repo is not None else 10.0
     return seconds * random.uniform(0.9, 1.1)
-
-
-def _liveness(serving: _Serving, began: float) -> str:
-    if serving.engine is None:
-        return ""
-    silent = time.monotonic() - max(began, serving.engine.last_cycle)
-    return f"no cycle for {silent:.0f} s" if silent > _STUCK else ""
-
-
-def _readiness(serving: _Serving) -> str:
-    engine = serving.engine
-    if serving.standing_by:
-        return ""  # ready to take over: a roll-out of several replicas must not wait for it
-    if engine is not None and engine.trouble is not None:
-        return f"what is decided cannot be recorded: {engine.trouble}"
-    if engine is None or engine.plan is None:
-        return (engine.commits.error if engine is not None else "") or "no commit was planned yet"
-    waiting = sorted(name for name, member in engine.fleet.members.items() if not member.looked.is_set())
-    return f"clusters not looked at yet: {', '.join(waiting)}" if waiting else ""

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 
 from gitfed.errors import SourceError
 from gitfed.model.base import Commit, ObjectKey, Origin, Problem, Severity
-from gitfed.model.declared import cluster, federation, interpreter, policy
+from gitfed.model.declared import access, cluster, federation, interpreter, policy
 from gitfed.model.declared.federation import Federation
 from gitfed.model.declared.shape import Declared
 from gitfed.model.repo import HeldFile, Manifest, RepoSnapshot
@@ -271,6 +271,7 @@ def _assemble(
         webhooks=tuple(i for i in items if isinstance(i, interpreter.ResourceInterpreterWebhookConfiguration)),
         rebalancers=tuple(item for item in items if isinstance(item, policy.WorkloadRebalancer)),
         tests=tuple(item for item in items if isinstance(item, federation.PlacementTest)),
+        access=tuple(item for item in items if isinstance(item, access.AccessPolicy)),
         problems=problems,
         held=held,
         origins={item.key: item.origin for item in items},

@@ -31,6 +31,15 @@ _PATIENCE = 120.0
 """Seconds for one step; a slow machine needs a few."""
 _NODES = (3, 2, 4)
 """Of the clusters by name, in turn: one has less room than another."""
+_ACCESS = b"""\
+# Whoever started the demo may see and operate everything at its hub.
+apiVersion: gitfed.io/v1alpha1
+kind: AccessPolicy
+metadata: {name: demo}
+spec:
+  subjects: [{kind: User, name: demo}]
+  allow: [view, operate]
+"""
 
 
 def example(name: str = "repo") -> dict[str, bytes]:
@@ -65,12 +74,14 @@ class Stage:
     checked: int = 0
     head: Commit | None = None
     engine: Any = None
+    hub: Any = None
     repository: git.Repository | None = None
 
     async def play(self, *, once: bool, stays: bool = False) -> int:
         """The whole demonstration; the exit code. `stays`: the folder is still there afterwards."""
         from gitfed.daemon import logs, wiring
         from gitfed.hub import serve
+        from gitfed.hub.options import Options as HubOptions
         from gitfed.offline import inputs
         from gitfed.sim.fleet import ClusterSpec, Fleet
 
@@ -106,7 +117,12 @@ class Stage:
         settings = wiring.Options(
             repo=str(bare), kubeconfig=(kubeconfig,), data_dir=self.place / "data", health_address="", **self.timing()
         )
-        daemon = asyncio.create_task(serve.run(settings, started=lambda engine, port: ready.set_result(engine)))
+        daemon = asyncio.create_task(
+            serve.run(
+                settings, started=lambda engine, port: ready.set_result(engine),
+                hub=HubOptions("127.0.0.1", 0), listening=lambda hub: setattr(self, "hub", hub),
+            )
+        )  # fmt: skip
         try:
             await asyncio.wait({daemon, ready}, return_when=asyncio.FIRST_COMPLETED)
             if daemon.done():
@@ -136,7 +152,7 @@ class Stage:
 
     def content(self) -> dict[str, bytes]:
         """The repository to begin with."""
-        return example()
+        return {**example(), "access.yaml": _ACCESS}
 
     def prepare(self) -> None:
         """What else is in the clusters."""
@@ -293,6 +309,12 @@ class Stage:
         passed = self.checked - len(self.failed)
         self.say(f"{passed} of {formatting.count(self.checked, 'check')} passed", head=True)
 
+    def login_link(self) -> str:
+        from gitfed.hub import login
+        from gitfed.hub.access.caller import Caller, Way
+
+        return login.link(self.hub, Caller("demo", way=Way.LOGIN_TOKEN))
+
     def invite(self, bare: Path, kubeconfig: Path, *, once: bool, stays: bool) -> None:
         me = formatting.program()
         if stays or not once:  # else its folder goes away before anybody can look
@@ -315,6 +337,7 @@ class Stage:
                 "  edit something, then: git commit -a -m 'My change' && git push",
                 f"  {me} plan --live --kubeconfig {kubeconfig}",
                 f"  kubectl --kubeconfig {kubeconfig} get deployments -A",
+                f"  {self.login_link()}    the hub; this link logs you in, once",
                 "Control-C ends it.",
             )
         for line in lines:

@@ -76,7 +76,7 @@ def declared(
 def _all(repo: RepoSnapshot) -> list[Declared]:
     return [
         repo.settings, *repo.clusters.values(), *repo.propagation, *repo.overrides, *repo.quotas, *repo.taint_policies,
-        *repo.interpreters, *repo.webhooks, *repo.rebalancers, *repo.tests,
+        *repo.interpreters, *repo.webhooks, *repo.rebalancers, *repo.tests, *repo.access,
     ]  # fmt: skip
 
 

@@ -15,6 +15,7 @@ from gitfed.cli import exits, load, options
 if TYPE_CHECKING:
     from gitfed.daemon import leader
     from gitfed.edges.forge import Forge
+    from gitfed.hub.options import Options as HubOptions
 
 
 @click.command("run")
@@ -53,6 +54,7 @@ if TYPE_CHECKING:
     "--health-address", metavar="HOST:PORT", default="127.0.0.1:8484", show_default=True,
     help='Where /livez and /readyz answer; "" for nowhere, port 0 for any.',
 )  # fmt: skip
+@options.hub
 @options.option("--leader-elect", is_flag=True,
                 help="One of several daemons leads; the others stand by and take over.")  # fmt: skip
 @options.option(
@@ -101,6 +103,7 @@ def command(
     success: float,
     push_state: bool | None,
     health_address: str,
+    hub: HubOptions | None,
     leader_elect: bool,
     leader_elect_resource_lock: str | None,
     leader_elect_context: str,
@@ -168,6 +171,7 @@ def command(
                 leader=election,
             ),
             forge=where,
+            hub=hub,
         )
     )
     return exits.INTERRUPTED if ended_by == signal.SIGINT else exits.OK

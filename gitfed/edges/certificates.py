@@ -1,0 +1,187 @@
+"""The hub's own certificate authority: one key in one folder, and the certificates it signs.
+
+Whoever holds `ca.key` can call the hub under any name, so the folder is the daemon's alone (0700). A certificate is
+either for a server or for a client, never for both: TLS checks that on each side.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ipaddress
+import os
+import tempfile
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
+
+from gitfed.errors import InputError, UsageError
+
+_AUTHORITY_LIFE = timedelta(days=3650)
+_SERVER_LIFE = timedelta(days=90)
+_EARLIER = timedelta(minutes=10)
+"""Clocks differ: a certificate counts from a little before it was made."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """A certificate and its key, in PEM form."""
+
+    certificate: bytes
+    key: bytes = field(repr=False)
+    ends: datetime
+
+    def due(self, now: datetime) -> bool:
+        """Whether a server's certificate should be made anew: a third of its life is left."""
+        return now > self.ends - _SERVER_LIFE / 3
+
+
+class Authority:
+    """`open` it; `certificate` is public."""
+
+    def __init__(self, certificate: x509.Certificate, key: ec.EllipticCurvePrivateKey) -> None:
+        self._certificate = certificate
+        self._key = key
+        self.certificate = certificate.public_bytes(serialization.Encoding.PEM)
+
+    @classmethod
+    def open(cls, folder: Path, *, now: datetime | None = None) -> Authority:
+        """The authority of this folder; made once, when there is none. Raises InputError, UsageError."""
+        paths = folder / "ca.crt", folder / "ca.key"
+        if not any(path.exists() for path in paths):
+            _create(folder, now or datetime.now(UTC))
+        try:
+            certificate = x509.load_pem_x509_certificate(paths[0].read_bytes())
+            key = serialization.load_pem_private_key(paths[1].read_bytes(), password=None)
+        except OSError as error:
+            raise UsageError(
+                f"{error.filename} cannot be read: {error.strerror}", hint="is it another user's?"
+            ) from error
+        except (ValueError, TypeError) as error:
+            raise InputError(
+                f"{folder} holds no usable certificate authority", hint="move it away to make one"
+            ) from error
+        if not isinstance(key, ec.EllipticCurvePrivateKey) or key.public_key() != certificate.public_key():
+            raise InputError(
+                f"ca.key and ca.crt in {folder} do not belong together", hint="move both away to make new ones"
+            )
+        return cls(certificate, key)
+
+    def server(self, names: Iterable[str], *, now: datetime | None = None) -> Pair:
+        """For a server that is reached by these host names and addresses."""
+        hosts = list(dict.fromkeys(names))
+        return self._sign(
+            [(NameOID.COMMON_NAME, hosts[0][:64])],
+            ExtendedKeyUsageOID.SERVER_AUTH,
+            _SERVER_LIFE,
+            now or datetime.now(UTC),
+            alternatives=[_alternative(host) for host in hosts],
+        )
+
+    def client(self, name: str, groups: Iterable[str], life: timedelta, *, now: datetime | None = None) -> Pair:
+        """For a caller of the hub: its name is the common name, its groups are organizations, as in Kubernetes."""
+        subject = [*((NameOID.ORGANIZATION_NAME, group) for group in groups), (NameOID.COMMON_NAME, name)]
+        return self._sign(subject, ExtendedKeyUsageOID.CLIENT_AUTH, life, now or datetime.now(UTC))
+
+    def _sign(
+        self,
+        subject: list[tuple[x509.ObjectIdentifier, str]],
+        usage: x509.ObjectIdentifier,
+        life: timedelta,
+        now: datetime,
+        alternatives: list[x509.GeneralName] | None = None,
+    ) -> Pair:
+        key = ec.generate_private_key(ec.SECP256R1())
+        builder = (
+            x509.CertificateBuilder()
+            .subject_name(_name(subject))
+            .issuer_name(self._certificate.subject)
+            .public_key(key.public_key())
+            .serial_number(x509.random_serial_number())
+            .not_valid_before(now - _EARLIER)
+            .not_valid_after(now + life)
+            .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
+            .add_extension(_usage(digital_signature=True), critical=True)
+            .add_extension(x509.ExtendedKeyUsage([usage]), critical=False)
+            .add_extension(x509.AuthorityKeyIdentifier.from_issuer_public_key(self._key.public_key()), critical=False)
+        )
+        if alternatives:
+            builder = builder.add_extension(x509.SubjectAlternativeName(alternatives), critical=False)
+        signed = builder.sign(self._key, hashes.SHA256())
+        return Pair(signed.public_bytes(serialization.Encoding.PEM), _pem(key), now + life)
+
+
+def _create(folder: Path, now: datetime) -> None:
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = _name([(NameOID.COMMON_NAME, "gitfed hub")])
+    certificate = (
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .issuer_name(name)
+        .public_key(key.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(now - _EARLIER)
+        .not_valid_after(now + _AUTHORITY_LIFE)
+        .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
+        .add_extension(_usage(key_cert_sign=True, crl_sign=True), critical=True)
+        .add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False)
+        .sign(key, hashes.SHA256())
+    )
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        # The certificate last: whoever finds it finds the key too.
+        write_private(folder / "ca.key", _pem(key))
+        write_private(folder / "ca.crt", certificate.public_bytes(serialization.Encoding.PEM))
+    except OSError as error:
+        raise UsageError(f"no certificate authority can be made in {folder}: {error.strerror}") from error
+
+
+def write_private(path: Path, content: bytes) -> None:
+    """The whole file or none of it, readable by this user alone. Raises OSError."""
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(name, path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(name)
+        raise
+
+
+def _name(parts: Iterable[tuple[x509.ObjectIdentifier, str]]) -> x509.Name:
+    return x509.Name([x509.NameAttribute(kind, value) for kind, value in parts])
+
+
+def _alternative(host: str) -> x509.GeneralName:
+    try:
+        return x509.IPAddress(ipaddress.ip_address(host))
+    except ValueError:
+        return x509.DNSName(host)
+
+
+def _pem(key: ec.EllipticCurvePrivateKey) -> bytes:
+    return key.private_bytes(
+        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+    )
+
+
+def _usage(*, digital_signature: bool = False, key_cert_sign: bool = False, crl_sign: bool = False) -> x509.KeyUsage:
+    return x509.KeyUsage(
+        digital_signature=digital_signature,
+        key_cert_sign=key_cert_sign,
+        crl_sign=crl_sign,
+        content_commitment=False,
+        key_encipherment=False,
+        data_encipherment=False,
+        key_agreement=False,
+        encipher_only=False,
+        decipher_only=False,
+    )

@@ -1,0 +1,212 @@
+"""Tokens of an OpenID Connect issuer: whose they are, when their signature, audience and times are right.
+
+Which keys sign is asked of the issuer that the operator named, by its discovery document, and remembered; a token
+decides nothing of that, neither the key's address nor the algorithm. Kubernetes' `--oidc-*` flags mean the same.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+import jwt
+import orjson
+import yarl
+
+from gitfed.errors import IdentityError, IdentityUnreachable, UsageError
+
+ALGORITHMS = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA")
+"""Those with a public key. What a token says of its algorithm only chooses among them."""
+_LEEWAY = 60.0
+"""Seconds by which clocks may differ."""
+_TIMEOUT = 10.0
+_LARGEST = 1 << 20
+_LONGEST_TOKEN = 16 << 10
+_KEEP = 3600.0
+"""Seconds after which keys are asked for again."""
+_AGAIN = 10.0
+"""Seconds between two questions for a key that nobody knew."""
+_LONGEST_NAME = 253
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    issuer: str
+    client_id: str
+    username_claim: str = "sub"
+    groups_claim: str = "groups"
+    authority: Path | None = None
+    """A file of certificates to trust instead of the machine's."""
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    name: str
+    groups: tuple[str, ...]
+
+
+@dataclass(slots=True)
+class _Keys:
+    by_id: Mapping[str, jwt.PyJWK] = field(default_factory=dict)
+    asked: float = -_KEEP
+
+
+class Issuer:
+    """Use from one event loop; `close` at the end."""
+
+    def __init__(self, settings: Settings) -> None:
+        """Raises UsageError for settings that cannot be used."""
+        self.settings = settings
+        self._url = _checked(settings.issuer)
+        self._context = _context(settings.authority)
+        self._http: aiohttp.ClientSession | None = None
+        self._keys = _Keys()
+        self._asking = asyncio.Lock()
+
+    async def close(self) -> None:
+        http, self._http = self._http, None
+        if http is not None:
+            await http.close()
+
+    def may_be_ours(self, token: str) -> bool:
+        """Whether a token says that it comes from this issuer. Nothing of it is believed yet."""
+        if token.count(".") != 2 or len(token) > _LONGEST_TOKEN:
+            return False
+        try:
+            claims = jwt.decode(token, options={"verify_signature": False})
+        except (jwt.PyJWTError, ValueError, RecursionError):
+            return False
+        return claims.get("iss") == self.settings.issuer
+
+    async def identity(self, token: str) -> Identity:
+        """Whose token it is. Raises IdentityError, IdentityUnreachable."""
+        try:
+            header = jwt.get_unverified_header(token)
+        except (jwt.PyJWTError, ValueError) as error:
+            raise IdentityError(f"no token: {error}") from error
+        if header.get("alg") not in ALGORITHMS:
+            raise IdentityError(f"the algorithm {header.get('alg')!r:.40} is not accepted")
+        key = await self._key(str(header.get("kid", "")))
+        try:
+            claims = jwt.decode(
+                token,
+                key,
+                algorithms=list(ALGORITHMS),
+                audience=self.settings.client_id,
+                issuer=self.settings.issuer,
+                leeway=_LEEWAY,
+                options={"require": ["exp", "iss", "aud"]},
+            )
+        except (jwt.PyJWTError, ValueError, TypeError) as error:
+            raise IdentityError(f"the token is not accepted: {error}") from error
+        return self._read(claims)
+
+    async def discover(self) -> dict[str, Any]:
+        """The issuer's discovery document. Raises IdentityUnreachable."""
+        document = await self._get(self._url / ".well-known/openid-configuration")
+        if document.get("issuer") != self.settings.issuer:
+            raise IdentityUnreachable(f"{self.settings.issuer} says that it is {document.get('issuer')!r:.100}")
+        return document
+
+    def _read(self, claims: Mapping[str, Any]) -> Identity:
+        settings = self.settings
+        name = claims.get(settings.username_claim)
+        if settings.username_claim == "email" and claims.get("email_verified") is False:
+            raise IdentityError("the e-mail address was never verified")
+        if not isinstance(name, str) or not _is_name(name):
+            raise IdentityError(f"the claim {settings.username_claim} is no name that a person can have: {name!r:.100}")
+        groups = claims.get(settings.groups_claim, [])
+        listed = [groups] if isinstance(groups, str) else groups if isinstance(groups, list) else []
+        return Identity(name, tuple(one for one in listed if isinstance(one, str) and _is_name(one)))
+
+    async def _key(self, name: str) -> jwt.PyJWK:
+        async with self._asking:
+            keys = self._keys
+            age = time.monotonic() - keys.asked
+            if age > _KEEP or (name not in keys.by_id and age > _AGAIN):
+                keys.asked = time.monotonic()  # also when nothing comes of it: callers must not make us hammer it
+                try:
+                    keys.by_id = await self._read_keys()
+                except IdentityUnreachable:
+                    if name not in keys.by_id:
+                        raise
+        key = self._keys.by_id.get(name)
+        if key is None:
+            raise IdentityError(f"the issuer knows no key {name!r:.60}")
+        return key
+
+    async def _read_keys(self) -> dict[str, jwt.PyJWK]:
+        address = (await self.discover()).get("jwks_uri")
+        try:
+            where = _checked(str(address))
+        except UsageError as error:
+            raise IdentityUnreachable(f"jwks_uri of {self.settings.issuer}: {error.message}") from error
+        listed = (await self._get(where)).get("keys")
+        found: dict[str, jwt.PyJWK] = {}
+        for one in listed if isinstance(listed, list) else ():
+            if (
+                not isinstance(one, dict)
+                or one.get("use", "sig") != "sig"
+                or one.get("kty") not in ("RSA", "EC", "OKP")
+            ):
+                continue
+            try:
+                found[str(one.get("kid", ""))] = jwt.PyJWK(one)
+            except (jwt.PyJWTError, ValueError, TypeError):
+                continue  # a key of a kind that we do not know: tokens with it are not accepted
+        return found
+
+    async def _get(self, url: yarl.URL) -> dict[str, Any]:
+        if self._http is None:
+            connector = aiohttp.TCPConnector(ssl=self._context, limit=4)
+            self._http = aiohttp.ClientSession(connector=connector, trust_env=True)
+        try:
+            async with (
+                asyncio.timeout(_TIMEOUT),
+                self._http.get(url, allow_redirects=False, headers={"Accept": "application/json"}) as answer,
+            ):
+                if answer.status != 200:
+                    raise IdentityUnreachable(f"{url} answers {answer.status}")
+                content = await answer.content.read(_LARGEST + 1)
+                while len(content) <= _LARGEST and (more := await answer.content.read(_LARGEST)):
+                    content += more
+        except (aiohttp.ClientError, OSError, TimeoutError) as error:
+            raise IdentityUnreachable(f"{url} gives no answer: {str(error) or type(error).__name__}") from error
+        try:
+            document = orjson.loads(content[: _LARGEST + 1])
+        except ValueError as error:
+            raise IdentityUnreachable(f"{url} answers no JSON") from error
+        if not isinstance(document, dict):
+            raise IdentityUnreachable(f"{url} answers no JSON object")
+        return document
+
+
+def _checked(address: str) -> yarl.URL:
+    """Raises UsageError. http:// is for this machine only: the keys come from there."""
+    try:
+        url = yarl.URL(address)
+        if url.scheme == "https" and url.host:
+            return url
+        if url.scheme == "http" and url.host in ("localhost", "127.0.0.1", "::1"):
+            return url
+    except ValueError:
+        pass
+    raise UsageError(f"{address} is no https URL", hint="the issuer's address, as its tokens spell it")
+
+
+def _context(authority: Path | None) -> ssl.SSLContext:
+    try:
+        return ssl.create_default_context(cafile=authority)
+    except OSError as error:
+        raise UsageError(f"{authority} holds no certificates: {error.strerror or error}") from error
+
+
+def _is_name(text: str) -> bool:
+    """Names that begin with `system:` belong to Kubernetes: no issuer gives them."""
+    return bool(text) and len(text) <= _LONGEST_NAME and text.isprintable() and not text.startswith("system:")

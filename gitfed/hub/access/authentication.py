@@ -1,0 +1,152 @@
+"""Who sends a request: the ways in order, the first that applies decides.
+
+    certificate     a client certificate that our own authority signed (TLS has checked it already)
+    bearer token    of the OIDC issuer, if it says that it is from there; else of the host cluster (TokenReview)
+    cookie          of a session that a page's login began
+
+A credential that does not hold is refused, it does not fall through to the next way: whoever shows a wrong one is to
+hear of it. Nothing is read of `X-Forwarded-*`, `X-Remote-*` or `Impersonate-*`: anybody can send those.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import time
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from aiohttp import web
+
+from gitfed.edges import oidc
+from gitfed.edges.kube import token_review
+from gitfed.edges.kube.session import Session as ClusterSession
+from gitfed.errors import IdentityError
+from gitfed.hub.access.caller import Caller, Way
+from gitfed.hub.access.sessions import Session, Sessions
+
+_REMEMBERED = 10.0
+"""Seconds that an answer about a token holds: a revoked one works no longer than that."""
+_MOST_REMEMBERED = 1000
+_MOST_REVIEWS = 4
+"""At a time: strangers must not keep the host cluster's API server busy."""
+_LONGEST_TOKEN = 16 << 10
+
+
+class Tokens(Protocol):
+    """Knows whose a bearer token is."""
+
+    def may_be_ours(self, token: str) -> bool: ...
+
+    async def caller(self, token: str) -> Caller:
+        """Raises IdentityError, IdentityUnreachable."""
+
+    async def close(self) -> None: ...
+
+
+class OidcTokens:
+    def __init__(self, issuer: oidc.Issuer) -> None:
+        self.issuer = issuer
+
+    def may_be_ours(self, token: str) -> bool:
+        return self.issuer.may_be_ours(token)
+
+    async def caller(self, token: str) -> Caller:
+        identity = await self.issuer.identity(token)
+        return Caller(identity.name, identity.groups, Way.OIDC)
+
+    async def close(self) -> None:
+        await self.issuer.close()
+
+
+class ReviewedTokens:
+    """Asks the host cluster, and remembers its answers for some seconds."""
+
+    def __init__(self, session: ClusterSession) -> None:
+        self._session = session
+        self._slots = asyncio.Semaphore(_MOST_REVIEWS)
+        self._answers: OrderedDict[bytes, tuple[float, Caller | IdentityError]] = OrderedDict()
+
+    def may_be_ours(self, token: str) -> bool:
+        return True
+
+    async def caller(self, token: str) -> Caller:
+        name = hashlib.sha256(token.encode()).digest()
+        until, answer = self._answers.get(name, (0.0, None))
+        if answer is None or time.monotonic() >= until:
+            async with self._slots:
+                answer = await self._ask(token)
+            self._answers[name] = (time.monotonic() + _REMEMBERED, answer)
+            self._answers.move_to_end(name)
+            while len(self._answers) > _MOST_REMEMBERED:
+                self._answers.popitem(last=False)
+        if isinstance(answer, IdentityError):
+            raise IdentityError(answer.message)
+        return answer
+
+    async def _ask(self, token: str) -> Caller | IdentityError:
+        try:
+            user, groups = await token_review.review(self._session, token)
+        except IdentityError as error:
+            if error.retry:
+                raise
+            return error
+        return Caller(user, groups, Way.TOKEN_REVIEW)
+
+    async def close(self) -> None:
+        await self._session.close()
+
+
+@dataclass(frozen=True, slots=True)
+class Authentication:
+    sessions: Sessions
+    tokens: Sequence[Tokens] = ()
+
+    async def of(self, request: web.Request) -> tuple[Caller, Session | None] | None:
+        """None: no credential at all. Raises IdentityError, IdentityUnreachable."""
+        certificate = request.get_extra_info("peercert")
+        if certificate:
+            return _of_certificate(certificate), None
+        header = request.headers.get("Authorization")
+        if header is not None:
+            return await self._of_header(header), None
+        cookie = request.cookies.get(cookie_name(request))
+        if cookie is None:
+            return None
+        session = self.sessions.find(cookie)
+        return (session.caller, session) if session is not None else None
+
+    async def _of_header(self, header: str) -> Caller:
+        scheme, _, token = header.partition(" ")
+        token = token.strip()
+        if scheme.lower() != "bearer" or not token or not token.isascii() or len(token) > _LONGEST_TOKEN:
+            raise IdentityError("the Authorization header is no bearer token")
+        for one in self.tokens:
+            if one.may_be_ours(token):
+                return await one.caller(token)
+        raise IdentityError("nobody here knows such tokens")
+
+    async def close(self) -> None:
+        for one in self.tokens:
+            await one.close()
+
+
+def cookie_name(request: web.Request) -> str:
+    """With TLS a browser makes sure that nobody but this host set it; without, we are on a loopback address."""
+    return "__Host-gitfed" if is_secure(request) else "gitfed-session"
+
+
+def is_secure(request: web.Request) -> bool:
+    """Whether this very connection has TLS; what a proxy says of its own is not asked."""
+    return request.get_extra_info("sslcontext") is not None
+
+
+def _of_certificate(certificate: Mapping[str, Any]) -> Caller:
+    parts = [part for group in certificate.get("subject", ()) for part in group]
+    names = [value for kind, value in parts if kind == "commonName"]
+    if len(names) != 1 or not names[0]:
+        raise IdentityError("the client certificate names nobody")
+    groups = tuple(value for kind, value in parts if kind == "organizationName")
+    return Caller(names[0], groups, Way.CERTIFICATE)

@@ -1,0 +1,24 @@
+"""Who is asking, as one of the ways of authentication found out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Way(StrEnum):
+    """How a caller proved who they are."""
+
+    CERTIFICATE = "certificate"
+    OIDC = "oidc"
+    TOKEN_REVIEW = "token-review"
+    LOGIN_TOKEN = "login-token"
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Two requests of one person have equal callers."""
+
+    name: str
+    groups: tuple[str, ...] = ()
+    way: Way = Way.CERTIFICATE

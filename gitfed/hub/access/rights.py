@@ -1,0 +1,124 @@
+"""What a caller may do: the AccessPolicies of the commit in force, applied to one caller.
+
+Rights only add up. A grant without clusters covers clusters to come as well; one with namespaces covers nothing that
+is in none.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+
+from gitfed.hub.access.caller import Caller
+from gitfed.model.base import ClusterName
+from gitfed.model.declared.access import MASTERS, AccessPolicy, Subject
+from gitfed.model.fleet import ClusterFacts
+from gitfed.model.repo import RepoSnapshot
+from gitfed.placement.scheduling import affinity, cluster
+
+
+class Right(StrEnum):
+    VIEW = "view"
+    PROXY = "proxy"
+    OPERATE = "operate"
+
+
+@dataclass(frozen=True, slots=True)
+class Grant:
+    """What one policy gives to whoever it names."""
+
+    policy: str
+    rights: frozenset[Right]
+    clusters: frozenset[ClusterName] | None
+    """None: every cluster, also one that is declared later."""
+    namespaces: re.Pattern[str] | None
+    """None: every namespace, and what is in none."""
+
+    def covers(self, cluster: ClusterName, namespace: str) -> bool:
+        if self.clusters is not None and cluster not in self.clusters:
+            return False
+        return self.namespaces is None or self.namespaces.fullmatch(namespace) is not None
+
+
+@dataclass(frozen=True, slots=True)
+class Rights:
+    """All that one caller may."""
+
+    grants: tuple[Grant, ...] = ()
+
+    def any(self, right: Right) -> bool:
+        """Whether there is anything at all that this right is for."""
+        return any(right in grant.rights for grant in self.grants)
+
+    def everywhere(self, right: Right) -> bool:
+        """In every cluster and namespace: what tells of the fleet as a whole needs that."""
+        return any(
+            right in grant.rights and grant.clusters is None and grant.namespaces is None for grant in self.grants
+        )
+
+    def on_cluster(self, right: Right, cluster: ClusterName) -> bool:
+        """On the cluster as such (suspend it, see its nodes), or on anything in it."""
+        return any(
+            right in grant.rights and (grant.clusters is None or cluster in grant.clusters) for grant in self.grants
+        )
+
+    def on_object(self, right: Right, cluster: ClusterName, namespace: str) -> bool:
+        """On objects of one namespace in one cluster; "" means what is in no namespace."""
+        return any(right in grant.rights and grant.covers(cluster, namespace) for grant in self.grants)
+
+    def on_namespace(self, right: Right, namespace: str) -> bool:
+        """On objects of one namespace in at least one cluster: where they run comes out of that."""
+        return any(
+            right in grant.rights and (grant.namespaces is None or grant.namespaces.fullmatch(namespace))
+            for grant in self.grants
+        )
+
+
+class Rulebook:
+    """The policies of one commit. Without a commit nobody may do anything."""
+
+    def __init__(self, repo: RepoSnapshot | None) -> None:
+        self._policies = [(policy, _grant(policy, repo)) for policy in repo.access] if repo is not None else []
+
+    def of(self, caller: Caller) -> Rights:
+        return Rights(
+            tuple(
+                grant
+                for policy, grant in self._policies
+                if any(_names(subject, caller) for subject in policy.spec.subjects)
+            )
+        )
+
+
+def _grant(policy: AccessPolicy, repo: RepoSnapshot) -> Grant:
+    wanted = policy.spec.clusters
+    clusters: frozenset[ClusterName] | None = None
+    if wanted is not None and not wanted.is_empty:
+        matches = affinity.compile(wanted)
+        clusters = frozenset(
+            name for name, declared in repo.clusters.items() if matches(cluster.candidate(declared, ClusterFacts(name)))
+        )
+    return Grant(
+        policy.metadata.name,
+        frozenset(Right(one) for one in policy.spec.allow),
+        clusters,
+        _pattern(policy.spec.namespaces),
+    )
+
+
+def _pattern(patterns: Iterable[str] | None) -> re.Pattern[str] | None:
+    """`[` is no wildcard here: what matters is that a reviewer sees at once what a pattern covers."""
+    if patterns is None:
+        return None
+    return re.compile("|".join(fnmatch.translate(one.replace("[", "[[]")) for one in patterns))
+
+
+def _names(subject: Subject, caller: Caller) -> bool:
+    if subject.kind == "Group":
+        return subject.name in caller.groups and subject.name != MASTERS
+    if subject.kind == "ServiceAccount":
+        return caller.name == f"system:serviceaccount:{subject.namespace}:{subject.name}"
+    return subject.name == caller.name

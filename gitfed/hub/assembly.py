@@ -1,0 +1,49 @@
+"""Where the hub is put together from what the command line says, and started."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+from gitfed.daemon import wiring
+from gitfed.edges import oidc, pod
+from gitfed.errors import UsageError
+from gitfed.hub import capabilities
+from gitfed.hub.access.authentication import Authentication, OidcTokens, ReviewedTokens, Tokens
+from gitfed.hub.access.sessions import Sessions
+from gitfed.hub.options import Options
+from gitfed.hub.running import Running
+from gitfed.hub.server import Hub, Server
+
+
+def folder(options: wiring.Options) -> Path:
+    """Where the hub keeps its authority."""
+    return wiring.data_dir(options) / "hub"
+
+
+@contextlib.asynccontextmanager
+async def serving(options: wiring.Options, hub_options: Options, running: Running) -> AsyncIterator[Hub]:
+    """The hub while it listens. Raises InputError, UsageError, CredentialsError."""
+    hub = Hub(hub_options, running, folder(options), Authentication(Sessions(), _tokens(options, hub_options)))
+    server = Server(hub, capabilities.all_of(hub))
+    try:
+        await server.start()
+    except OSError as error:
+        raise UsageError(
+            f"the hub cannot listen on {hub_options.host}:{hub_options.port}: {error.strerror}",
+            hint="name another address with --hub-address",
+        ) from error
+    try:
+        yield hub
+    finally:
+        await server.stop()
+
+
+def _tokens(options: wiring.Options, hub_options: Options) -> tuple[Tokens, ...]:
+    found: list[Tokens] = []
+    if hub_options.oidc is not None:
+        found.append(OidcTokens(oidc.Issuer(hub_options.oidc)))
+    if pod.runs_here():
+        found.append(ReviewedTokens(wiring.open_host(options, "token-review")))
+    return tuple(found)

@@ -1,0 +1,15 @@
+"""Everything that the hub offers. A new capability is a package of `gitfed.hub` and one line here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gitfed.hub import health, login, metrics
+from gitfed.hub.routes import Capability
+from gitfed.hub.server import Hub
+
+
+def all_of(hub: Hub) -> Iterator[Capability]:
+    yield health.capability(hub)
+    yield login.capability(hub)
+    yield metrics.capability(hub)

@@ -1,0 +1,212 @@
+"""Accepting connections, within limits: of a stranger, nothing is known but an address.
+
+aiohttp serves requests; what comes before a request is ours. A connection that shakes no hands, or sends no complete
+request head, is closed after some seconds, however slowly it dribbles. One address may have half of all connections at
+most, and all together fewer than the process has file descriptors: Git and the clusters need theirs.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import errno
+import logging
+import resource
+import socket
+import ssl
+from collections import Counter
+from dataclasses import dataclass
+from typing import Any
+
+from aiohttp import web
+from aiohttp.web_protocol import RequestHandler
+
+log = logging.getLogger("gitfed.hub")
+
+_BACKLOG = 256
+_NO_ROOM = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
+_PAUSE = 1.0
+"""Seconds without accepting, when the system has no descriptor left."""
+_SHUTDOWN = 5.0
+"""Seconds that requests under way have to end in."""
+
+
+def _most_connections() -> int:
+    """A third of the process's descriptors."""
+    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return 1024 if soft == resource.RLIM_INFINITY else max(16, min(1024, soft // 3))
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    connections: int = 0
+    """0: what the process can afford."""
+    per_address: int = 0
+    """0: half of that."""
+    handshake: float = 10.0
+    """Seconds for TLS."""
+    head: float = 10.0
+    """Seconds from one answer, or from the handshake, until the next request's head is complete."""
+
+    def resolved(self) -> Limits:
+        most = self.connections or _most_connections()
+        return Limits(most, self.per_address or max(1, most // 2), self.handshake, self.head)
+
+
+class Listener:
+    """`start` it with an application that is set up (`web.AppRunner`); `stop` ends every connection."""
+
+    def __init__(self, app: web.Application, limits: Limits | None = None) -> None:
+        self.limits = (limits or Limits()).resolved()
+        self.port = 0
+        self.open = 0
+        """Connections, with those that are still shaking hands."""
+        self.refused: Counter[str] = Counter()
+        """Connections that were closed at once or cut off, by reason."""
+        self._runner = web.AppRunner(
+            app, access_log=None, handle_signals=False, auto_decompress=False,
+            keepalive_timeout=self.limits.head, shutdown_timeout=_SHUTDOWN,
+        )  # fmt: skip
+        self._by_address: Counter[str] = Counter()
+        self._sockets: list[socket.socket] = []
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._context: ssl.SSLContext | None = None
+
+    async def start(self, host: str, port: int, context: ssl.SSLContext | None = None) -> None:
+        """Raises OSError when the address cannot be used. Port 0 chooses one; see `port`."""
+        self._context = context
+        await self._runner.setup()
+        loop = asyncio.get_running_loop()
+        found = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+        try:
+            for family, _, _, _, address in dict.fromkeys(found):
+                place = (address[0], self.port or address[1], *address[2:])
+                self._sockets.append(_bound(family, place))
+                self.port = self._sockets[0].getsockname()[1]
+        except OSError:
+            await self.stop()
+            raise
+        for one in self._sockets:
+            self._keep(asyncio.create_task(self._accept(one), name="hub-accept"))
+
+    async def stop(self) -> None:
+        for one in self._sockets:
+            with contextlib.suppress(OSError):
+                asyncio.get_running_loop().remove_reader(one)
+            one.close()
+        self._sockets.clear()
+        for task in list(self._tasks):
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await self._runner.cleanup()
+
+    def _keep(self, task: asyncio.Task[None]) -> None:
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _accept(self, listening: socket.socket) -> None:
+        loop = asyncio.get_running_loop()
+        while True:
+            try:
+                connection, address = await loop.sock_accept(listening)
+            except OSError as error:
+                if error.errno not in _NO_ROOM:
+                    continue  # it was gone before we looked
+                log.warning("no connection can be accepted", extra={"error": error.strerror})
+                await asyncio.sleep(_PAUSE)
+                continue
+            self._keep(loop.create_task(self._take(connection, str(address[0]))))
+
+    async def _take(self, connection: socket.socket, address: str) -> None:
+        limits = self.limits
+        if self.open >= limits.connections or self._by_address[address] >= limits.per_address:
+            self.refused["too many"] += 1
+            connection.close()
+            return
+        self.open += 1
+        self._by_address[address] += 1
+        server = self._runner.server
+        assert server is not None
+        gone = asyncio.Event()
+        secured = {"ssl_handshake_timeout": limits.handshake, "ssl_shutdown_timeout": 2.0} if self._context else {}
+        try:
+            connection.setblocking(False)
+            with contextlib.suppress(OSError):
+                connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            loop = asyncio.get_running_loop()
+            await loop.connect_accepted_socket(
+                lambda: _Connection(self, gone, server, loop=loop, **server._kwargs), connection,
+                ssl=self._context, **secured,
+            )  # fmt: skip
+            await gone.wait()
+        except (OSError, ssl.SSLError, EOFError):
+            self.refused["handshake"] += 1
+            connection.close()
+        finally:
+            self.open -= 1
+            self._by_address[address] -= 1
+            if not self._by_address[address]:
+                del self._by_address[address]
+
+
+class _Connection(RequestHandler):
+    """aiohttp's side of one connection; it ends those whose next request takes too long to begin."""
+
+    __slots__ = ("_gone", "_head_due", "_listener")
+
+    def __init__(self, listener: Listener, gone: asyncio.Event, server: Any, **options: Any) -> None:
+        super().__init__(server, **options)
+        self._listener = listener
+        self._gone = gone
+        self._head_due: asyncio.TimerHandle | None = None
+        make = self._request_factory
+
+        def request(*parts: Any) -> Any:
+            self._head_is_there()
+            return make(*parts)  # type: ignore[misc]
+
+        self._request_factory = request
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._head_due = self._loop.call_later(self._listener.limits.head, self._give_up)
+        super().connection_made(transport)
+
+    def connection_lost(self, exc: BaseException | None) -> None:
+        self._head_is_there()
+        self._gone.set()
+        super().connection_lost(exc)
+
+    def handle_error(
+        self, request: web.BaseRequest, status: int = 500, exc: BaseException | None = None, message: str | None = None
+    ) -> web.StreamResponse:
+        """What is no HTTP is a stranger's mistake: it gets no echo, and no traceback in our log."""
+        if status >= 500:
+            return super().handle_error(request, status, exc, message)
+        self._listener.refused["no HTTP"] += 1
+        answer = web.Response(status=status, text="this is no HTTP request\n", headers={"Server": "gitfed"})
+        answer.force_close()
+        return answer
+
+    def _head_is_there(self) -> None:
+        if self._head_due is not None:
+            self._head_due.cancel()
+            self._head_due = None
+
+    def _give_up(self) -> None:
+        self._listener.refused["no request"] += 1
+        self.force_close()
+
+
+def _bound(family: int, address: Any) -> socket.socket:
+    found = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if family == socket.AF_INET6:
+            found.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+        found.bind(address)
+        found.listen(_BACKLOG)
+        found.setblocking(False)
+    except OSError:
+        found.close()
+        raise
+    return found

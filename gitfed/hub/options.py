@@ -1,0 +1,52 @@
+"""What the command line says about the hub."""
+
+from __future__ import annotations
+
+import ipaddress
+from dataclasses import dataclass
+from pathlib import Path
+
+from gitfed.edges import oidc
+from gitfed.errors import UsageError
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    host: str
+    port: int
+    url: str = ""
+    """Where others reach it; "" means by its address."""
+    tls_dir: Path | None = None
+    """A mounted Secret: tls.crt, tls.key. None: certificates of our own authority."""
+    oidc: oidc.Settings | None = None
+
+    @property
+    def loopback(self) -> bool:
+        """Only this machine can call: then there is plain HTTP without `tls_dir`."""
+        if self.host == "localhost":
+            return True
+        try:
+            return ipaddress.ip_address(self.host).is_loopback
+        except ValueError:
+            return False
+
+    @property
+    def secure(self) -> bool:
+        return self.tls_dir is not None or not self.loopback
+
+
+def address(text: str) -> tuple[str, int]:
+    """`HOST:PORT`, an IPv6 address in brackets. Raises UsageError."""
+    host, colon, port = text.rpartition(":")
+    host = host[1:-1] if host.startswith("[") and host.endswith("]") else host
+    if not colon or not host or not port.isdecimal() or int(port) > 65535 or (":" in host and not _is_address(host)):
+        raise UsageError(f"--hub-address {text!r} is not HOST:PORT", hint="for example 0.0.0.0:8443 or 127.0.0.1:8443")
+    return host, int(port)
+
+
+def _is_address(host: str) -> bool:
+    try:
+        ipaddress.ip_address(host)
+    except ValueError:
+        return False
+    return True

@@ -1,0 +1,40 @@
+"""Requests that no honest client sends: said no to before anybody asks who sends them.
+
+Two programs that read one request differently are how a proxy in front is fooled, so whatever could be read in two
+ways is refused instead of repaired.
+"""
+
+from __future__ import annotations
+
+import re
+
+from aiohttp import web
+
+_ONCE = ("Authorization", "Content-Encoding", "Content-Length", "Content-Type", "Host", "Origin", "X-CSRF-Token")
+_DOTS = re.compile(r"/(?:\.|%2e){1,2}(?:/|\?|#|$)", re.IGNORECASE)
+_LONGEST_PATH = 4096
+
+
+def why_not(request: web.Request) -> str:
+    """ "" for a request that means one thing."""
+    target = request.raw_path
+    if not target.startswith("/"):
+        return "the request target must be a path"
+    path = target.partition("?")[0]
+    if len(target) > _LONGEST_PATH:
+        return "the path is too long"
+    if "//" in path or "\\" in path or "%5c" in path.lower() or "%00" in path or _DOTS.search(path):
+        return "the path must be in its plain form"
+    for name in _ONCE:
+        if len(request.headers.getall(name, ())) > 1:
+            return f"the header {name} stands twice"
+    if request.headers.get("Content-Encoding", "identity").lower() != "identity":
+        return "compressed bodies are not accepted"
+    return ""
+
+
+def limit_body(request: web.Request, largest: int) -> None:
+    """Raises HTTPRequestEntityTooLarge at once when the body says that it is larger; reading ends there in any case."""
+    request._client_max_size = largest
+    if request.content_length is not None and request.content_length > largest:
+        raise web.HTTPRequestEntityTooLarge(max_size=largest, actual_size=request.content_length)

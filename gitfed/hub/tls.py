@@ -1,0 +1,91 @@
+"""The hub's TLS: which certificate it shows, whose client certificates it takes, and renewal of both.
+
+A context takes a new certificate while it is in use; connections that are open keep theirs.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import socket
+import ssl
+from datetime import UTC, datetime
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from gitfed.edges import certificates
+from gitfed.errors import UsageError
+from gitfed.hub.options import Options
+
+log = logging.getLogger("gitfed.hub")
+
+_LOOK = 30.0
+"""Seconds between two looks at whether a certificate was renewed, or has to be."""
+
+
+class Identity:
+    """The hub's certificate and its authority, in a folder of the data directory."""
+
+    def __init__(self, options: Options, folder: Path) -> None:
+        """Raises InputError, UsageError."""
+        self.authority = certificates.Authority.open(folder)
+        self._options = options
+        self._folder = folder
+        self._loaded: tuple[bytes, bytes] = b"", b""
+        self._own: certificates.Pair | None = None
+        self.context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        self.context.minimum_version = ssl.TLSVersion.TLSv1_2
+        self.context.set_alpn_protocols(["http/1.1"])
+        # Asked for, not insisted on: others have tokens. One that does not hold ends the handshake.
+        self.context.verify_mode = ssl.CERT_OPTIONAL
+        self.context.load_verify_locations(cadata=self.authority.certificate.decode())
+        self.renew()
+
+    def renew(self) -> bool:
+        """Load the certificate if it is another one now. Raises UsageError when it cannot be used."""
+        chain, key = self._paths()
+        try:
+            loaded = chain.read_bytes(), key.read_bytes()
+            if loaded == self._loaded:
+                return False
+            self.context.load_cert_chain(chain, key)
+        except (OSError, ssl.SSLError) as error:
+            said = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+            raise UsageError(
+                f"the hub cannot use {chain} and {key}: {said}",
+                hint="tls.crt and tls.key of one certificate, in PEM form",
+            ) from error
+        self._loaded = loaded
+        return True
+
+    def _paths(self) -> tuple[Path, Path]:
+        if self._options.tls_dir is not None:
+            return self._options.tls_dir / "tls.crt", self._options.tls_dir / "tls.key"
+        chain, key = self._folder / "server.crt", self._folder / "server.key"
+        now = datetime.now(UTC)
+        if self._own is None or self._own.due(now):
+            self._own = self.authority.server(_names(self._options), now=now)
+            certificates.write_private(key, self._own.key)
+            certificates.write_private(chain, self._own.certificate)
+        return chain, key
+
+    async def keep_fresh(self) -> None:
+        """A service: a mounted Secret changes when its certificate is renewed."""
+        said = ""
+        while True:
+            await asyncio.sleep(_LOOK)
+            try:
+                if self.renew():
+                    log.info("the hub's certificate was renewed")
+                said = ""
+            except UsageError as error:
+                if error.message != said:
+                    log.error("the hub's new certificate cannot be used", extra={"error": error.message})
+                said = error.message
+
+
+def _names(options: Options) -> list[str]:
+    host = urlsplit(options.url).hostname if options.url else None
+    own = socket.gethostname()
+    given = [] if options.host in ("0.0.0.0", "::") else [options.host]
+    return list(dict.fromkeys([*([host] if host else []), *given, own, "localhost", "127.0.0.1", "::1"]))
