@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import signal
 import threading
-import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -13,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gitfed.edges.lua import Lua, scan
+from gitfed.edges.lua import Lua
 from gitfed.edges.lua.request import Outcome, Request
 from gitfed.edges.lua.runtime import Runtime
 from gitfed.edges.lua.worker import Killed, Worker
@@ -105,27 +104,12 @@ def test_only_the_wanted_results_are_looked_at(lua: Lua) -> None:
 # -- once ---------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "work",
-    [
-        "local n = 0 for i = 1, 1000 do n = n + i end",
-        "local sum = require('kube').resourceAdd('1', '2')",
-        "local found = (('a'):rep(3))",
-    ],
-)
-def test_a_costly_answer_is_asked_for_once_per_content(lua: Lua, work: str) -> None:
-    text = f"function F(o) {work} return {{n = o.n}} end"
+def test_an_answer_is_asked_for_once_per_content(lua: Lua) -> None:
+    text = "function F(o) return {n = o.n} end"
     first = lua.run(call(text, {"n": 1}))
     assert lua.run(call(text, {"n": 1})) is first
     other = lua.run(call(text, {"n": 2}))
     assert lua.run(call(text, {"n": 2})) is other is not first
-
-
-def test_an_answer_that_costs_less_than_to_know_its_question_again_is_asked_for_again(lua: Lua) -> None:
-    text = "function F(o) return {n = o.n} end"
-    first, again = (lua.run(call(text, {"n": 1})) for _ in range(2))
-    assert first == again == Returned(("table",), ({"n": 1},))
-    assert first is not again
 
 
 def test_true_is_not_one(lua: Lua) -> None:
@@ -204,41 +188,10 @@ def test_the_worker_tells_what_was_changed_too(lua: Lua) -> None:
     assert answer.edits == ([["n"], 2],)
 
 
-CHANGING = [
-    "o.a = 1", "o . a\n= 1", "o['a'] = 1", "(o).a = 1", "o.a.b = 1", "o.a, x = 1, 2", "x, o.a = 1, 2",
-    "x, o['a'] = 1, 2",
-    "o['a'], x = 1, 2", "for k in pairs(o) do o[k] = nil end", "table.insert(o, 1)", "local t = table t.insert(o, 1)",
-    "local t = _G['tab' .. 'le'] t.sort(o)", "local t = require('table') t.remove(o)", "function o.f() end",
-    "function o:f() end", "o --[[x]] .a = 1", "o['a'] -- x\n = 1", "local s = '--' o.a = 1", 'local s = "--" o.a = 1',
-    "local s = [[--]] o.a = 1", "local s = [==[ -- ]==] o.a = 1", "return 1 end function g(o) o.a, x = 1, 2",
-    "if o.b then return o.b end o.a, x = 1, 2", "f(o).a = 1", "local p = package p.loaded.table.insert(o, 1)",
-]  # fmt: skip
+# -- the worker ----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("text", CHANGING)
-def test_a_script_that_may_change_its_argument_is_given_a_copy(text: str) -> None:
-    assert not scan.only_reads(f"function F(o)\n{text}\nend")
-    assert not scan.only_reads(f"function F(o) {text} end")
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "function F(o)\n  return o.spec.replicas, {resourceRequest = {cpu = '100m'}}\nend",
-        "function F(o) return o.spec.replicas, nil end",
-        "function F(o)\n  -- n\n  local n = o.spec.replicas -- or none\n  if n == nil then n = 1 end\n  return n\nend",
-        "function F(o)\n  for i, c in ipairs(o.status.conditions) do\n    if c.type == 'Ready' and c.status ~= 'True'\n"
-        "    then return false end\n  end\n  return true\nend",
-    ],
-)
-def test_a_script_that_plainly_reads_is_given_the_object_itself(text: str) -> None:
-    assert scan.only_reads(text)
-
-
-# -- elsewhere ----------------------------------------------------------------------------------------------------
-
-
-def test_a_script_that_could_hang_is_asked_in_another_process(lua: Lua) -> None:
+def test_a_pattern_with_many_ways_to_match_is_answered(lua: Lua) -> None:
     assert lua.run(call(BACKTRACKS, {"n": 5})) == Returned(("number",), (6,))
     assert lua.run(call(BACKTRACKS, {"n": 6})) == Returned(("number",), (7,))
     assert lua.run(call(f"{BACKTRACKS} -- and wrong", {})) == Failed(
@@ -434,14 +387,3 @@ def test_answers_that_depend_on_chance_or_order_are_reported(lua: Lua) -> None:
         "chance: what F returns depends on random numbers",
         "first: what F returns depends on the order of pairs()",
     ]
-
-
-def test_waiting_for_a_script_that_hangs_holds_up_nobody_else() -> None:
-    with Lua(kube_module.NAME, seconds=2.0) as lua:
-        waiting = threading.Thread(target=lua.run, args=(call(HANGS),))
-        waiting.start()
-        while lua._worker._process is None:
-            time.sleep(0.01)
-        assert lua.run(call("function F() return 1 end")) == Returned(("number",), (1,))
-        assert waiting.is_alive()
-        waiting.join()

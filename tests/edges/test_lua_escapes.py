@@ -1,7 +1,7 @@
 """Published ways out of Lua sandboxes, as they were published, and that none of them leads anywhere.
 
 Each is named after where it is known from. An attempt must end in an error of the script, and the next script must find
-everything as it was: in this process, and in the worker, where nothing is put off.
+everything as it was.
 """
 
 from __future__ import annotations
@@ -125,9 +125,9 @@ LUA = {
 ATTEMPTS = {**LUPA, **LUAJIT, **REDIS, **LUA}
 
 
-@pytest.fixture(scope="module", params=[False, True], ids=["here", "worker"])
-def runtime(request: pytest.FixtureRequest) -> Runtime:
-    return Runtime(kube_module.FUNCTIONS, confined=request.param)
+@pytest.fixture(scope="module")
+def runtime() -> Runtime:
+    return Runtime(kube_module.FUNCTIONS)
 
 
 @pytest.mark.parametrize("name", ATTEMPTS)
@@ -141,11 +141,11 @@ def test_a_published_escape_leads_nowhere(runtime: Runtime, name: str) -> None:
 
 @pytest.mark.parametrize("pattern", ["('a?'):sub(1, 2)", "'.-'", "'()'", "'(a*(.)%w(%s*))'"])
 def test_a_pattern_that_goes_deeper_with_every_sign_does_not_overflow_the_real_stack(pattern: str) -> None:
-    """Matching recurses in C. In the worker, because nobody can say that it ends soon."""
+    """Matching recurses in C."""
     text = f"""
         local p = {pattern} for i = 1, 15 do p = p .. p end
         local s = 'a' for i = 1, 16 do s = s .. s end
         return ('aaa' .. s):find(p)"""
-    runtime = Runtime(kube_module.FUNCTIONS, confined=True)
+    runtime = Runtime(kube_module.FUNCTIONS)
     with pytest.raises(ScriptError, match=r"^s:\d+: (pattern too complex|too many captures|malformed pattern)"):
         runtime.call(Request(Script("s", f"function F(o)\n{text}\nend"), "F", ({"a": 1},)))

@@ -1,7 +1,10 @@
 """Runs the Lua scripts of resource interpreters, so that none of them can harm anybody.
 
-    Lua ──► Runtime            in this process: limits on instructions and memory      (`runtime`, `sandbox/`)
-        └─► Worker ──► Runtime in a process that is killed when it hangs               (`worker`, `process`, `child`)
+    Lua ──► Worker        a process that is killed when it hangs            (`worker`, `process`, `pipe`)
+              └─► Runtime in it: limits on instructions and memory          (`child`, `runtime`, `sandbox/`)
+
+Nothing of a script is compiled or run in this process: Lua ends the process that runs it when memory is short at the
+wrong moment, and many of its functions cannot be interrupted.
 
 A script that is wrong gives `Failed(permanent=True)`: it raises, returns what JSON cannot hold, or needs more
 instructions or memory than a script may; the same everywhere. One that had to be killed gives `permanent=False`,
@@ -13,6 +16,5 @@ Answers are remembered, by identity of the arguments and by their content. What 
 
 from gitfed.edges.lua.lua import Lua
 from gitfed.edges.lua.request import ScriptError
-from gitfed.edges.lua.runtime import Runtime
 
-__all__ = ["Lua", "Runtime", "ScriptError"]
+__all__ = ["Lua", "ScriptError"]

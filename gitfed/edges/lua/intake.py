@@ -5,16 +5,13 @@ call. So a body crosses as a map of its plain members; for a map or list in it o
 `sandbox/lazy.lua` asks for it when a script does. A script cannot tell. Nobody has to know the whole body for that, not
 even how large it is: a part that needs much memory is refused, and then the body is taken in at once and whole.
 
-A body stays until others push it out, because the next operation asks about it too. It is known by its identity: bodies
-are never changed in place.
+What is taken in is one call's own, and the script may change it: no other call sees it.
 """
 
 from __future__ import annotations
 
 import re
-from collections import OrderedDict
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Any, Final
 
 import orjson
@@ -23,9 +20,6 @@ from lupa import luajit21
 from gitfed.edges.lua import values
 from gitfed.edges.lua.request import ScriptError
 
-_KEPT: Final = 8
-_USED: Final = 2
-"""Arguments of one call, the last that were taken in: what is lazy about them must stay."""
 RESERVE: Final = 12 << 20
 """Bytes of memory that are free when a part of a body is taken in, and that it may need."""
 _PER_BYTE: Final = 64
@@ -36,27 +30,17 @@ _PER_MEMBER: Final = 256
 OUT_OF_MEMORY: Final = "not enough memory"
 
 
-@dataclass(frozen=True, slots=True)
-class _Taken:
-    value: Any
-    """Kept alive by this, so that its identity is nobody else's."""
-    table: Any
-    numbers: dict[int, int] = field(default_factory=dict)
-    """What Lua knows its maps by, by their identity."""
-
-
 class Intake:
     """The values of one Lua state."""
 
     def __init__(self, lua: luajit21.LuaRuntime, memory: int) -> None:
-        """`memory`: bytes that the state may have; half of what is kept goes when a third of them are in use."""
+        """`memory`: bytes that the state may have."""
         self._lua = lua
         self._memory = memory
         self.by_parts = True
         """Whether a body may be taken in by parts."""
-        self._taken: OrderedDict[int, _Taken] = OrderedDict()
-        self._sources: dict[int, tuple[Any, dict[int, int]]] = {}
-        self._count = 0
+        self._sources: list[dict[str, Any]] = []
+        """What Lua knows by its number: maps of which a part is not there yet."""
         self.opened: Callable[..., Any] = _not_yet
         """Makes a table of what `member` returns; `sandbox/lazy.lua` has it."""
 
@@ -67,30 +51,17 @@ class Intake:
         """
         if not isinstance(value, dict | list):
             return values.scalar(value)
-        known = self._taken.get(id(value))
-        if known is not None:
-            self._taken.move_to_end(id(value))
-            return known.table
-        numbers: dict[int, int] = {}
-        table = self._in_parts(value, numbers) if self.by_parts and isinstance(value, dict) else None
+        table = self._in_parts(value) if self.by_parts and isinstance(value, dict) else None
         if table is None:
             if text is None:
                 text = values.as_json(value)
             self._need(value, text)
             table = self._whole(value, text)
-        self._taken[id(value)] = _Taken(value, table, numbers)
-        if len(self._taken) > _KEPT:
-            self._drop()
-        if self._lua.get_memory_used() > self._memory // 3:
-            self.forget(_USED)
         return table
 
-    def forget(self, used: int = 0) -> None:
-        """The older half; the last `used` stay."""
-        for _ in range((len(self._taken) + 1) // 2):
-            if len(self._taken) > used:
-                self._drop()
-        self._lua.gccollect()
+    def forget(self) -> None:
+        """A new call begins."""
+        self._sources.clear()
 
     def member(self, source: int, name: str) -> Any:
         """For `sandbox/lazy.lua`: a table; or its plain members, its number, its other names; or false and a message.
@@ -98,8 +69,7 @@ class Intake:
         Never raises: an exception would be a Python object in Lua.
         """
         try:
-            body, numbers = self._sources[source]
-            found = self._open(body[name], numbers)
+            found = self._open(self._sources[source - 1][name])
             return found if len(found) > 1 else found[0]
         except (luajit21.LuaMemoryError, _TooMuch):
             return False, OUT_OF_MEMORY
@@ -112,7 +82,7 @@ class Intake:
         Never raises.
         """
         try:
-            text = orjson.dumps(self._sources[source][0][name])
+            text = orjson.dumps(self._sources[source - 1][name])
         except (ValueError, TypeError, LookupError, MemoryError):
             return None
         shallow = text.count(b"{") + text.count(b"[") <= values.DEEPEST // 2
@@ -127,18 +97,18 @@ class Intake:
         self._need(value, text)
         return self._whole(value, text)
 
-    def _in_parts(self, value: dict[str, Any], numbers: dict[int, int]) -> Any:
+    def _in_parts(self, value: dict[str, Any]) -> Any:
         """None where that is not possible."""
         if self._lua.get_memory_used() > self._memory - RESERVE:
-            self.forget(_USED)
+            self._lua.gccollect()
             if self._lua.get_memory_used() > self._memory - RESERVE:
                 return None
         try:
-            return self.opened(*self._open(value, numbers))
+            return self.opened(*self._open(value))
         except _TooMuch:
             return None
 
-    def _open(self, value: Any, numbers: dict[int, int]) -> tuple[Any, ...]:
+    def _open(self, value: Any) -> tuple[Any, ...]:
         """See `member`. Raises _TooMuch."""
         if isinstance(value, list | tuple):
             return (self._part(value),)
@@ -147,7 +117,7 @@ class Intake:
             if len(text) > RESERVE // 2:
                 raise _TooMuch
             plain = orjson.loads(text)
-            return self._open(plain, numbers) if isinstance(plain, dict | list) else (values.scalar(plain),)
+            return self._open(plain) if isinstance(plain, dict | list) else (values.scalar(plain),)
         members, pending, size = {}, {}, 0
         for name, child in value.items():
             if not name.isascii():  # Lua would ask for it by another name
@@ -171,11 +141,8 @@ class Intake:
             table = self._lua.table_from(values.clean(members))
         if not pending:
             return (table,)
-        source = numbers.get(id(value))
-        if source is None:
-            self._count = source = numbers[id(value)] = self._count + 1
-            self._sources[source] = value, numbers
-        return table, source, self._lua.table_from(pending)
+        self._sources.append(value)
+        return table, len(self._sources), self._lua.table_from(pending)
 
     def _part(self, value: Any) -> Any:
         """A part of a body that is not taken in by parts itself. Raises _TooMuch."""
@@ -197,14 +164,9 @@ class Intake:
             return
         size = values.size(value)
         if used + size > self._memory:
-            self.forget(_USED)
+            self._lua.gccollect()
             if self._lua.get_memory_used() + size > self._memory:
                 raise luajit21.LuaMemoryError(OUT_OF_MEMORY)
-
-    def _drop(self) -> None:
-        _, oldest = self._taken.popitem(last=False)
-        for source in oldest.numbers.values():
-            del self._sources[source]
 
 
 _ANYTHING = (

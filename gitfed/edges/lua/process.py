@@ -58,10 +58,17 @@ class Process:
         self._events = select.poll()
         self._events.register(self._out, select.POLLIN)
         self._received = bytearray()
+        self._waited = 0.0
         next(self._messages(_START))
+        self.waited()
 
     def ended(self) -> bool:
         return self._popen.poll() is not None
+
+    def waited(self) -> float:
+        """Seconds that were waited for it since this was last asked."""
+        waited, self._waited = self._waited, 0.0
+        return waited
 
     def converse(self, requests: Iterator[Request]) -> Iterator[Outcome | ScriptError]:
         """The answers, in order. Raises OSError or EOFError when the next does not come; TimeoutError is one."""
@@ -89,7 +96,9 @@ class Process:
         end = time.monotonic() + seconds
         while len(self._received) < 4 or len(self._received) < 4 + int.from_bytes(self._received[:4]):
             self._events.register(self._in, select.POLLOUT if to_send else 0)
-            events = dict(self._events.poll(max(0.0, end - time.monotonic()) * 1000))
+            began = time.monotonic()
+            events = dict(self._events.poll(max(0.0, end - began) * 1000))
+            self._waited += time.monotonic() - began
             if not events:
                 raise TimeoutError
             if self._in in events and to_send:

@@ -8,7 +8,7 @@ Lua and the way to the worker all need them. Both are made for every call, so th
 from __future__ import annotations
 
 import json
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import orjson
 
@@ -17,6 +17,10 @@ from gitfed.model.script import Script
 
 class ScriptError(Exception):
     """The script is wrong, or its inputs cannot be given to it: the same call fails again."""
+
+
+COMPILE: Final = ""
+"""The function of a request that only wants to know whether the script compiles: nothing runs."""
 
 
 class Request(NamedTuple):
@@ -53,12 +57,6 @@ class Outcome(NamedTuple):
     """Where the function that was called begins in the script."""
     edits: tuple[Any, ...] | None = None
     """In place of the one value: what was changed of the first argument (`model.script.Returned`)."""
-    costly: bool = True
-    """To know a question again by its content costs less than this answer did. Not a part of what was answered."""
-
-    def says_as(self, other: object) -> bool:
-        """Whether it is the same answer."""
-        return isinstance(other, Outcome) and self[:-1] == other[:-1]
 
 
 _INEXACT = b" "

@@ -3,9 +3,11 @@
 What a script may see and do is in `sandbox/`; this module is the Python side of it, `intake` is how values get there.
 Only texts, numbers and tables cross the border, in both directions. A state that met a limit is never used again.
 
-The limits here are an amount of instructions and of memory, both an error of the script and the same on every machine,
-and an amount of work that cannot be interrupted, which is no error: such a call belongs in a process that can be killed
-(`worker`).
+The limits here are an amount of instructions, in which work of the libraries counts, and of memory: both an error of
+the script and the same on every machine. What neither sees is ended by the clock, with the process (`worker`).
+
+Outside of a call nothing protects the process from memory that runs out: Lua ends it. So a state is only given
+something while half of its memory is free, and is renewed when it is not.
 """
 
 from __future__ import annotations
@@ -34,28 +36,21 @@ MEMORY: Final = 48 << 20
 INSTRUCTIONS: Final = 10_000_000
 _STEP: Final = 500
 """Instructions between two looks at the limits."""
-_SECONDS: Final = 0.5
-"""Processor time after which a call moves to the worker: concatenating texts of megabytes takes few instructions."""
-_EFFORT: Final = 3e6
-"""Steps of pattern matching and the like, which no look at the limits interrupts."""
 _PARTS: Final = ("limits", "lazy", "order", "libraries", "json", "environment", "calls")
 """Of the sandbox. Each takes from the table `shared` what those before it have put there, and puts in its own."""
-_FLAGS: Final = tuple(tuple(bool(flags & bit) for bit in (1, 2, 4, 8)) for flags in range(16))
-"""What `sandbox/calls.lua` says of a call in one number: told the time, took order, took chance, was costly."""
+_FLAGS: Final = tuple(tuple(bool(flags & bit) for bit in (1, 2, 4)) for flags in range(8))
+"""What `sandbox/calls.lua` says of a call in one number: told the time, took order, took chance."""
 _KEPT_SCRIPTS: Final = 1024
+_KEPT_TEXT: Final = 4 << 20
+"""Characters of all scripts that stay compiled: they take several times as much of the memory."""
 _LONGEST_MESSAGE: Final = 10_000
 
 
-class Elsewhere(Exception):
-    """The call could hang where nothing interrupts it: run it where it can be killed."""
-
-
 class Runtime:
-    """Not for several threads at once. `confined`: we are in the process that may be killed, so nothing is put off."""
+    """Not for several threads at once."""
 
-    def __init__(self, functions: Mapping[str, Function], *, confined: bool = False) -> None:
+    def __init__(self, functions: Mapping[str, Function]) -> None:
         self._functions = functions
-        self._confined = confined
         self._start()
 
     def _start(self) -> None:
@@ -69,13 +64,10 @@ class Runtime:
             max_memory=MEMORY,
         )
         self._intake = Intake(self._lua, MEMORY)
-        unlimited = float("inf")
         shared = self._lua.table_from(
             {
                 "bridge": self._bridge, "member": self._intake.member, "member_json": self._intake.member_json,
                 "memory": MEMORY, "reserve": RESERVE, "budget": INSTRUCTIONS, "step": _STEP,
-                "seconds": unlimited if self._confined else _SECONDS,
-                "effort": unlimited if self._confined else _EFFORT,
                 "run": self._lua.table(),
             }
         )  # fmt: skip
@@ -84,17 +76,22 @@ class Runtime:
         self._compile, self._call, self._unhook = shared["compile"], shared["call"], shared["unhook"]
         self._place, self._intake.opened = shared["place"], shared["opened"]
         self._scripts: dict[Script, Any] = {}
+        self._text = 0
 
-    def check(self, script: Script) -> str:
-        """Why the script does not compile, "" if it does. Nothing runs."""
-        try:
-            self._compiled(script)
-        except ScriptError as error:
-            return str(error)
-        return ""
+    def compile(self, script: Script) -> Outcome:
+        """Whether the script compiles; nothing runs. Raises ScriptError with the reason."""
+        for _ in range(2):  # what others left behind may have filled the state
+            try:
+                self._make_room()
+                self._compiled(script)
+            except (_OutOfMemory, luajit21.LuaMemoryError):
+                self._start()
+            else:
+                return Outcome((), (), False, False, False)
+        raise ScriptError(_too_large(script, 0))
 
     def call(self, request: Request) -> Outcome:
-        """Raises ScriptError, Elsewhere."""
+        """Raises ScriptError."""
         try:
             return self._once(request)
         except _OutOfMemory:
@@ -114,21 +111,27 @@ class Runtime:
             finally:
                 self._intake.by_parts = True
         self._start()
-        raise ScriptError(request.script.headed(f"needs more than {MEMORY >> 20} MiB of memory", line))
+        raise ScriptError(_too_large(request.script, line))
+
+    def _make_room(self) -> None:
+        """Half of the memory is free afterwards."""
+        self._intake.forget()
+        if self._lua.get_memory_used() > MEMORY // 3:
+            self._lua.gccollect()
+            if self._lua.get_memory_used() > MEMORY // 2:
+                self._start()
 
     def _once(self, request: Request) -> Outcome:
-        if self._lua.get_memory_used() > MEMORY // 2:
-            self._intake.forget()
         script, ran = request.script, False
         try:
-            chunk, reads = self._compiled(script)
+            self._make_room()
+            chunk = self._compiled(script)
             first, second = self._taken(request)
-            mode = "reads" if reads else ""
-            if request.edits and request.texts and (text := exact(request.texts[0])) and b"null" not in text:
-                mode = "edits"  # positions in a list without its nulls are not those of the list
+            # Positions in a list without its nulls are not those of the list.
+            edits = bool(request.edits and request.texts and (text := exact(request.texts[0])) and b"null" not in text)
             ran = True
             settings = (request.results, request.now, request.backwards, request.seed)
-            answer = self._call(chunk, request.function, *settings, mode, first, second)
+            answer = self._call(chunk, request.function, *settings, edits, first, second)
         except luajit21.LuaMemoryError:
             raise _OutOfMemory(self._line(), ran) from None
         except luajit21.LuaError as error:
@@ -140,12 +143,12 @@ class Runtime:
         if answer[0] is True:
             _, kinds, answered, flags, line = answer
             found = tuple(orjson.loads(utf8(answered)))
-            edits = None
+            changed = None
             if kinds == "edits":
-                edits = tuple(sorted(found, key=lambda edit: orjson.dumps(edit[0])))  # Lua has none
+                changed = tuple(sorted(found, key=lambda edit: orjson.dumps(edit[0])))  # Lua has none
                 kinds, found = "table", ()
-            told, order, chance, costly = _FLAGS[flags]
-            return Outcome(tuple(kinds.split()), found, told, order, chance, line, edits, costly)
+            told, order, chance = _FLAGS[flags]
+            return Outcome(tuple(kinds.split()), found, told, order, chance, line, changed)
         if answer[1].endswith(OUT_OF_MEMORY):
             raise _OutOfMemory(self._line(), ran)
         raise ScriptError(_said(answer[1], script, self._line()))
@@ -169,12 +172,15 @@ class Runtime:
         if chunk is None:
             if fault := scan.not_lua(script):
                 raise ScriptError(fault)
-            answer = self._compile(latin(script.text), latin(script.name[:NAME_SHOWN]))
-            if isinstance(answer, tuple):
-                raise ScriptError(_said(answer[1], script))
-            if len(self._scripts) >= _KEPT_SCRIPTS:
-                self._scripts.clear()
-            chunk = self._scripts[script] = (answer, scan.only_reads(script.text))
+            if len(self._scripts) >= _KEPT_SCRIPTS or self._text + len(script.text) > _KEPT_TEXT:
+                self._start()
+            chunk = self._compile(latin(script.text), latin(script.name[:NAME_SHOWN]))
+            if isinstance(chunk, tuple):
+                if chunk[1].endswith(OUT_OF_MEMORY):
+                    raise _OutOfMemory(0, ran=False)
+                raise ScriptError(_said(chunk[1], script))
+            self._scripts[script] = chunk
+            self._text += len(script.text)
         return chunk
 
     def _bridge(self, name: str, arguments: str) -> tuple[bool, Any]:
@@ -217,10 +223,12 @@ _ANYTHING = (
 """What a Python function may raise, given what a script makes up."""
 
 
-def _ended(message: str, script: Script, line: int) -> ScriptError | Elsewhere:
+def _too_large(script: Script, line: int) -> str:
+    return script.headed(f"needs more than {MEMORY >> 20} MiB of memory", line)
+
+
+def _ended(message: str, script: Script, line: int) -> ScriptError:
     """The error for a call that was stopped; its state must not be used any more."""
-    if message.startswith("\1elsewhere"):
-        return Elsewhere(script.name)
     if message.startswith("\1budget"):
         return ScriptError(script.headed(f"needs more than {INSTRUCTIONS:,} instructions (an endless loop?)", line))
     return ScriptError(_said(message.partition("\nstack traceback")[0], script, line))

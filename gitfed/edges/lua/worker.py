@@ -1,13 +1,16 @@
 """Script calls in a process that is killed when it does not answer in time.
 
 A pattern that backtracks for hours is one instruction: no hook sees it, no memory grows. The only thing that ends it is
-the end of its process. The process is started with the first call that needs it and again after it was killed; between
-them it lives on (`process`). Calls are sent many at a time, the next while the last are worked on, so that what one
+the end of its process. The process is started with the first call and again after it was killed; between them it lives
+on (`process`). Calls are sent many at a time, the next while the last are worked on, so that what one
 costs is the work and not the switching between two processes.
 
 Answers come in the order of the calls. So when none comes for too long, it is known which call the process hangs at:
 that one is lost, and the others are asked again of a new process. A call that was killed is left alone for a while, and
 so is a script of which several were, or every object of its kind would cost another wait.
+
+What all calls together may take is bounded too (`Allowance`): many slow scripts, each within what one call may take,
+must not hold up a fleet. What is not asked any more has no answer, so the last decisions stay.
 """
 
 from __future__ import annotations
@@ -34,8 +37,38 @@ _REMEMBERED: Final = 100
 """Calls of one script that are known to have been killed."""
 
 
+ALLOWANCE: Final = 30.0
+"""Seconds for all calls at once."""
+_PRICE: Final = 0.002
+"""Seconds of a call that are not counted: several times what an ordinary one takes. A fleet may have many objects."""
+_SHARE: Final = 0.05
+"""Of the time that passes, what may be used after that."""
+
+
 class Killed(Exception):
-    """There is no answer: the script hung and was stopped, or its process ended."""
+    """There is no answer: the script hung and was stopped, its process ended, or it was not asked."""
+
+
+class Allowance:
+    """The time that all calls together may take beyond an ordinary call's: some at once, then a share of all time."""
+
+    def __init__(self, seconds: float, clock: Callable[[], float]) -> None:
+        self._most = self._left = seconds
+        self._clock = clock
+        self._told = clock()
+
+    def spend(self, seconds: float) -> None:
+        self._left = min(self._most, self._left - seconds + _PRICE)
+
+    def __bool__(self) -> bool:
+        """Whether any is left."""
+        now = self._clock()
+        self._left = min(self._most, self._left + (now - self._told) * _SHARE)
+        self._told = now
+        return self._left > 0
+
+    def __str__(self) -> str:
+        return f"was not asked: the scripts of this commit have taken {self._most:g} seconds, and go on later"
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +104,15 @@ class _Batch:
 class Worker:
     """For any number of threads; one call of `call` at a time."""
 
-    def __init__(self, functions: str, *, seconds: float, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        functions: str,
+        *,
+        seconds: float,
+        allowance: float = ALLOWANCE,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._allowance = Allowance(allowance, clock)
         self._functions = functions
         self._seconds = seconds
         self._clock = clock
@@ -91,9 +132,16 @@ class Worker:
             while (first := next(self._due(batch), None)) is not None:
                 batch.put_back(first)
                 try:
-                    for outcome in self._running().converse(self._send(batch)):
+                    process = self._running()
+                    for outcome in process.converse(self._send(batch)):
                         self._forgive(batch.settle(outcome))
+                        self._allowance.spend(process.waited())
+                        if not self._allowance:
+                            self._end()  # it is at calls that nobody waits for any more
+                            break
                 except (OSError, EOFError) as error:
+                    if self._process is not None:
+                        self._allowance.spend(self._process.waited())
                     self._end()
                     if not batch.sent:
                         batch.sent.append(next(batch.coming))
@@ -114,7 +162,9 @@ class Worker:
         """What is to be asked now, in order."""
         while True:
             for at, request in batch.coming:
-                if self._rests(request):
+                if not self._allowance:
+                    batch.said[at] = Killed(str(self._allowance))
+                elif self._rests(request):
                     batch.said[at] = Killed("was stopped because it did not end, and is not tried again yet")
                 elif batch.late is not None and self._times(request):
                     batch.late.append((at, request))

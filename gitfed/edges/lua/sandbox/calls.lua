@@ -2,12 +2,12 @@
 
 local shared = ...
 local run, tick = shared.run, shared.tick
-local budget, step, seconds = shared.budget, shared.step, shared.seconds
+local budget, step = shared.budget, shared.step
 local opened, copied, environment = shared.opened, shared.copied, shared.environment
 local number_text, encode_list, encode_edits = shared.number_text, shared.encode_list, shared.encode_edits
 
 local error, next, pcall, setfenv, type, getmetatable, load = error, next, pcall, setfenv, type, getmetatable, load
-local sethook, getinfo, clock = debug.sethook, debug.getinfo, os.clock
+local sethook, getinfo = debug.sethook, debug.getinfo
 local byte = string.byte
 
 local function deep_copy(t)
@@ -45,9 +45,8 @@ end
 local function finished(ok, first, second)
   sethook()
   if ok then
-    local costly = run.costly or run.left < budget -- the first look at the limits is after some hundred instructions
     local flags = (run.told_time and 1 or 0) + (run.took_order and 2 or 0) + (run.took_chance and 4 or 0)
-    return true, first, second, flags + (costly and 8 or 0), run.defined_at or 0
+    return true, first, second, flags, run.defined_at or 0
   end
   local kind = type(first)
   if kind == "number" then first = number_text(first) end
@@ -55,17 +54,15 @@ local function finished(ok, first, second)
   return false, first
 end
 
--- `mode` "edits" asks for what was changed of the first argument, "reads" promises that the script changes none.
-local function call(chunk, name, wanted, when, reverse, seed, mode, a, b)
-  run.left, run.deadline, run.worked, run.reason = budget, clock() + seconds, 0, nil
+-- `edits` asks for what was changed of the first argument, so that has to stay as it is. Otherwise the arguments are the
+-- script's own: they were taken in for this call.
+local function call(chunk, name, wanted, when, reverse, seed, edits, a, b)
+  run.left, run.reason = budget, nil
   run.now, run.backwards, run.random_state, run.ids, run.count_of_ids = when, reverse, seed, {}, 0
-  run.told_time, run.took_order, run.took_chance, run.costly = false, false, false, false
+  run.told_time, run.took_order, run.took_chance = false, false, false
   run.stopped_at, run.defined_at = nil, nil
-  local original = mode == "edits" and a or nil
-  if mode ~= "reads" then
-    if type(a) == "table" then a = deep_copy(a) end
-    if type(b) == "table" then b = deep_copy(b) end
-  end
+  local original = edits and type(a) == "table" and a or nil
+  if original then a = deep_copy(a) end
   local env = environment()
   setfenv(chunk, env)
   sethook(tick, "", step)

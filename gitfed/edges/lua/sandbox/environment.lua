@@ -5,7 +5,7 @@
 -- for bodies); what a script puts there itself, or takes away, is its own from then on.
 
 local shared = ...
-local run, bridge, memory, encode_list = shared.run, shared.bridge, shared.memory, shared.encode_list
+local charge, bridge, memory, encode_list = shared.charge, shared.bridge, shared.memory, shared.encode_list
 
 local error, next, select, type, raw_tostring = error, next, select, type, tostring
 local getmetatable, setmetatable, rawset = getmetatable, setmetatable, rawset
@@ -16,8 +16,8 @@ local gmatch = string.gmatch
 
 local function kube_function(name)
   return function(...)
-    run.costly = true
     local _, arguments = encode_list(select("#", ...), ...)
+    charge(#arguments * 10)
     if collectgarbage("count") > memory / 1024 - 1024 then
       collectgarbage()
       if collectgarbage("count") > memory / 1024 - 1024 then error(shared.OUT_OF_MEMORY, 0) end
@@ -78,7 +78,8 @@ local STRING = {
   rep = refused("string.rep"),
   dump = refused("string.dump"),
 }
-for name in gmatch("byte len lower reverse sub upper", "%a+") do STRING[name] = shared.bounded(name) end
+for name in gmatch("byte len sub", "%a+") do STRING[name] = shared.bounded(name) end
+for name in gmatch("lower reverse upper", "%a+") do STRING[name] = shared.bounded_whole(name) end
 
 local TABLE = {
   concat = shared.concat,

@@ -32,20 +32,14 @@ local function bounded(name)
   end
 end
 
--- The pattern without signs that repeat nothing: escaped, in a set, or first in a capture or after one. The arguments
--- of %b look like all of these.
-local function signs(p)
-  if #p > 100 or find(p, "%b", 1, true) then return p end
-  p = gsub(p, "%%%p", "x")
-  p = gsub(p, "%[%^?.[^%]]*%]", "x")
-  return (gsub(p, "[()][%*%+%-%?]", "x"))
-end
-
--- No match takes more steps than this: every repetition may end at every place of the subject.
-local function steps(s, p, anchored)
-  local _, repeats = gsub(signs(p), "[%*%+%-%?]", "")
-  local _, others = gsub(p, "%%[b%d]", "")
-  return (#s + 1) ^ (repeats + others + (anchored and 0 or 1)) + #p
+-- As above, for functions that look at all of the text.
+local function bounded_whole(name)
+  local f = string[name]
+  return function(s, ...)
+    s = check_text(s, name)
+    charge(#s)
+    return f(s, ...)
+  end
 end
 
 local function check_pattern(p, name)
@@ -57,15 +51,22 @@ local function check_pattern(p, name)
   return p
 end
 
+-- How much of a text was looked at, which began at `from` and found something at `first`.
+local function looked_at(s, p, from, first, ...)
+  from = raw_tonumber(from) or 1
+  if from < 0 then from = from + #s end
+  charge((first or #s) - from + #p)
+  return first, ...
+end
+
 local function sandbox_find(s, p, from, plain)
   s, p = check_text(s, "find"), check_pattern(p, "find")
-  if plain then charge(#s) else charge(steps(s, p, byte(p) == 94)) end
-  return find(s, p, from, plain)
+  return looked_at(s, p, from, find(s, p, from, plain))
 end
 
 local function sandbox_match(s, p, from)
   s, p = check_text(s, "match"), check_pattern(p, "match")
-  charge(steps(s, p, byte(p) == 94))
+  charge(#s + #p)
   return match(s, p, from)
 end
 
@@ -82,11 +83,8 @@ end
 local function sandbox_gmatch(s, p)
   s, p = check_text(s, "gmatch"), check_pattern(p, "gmatch")
   if byte(p) == 94 then return matched_once(s, p) end
-  local each, amount = gmatch(s, p), steps(s, p, false)
-  return function()
-    charge(amount)
-    return each()
-  end
+  charge(#s + #p)
+  return gmatch(s, p)
 end
 
 local function sandbox_format(text, ...)
@@ -100,13 +98,15 @@ local function sandbox_format(text, ...)
     if kind == "table" or kind == "function" then values[i] = identity(values[i]) end
     if kind == "string" and #values[i] > LONGEST then error("string.format: a text is longer than 1000000 bytes", 2) end
   end
-  return format(text, unpack(values, 1, n))
+  text = format(text, unpack(values, 1, n))
+  charge(#text)
+  return text
 end
 
 -- Tables, numbers, time ----------------------------------------------------------------------------------------------
 
 local function sandbox_sort(t, before)
-  if type(t) == "table" and #t > 1 then charge(#t * log(#t) * 2) end
+  if type(t) == "table" and #t > 1 then charge(#t * log(#t) * 10) end
   return sort(t, before)
 end
 
@@ -117,7 +117,9 @@ local function sandbox_concat(t, between, first, last)
   first, last = raw_tonumber(first or 1) or first, raw_tonumber(last or #t) or last
   if type(first) == "number" and first < 1 then first = 1 end
   if type(last) == "number" and last > #t then last = #t end
-  return concat(t, between or "", first, last)
+  local text = concat(t, between or "", first, last)
+  charge(#text)
+  return text
 end
 
 local function sandbox_insert(t, ...)
@@ -186,7 +188,8 @@ local function sandbox_time(t)
   return days * 86400 + part("hour", 12) * 3600 + part("min", 0) * 60 + part("sec", 0)
 end
 
-shared.bounded, shared.find, shared.match, shared.gmatch = bounded, sandbox_find, sandbox_match, sandbox_gmatch
+shared.bounded, shared.bounded_whole = bounded, bounded_whole
+shared.find, shared.match, shared.gmatch = sandbox_find, sandbox_match, sandbox_gmatch
 shared.format, shared.random = sandbox_format, random
 shared.sort, shared.concat, shared.insert, shared.remove = sandbox_sort, sandbox_concat, sandbox_insert, sandbox_remove
 shared.date, shared.time = sandbox_date, sandbox_time

@@ -1,14 +1,15 @@
 -- How much a call may do, and how it ends when it does more.
 --
 -- Instructions are counted by a hook, which nothing of a script can take away or swallow. What C functions do at one go,
--- where no hook looks, is charged for before. `run` is the state of the one call that runs; `calls.lua` begins it.
+-- where no hook looks, is charged for as so many instructions; what cannot be foreseen, a pattern that backtracks, is
+-- ended with the process. `run` is the state of the one call that runs; `calls.lua` begins it.
 
 local shared = ...
 local run = shared.run
-local budget, step, effort = shared.budget, shared.step, shared.effort
+local step = shared.step
 
 local error, pcall, load = error, pcall, load
-local sethook, getinfo, clock = debug.sethook, debug.getinfo, os.clock
+local sethook, getinfo = debug.sethook, debug.getinfo
 local concat = table.concat
 
 if jit then jit.off() end -- compiled loops never call the hook
@@ -16,7 +17,7 @@ if jit then jit.off() end -- compiled loops never call the hook
 -- Errors that are told to Python by their text.
 local OUT_OF_MEMORY = "not enough memory"
 local BUDGET = "\1budget" -- instructions used up: an error of the script
-local ELSEWHERE = "\1elsewhere" -- could hang where no hook looks: to be run in a process that can be killed
+local STEPS = 10 -- bytes or the like that cost as much as an instruction
 
 local function again()
   error(run.reason, 0)
@@ -40,13 +41,13 @@ end
 local function tick()
   run.left = run.left - step
   if run.left <= 0 then stop(BUDGET) end
-  if clock() > run.deadline then stop(ELSEWHERE) end
 end
 
 -- For work inside C functions, which the hook does not see.
 local function charge(amount)
-  run.worked = run.worked + amount
-  if run.worked > effort then stop(ELSEWHERE) end
+  if amount <= 0 then return end
+  run.left = run.left - amount / STEPS
+  if run.left <= 0 then stop(BUDGET) end
 end
 
 -- Fails unless so many slots of the stack are free. Near its end the hook itself fails with a stack overflow, which a
