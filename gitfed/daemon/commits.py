@@ -119,12 +119,12 @@ class Commits:
         self.error = str(error)
         self._listener("source-error", error)
 
-    async def still_accepted(self, repo: RepoSnapshot, applied: Commit | None) -> bool:
+    async def still_accepted(self, repo: RepoSnapshot, applied: Commit | None, signatures: str) -> bool:
         """A daemon that remembers no accepted commit read the newest before it read the state, which names one."""
         trust = self._reader.trust
         if trust.base is not None:
             return True
-        trust.begin_at(applied)
+        trust.begin_at(applied, signatures)
         try:
             why = await asyncio.to_thread(trust.why_not, repo.commit)
         except errors.SourceError as error:

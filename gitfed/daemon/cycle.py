@@ -43,6 +43,7 @@ from gitfed.model.repo import RepoSnapshot
 from gitfed.model.webhook import Find
 from gitfed.placement import recorded_facts
 from gitfed.planning import build
+from gitfed.planning.ordering import gate
 from gitfed.reading.reader import Reader
 from gitfed.reading.webhook_cache import Answers
 
@@ -246,7 +247,8 @@ class Engine:
             return None
         if not self.memory.opened:
             await self.memory.load(repo)
-            if not await self.commits.still_accepted(repo, self.decisions.applied_commit):
+            past = self.decisions
+            if not await self.commits.still_accepted(repo, past.applied_commit, past.signatures):
                 return None
             await self.memory.take_in()
         self.fleet.match(
@@ -259,8 +261,6 @@ class Engine:
         )
         if not self.memory.opened:
             await self.memory.open(repo)
-        if self.memory.opened:
-            await self.commits.accept(repo)
         await self.fleet.measured(_FIRST_LOOK)
         if self._review is not None:
             if self.fleet.starting():
@@ -279,6 +279,8 @@ class Engine:
             self._review(plan)
             self._review = None
         self.plan = plan
+        if self.memory.opened and not any(one.name == gate.HISTORY and one.held for one in plan.gates):
+            await self.commits.accept(repo)
         self.fleet.follow(plan, interpreter)
         if before is not None and before is not repo:
             self._urgent |= _touched(before, repo)

@@ -10,7 +10,7 @@ cycle that changed something, pushed with compare-and-swap; who waits for the pu
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
@@ -24,6 +24,22 @@ from gitfed.model.fleet import InventoryEntry
 from gitfed.model.repo import HeldFile
 
 log = logging.getLogger("gitfed.record")
+
+
+def rebuilt(
+    entries: Iterable[tuple[ClusterName, Iterable[InventoryEntry]]], api_versions: Mapping[ObjectKey, str]
+) -> dict[ObjectKey, Decision]:
+    """What was decided, as far as inventories tell. `api_versions`: of the templates that are there.
+
+    Of a template that is gone no inventory says in which version it was written, and a binding cannot be without: its
+    copies are known from the inventories still.
+    """
+    shares: dict[ObjectKey, list[Share]] = {}
+    for name, part in entries:
+        for entry in part:
+            if entry.key in api_versions:
+                shares.setdefault(entry.key, []).append(Share(name, entry.replicas))
+    return {key: Decision(key, api_versions[key], tuple(sorted(parts))) for key, parts in shares.items()}
 
 
 class Record:
@@ -47,6 +63,11 @@ class Record:
     def shared(self) -> bool:
         """Whether there is another side that takes our pushes: it is told, and asked, by `exchange`."""
         return self._url is not None and (self.away or not self._refused)
+
+    @property
+    def only_here(self) -> bool:
+        """Whether the other side, asked by `load`, has no such branch although we have one and would push it."""
+        return self._url is not None and not self.away and self._pushed is None and self.state.commit is not None
 
     def load(self) -> Decisions:
         """Read the newest state, from the other side first. Raises StateTooNew.
@@ -132,13 +153,7 @@ class Record:
         if unread:
             log.error("state is missing and an inventory cannot be read: nothing moves", extra={"clusters": unread})
             return replace(self.state.decisions, known=False)
-        shares: dict[ObjectKey, list[Share]] = {}
-        for name, (_, entries) in found.items():
-            for key, entry in entries.items():
-                shares.setdefault(key, []).append(Share(name, entry.replicas))
-        bindings = {
-            key: Decision(key, api_versions.get(key, ""), tuple(sorted(parts))) for key, parts in shares.items()
-        }
+        bindings = rebuilt(((name, entries.values()) for name, (_, entries) in found.items()), api_versions)
         decisions = Decisions(bindings=bindings, repository_id=identities.pop(), known=True)
         self.state = replace(self.state, decisions=replace(decisions, bindings={}))
         log.warning("state rebuilt from inventories", extra={"bindings": len(bindings), "clusters": sorted(found)})

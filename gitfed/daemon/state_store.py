@@ -94,8 +94,21 @@ class Memory:
         Raises StateConflict when somebody wrote it in this moment.
         """
         self.decisions = await self.sending.load(_patience(repo))
+        await self._check_home(repo)
         for problem in self.decisions.problems:
             log.warning("problem on the state branch", extra={"problem": str(problem)})
+
+    async def _check_home(self, repo: RepoSnapshot) -> None:
+        """Raise StateError where the state of our data folder is that of another repository, which was here before."""
+        applied = self.decisions.applied_commit
+        if applied is None or not self._record.only_here:
+            return
+        if await asyncio.to_thread(self._reader.is_stranger, applied, repo.commit):
+            raise errors.StateError(
+                f"the data folder holds the state of another repository, or of a history that is gone: {applied[:12]} "
+                f"was applied last, {repo.commit[:12]} has nothing in common with it, and there is no state branch",
+                hint="name another --data-dir, or push the state branch that belongs to it (docs: how-to/lost-state)",
+            )
 
     async def take_in(self) -> None:
         """What else an earlier process wrote down: statuses, answers, facts."""
@@ -244,7 +257,7 @@ class Memory:
             return False
         state = self._record.state
         reached = results.after(state.results, plan, self._fleet, in_use, waiting)
-        history = any(one.name == "history" and one.held for one in plan.gates)
+        history = any(one.name == gate.HISTORY and one.held for one in plan.gates)
         applied = self.decisions.applied_commit if history else plan.commit
         bounds = effective_guards.after(self.decisions, plan, applied, reached)
         known = (state.results, state.held, self.decisions.applied_commit, self.decisions.limits)
@@ -259,7 +272,14 @@ class Memory:
             statuses = self.decisions.statuses
         self.decisions = await asyncio.to_thread(
             self._record.write,
-            replace(self.decisions, applied_commit=applied, limits=bounds, removals=removals, statuses=statuses),
+            replace(
+                self.decisions,
+                applied_commit=applied,
+                limits=bounds,
+                removals=removals,
+                statuses=statuses,
+                signatures=self.decisions.signatures if history else repo.settings.spec.sources.verify.commits,
+            ),
             results=reached,
             held=repo.held,
             subject=f"{'Status at' if same else 'Applied'} {plan.commit[:12]}",

@@ -261,6 +261,8 @@ class Decisions:
     """The last commit that was rolled out; gate `history` compares with it."""
     limits: Commit | None = None
     """The last commit that was rolled out without a gate holding anything, if that is another one."""
+    signatures: str = ""
+    """Which commits `applied_commit` wants signed (`spec.sources.verify.commits`); "": nobody wrote it down."""
     guards: Guards | None = None
     """The limits in force, where the commit being planned is not the one that says them
     (`reading.effective_guards`)."""

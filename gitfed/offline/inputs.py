@@ -24,6 +24,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from gitfed.daemon import record
 from gitfed.documents import bindings, facts
 from gitfed.edges import files, git
 from gitfed.edges.state import memory
@@ -31,9 +32,9 @@ from gitfed.edges.state import state as state_edge
 from gitfed.errors import RevisionNotFound, SourceError
 from gitfed.interpret.registry import Interpreter
 from gitfed.model.base import Body, ClusterName, Commit, ObjectKey
-from gitfed.model.decisions import Approval, Decision, Decisions, Share
+from gitfed.model.decisions import Approval, Decisions
 from gitfed.model.declared.federation import Federation
-from gitfed.model.fleet import ClusterFacts, FactsRef, FleetSnapshot, LiveState
+from gitfed.model.fleet import ClusterFacts, FactsRef, FleetSnapshot, InventoryEntry, LiveState
 from gitfed.model.plan import Plan
 from gitfed.model.repo import HeldFile, RepoSnapshot
 from gitfed.offline import input_files
@@ -276,7 +277,7 @@ def refused(opened: Opened, repo: RepoSnapshot, past: Decisions, otherwise: Comm
     if applied is None or not repo.commit or repo.commit == applied:
         return ""
     judge = trust.Trust(opened.repository, functools.partial(_settings_at, opened))
-    judge.begin_at(applied)
+    judge.begin_at(applied, past.signatures if past.applied_commit else "")
     try:
         return judge.why_not(repo.commit)
     except SourceError:
@@ -295,18 +296,17 @@ def without_state(past: Decisions, live: LiveState | None, repo: RepoSnapshot) -
     """
     if past.known or live is None:
         return replace(past, known=True)
-    shares: dict[ObjectKey, list[Share]] = {}
-    for key, copies in live.objects.items():
+    entries: dict[ClusterName, list[InventoryEntry]] = {}
+    for copies in live.objects.values():
         for name, seen in copies.items():
             if seen.entry is not None:
-                shares.setdefault(key, []).append(Share(name, seen.entry.replicas))
-    if not shares and not any(cluster.repository_id for cluster in live.clusters.values()):
+                entries.setdefault(name, []).append(seen.entry)
+    if not entries and not any(cluster.repository_id for cluster in live.clusters.values()):
         return replace(past, known=True)
     if not all(cluster.inventory_read for cluster in live.clusters.values()):
         return past
     versions = {key: manifest.api_version for key, manifest in repo.manifests.items()}
-    found = {key: Decision(key, versions.get(key, ""), tuple(sorted(parts))) for key, parts in shares.items()}
-    return replace(past, bindings=found, known=True)
+    return replace(past, bindings=record.rebuilt(entries.items(), versions), known=True)
 
 
 # -- facts ------------------------------------------------------------------------------------------------------

@@ -154,6 +154,10 @@ class Reader:
     def is_ancestor(self, ancestor: Commit, descendant: Commit) -> bool:
         return self.repository.is_ancestor(ancestor, descendant)
 
+    def is_stranger(self, applied: Commit, commit: Commit) -> bool:
+        """Whether two commits have nothing in common, as far as a complete history tells."""
+        return not self.repository.is_shallow() and self.repository.merge_base(applied, commit) is None
+
     def keep(self, held: HeldFile) -> None:
         """Make sure that a held file's blob outlives a rewritten history."""
         name = hashlib.sha256(held.path.encode()).hexdigest()[:24]

@@ -69,10 +69,11 @@ class Trust:
             self._admitted = (commit, self.base, self._judge(commit))
         return self._admitted[2]
 
-    def begin_at(self, base: Commit | None) -> None:
-        """What the state says was applied last: the base of a daemon that remembers none itself."""
+    def begin_at(self, base: Commit | None, demanded: str = "") -> None:
+        """What the state says was applied last, and whose signatures that asks for: the base of a daemon that remembers
+        none itself."""
         if self.base is None:
-            self.base = base
+            self.base, self._demanded = base, demanded
 
     def accept(self, commit: Commit, settings: Federation) -> None:
         """This commit is acted upon: its settings decide about the next one. Raises SourceError for a full disk."""
@@ -116,10 +117,7 @@ class Trust:
         """Why a commit cannot follow `base` (None: be the first)."""
         demand = self._demand(base, commit)
         if demand is None:
-            return (
-                f"{(base or '')[:12]}, which was accepted last, is not in the repository any more: nobody says "
-                f"whose signatures count (remove {self._record} to begin anew)"
-            )
+            return self._nobody_says(base)
         if demand.commits == "none":
             return ""
         commits = [commit]
@@ -132,6 +130,12 @@ class Trust:
             if said:
                 return f"{one[:12]} {said}"
         return ""
+
+    def _nobody_says(self, base: Commit | None) -> str:
+        gone = f"{(base or '')[:12]}, which was accepted last, is not in the repository any more"
+        if not self._demanded:
+            return f"{gone}, and nobody wrote down whether it asked for signatures: bring it back, or --trusted-keys"
+        return f"{gone}: nobody says whose signatures count (remove {self._record} to begin anew)"
 
     def _demand(self, base: Commit | None, commit: Commit) -> Demand | None:
         """None: it was demanded, and cannot be read any more by whom."""

@@ -79,3 +79,42 @@ def test_a_push_that_takes_back_what_was_held_ends_the_waiting(world: World) -> 
     world.push(GONE)
     world.apply()
     assert left(world) == []
+
+
+def rewrite(world: World, files: dict[str, str]) -> str:
+    """A history that has nothing in common with the one before."""
+    world.git("checkout", "-q", "--orphan", "anew")
+    world.git("branch", "-q", "-D", "main")
+    world.git("branch", "-q", "-m", "main")
+    return world.push(files, force=True)
+
+
+def test_a_rewritten_commit_that_changes_nothing_is_no_base_for_the_next(world: World) -> None:
+    before = world.git("rev-parse", "HEAD")
+    rewrite(world, {"broken.yaml": "a: [\n"})
+    done = world.apply(check=False)
+    assert (done.returncode, "history" in done.stdout) == (3, True), done.stdout + done.stderr
+    assert f"appliedCommit: {before}" in world.state()["state.yaml"]
+    world.push({"broken.yaml": None, "gitfed.json": LOOSE, **GONE})
+    done = world.apply(check=False)
+    assert (done.returncode, left(world)) == (5, ["c0", "c1", "c2", "c3"])
+    digest = json.loads(planned(world, "-o", "json").stdout)["digest"]
+    world.apply("--confirm", digest, check=False)
+    assert world.git("rev-parse", "HEAD") in world.state()["state.yaml"]
+
+
+def test_after_a_rewrite_nobody_speaks_of_signatures_that_none_asked_for(world: World) -> None:
+    rewrite(world, {})
+    subprocess.run(["git", "-C", str(world.bare), "reflog", "expire", "--expire=now", "--all"], check=True)
+    subprocess.run(["git", "-C", str(world.bare), "gc", "-q", "--prune=now"], check=True)
+    done = world.apply("--data-dir", str(world.directory / "other"), check=False)
+    assert (done.returncode, "sign" in done.stderr) == (5, False), done.stderr
+    assert "does not descend from" in done.stdout
+
+
+def test_a_repository_made_anew_at_the_same_place_does_not_inherit_the_state(world: World) -> None:
+    rewrite(world, {})
+    subprocess.run(["git", "-C", str(world.bare), "branch", "-q", "-D", "gitfed/state"], check=True)
+    done = world.apply(check=False)
+    assert done.returncode == 4
+    assert "the data folder holds the state of another repository, or of a history that is gone" in done.stderr

@@ -521,6 +521,22 @@ def test_history_that_does_not_descend_holds_everything() -> None:
     assert [one.name for one in plan.gates if one.held] == ["history"]
 
 
+def test_history_holds_a_commit_that_changes_nothing_until_a_person_consents() -> None:
+    live, decisions = settled(WEB)
+    repo = read(WEB, "2")
+    plan = plan_of(repo, live, replace(decisions, descends=False))
+    (gate,) = (one for one in plan.gates if one.held)
+    assert (gate.name, gate.held) == ("history", 1)
+    assert gate.messages == (
+        "222222222222 does not descend from 111111111111, which was applied last: the history was rewritten, or this "
+        "is another repository. Nothing of it is carried out until a person consents",
+    )
+    approval = Approval(plan.digest, repo.commit, (("history", 1),), "me", NOW)
+    consented = plan_of(repo, live, replace(decisions, descends=False, approvals=(approval,)))
+    assert [one.held for one in consented.gates if one.name == "history"] == [0]
+    assert consented.digest == plan.digest
+
+
 def test_an_unknown_state_holds_everything() -> None:
     plan = plan_of(read(WEB), empty(), Decisions(known=False))
     assert acts(plan) == []

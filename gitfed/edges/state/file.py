@@ -24,6 +24,7 @@ _MEMBERS: Final = frozenset(
         "repositoryId",
         "appliedCommit",
         "limitsCommit",
+        "signatures",
         "clusters",
         "approvals",
         "outage",
@@ -39,6 +40,8 @@ class StateFile:
     applied: Commit | None
     limits: Commit | None = None
     """Whose guards are in force, if not those of `applied`."""
+    signatures: str = ""
+    """Which commits `applied` wants signed: none, head or all."""
     results: Mapping[str, Any]
     """Per cluster: the last commit rolled out there, and how it went."""
     approvals: tuple[Approval, ...]
@@ -90,6 +93,7 @@ def read(document: object) -> StateFile:
         repository_id=str(top.get("repositoryId") or ""),
         applied=Commit(applied) if isinstance(applied, str) and applied else None,
         limits=Commit(limits) if isinstance(limits, str) and limits else None,
+        signatures=str(top.get("signatures") or ""),
         results=_results(results),
         approvals=tuple(_approvals(top.get("approvals"))),
         outage=_outage(top.get("outage")),
@@ -110,6 +114,8 @@ def document(file: StateFile) -> dict[str, Any]:
         top["appliedCommit"] = str(file.applied)
     if file.limits:
         top["limitsCommit"] = str(file.limits)
+    if file.signatures:
+        top["signatures"] = file.signatures
     if file.results:
         top["clusters"] = {name: dict(file.results[name]) for name in sorted(file.results)}
     if file.approvals:

@@ -27,6 +27,8 @@ from gitfed.placement.capacity import quota
 from gitfed.planning.unplanned import NOBODY, Beside
 from gitfed.text import quantity
 
+HISTORY = "history"
+"""The gate of commits that do not descend from the applied one."""
 _SMALL = 8
 """Percentages say nothing about fewer objects or replicas than this."""
 _ACTS = (Action.CREATE, Action.UPDATE, Action.DELETE)
@@ -52,22 +54,33 @@ def hold(
     kept = list(changes)
     gates: list[Gate] = []
 
-    def gate(name: str, limit: str, value: str, *, over: bool, counts: Callable[[Change], bool]) -> None:
+    def gate(
+        name: str, limit: str, value: str, *, over: bool, counts: Callable[[Change], bool],
+        least: int = 0, message: str = "",
+    ) -> None:  # fmt: skip
         # Every gate counts for itself, whatever another one holds already: an approval has to name them all.
         counted = [i for i, change in enumerate(changes) if change.action in _ACTS and counts(change)] if over else []
-        held = len(counted) if len(counted) > allowed.get(name, 0) else 0
+        count = max(len(counted), least) if over else 0
+        held = count if count > allowed.get(name, 0) else 0
         if held:
             for index in counted:
                 if kept[index].action in _ACTS:
                     reason = f"gate {name}: {value} of at most {limit}"
                     kept[index] = replace(changes[index], action=Action.SKIP, reason=reason)
-        gates.append(Gate(name, limit, value, held))
+        gates.append(Gate(name, limit, value, held, (message,) if message and held else ()))
 
     if not decisions.known:
         gate("state", "a known state", "unknown", over=True, counts=lambda change: True)
     if not decisions.descends and repo.commit:
         applied = (decisions.applied_commit or "")[:12]
-        gate("history", f"descendants of {applied}", repo.commit[:12], over=True, counts=lambda change: True)
+        # The commit itself is held, also where it changes nothing: were it taken as the applied one, what it left out
+        # would be gone for its successors, and they would delete without this gate.
+        said = (
+            f"{repo.commit[:12]} does not descend from {applied}, which was applied last: the history was rewritten, "
+            "or this is another repository. Nothing of it is carried out until a person consents"
+        )
+        gate(HISTORY, f"descendants of {applied}", repo.commit[:12], over=True, counts=lambda change: True, least=1,
+             message=said)  # fmt: skip
     deletions = [change for change in changes if change.action is Action.DELETE and not change.move]
     count = len(deletions) + _still_to_come(deletions, bindings, decisions, live)
     gate("deletions", str(guards.max_deletions), str(count), over=count > guards.max_deletions, counts=_is_deletion)
