@@ -58,6 +58,7 @@ class Session:
                 self.given.repo, credentials=self.given.git_credentials, submodules=self.given.submodules
             )
             close_later(self._opened)
+            tell_later(self._opened)
         return self._opened
 
     @property
@@ -124,6 +125,19 @@ def close_later(opened: inputs.Opened) -> None:
     context = click.get_current_context(silent=True)
     if context is not None:
         context.call_on_close(opened.repository.close)
+
+
+def tell_later(opened: inputs.Opened) -> None:
+    """Which of two branches was read, and when it was fetched, is said once, when the command ends."""
+    context = click.get_current_context(silent=True)
+    if context is not None:
+        context.call_on_close(lambda: tell_read(opened))
+
+
+def tell_read(opened: inputs.Opened) -> None:
+    for _, text in sorted(opened.told.items()):
+        if text:
+            note(text)
 
 
 def reachable(repo: RepoSnapshot, given: Inputs, credentials: Credentials) -> bool:

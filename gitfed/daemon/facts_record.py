@@ -28,8 +28,11 @@ class FactsRecord:
     """The facts branch of one daemon. Methods block; the cycle calls them from a thread, one at a time. `send`, the
     only one that speaks with another repository besides `load`, runs beside the others (`daemon.push_queue`)."""
 
-    def __init__(self, branch: FactsBranch, *, url: str | None, push: bool) -> None:
+    def __init__(
+        self, branch: FactsBranch, *, url: str | None, push: bool, pushed: Callable[[], None] = lambda: None
+    ) -> None:
         self._branch = branch
+        self._told = pushed
         self._url = url if push else None
         self._pushed: Commit | None = None
         self._tried: Commit | None = None
@@ -153,6 +156,7 @@ class FactsRecord:
                 self._branch.push(url, ended, expected=self._branch.tip(url, ended))
             self._branch.push(url, expected=self._pushed, commit=commit)
             self._pushed, self._refused = commit, False
+            self._told()
         except errors.StateConflict as error:
             log.warning("the facts branch was written by somebody else", extra={"error": str(error)})
             self._take_over()

@@ -109,10 +109,12 @@ class Sending:
             self._waiting |= dict.fromkeys(keys, self._number)
             self._patience = patience
         self._begin()
-        if self._waiting:
+        if self._record.insists:
+            await self._end(self._exchanging)
+        elif self._waiting:
             await self._wait()
-            if self._error is not None:
-                self.heard()
+        if self._error is not None and (self._waiting or self._record.insists):
+            self.heard()
 
     def _begin(self) -> None:
         self._again = True
@@ -130,7 +132,7 @@ class Sending:
             self._again = False
             number = self._number
             answer = asyncio.ensure_future(asyncio.to_thread(self._record.exchange))
-            await asyncio.wait({answer}, timeout=self._patience)
+            await asyncio.wait({answer}, timeout=None if self._record.insists else self._patience)
             if not answer.done():
                 self._give_way()
             self._moved = await answer or self._moved

@@ -10,7 +10,7 @@ cycle that changed something, pushed with compare-and-swap; who waits for the pu
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
@@ -46,8 +46,15 @@ class Record:
     """The state branch of one daemon. Methods block. The cycle calls them from a thread, one at a time; `exchange`, the
     only one that asks another repository besides `load`, runs beside the others (`daemon.push_queue`)."""
 
-    def __init__(self, branch: state_edge.StateBranch, *, url: str | None, push: bool) -> None:
+    def __init__(
+        self, branch: state_edge.StateBranch, *, url: str | None, push: bool, alone: bool = True,
+        pushed: Callable[[], None] = lambda: None,
+    ) -> None:  # fmt: skip
+        """`pushed` hears of every push that was taken. `alone`: what the other side does not take is acted upon all the
+        same, and told later. A daemon has to; who acts once and goes must not, for somebody else goes on from there."""
         self._branch = branch
+        self._alone = alone
+        self._told = pushed
         self._url = url if push else None
         self._pushed: Commit | None = None
         """Where the branch stands on the other side, as far as we know."""
@@ -65,6 +72,11 @@ class Record:
         return self._url is not None and (self.away or not self._refused)
 
     @property
+    def insists(self) -> bool:
+        """Whether nothing is to be done that the other side has not taken: others decide from what it has."""
+        return not self._alone and self._pushed is not None
+
+    @property
     def only_here(self) -> bool:
         """Whether the other side, asked by `load`, has no such branch although we have one and would push it."""
         return self._url is not None and not self.away and self._pushed is None and self.state.commit is not None
@@ -79,6 +91,8 @@ class Record:
             try:
                 self._pushed = self._branch.pull(self._url, keep=True)
             except errors.SourceError as error:
+                if not self._alone:
+                    raise
                 log.warning("the state branch could not be fetched", extra={"error": str(error)})
                 self.away = True
         self.state = self._branch.read()
@@ -184,6 +198,8 @@ class Record:
         except errors.StateConflict:
             raise
         except errors.SourceError as error:
+            if self.insists:
+                raise
             # A read-only or absent source is no reason to stop: the state is safe in our own clone.
             if not self._refused:
                 log.warning("the state branch could not be pushed", extra={"url": git.shown(url), "error": str(error)})
@@ -191,3 +207,4 @@ class Record:
             return
         self._refused = self.away = False
         self._pushed = commit
+        self._told()

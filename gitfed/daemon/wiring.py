@@ -126,16 +126,26 @@ def make_engine(
     review: Callable[[Plan], None] | None = None,
     listener: Callable[[str, Any], None] = lambda event, value: None,
     reading: Callable[[Reader], None] = lambda reader: None,
+    one_shot: bool = False,
 ) -> Engine:
     """An engine over real edges. Raises SourceError when the repository cannot be opened.
 
     `reading` hears of the reader before it asks for the first commit: who is told to stop meanwhile interrupts it.
+    `one_shot`: what cannot be recorded where others read it is not done.
     """
     clone, reader, settings, url = _opened(options, reading)
     push = settings.push if options.push_state is None else options.push_state
     branch = state.StateBranch(clone, bindings, branch=settings.branch)
-    record = Record(branch, url=url, push=push)
-    facts_record = FactsRecord(facts_branch.FactsBranch(clone, facts, branch=settings.facts_branch), url=url, push=push)
+
+    def pushed(name: str) -> None:
+        if not reader.remote and settings.url is None and url != reader.location:
+            git.tracking.pushed(reader.repository, clone.path, name)
+
+    record = Record(branch, url=url, push=push, alone=not one_shot, pushed=partial(pushed, settings.branch))
+    facts_record = FactsRecord(
+        facts_branch.FactsBranch(clone, facts, branch=settings.facts_branch), url=url, push=push,
+        pushed=partial(pushed, settings.facts_branch),
+    )  # fmt: skip
     engine_options = EngineOptions(
         timing=options.timing, concurrency=options.concurrency, adopt=options.adopt, now=options.now
     )
@@ -178,7 +188,13 @@ def _opened(options: Options, reading: Callable[[Reader], None]) -> tuple[git.Re
     )
     reading(reader)
     settings = _settings(reader)
-    return clone, reader, settings, settings.url or location
+    if not reader.remote:
+        origin = git.tracking.remote_address(reader.repository) or ""
+        reader.repository.access = git.Access(options.git_credentials, source=origin)
+    home = git.tracking.home(reader.repository, location, settings.branch, url=settings.url)
+    if not reader.remote and git.is_url(home):
+        clone.access = git.Access(options.git_credentials, source=home)
+    return clone, reader, settings, home
 
 
 def make_lock(
@@ -239,7 +255,7 @@ async def apply_once(
     `review` sees that very plan before anything of it is done, and stops it by an exception.
     """
     with lock.exclusive(data_dir(options)):
-        engine = await asyncio.to_thread(make_engine, options, review=review, listener=listener)
+        engine = await asyncio.to_thread(make_engine, options, review=review, listener=listener, one_shot=True)
         work = asyncio.create_task(engine.run(poll=lambda: 3600.0))
         try:
             settled = await _settle(engine, work, timeout=timeout, wait=wait, confirm=confirm, by=by, now=options.now)

@@ -61,6 +61,8 @@ class Opened:
     """The checkout; None for a bare repository or a URL."""
     submodules: tuple[str, ...] = ()
     """Prefixes of URLs that submodules may come from; off without."""
+    told: dict[str, str] = field(default_factory=dict, compare=False)
+    """What is to be said of the branches that were read (`standing`), by branch: a command tells it when it ends."""
 
 
 _LINK = 0o120000
@@ -224,7 +226,7 @@ def decisions(
     """
     if path is not None:
         return replace(input_files.decisions(path), answers=recorded_answers(opened, repo))
-    known = _state_branch(opened, repo).read(fallback=_origins_state(repo), only=only).decisions
+    known = _state(opened, repo, only).decisions
     if known.applied_commit is None or not repo.commit:
         return known
     descends = opened.repository.is_ancestor(known.applied_commit, repo.commit)
@@ -235,16 +237,43 @@ def decisions(
 
 def state_commit(opened: Opened, repo: RepoSnapshot) -> Commit | None:
     """Where the state branch stands whose decisions `decisions` reads; None: there is none."""
-    return _state_branch(opened, repo).head() or opened.repository.branch_commit(_origins_state(repo))
+    return standing(opened, repo).commit
 
 
-def _state_branch(opened: Opened, repo: RepoSnapshot) -> state_edge.StateBranch:
+def standing(opened: Opened, repo: RepoSnapshot, *, facts: bool = False) -> git.tracking.Standing:
+    """Which commit of the state branch is meant, or of the facts branch, for every command that looks.
+
+    What a person should know of it is put into `opened.told`.
+    """
+    spec = repo.settings.spec.state
+    branch = spec.facts_branch if facts else spec.branch
+    found = git.tracking.standing(opened.repository, branch, url=spec.url, begins_anew=facts)
+    opened.told.setdefault(branch, _told(found, branch))
+    return found
+
+
+def _told(found: git.tracking.Standing, branch: str) -> str:
+    if found.ahead:
+        return f"{branch} of this repository is newer than what was fetched from origin"
+    if not found.tracking:
+        return ""
+    when = found.fetched
+    text = f"{branch} is read as it was fetched from origin" + (f" at {when:%Y-%m-%dT%H:%M:%SZ}" if when else "")
+    if found.behind:
+        return f"{text}; the branch of that name in this repository is older, and is not read"
+    if found.apart:
+        return (
+            f"{text}; the branch of that name in this repository has other commits, which do not count: push it, or "
+            f"remove it (git branch -D {branch})"
+        )
+    return text
+
+
+def _state(opened: Opened, repo: RepoSnapshot, only: Collection[ObjectKey] | None = None) -> state_edge.State:
     cache = files.DiskCache(files.cache_directory() / "state")
-    return state_edge.StateBranch(opened.repository, bindings, branch=repo.settings.spec.state.branch, cache=cache)
-
-
-def _origins_state(repo: RepoSnapshot) -> str:
-    return f"refs/remotes/origin/{repo.settings.spec.state.branch}"
+    branch = state_edge.StateBranch(opened.repository, bindings, branch=repo.settings.spec.state.branch, cache=cache)
+    commit = standing(opened, repo).commit
+    return state_edge.State(None, Decisions(known=False)) if commit is None else branch.at(commit, only)
 
 
 def recorded_answers(opened: Opened, repo: RepoSnapshot) -> Mapping[str, Body]:
@@ -254,7 +283,7 @@ def recorded_answers(opened: Opened, repo: RepoSnapshot) -> Mapping[str, Body]:
     """
     if not repo.webhooks:
         return {}
-    return _state_branch(opened, repo).read(fallback=_origins_state(repo)).decisions.answers
+    return _state(opened, repo).decisions.answers
 
 
 def _granted(opened: Opened, repo: RepoSnapshot, applied: Commit) -> tuple[Approval, ...]:
@@ -325,9 +354,7 @@ def assumed(repo: RepoSnapshot) -> FleetSnapshot:
 
 
 def _fleet_of_branch(opened: Opened, repo: RepoSnapshot) -> FleetSnapshot | None:
-    branch = repo.settings.spec.state.facts_branch
-    repository = opened.repository
-    commit = repository.branch_commit(branch) or repository.branch_commit(f"refs/remotes/origin/{branch}")
+    commit = standing(opened, repo, facts=True).commit
     return None if commit is None else fleet_at(opened, repo, commit)
 
 

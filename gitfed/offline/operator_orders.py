@@ -73,6 +73,7 @@ def change(
                 branch.push(url, expected=expected)
         except StateConflict:
             continue
+        _remember(opened, repo, branch)
         return after
     raise StateConflict("the state branch is written all the time by somebody else", hint="try again")
 
@@ -97,25 +98,28 @@ def forget(
                 branch.push(url, expected=expected)
         except StateConflict:
             continue
+        _remember(opened, repo, branch)
         return
     raise StateConflict("the state branch is written all the time by somebody else", hint="try again")
+
+
+def _remember(opened: Opened, repo: RepoSnapshot, branch: state_edge.StateBranch) -> None:
+    """The checkout has what was just pushed to its origin."""
+    if branch.repository is not opened.repository and repo.settings.spec.state.url is None:
+        git.tracking.pushed(opened.repository, branch.repository.path, repo.settings.spec.state.branch)
 
 
 def _branch(opened: Opened, repo: RepoSnapshot, credentials: Path | None) -> tuple[state_edge.StateBranch, str | None]:
     """The branch that the daemon follows, and where to push it; None: it is written where it lies.
 
     A bare repository holds it itself. A checkout knows it from its origin: then it is written in a clone of our own, so
-    that no branch appears in somebody's working copy.
+    that no branch appears in somebody's working copy (`git.tracking.home`).
     """
     settings = repo.settings.spec.state
-    ref = f"refs/heads/{settings.branch}"
-    url = settings.url
-    if url is None and git.is_url(opened.name):
-        url = opened.name
-    if url is None and opened.repository.branch_commit(ref) is None:
-        url = opened.repository.remote_url("origin")
-    if url is None:
-        return state_edge.StateBranch(opened.repository, bindings, branch=settings.branch), None
+    if not git.is_url(opened.name):
+        origin = git.tracking.remote_address(opened.repository) or ""
+        opened.repository.access = git.Access(credentials, source=origin)
+    url = git.tracking.home(opened.repository, opened.name, settings.branch, url=settings.url)
     if url != opened.name:
         opened = open_repository(url, credentials=credentials)
     branch = state_edge.StateBranch(opened.repository, bindings, branch=settings.branch)

@@ -60,7 +60,7 @@ class Chronicle:
         self._repository = opened.repository
         self.branch = repo.settings.spec.state.branch
         self.state = state_edge.StateBranch(opened.repository, bindings, branch=self.branch)
-        tip = self.state.head() or opened.repository.branch_commit(f"refs/remotes/origin/{self.branch}")
+        tip = inputs.standing(opened, repo).commit
         if tip is None:
             raise self._absent(repo.settings.spec.state.url)
         self.tip = tip
@@ -70,9 +70,9 @@ class Chronicle:
         elsewhere = url or ("origin" if self._repository.remote_url("origin") is not None else "")
         if not elsewhere:
             return NothingDecided(message, hint="gitfed apply or gitfed run decides, and writes it")
-        return RevisionNotFound(
-            f"{message}, or it was not fetched", hint=f"git fetch {elsewhere} {self.branch}:{self.branch}"
-        )
+        # A branch of one's own would stand still at the next plain fetch.
+        refspec = f"+{self.branch}:" + (self.branch if url else f"refs/remotes/origin/{self.branch}")
+        return RevisionNotFound(f"{message}, or it was not fetched", hint=f"git fetch {elsewhere} {refspec}")
 
     def entries(self, *, limit: int, key: ObjectKey | None = None) -> list[Entry]:
         """Newest first; with `key` only what changed its binding."""

@@ -27,6 +27,7 @@ class Slow:
     def __init__(self) -> None:
         self.shared = True
         self.away = False
+        self.insists = False
         self.moved_there = False
         self.conflict = False
         self.asked = 0

@@ -121,4 +121,4 @@ def test_without_a_state_branch_it_is_said_how_to_get_it(world: World) -> None:
         done = world.gitfed(*arguments, "--repo", str(world.work), check=False)
         assert done.returncode == 4
         assert "nothing was decided yet: there is no branch gitfed/state, or it was not fetched\n" in done.stderr
-        assert "hint: git fetch origin gitfed/state:gitfed/state\n" in done.stderr
+        assert "hint: git fetch origin +gitfed/state:refs/remotes/origin/gitfed/state\n" in done.stderr

@@ -6,6 +6,7 @@
     objects     trees and blobs of a commit
     history     names of commits, ancestors, versions of a file
     remote      fetch, ls-remote, push
+    tracking    a branch of ours that a clone may have twice: which one is meant, and where it is written
     access      with which credentials: tokens, keys, authorities (`app`: tokens of a GitHub App)
     submodules  other repositories inside of one, as far as they are allowed
     write       commits on branches of ours
@@ -15,6 +16,7 @@
 Everything here blocks; the daemon calls it from a thread. One `Repository` may be used from several threads.
 """
 
+from gitfed.edges.git import tracking
 from gitfed.edges.git.access import Access
 from gitfed.edges.git.history import CommitInfo
 from gitfed.edges.git.location import check_url, find_root, forget_hook_environment, is_url, shown
@@ -37,4 +39,5 @@ __all__ = [
     "forget_hook_environment",
     "is_url",
     "shown",
+    "tracking",
 ]

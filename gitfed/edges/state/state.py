@@ -102,14 +102,10 @@ class StateBranch:
     def head(self) -> Commit | None:
         return self.repository.branch_commit(self.ref)
 
-    def read(self, *, fallback: str = "", only: Collection[ObjectKey] | None = None) -> State:
-        """The newest state; `fallback` names another ref to read when the branch does not exist here. `only`: nothing
-        but these bindings is of interest.
-
-        Raises StateTooNew for a schemaVersion of a newer gitfed.
-        """
-        commit = self.head() or (self.repository.branch_commit(fallback) if fallback else None)
-        return State(None, Decisions(known=False)) if commit is None else self.at(commit, only)
+    def read(self) -> State:
+        """The newest state. Raises StateTooNew for a schemaVersion of a newer gitfed."""
+        commit = self.head()
+        return State(None, Decisions(known=False)) if commit is None else self.at(commit)
 
     def at(self, commit: Commit, only: Collection[ObjectKey] | None = None) -> State:
         """The state as of one commit of the branch. Raises StateTooNew."""
