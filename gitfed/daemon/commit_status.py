@@ -23,7 +23,7 @@ from gitfed import errors
 from gitfed.edges.forge import Forge, State, Status
 from gitfed.model.base import ClusterName, Commit, Problem, Severity
 from gitfed.model.fleet import Health
-from gitfed.model.plan import Action, Change, Plan
+from gitfed.model.plan import Action, Change, Left, Plan
 from gitfed.planning.review.review import Review
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ def _of_reviewed_cluster(federation: str, cluster: ClusterName, changes: Sequenc
     for change in changes:
         counts["move" if change.move and change.action is Action.DELETE else change.action.value] += 1
     text = ", ".join(f"{number} {name}" for name, number in counts.items() if number)
-    held = any(change.action is Action.SKIP and change.reason.startswith("gate ") for change in changes)
+    held = any(change.left is Left.GATE for change in changes)
     name = name_of(federation, "review", "cluster", cluster)
     return Status(name, State.FAILURE if held else State.SUCCESS, f"{text} (held by a gate)" if held else text)
 
@@ -96,6 +96,8 @@ class Progress:
     failed: tuple[str, ...] = ()
     """Objects whose change was refused."""
     held: int = 0
+    gates: tuple[str, ...] = ()
+    """What holds them: `gate deletions 20/5`."""
     unhealthy: tuple[str, ...] = ()
     broken: bool = False
     """Some of the unhealthy ones will not become healthy by themselves."""
@@ -136,7 +138,8 @@ def _of_cluster(federation: str, cluster: ClusterName, progress: Progress) -> St
     if progress.left:
         return Status(name, State.PENDING, f"{_count(progress.left, 'change')} to go")
     if progress.held:
-        return Status(name, State.PENDING, f"{_count(progress.held, 'change')} held by a gate: needs consent")
+        gates = f" by {', '.join(progress.gates)}" if progress.gates else ""
+        return Status(name, State.PENDING, f"{_count(progress.held, 'change')} held{gates}: needs consent")
     if progress.unhealthy:
         state = State.FAILURE if progress.broken else State.PENDING
         text = f"{len(progress.unhealthy)} of {_count(progress.objects, 'object')} not healthy: {progress.unhealthy[0]}"
@@ -146,7 +149,8 @@ def _of_cluster(federation: str, cluster: ClusterName, progress: Progress) -> St
 
 def progress_of(engine: Engine, plan: Plan) -> dict[ClusterName, Progress]:
     left = _by_cluster(one for one in plan.changes or () if one.action in _WRITES)
-    held = _by_cluster(one for one in plan.changes or () if one.reason.startswith("gate "))
+    held = _by_cluster(one for one in plan.changes or () if one.left is Left.GATE)
+    limits = {gate.name: f"gate {gate.name} {gate.value}/{gate.limit}" for gate in plan.gates}
     unhealthy: dict[ClusterName, list[str]] = {}
     broken: set[ClusterName] = set()
     for live in engine.fleet.unhealthy():
@@ -163,6 +167,7 @@ def progress_of(engine: Engine, plan: Plan) -> dict[ClusterName, Progress]:
             left=sum(1 for change in left.get(name, ()) if change.key not in failed),
             failed=tuple(f"{result.key}: {result.message}" for result in failures),
             held=len(held.get(name, ())),
+            gates=tuple(limits[gate] for gate in dict.fromkeys(one.gate for one in held.get(name, ()))),
             unhealthy=tuple(sorted(unhealthy.get(name, ()))),
             broken=name in broken,
             objects=objects[name],

@@ -29,6 +29,7 @@ from gitfed.daemon.facts_record import FactsRecord
 from gitfed.daemon.fleet.fleet import Fleet, Options
 from gitfed.daemon.fleet.member import look_for
 from gitfed.daemon.record import Record
+from gitfed.daemon.reminders import Reminders
 from gitfed.daemon.state_store import Memory
 from gitfed.daemon.statuses import Statuses
 from gitfed.daemon.webhook_queue import Asking
@@ -126,6 +127,7 @@ class Engine:
         self.memory = Memory(
             record, facts_record, reader, self.fleet, self.statuses, self._answers, self.options, self._wake.set
         )
+        self._reminders = Reminders()
         self._urgent: set[ObjectKey] = set()
         self._turning = False
 
@@ -288,6 +290,8 @@ class Engine:
             moved = key in plan.bindings and plan.bindings[key].shares != decisions.bindings[key].targets
             log.info("replicas found no node", extra={"object": str(key), "what": message, "moved": moved})
         recorded = await self.memory.write_decisions(plan, decisions, fleet.live, repo)
+        if decisions.known and not starting:
+            self._reminders.tell(plan)
         told = time.monotonic()
         waiting = frozenset(self.memory.sending.waiting)
         handed = self.fleet.hand_over(plan, self._urgent, waiting)

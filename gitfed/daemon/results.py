@@ -2,8 +2,8 @@
 
 Two moments matter. *Before* deletions begin, the number of objects is lowered by them: an inventory that then has fewer
 entries must not look damaged. *After* a roll-out, when nothing moves any more, the outcome is written: "applied",
-"waiting", "failed" or "unreachable", with the objects that are not as they should be, so that writing them later is
-not taken for the repair of drift.
+"held", "waiting", "failed" or "unreachable", with the objects that are not as they should be, so that writing them
+later is not taken for the repair of drift. "applied" says that nothing is left to do there.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from gitfed.model.base import ClusterName
 from gitfed.model.orders import Removal
-from gitfed.model.plan import Action, Plan
+from gitfed.model.plan import Action, Left, Plan
 
 if TYPE_CHECKING:
     # Who only reads what was written down (`limits`) touches no cluster, and is not to pay for a Kubernetes client.
@@ -23,7 +23,8 @@ _MOST_UNFINISHED = 100
 """Objects of a cluster that the state names one by one."""
 
 Results = Mapping[ClusterName, Mapping[str, Any]]
-"""By cluster: commit, outcome, objects, and where there are any: failures (how many), unfinished (keys, or "*")."""
+"""By cluster: commit, outcome, objects, and where there are any: failures (how many), held (how many, by what holds
+them), unfinished (keys, or "*")."""
 
 
 def entries(results: Results, cluster: ClusterName) -> int:
@@ -54,7 +55,7 @@ def after(
     `waiting`: those with changes that wait for something else to be healthy.
     """
     found = dict(results)
-    unwritten, deletions = _unwritten(plan), _deletions(plan)
+    unwritten, deletions, held = _unwritten(plan), _deletions(plan), _held(plan)
     for name, member in fleet.members.items():
         if name not in in_use or not member.ready.is_set():
             comes = member.ready.is_set() or member.starting
@@ -62,15 +63,36 @@ def after(
             continue
         failures = fleet.failures(name)
         unfinished = sorted({str(failure.key) for failure in failures} | unwritten.get(name, set()))
-        outcome = "failed" if failures else "waiting" if name in waiting else "applied"
+        holding = held.get(name, {})
+        outcome = _outcome(failed=bool(failures), held=bool(holding), waiting=name in waiting or bool(unfinished))
         objects = max(0, len(member.entries()) - deletions.get(name, 0))
         result = {"commit": str(plan.commit), "outcome": outcome, "objects": objects}
         if failures:
             result["failures"] = len(failures)
+        if holding:
+            result["held"] = holding
         if unfinished:
             result["unfinished"] = unfinished if len(unfinished) <= _MOST_UNFINISHED else ["*"]
         found[name] = result
     return found
+
+
+def _outcome(*, failed: bool, held: bool, waiting: bool) -> str:
+    return "failed" if failed else "held" if held else "waiting" if waiting else "applied"
+
+
+def verb(results: Results) -> str:
+    """What the subject of a commit says of all clusters: the worst that became of one that can be reached."""
+    outcomes = {str(result.get("outcome")) for result in results.values()}
+    return "Failed at" if "failed" in outcomes else "Held at" if "held" in outcomes else "Applied"
+
+
+def sentence(cluster: ClusterName, result: Mapping[str, Any]) -> str:
+    """`eu-1: held: 20 by gate deletions`; `eu-1: failed: 1 object`."""
+    details = [f"{count} {_HOLDERS.get(holder, f'by {holder}')}" for holder, count in result.get("held", {}).items()]
+    if result.get("failures"):
+        details.insert(0, f"{result['failures']} refused or failed")
+    return f"{cluster}: {result['outcome']}" + (f": {', '.join(details)}" if details else "")
 
 
 def removals_left(removals: Collection[Removal], fleet: Fleet) -> tuple[Removal, ...]:
@@ -92,6 +114,20 @@ def _deletions(plan: Plan) -> dict[ClusterName, int]:
         if change.action is Action.DELETE:
             found[change.cluster] = found.get(change.cluster, 0) + 1
     return found
+
+
+_HOLDERS = {Left.SUSPENDED.value: "suspended", Left.REFUSED.value: "in somebody's way or not to be rendered"}
+
+
+def _held(plan: Plan) -> dict[ClusterName, dict[str, int]]:
+    """How many changes of each cluster need a person, by what holds them: `gate <name>`, `suspended` or `refused`."""
+    found: dict[ClusterName, dict[str, int]] = {}
+    for change in plan.changes or ():
+        if change.left not in (None, Left.AWAITS) and not change.drift:
+            holder = f"gate {change.gate}" if change.left is Left.GATE else change.left.value
+            counts = found.setdefault(change.cluster, {})
+            counts[holder] = counts.get(holder, 0) + 1
+    return {name: dict(sorted(counts.items())) for name, counts in found.items()}
 
 
 def _unwritten(plan: Plan) -> dict[ClusterName, set[str]]:

@@ -282,8 +282,8 @@ class Memory:
             ),
             results=reached,
             held=repo.held,
-            subject=f"{'Status at' if same else 'Applied'} {plan.commit[:12]}",
-            reasons=tuple(f"{name}: {result['outcome']}" for name, result in sorted(reached.items())),
+            subject=f"{'Status at' if same else results.verb(reached)} {plan.commit[:12]}",
+            reasons=tuple(results.sentence(name, result) for name, result in sorted(reached.items())),
             now=self._options.now(),
         )
         await self.sending.recorded((), 0.0)

@@ -11,7 +11,7 @@ import hashlib
 import logging
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
@@ -34,7 +34,7 @@ from gitfed.errors import CredentialsError, InputError, SourceError
 from gitfed.model.decisions import Approval
 from gitfed.model.declared.cluster import Cluster
 from gitfed.model.fleet import FleetSnapshot
-from gitfed.model.plan import Plan
+from gitfed.model.plan import Change, Left, Plan
 from gitfed.model.repo import RepoSnapshot
 from gitfed.reading import interpreters
 from gitfed.reading.reader import Reader
@@ -270,6 +270,7 @@ async def apply_once(
                     for name in engine.fleet.members
                     for result in engine.fleet.failures(name)
                 )
+                + tuple(f"{one.cluster}: {one.key}: {one.reason}" for one in _refused(plan))
                 + tuple(f"{change.cluster}: {change.key}: {change.waits}" for change in engine.waiting()),
                 tuple(sorted(name for name, member in engine.fleet.members.items() if not member.ready.is_set())),
                 tuple(
@@ -306,10 +307,23 @@ async def _settle(
         if plan is not None and held and confirm == plan.digest and not confirmed:
             confirmed = True
             engine.approve(Approval(confirm, plan.commit, held, by or "command line", now()))
-        elif plan is not None and engine.settled() and (not wait or not engine.fleet.unhealthy()):
+        elif plan is not None and engine.settled() and (not wait or _is_over(engine, plan)):
             return True
         await asyncio.sleep(0.1)
     return False
+
+
+def _is_over(engine: Engine, plan: Plan) -> bool:
+    """Whether there is nothing left to wait for: all is well, or will never be without a person."""
+    failures = [result for name in engine.fleet.members for result in engine.fleet.failures(name)]
+    if any(result.permanent for result in failures) or any(_refused(plan)):
+        return True
+    return not failures and not engine.fleet.unhealthy()
+
+
+def _refused(plan: Plan) -> Iterator[Change]:
+    """What is not written because somebody else's object is in the way, or because it cannot be rendered."""
+    return (one for one in plan.changes or () if one.left is Left.REFUSED and not one.drift)
 
 
 async def observe(repo: RepoSnapshot, options: Options, *, capacity: bool | None = None) -> FleetSnapshot:

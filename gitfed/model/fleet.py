@@ -210,4 +210,6 @@ class ApplyResult:
     took: float = 0.0
     """seconds"""
     retry: bool = False
+    permanent: bool = False
+    """The server refused the object itself, and will refuse it again until somebody changes it."""
     details: Mapping[str, Any] = field(default_factory=dict)

@@ -151,6 +151,19 @@ class FieldChange:
     absent_after: bool = False
 
 
+class Left(StrEnum):
+    """Why something that should be done is not: the kind of reason, whatever its words."""
+
+    GATE = "gate"
+    """A limit holds it, until a person consents."""
+    SUSPENDED = "suspended"
+    """A person or a policy wants nothing to be written."""
+    REFUSED = "refused"
+    """Somebody else's object or field is in the way, or it cannot be rendered: a person has to change something."""
+    AWAITS = "awaits"
+    """Something else comes first, and comes by itself."""
+
+
 @dataclass(frozen=True, slots=True)
 class Change:
     """One object in one cluster that differs from what it should be, or that is deliberately left alone."""
@@ -179,6 +192,10 @@ class Change:
     """Why it is not this change's turn yet; "" when it may be carried out. Another plan will say so."""
     adopt: bool = False
     """The live object is not ours and the policy says Overwrite."""
+    left: Left | None = None
+    """Of a skip: why; None where nothing is to be done (drift that is left alone)."""
+    gate: str = ""
+    """The name of the gate that holds it."""
     first: bool = False
     """A copy that was evicted: gone before anything else is done in its cluster."""
     drift: bool = False

@@ -26,7 +26,7 @@ from gitfed.planning.review.events import BindingEvent
 from gitfed.text import yaml
 from gitfed.text.construct import YamlError
 
-_SUBJECT = re.compile(r"(?P<verb>Decide for|Applied|Status at) (?P<commit>[0-9a-f]{7,64})\b")
+SUBJECT = re.compile(r"(?P<verb>Decide for|Applied|Held at|Failed at|Status at) (?P<commit>[0-9a-f]{7,64})\b")
 _FACTS = re.compile(r"^Facts: (?P<source>.*?)(?: (?P<commit>[0-9a-f]{40,64}))?$", re.M)
 _SKIP = " [skip ci]"
 
@@ -127,7 +127,7 @@ class Chronicle:
         raise RevisionNotFound(f"nothing {what}, as far as {self.branch} tells")
 
     def _entry(self, info: CommitInfo) -> Entry:
-        match = _SUBJECT.match(info.subject)
+        match = SUBJECT.match(info.subject)
         source = None
         if match is not None:
             try:

@@ -106,6 +106,63 @@ def test_plan_apply_look_and_repair(bare: Path, tmp_path: Path) -> None:
     ]
 
 
+REFUSED = """apiVersion: v1
+kind: Service
+metadata: {name: bad, namespace: shop}
+spec: {ports: [{port: 80, targetPort: 80, nodePort: 80, protocol: NONE}]}
+"""
+NEVER_WELL = """apiVersion: apps/v1
+kind: Deployment
+metadata: {name: stuck, namespace: shop}
+spec:
+  replicas: 1
+  selector: {matchLabels: {app: stuck}}
+  template:
+    metadata: {labels: {app: stuck}}
+    spec: {nodeSelector: {no: where}, containers: [{name: main, image: nginx}]}
+"""
+EVERYWHERE = """apiVersion: policy.karmada.io/v1alpha1
+kind: PropagationPolicy
+metadata: {name: rest, namespace: shop}
+spec:
+  resourceSelectors:
+    - {apiVersion: v1, kind: Service, name: bad}
+    - {apiVersion: v1, kind: ConfigMap, name: theirs}
+    - {apiVersion: apps/v1, kind: Deployment, name: stuck}
+  placement: {clusterAffinity: {clusterNames: [eu-1]}}
+"""
+THEIRS = "{apiVersion: v1, kind: ConfigMap, metadata: {name: theirs, namespace: shop}, data: {a: b}}\n"
+
+
+def test_an_object_that_is_refused_for_good_ends_the_wait_and_leaves_with_6(bare: Path) -> None:
+    """Nothing else will ever be well here, so only that refusal can end the wait before its hour is over."""
+    push(bare, {"apps/bad.yaml": REFUSED, "apps/stuck.yaml": NEVER_WELL, "policies/rest.yaml": EVERYWHERE})
+    done = look(bare, "apply", "--wait", "--timeout", "1h", "-o", "json")
+    assert done.code == 6
+    found = json.loads(done.out)
+    assert found["settled"]
+    assert found["outcomes"]["eu-1"]["failed"] == 1
+    [failure] = found["failures"]
+    assert failure.startswith('eu-1: Service/shop/bad: Service "bad" is invalid: ')
+    [entry] = json.loads(look(bare, "log", "-n", "1", "-o", "json").out)["entries"]
+    assert entry["what"].startswith("Failed at ")
+    assert "eu-1: failed: 1 refused or failed" in entry["reasons"]
+
+
+def test_somebody_elses_object_in_the_way_is_not_called_applied(bare: Path, clusters: Path) -> None:
+    assert look(bare, "apply", "--wait").code == 0
+    body = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "theirs"}, "data": {"a": "theirs"}}
+    Endpoint.of(yaml.safe_load(clusters.read_text()), "eu-1").request(
+        "POST", "/api/v1/namespaces/shop/configmaps", body
+    )
+    push(bare, {"apps/theirs.yaml": THEIRS, "policies/rest.yaml": EVERYWHERE})
+    for _ in range(2):  # seen before anything is tried, too
+        done = look(bare, "apply", "--wait", "--timeout", "1h")
+        assert done.code == 6
+        assert done.out.splitlines()[-1].startswith("Not all of it applied: ")
+        assert "failed: eu-1: ConfigMap/shop/theirs: exists and is not ours" in done.err
+
+
 def test_a_gate_leaves_with_5_and_a_digest_lets_it_through(bare: Path) -> None:
     many = {
         f"apps/c{n}.yaml": f"apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: c{n}, namespace: shop}}\n"
@@ -122,6 +179,11 @@ def test_a_gate_leaves_with_5_and_a_digest_lets_it_through(bare: Path) -> None:
     assert held.code == 5
     assert "deletions" in held.out
     assert digest in held.err
+    recorded = look(bare, "log", "-n", "1", "-o", "json")
+    [entry] = json.loads(recorded.out)["entries"]
+    assert entry["what"].startswith("Held at ")
+    assert entry["source"] == json.loads(plan.out)["commit"]
+    assert entry["reasons"] == [f"{name}: held: 9 by gate deletions" for name in ("eu-1", "eu-2", "us-1")]
     wrong = look(bare, "apply", "--confirm", "0" * 64)
     assert wrong.code == 5
     assert look(bare, "apply", "--confirm", digest).code == 0

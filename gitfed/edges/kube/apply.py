@@ -100,7 +100,10 @@ async def carry_out(target: Target, change: Change) -> ApplyResult:
         message = error_text.explain(error)
         if isinstance(error, errors.ObjectInvalid):
             message += _made_by(change)
-        result = _failed(change, message, retry=retry, reason=error.reason)
+        result = replace(
+            _failed(change, message, retry=retry, reason=error.reason),
+            permanent=not retry and translate.is_permanent(error),
+        )
     return replace(result, took=time.monotonic() - started)
 
 

@@ -26,6 +26,8 @@ TERMINATING = "NamespaceTerminating"
 """Reasons that `apply` acts on; the last is Kubernetes' own."""
 
 _IMMUTABLE = re.compile(r"immutable|updates to .* are forbidden|may not (?:be )?change|cannot be changed", re.I | re.S)
+_TAKEN = re.compile(r"already allocated|provided (?:port|IP) is (?:already allocated|not in)|cannot allocate", re.I)
+_DENIED = re.compile(r"admission webhook", re.I)
 _NO_WAY = frozenset({errno.EHOSTUNREACH, errno.ENETUNREACH, errno.EHOSTDOWN, errno.ENETDOWN})
 _LONGEST = 800
 """Characters of a server's text that we pass on: one that quotes a whole object helps nobody."""
@@ -123,6 +125,14 @@ def said(error: errors.GitfedError) -> str:
 def is_gone(error: errors.ObjectNotFound) -> bool:
     """Whether an API server said that the object is not there. A proxy that lost its way answers 404 as well."""
     return error.reason == "NotFound"
+
+
+def is_permanent(error: errors.ClusterError) -> bool:
+    """Whether the object itself is refused. What a quota or an admission rule forbids (403), or a webhook denies, may
+    be allowed a moment later; so may a port or an address that somebody else has now."""
+    if not isinstance(error, errors.ObjectInvalid) or error.status not in (400, 422):
+        return False
+    return _TAKEN.search(error.message) is None and _DENIED.search(error.message) is None
 
 
 def shorten(text: str) -> str:

@@ -19,7 +19,7 @@ from gitfed.edges.git import Repository
 from gitfed.model.base import Commit
 from gitfed.text import canonical, emit, yaml
 
-_ENGINE: Final = ("Decide for ", "Applied ", "Status at ")
+ENGINE: Final = ("Decide for ", "Applied ", "Held at ", "Failed at ", "Status at ")
 """How the subjects of an engine's commits begin; a person's say something else."""
 _AGAIN: Final = "refs/gitfed/state/again"
 _MOST: Final = 10_000
@@ -51,7 +51,7 @@ def on_top(repository: Repository, theirs: Commit, ours: Commit) -> Commit:
     if parted is None:
         return theirs
     orders, decided = (repository.log(side, limit=_MOST, since=parted) for side in (theirs, ours))
-    if any(one.subject.startswith(_ENGINE) for one in orders) or max(len(orders), len(decided)) >= _MOST:
+    if any(one.subject.startswith(ENGINE) for one in orders) or max(len(orders), len(decided)) >= _MOST:
         return theirs
     tip = theirs
     repository.update_ref(_AGAIN, tip)

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from gitfed.interpret.registry import Interpreter
 from gitfed.model.base import Body, ClusterName, Kind, ObjectKey
 from gitfed.model.fleet import ClusterLive, LiveObject
-from gitfed.model.plan import Action, Binding, Change, RenderedManifest
+from gitfed.model.plan import Action, Binding, Change, Left, RenderedManifest
 from gitfed.model.repo import Manifest
 from gitfed.planning.objects import availability_floor, diff, field_conflicts, field_managers, retain
 from gitfed.planning.objects.retain import RetainError
@@ -66,17 +66,17 @@ def wanted(
     else:
         change = _needed(context, held[0], cluster, live)
         if change is None:
-            change = make(context, cluster, Action.SKIP, held[1], held[0], live=live, move=True)
+            change = make(context, cluster, Action.SKIP, held[1], held[0], live=live, move=True, left=Left.AWAITS)
         elif change.action is Action.UPDATE:
             change = replace(change, reason=held[1])
     if change is not None and change.action is not Action.SKIP and (left := context.binding.awaits_deletion):
         reason = f"waits for the confirmed deletion of its copy in {', '.join(left)} (purgeMode Directly)"
-        return replace(change, action=Action.SKIP, reason=reason)
+        return replace(change, action=Action.SKIP, reason=reason, left=Left.AWAITS)
     suspended = context.binding.suspended
     if change is not None and change.action is not Action.SKIP and context.binding.held:
-        return replace(change, action=Action.SKIP, reason=context.binding.held)
+        return replace(change, action=Action.SKIP, reason=context.binding.held, left=Left.REFUSED)
     if change is not None and change.action is not Action.SKIP and (suspended is None or cluster in suspended):
-        return replace(change, action=Action.SKIP, reason="suspended by its policy")
+        return replace(change, action=Action.SKIP, reason="suspended by its policy", left=Left.SUSPENDED)
     return change
 
 
@@ -86,11 +86,11 @@ def _needed(
     unknown = _unreadable(context, cluster)
     if live is None:
         if unknown:
-            return make(context, cluster, Action.SKIP, unknown, rendered)
+            return make(context, cluster, Action.SKIP, unknown, rendered, left=Left.AWAITS)
         return make(context, cluster, Action.CREATE, "", rendered, adopt=_overwrites(context, rendered))
     if live.uid == "":
         if unknown:
-            return make(context, cluster, Action.SKIP, unknown, rendered)
+            return make(context, cluster, Action.SKIP, unknown, rendered, left=Left.AWAITS)
         gone = live.entry is not None and live.entry.uid != ""
         reason = "deleted by somebody else" if gone else ""
         if gone and context.is_drift(cluster) and not context.self_heal:
@@ -129,7 +129,15 @@ def _needed(
         if not left and live.ours:
             reason = f"{'; '.join(map(str, claimed))} (conflictResolution Abort leaves it, Overwrite takes it over)"
             return make(
-                context, cluster, Action.SKIP, reason, rendered, live=live, differences=differences, drift=drift
+                context,
+                cluster,
+                Action.SKIP,
+                reason,
+                rendered,
+                live=live,
+                differences=differences,
+                drift=drift,
+                left=Left.REFUSED,
             )
         differences, others = left, ", ".join(field_managers.of(live.body, left))
         kept = field_conflicts.left_out(rendered.body if kept is None else kept, claimed)
@@ -171,7 +179,7 @@ def compare_bodies(desired: Body, live: Body, interpreter: Interpreter) -> tuple
 
 def unrenderable(context: Context, cluster: ClusterName, live: LiveObject | None, reason: str) -> Change:
     """An override failed for this cluster: whatever is there stays."""
-    return make(context, cluster, Action.SKIP, reason, None, live=live)
+    return make(context, cluster, Action.SKIP, reason, None, live=live, left=Left.REFUSED)
 
 
 def unretained(
@@ -186,7 +194,9 @@ def unretained(
         ignored = diff.ignored_pointers(rendered.body, live.body, native=False)
         if not diff.diff(rendered.body, live.body, owned=diff.owned_fields(live.body, MANAGER), ignore=ignored):
             return None
-    return make(context, cluster, Action.SKIP, f"what the cluster keeps is unknown: {error}", rendered, live=live)
+    left = Left.REFUSED if error.permanent else Left.AWAITS
+    reason = f"what the cluster keeps is unknown: {error}"
+    return make(context, cluster, Action.SKIP, reason, rendered, live=live, left=left)
 
 
 def _foreign(context: Context, rendered: RenderedManifest, cluster: ClusterName, live: LiveObject) -> Change | None:
@@ -201,7 +211,7 @@ def _foreign(context: Context, rendered: RenderedManifest, cluster: ClusterName,
     return make(
         context, cluster, Action.SKIP,
         f"exists and is not ours: set {CONFLICT_ANNOTATION}: overwrite on the template to adopt it",
-        rendered, live=live,
+        rendered, live=live, left=Left.REFUSED,
     )  # fmt: skip
 
 
@@ -243,6 +253,7 @@ def make(
     adopt: bool = False,
     replaces: bool = False,
     first: bool = False,
+    left: Left | None = None,
 ) -> Change:
     return Change(
         cluster=cluster,
@@ -261,6 +272,7 @@ def make(
         waits_for=context.depends_on,
         adopt=adopt,
         drift=drift,
+        left=left,
         first=first,
     )
 

@@ -21,7 +21,7 @@ from operator import attrgetter
 from gitfed.model.base import ClusterName, ObjectKey
 from gitfed.model.decisions import Decision, Decisions, Share
 from gitfed.model.fleet import LiveState
-from gitfed.model.plan import Action, Binding, Change, Gate
+from gitfed.model.plan import Action, Binding, Change, Gate, Left
 from gitfed.model.repo import RepoSnapshot
 from gitfed.placement.capacity import quota
 from gitfed.planning.unplanned import NOBODY, Beside
@@ -29,6 +29,8 @@ from gitfed.text import quantity
 
 HISTORY = "history"
 """The gate of commits that do not descend from the applied one."""
+MOVED = "moved replicas"
+"""The gate of moves: like the other it holds decisions, not only what follows from them."""
 _SMALL = 8
 """Percentages say nothing about fewer objects or replicas than this."""
 _ACTS = (Action.CREATE, Action.UPDATE, Action.DELETE)
@@ -66,7 +68,7 @@ def hold(
             for index in counted:
                 if kept[index].action in _ACTS:
                     reason = f"gate {name}: {value} of at most {limit}"
-                    kept[index] = replace(changes[index], action=Action.SKIP, reason=reason)
+                    kept[index] = replace(changes[index], action=Action.SKIP, reason=reason, left=Left.GATE, gate=name)
         gates.append(Gate(name, limit, value, held, (message,) if message and held else ()))
 
     if not decisions.known:
@@ -91,7 +93,7 @@ def hold(
     moved, total, movers = _moved(bindings, decisions)
     total += beside.replicas
     share = 100 * moved / total if total >= _SMALL else 0.0
-    gate("moved replicas", f"{guards.max_moved_replicas_percent}%", f"{share:.0f}%",
+    gate(MOVED, f"{guards.max_moved_replicas_percent}%", f"{share:.0f}%",
          over=share > guards.max_moved_replicas_percent, counts=lambda change: change.key in movers)  # fmt: skip
     if guards.max_clusters_touched is not None:
         touched = {change.cluster for change in changes if change.action in _ACTS}
@@ -136,11 +138,7 @@ def decisions_to_record(
     So does that of a template which is gone, as long as a copy of it may be left: it says how to treat that
     (`preserveResourcesOnDeletion`).
     """
-    waiting = {
-        change.key
-        for change in changes
-        if change.action is Action.SKIP and change.reason.startswith(("gate moved replicas", "gate history"))
-    }
+    waiting = {change.key for change in changes if change.gate in (MOVED, HISTORY)}
     recorded: dict[ObjectKey, Decision] = {}
     for key, binding in bindings.items():
         if waiting and key in waiting:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from gitfed.model.orders import Removal, Suspension
-from gitfed.model.plan import Action, Change
+from gitfed.model.plan import Action, Change, Left
 
 _ACTS = (Action.CREATE, Action.UPDATE, Action.DELETE)
 
@@ -23,7 +23,7 @@ def _suspended(change: Change, standing: Sequence[Suspension]) -> Change:
     if change.action not in _ACTS:
         return change
     one = next((one for one in standing if one.covers(change.cluster, change.key)), None)
-    return change if one is None else replace(change, action=Action.SKIP, reason=str(one))
+    return change if one is None else replace(change, action=Action.SKIP, reason=str(one), left=Left.SUSPENDED)
 
 
 def remove(changes: Sequence[Change], removals: Iterable[Removal]) -> list[Change]:

@@ -16,11 +16,9 @@ from dataclasses import dataclass, replace
 
 from gitfed.model.base import ClusterName, ObjectKey
 from gitfed.model.fleet import Health, LiveObject
-from gitfed.model.plan import Action, Change
+from gitfed.model.plan import Action, Change, Left
 from gitfed.planning.ordering import order
 
-SUSPENDED = "suspended"
-"""How the reason of a change begins that nobody is to wait for: it was taken out on purpose."""
 _WRITES = (Action.CREATE, Action.UPDATE)
 
 
@@ -99,7 +97,7 @@ def _unfinished(
     """Why an object that should be in a cluster is not finished there; "" when it is."""
     change = pending.get((cluster, one.key))
     if change is not None and change.action is Action.SKIP:
-        if change.reason.startswith(SUSPENDED):
+        if change.left is Left.SUSPENDED:
             return ""
         if not change.drift:
             return change.reason

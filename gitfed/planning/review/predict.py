@@ -18,7 +18,7 @@ from gitfed.interpret.registry import Interpreter
 from gitfed.model.base import ClusterName, Digest, ObjectKey
 from gitfed.model.decisions import Decisions
 from gitfed.model.fleet import ClusterLive, Health, LiveObject
-from gitfed.model.plan import Action, Binding, Change, Plan, RenderedManifest
+from gitfed.model.plan import Action, Binding, Change, Left, Plan, RenderedManifest
 from gitfed.model.repo import Manifest, RepoSnapshot
 from gitfed.planning.objects import compare, manifest_diff, prune
 from gitfed.planning.ordering import order
@@ -84,7 +84,7 @@ def _of(sides: Sides, key: ObjectKey, clusters: Mapping[ClusterName, ClusterLive
             continue
         change = _written(context, name, rendered, live.get(name))
         if waits:
-            change = replace(change, action=Action.SKIP, reason="suspended by its policy")
+            change = replace(change, action=Action.SKIP, reason="suspended by its policy", left=Left.SUSPENDED)
         elif name in earlier:
             change = replace(change, reason=_THERE)
         elif waited and name in old:

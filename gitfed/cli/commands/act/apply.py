@@ -20,6 +20,7 @@ from gitfed.errors import CredentialsError, InputError, UsageError
 from gitfed.model.plan import Plan
 
 SCHEMA = "gitfed.io/applied/v1"
+_WRITTEN = ("created", "configured", "deleted", "unchanged")
 
 
 @click.command("apply")
@@ -203,14 +204,20 @@ class Progress:
     """Counts what happens; on a terminal one line per cluster that is rewritten as it goes."""
 
     def __init__(self, output: options.Output) -> None:
-        self.outcomes: dict[str, Counter[str]] = {}
+        self._written: dict[str, Counter[str]] = {}
+        self._left: dict[tuple[str, object], str] = {}
+        """Objects whose last attempt wrote nothing, however many there were."""
         self._shown = output.shows_progress
         self._width = 0
 
     def listen(self, event: str, value: Any) -> None:
         if event == "result":
             change, result = value
-            self.outcomes.setdefault(change.cluster, Counter())[result.outcome] += 1
+            if result.outcome in _WRITTEN:
+                self._written.setdefault(change.cluster, Counter())[result.outcome] += 1
+                self._left.pop((change.cluster, change.key), None)
+            else:
+                self._left[change.cluster, change.key] = result.outcome
             if self._shown:
                 text = "  ".join(f"{name} {sum(done.values())}" for name, done in sorted(self.outcomes.items()))
                 line = plain.clean(text)[:100]
@@ -218,6 +225,14 @@ class Progress:
                 self._width = len(line)
         elif event == "source-error":
             click.echo(f"error: {plain.clean(str(value))}", err=True)
+
+    @property
+    def outcomes(self) -> dict[str, Counter[str]]:
+        """By cluster: writes, and each object that was not written once."""
+        found = {name: Counter(counts) for name, counts in self._written.items()}
+        for (name, _), outcome in self._left.items():
+            found.setdefault(name, Counter())[outcome] += 1
+        return found
 
     def end(self) -> None:
         if self._width:
@@ -243,7 +258,7 @@ def _print(done: Any, progress: Progress, output: options.Output, *, wait: bool)
     if done.unhealthy and not wait:
         load.note(f"{formatting.count(len(done.unhealthy), 'object')} not healthy yet: gitfed get works --live")
     count = sum(counts[name] for counts in progress.outcomes.values() for name in ("created", "configured", "deleted"))
-    stopped = bool(done.unreachable) or any(gate.held for gate in done.plan.gates)
+    stopped = bool(done.unreachable or done.failures) or any(gate.held for gate in done.plan.gates)
     what = "Not finished in time:" if not done.settled else "Not all of it applied:" if stopped else "Applied"
     click.echo(f"{what} {formatting.commit(done.plan.commit)}: {formatting.count(count, 'write')}.")
 

@@ -1,0 +1,76 @@
+"""What the state branch says of a cluster after a roll-out: never "applied" while anything is left to do there."""
+
+from __future__ import annotations
+
+import asyncio
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from gitfed.daemon import results
+from gitfed.daemon.fleet.fleet import Fleet
+from gitfed.edges.state import merge
+from gitfed.model.base import ObjectKey
+from gitfed.model.fleet import ApplyResult
+from gitfed.model.plan import Action, Change, Left, Plan
+from gitfed.offline import state_log
+
+KEY = ObjectKey("", "ConfigMap", "shop", "c")
+
+
+def after(*changes: Change, failures: tuple[ApplyResult, ...] = ()) -> dict[str, Any]:
+    ready = asyncio.Event()
+    ready.set()
+    member = SimpleNamespace(ready=ready, starting=False, entries=dict)
+    fleet = SimpleNamespace(members={"m1": member}, failures=lambda name: list(failures))
+    plan = SimpleNamespace(changes=changes, commit="c" * 40)
+    return dict(results.after({}, cast(Plan, plan), cast(Fleet, fleet), {"m1"}, set())["m1"])
+
+
+def left(why: Left | None, *, gate: str = "", drift: bool = False, name: str = "c") -> Change:
+    return Change("m1", KEY._replace(name=name), "v1", Action.SKIP, "words", left=why, gate=gate, drift=drift)
+
+
+@pytest.mark.parametrize(
+    ("changes", "outcome", "held"),
+    [
+        ([], "applied", None),
+        ([left(Left.GATE, gate="deletions"), left(Left.GATE, gate="deletions", name="d")], "held",
+         {"gate deletions": 2}),
+        ([left(Left.SUSPENDED)], "held", {"suspended": 1}),
+        ([left(Left.REFUSED)], "held", {"refused": 1}),
+        ([left(Left.AWAITS)], "waiting", None),
+        ([left(None, drift=True)], "applied", None),
+        ([Change("m1", KEY, "v1", Action.CREATE, waits="wave 1 waits for wave 0")], "waiting", None),
+    ],
+)  # fmt: skip
+def test_a_cluster_is_applied_only_when_nothing_is_left(
+    changes: list[Change], outcome: str, held: dict[str, int] | None
+) -> None:
+    found = after(*changes)
+    assert (found["outcome"], found.get("held")) == (outcome, held)
+
+
+def test_a_failure_comes_before_what_is_held_and_both_are_told() -> None:
+    failed = ApplyResult("m1", KEY, "failed", "no")
+    found = after(left(Left.GATE, gate="deletions", name="d"), failures=(failed,))
+    assert found["outcome"] == "failed"
+    assert results.sentence("m1", found) == "m1: failed: 1 refused or failed, 1 by gate deletions"
+
+
+def test_the_subject_of_the_record_says_the_worst() -> None:
+    outcomes = {name: {"outcome": name} for name in ("applied", "waiting", "unreachable")}
+    assert results.verb(outcomes) == "Applied"
+    assert results.verb({**outcomes, "h": {"outcome": "held"}}) == "Held at"
+    assert results.verb({**outcomes, "h": {"outcome": "held"}, "f": {"outcome": "failed"}}) == "Failed at"
+
+
+def test_every_verb_is_known_to_who_reads_the_branch() -> None:
+    """A merge tells an engine's commits from a person's orders by them, and `gitfed log` which commit is meant."""
+    for worst in ("applied", "held", "failed"):
+        subject = f"{results.verb({'m1': {'outcome': worst}})} 3f2c1a9be014"
+        assert subject.startswith(merge.ENGINE)
+        found = state_log.SUBJECT.match(subject)
+        assert found is not None
+        assert found["commit"] == "3f2c1a9be014"
