@@ -4,6 +4,11 @@ What has to be signed, and by whom, is read from the *base*: the last commit tha
 one that the state says was applied. A commit can so never excuse itself. Without any base the first commit speaks for
 itself, unless the operator brought keys of his own (`--trusted-keys`), which go before those of the repository.
 
+While signatures are demanded, the base moves only forward: to commits that descend from it. Otherwise a push by force
+of an old commit, signed or from before anybody asked for signatures, would be the next base, and bring back whatever
+and whomever it trusts. A history that was rewritten on purpose names the base that it replaces, in a trailer of a
+commit that an approver of that base signed; it cannot be used again once the base has moved.
+
 A commit that is not accepted waits, the base stays in force, and nothing is deleted. The base is remembered beside the
 clone and not in the source repository, where whoever may push could move it.
 """
@@ -29,6 +34,7 @@ _MOST_COMMITS = 1000
 _MOST_HANDOVERS = 100
 _VERSION = 1
 _TRAILER = re.compile(r"gitfed-allow:\s*(?P<gate>[a-z][a-z -]*?)\s*=\s*(?P<count>\d{1,9})\s*", re.IGNORECASE)
+_REPLACES = "gitfed-replaces:"
 _ANY_TRAILER = re.compile(r"[A-Za-z0-9-]+: *\S")
 GATES = ("deletions", "deletion percent", "moved replicas", "clusters touched", "history")
 """Gates that a trailer may open. An unknown state is not about a commit."""
@@ -100,7 +106,7 @@ class Trust:
 
     def _judge(self, commit: Commit) -> str:
         base = self.base
-        if base is not None and self._repository.has(base):
+        if base is not None and self._repository.is_ancestor(base, commit):
             # Keys may have changed hands while nobody looked: each change counts that those signed who had them before.
             for step in self._handovers(base, commit):
                 if step != commit and not self._why_not_after(base, step):
@@ -120,6 +126,8 @@ class Trust:
             return self._nobody_says(base)
         if demand.commits == "none":
             return ""
+        if base is not None and not self._repository.is_ancestor(base, commit):
+            return self._why_not_instead_of(base, commit)
         commits = [commit]
         if demand.commits == "all" and base is not None:
             commits = self._repository.commits_since(base, commit, limit=_MOST_COMMITS + 1)
@@ -136,6 +144,23 @@ class Trust:
         if not self._demanded:
             return f"{gone}, and nobody wrote down whether it asked for signatures: bring it back, or --trusted-keys"
         return f"{gone}: nobody says whose signatures count (remove {self._record} to begin anew)"
+
+    def _why_not_instead_of(self, base: Commit, commit: Commit) -> str:
+        """Why a commit that does not descend from `base` cannot replace it: an approver's signed word is needed."""
+        why = f"{commit[:12]} does not descend from {base[:12]}, which was accepted last"
+        named = [line[len(_REPLACES) :].strip() for line in last_paragraph(self._repository.info(commit).body)
+                 if line.lower().startswith(_REPLACES)]  # fmt: skip
+        if named != [str(base)]:
+            return f"{why} (an approver's signed commit may say Gitfed-Replaces: {base})"
+        if not self._repository.has(base):
+            approvers = self._own
+        else:
+            settings = self._settings(base)
+            approvers = self._keyring(settings.spec.guards.approvers, base, settings.spec.sources.verify.keys)
+            if not approvers:
+                return f"{why}, and {base[:12]} names no guards.approvers who could replace it"
+        said = self._verdict(commit, approvers).why_not
+        return f"{why}; its trailer Gitfed-Replaces does not count: it {said}" if said else ""
 
     def _demand(self, base: Commit | None, commit: Commit) -> Demand | None:
         """None: it was demanded, and cannot be read any more by whom."""
@@ -218,10 +243,7 @@ def trailers(body: str) -> tuple[dict[str, int], str]:
     Trailers are the last paragraph of a message, as Git has it.
     """
     allowed: dict[str, int] = {}
-    last = body.strip().split("\n\n")[-1].splitlines()
-    if not all(_ANY_TRAILER.match(line) or line.startswith(" ") for line in last):
-        return {}, ""
-    for line in last:
+    for line in last_paragraph(body):
         if not line.lower().startswith("gitfed-allow:"):
             continue
         match = _TRAILER.fullmatch(line)
@@ -230,6 +252,12 @@ def trailers(body: str) -> tuple[dict[str, int], str]:
             return {}, f"the trailer {line[:80]!r} is not Gitfed-Allow: <gate>=<number>; gates: {', '.join(GATES)}"
         allowed[gate] = max(int(match["count"]), allowed.get(gate, 0))
     return allowed, ""
+
+
+def last_paragraph(body: str) -> list[str]:
+    """The lines of the trailers of a message; none where its last paragraph is text."""
+    last = body.strip().split("\n\n")[-1].splitlines()
+    return last if all(_ANY_TRAILER.match(line) or line.startswith(" ") for line in last) else []
 
 
 def _own_keys(folder: Path | None) -> signature.Keyring:

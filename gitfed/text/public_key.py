@@ -10,9 +10,16 @@ import re
 PGP_FINGERPRINT = re.compile(r"[0-9A-F]{40}|[0-9A-F]{64}")
 SSH_FINGERPRINT = re.compile(r"SHA256:[A-Za-z0-9+/]{43}")
 SSH_KEY = re.compile(
-    r"(?:(?P<name>\S+) )?(?P<kind>(?:sk-)?(?:ssh|ecdsa)-[a-z0-9@.-]+) (?P<key>[A-Za-z0-9+/=]+)(?: (?P<note>.*))?"
+    r"(?:(?!(?:\S+,)?(?:cert-authority|restrict|verify-required|touch-required|no-touch-required|(?:no-)?[a-z0-9]+-forwarding|"
+    r"(?:no-)?pty|(?:no-)?user-rc)[, ])(?P<name>[^\s=\"]+) )?"
+    r"(?P<kind>(?:sk-)?(?:ssh|ecdsa)-(?![a-z0-9-]+-cert-v)[a-z0-9@.-]+) (?P<key>[A-Za-z0-9+/=]+)(?: (?P<note>.*))?",
+    re.IGNORECASE,
 )
-"""A line of a `.pub` file, or of `allowed_signers` without options."""
+"""A line of a `.pub` file, or of `allowed_signers` without options.
+
+An option in front of a key says that it is not simply trusted: with `cert-authority` it signs no commits at all, only
+other keys, and `namespaces="file"` lets it sign everything but commits. A certificate is no key either.
+"""
 
 
 def pgp_fingerprint(text: str) -> str:

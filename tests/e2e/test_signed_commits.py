@@ -103,10 +103,14 @@ def test_a_signed_trailer_opens_the_gate_that_it_names_in_the_preview_and_in_the
     daemon = world.daemon()
     world.until(lambda: len(world.objects("m1", "ConfigMap", "shop")) >= 4, "the maps")
     world.until(lambda: "appliedCommit" in world.state().get("state.yaml", ""), "the commit recorded")
-    world.push({"apps/c0.json": None, "apps/c1.json": None}, "Two go\n\nGitfed-Allow: deletions=1")
+    first = world.push({"apps/c0.json": None, "apps/c1.json": None}, "Two go\n\nGitfed-Allow: deletions=1")
     world.until(lambda: any(line["held"] for line in daemon.said("cycle finished")), "one was allowed, two are held")
     assert "c0" in world.objects("m1", "ConfigMap", "shop")
     world.git("commit", "-q", "--amend", "-m", "Two go\n\nGitfed-Allow: deletions=2\nGitfed-Allow: history=9")
+    world.git("push", "-q", "--force", "origin", "main")
+    world.until(lambda: daemon.said("commit waits"), "it does not descend from the one that was accepted")
+    message = f"Two go\n\nGitfed-Replaces: {first}\nGitfed-Allow: deletions=2\nGitfed-Allow: history=9"
+    world.git("commit", "-q", "--amend", "-m", message)
     world.git("push", "-q", "--force", "origin", "main")
     world.until(lambda: "c0" not in world.objects("m1", "ConfigMap", "shop"), "two were allowed")
     assert world.objects("m1", "ConfigMap", "shop").count("c2") == 1

@@ -152,6 +152,12 @@ def test_the_repositorys_own_configuration_and_replaced_objects_have_no_say(peop
         ("key.pub", "# only a note\n", "key.pub: no public key in it"),
         ("key.pub", 'ada cert-authority ssh-ed25519 AAAA\n',
          "key.pub: a line that is no public key (options of allowed_signers do not count)"),
+        *(("key.pub", f"{option} ssh-ed25519 AAAA\n",
+           "key.pub: a line that is no public key (options of allowed_signers do not count)")
+          for option in ("cert-authority", "Cert-Authority", "x,cert-authority", 'namespaces="file"', "restrict",
+                         "valid-before=20200101", "no-pty")),
+        ("key.pub", "ssh-ed25519-cert-v01@openssh.com AAAA\n",
+         "key.pub: a line that is no public key (options of allowed_signers do not count)"),
         ("key.pub", "ssh-ed25519 AAA\n", "key.pub: a key that is not base64"),
     ],
 )  # fmt: skip

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -57,6 +58,9 @@ class Place:
         (self.work / "keys").mkdir(exist_ok=True)
         (self.work / "keys" / "ada.pub").write_text(ada.public)
         (self.work / "gitfed.yaml").write_text(SETTINGS.format(commits=commits, approver=approver))
+
+    def git(self, *arguments: str) -> None:
+        subprocess.run(["git", "-C", str(self.work), *arguments], check=True, capture_output=True)
 
     def reader(self, trusted_keys: Path | None = None) -> Reader:
         clone = git.Repository.create(self.folder / "clone.git")

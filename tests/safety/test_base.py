@@ -1,0 +1,27 @@
+"""Which commit may become the base, the one that decides about the next: never one that the gate `history` holds."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.e2e.test_main_job import BASE, image
+from tests.e2e.world import World, deployment
+
+pytestmark = pytest.mark.e2e
+
+
+def test_a_commit_is_no_base_while_the_gate_history_holds(world: World) -> None:
+    first = world.push(BASE)
+    base = world.push({"apps/web.json": deployment("web", image="nginx:1.28")})
+    world.apply()
+    world.git("reset", "-q", "--hard", first)
+    other = world.push({"apps/web.json": deployment("web", image="evil:1")}, force=True)
+    held = world.apply(check=False)
+    assert held.returncode == 5
+    assert json.loads((world.data / "accepted.json").read_text())["commit"] == base
+    digest = held.stderr.partition("--confirm ")[2].split()[0]
+    world.apply("--confirm", digest)
+    assert image(world, "web", "m1") == "evil:1"
+    assert json.loads((world.data / "accepted.json").read_text())["commit"] == other
