@@ -10,6 +10,7 @@ raised); one object that did not work out is an outcome (a value). Callers choos
     │   ├── SourceUnreachable      network, missing repository, lock: trying again may help
     │   ├── RevisionNotFound       no such commit, branch or tag
     │   │   └── NothingDecided     no state branch, and nowhere else where one could be
+    │   ├── StateNotBelieved       the state branch holds nothing that a key which counts has signed
     │   └── CloneUnwritable        nothing can be written into our own clone: no room on the disk, no right to
     ├── StateError                 the state branch cannot be used
     │   ├── StateConflict          somebody else pushed first: read again, decide again
@@ -84,6 +85,12 @@ class RevisionNotFound(SourceError):
 
 class NothingDecided(RevisionNotFound):
     """There is no state branch, and no other repository that could have one: nothing is unknown."""
+
+
+class StateNotBelieved(SourceError):
+    """The state branch holds nothing that a key which counts has signed: a person has to say what to do."""
+
+    retry = True
 
 
 class CloneUnwritable(SourceError):

@@ -43,6 +43,8 @@ MEANING = {
     "guards.maxClustersTouched": "A plan that touches more clusters than this is held. Unset: no limit.",
     "guards.approvers": "Who may open a gate with a signed commit whose last lines say "
     "`Gitfed-Allow: <gate>=<number>`: as `sources.verify.keys`. Read from the last applied commit.",
+    "guards.operators": "Who may give orders on the state branch (`gitfed suspend`) where `sources.verify` asks for "
+    "signatures: as `sources.verify.keys`, which count if nobody is named. Read from the last accepted commit.",
     "failover.enabled": "Whether work leaves clusters that fail, or copies that stay unhealthy.",
     "failover.evictionTimeout": "A cluster that is not ready for this long gets the taint NoExecute. With purgeMode "
     "Directly also how long the deletion of the old copy may take to be confirmed.",
@@ -63,6 +65,9 @@ MEANING = {
     "Deployments that are divided by room are taken back and placed where there is room.",
     "scheduling.unschedulableThreshold": "How long a pod may wait for a node before it counts.",
     "state.branch": "Branch of the decisions. Read at start.",
+    "state.writers": "Keys of other gitfeds whose decisions and facts count where `sources.verify` asks for "
+    "signatures: lines that `gitfed state key` prints, as `sources.verify.keys`. One's own key always counts. "
+    "Read from the last accepted commit.",
     "state.factsBranch": "Branch of what was observed of the clusters. Read at start.",
     "state.url": "Repository that state and facts are pushed to. Unset: the source. Read at start.",
     "state.push": "Push state and facts. With `false` they stay in the daemon's clone. Read at start.",

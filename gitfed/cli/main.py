@@ -44,6 +44,7 @@ _GROUPS = {
         "run": "Keep the fleet equal to the repository.",
         "suspend": "Stop writing to an object, a cluster, or everything.",
         "resume": "Take back what suspend ordered.",
+        "state": "Say whose decisions on the state branch count.",
         "orphans": "Delete or adopt what nothing asks for any more.",
     },
     "Clusters": {

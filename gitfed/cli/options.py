@@ -168,6 +168,11 @@ TRUSTED_KEYS = option(
     "--trusted-keys", type=Files(exists=True, file_okay=False), metavar="DIR",
     help="Apply only commits signed with a public key of this folder (PGP or SSH); beats spec.sources.verify.keys.",
 )  # fmt: skip
+STATE_KEY = option(
+    "--state-key", type=Files(dir_okay=False), metavar="FILE",
+    help="The private SSH key that signs what is written on the state branch; replicas share it.  "
+    "[default: made once in --data-dir]",
+)  # fmt: skip
 _SOURCE = (
     option("--repo", metavar="PATH|URL", default="", shell_complete=complete.folders,
            help="The repository: a path, or a URL (https, ssh, git, file).  [default: the one around this folder]"),

@@ -233,7 +233,10 @@ class Engine:
             return None
         except errors.SourceError as error:
             # A full disk, most likely. Nothing was handed over: what is not written down must not be done.
-            if str(error) != str(self.trouble):
+            if isinstance(error, errors.StateNotBelieved):
+                if str(error) != str(self.trouble):
+                    log.error("nothing is done before the state branch can be believed", extra={"error": str(error)})
+            elif str(error) != str(self.trouble):
                 log.error("what is decided cannot be recorded: nothing new is done", extra={"error": str(error)})
             self.trouble = error
             return None

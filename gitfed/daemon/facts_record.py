@@ -12,6 +12,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from datetime import datetime, timedelta
 
 from gitfed import errors
+from gitfed.daemon.state_trust import StateTrust
 from gitfed.edges.state.facts_branch import FactsBranch, Recorded
 from gitfed.model.base import ClusterName, Commit
 from gitfed.model.fleet import ClusterFacts, FactsRef
@@ -29,10 +30,18 @@ class FactsRecord:
     only one that speaks with another repository besides `load`, runs beside the others (`daemon.push_queue`)."""
 
     def __init__(
-        self, branch: FactsBranch, *, url: str | None, push: bool, pushed: Callable[[], None] = lambda: None
+        self,
+        branch: FactsBranch,
+        *,
+        url: str | None,
+        push: bool,
+        pushed: Callable[[], None] = lambda: None,
+        trust: StateTrust | None = None,
     ) -> None:
+        """`trust` None: whoever wrote the branch is believed."""
         self._branch = branch
         self._told = pushed
+        self._trust = trust
         self._url = url if push else None
         self._pushed: Commit | None = None
         self._tried: Commit | None = None
@@ -63,7 +72,7 @@ class FactsRecord:
         """Read the newest facts, from the other side first."""
         if self._url is not None:
             try:
-                self._pushed = self._branch.pull(self._url)
+                self._pushed = self._branch.pull(self._url, believed=self._believed)
             except errors.SourceError as error:
                 log.warning("the facts branch could not be fetched", extra={"error": str(error)})
         self._read()
@@ -169,11 +178,14 @@ class FactsRecord:
         """Theirs becomes ours; what we see differently is due again with the next cycle."""
         assert self._url is not None
         try:
-            self._pushed = self._branch.pull(self._url)
+            self._pushed = self._branch.pull(self._url, believed=self._believed)
         except errors.SourceError as error:
             log.warning("the facts branch could not be fetched", extra={"error": str(error)})
             return
         self._theirs = True
+
+    def _believed(self, commit: Commit) -> bool:
+        return self._trust is None or self._trust.believes_facts(self._branch.repository, commit)
 
     def _read(self) -> None:
         self.recorded = self._branch.read()

@@ -16,6 +16,7 @@ from datetime import datetime
 from typing import Any
 
 from gitfed import errors
+from gitfed.daemon.state_trust import StateTrust
 from gitfed.edges import git
 from gitfed.edges.state import state as state_edge
 from gitfed.model.base import ClusterName, Commit, ObjectKey
@@ -48,13 +49,15 @@ class Record:
 
     def __init__(
         self, branch: state_edge.StateBranch, *, url: str | None, push: bool, alone: bool = True,
-        pushed: Callable[[], None] = lambda: None,
+        pushed: Callable[[], None] = lambda: None, trust: StateTrust | None = None,
     ) -> None:  # fmt: skip
         """`pushed` hears of every push that was taken. `alone`: what the other side does not take is acted upon all the
-        same, and told later. A daemon has to; who acts once and goes must not, for somebody else goes on from there."""
+        same, and told later. A daemon has to; who acts once and goes must not, for somebody else goes on from there.
+        `trust` None: whoever wrote the branch is believed."""
         self._branch = branch
         self._alone = alone
         self._told = pushed
+        self.trust = trust
         self._url = url if push else None
         self._pushed: Commit | None = None
         """Where the branch stands on the other side, as far as we know."""
@@ -82,14 +85,16 @@ class Record:
         return self._url is not None and not self.away and self._pushed is None and self.state.commit is not None
 
     def load(self) -> Decisions:
-        """Read the newest state, from the other side first. Raises StateTooNew.
+        """Read the newest state, from the other side first. Raises StateTooNew, StateNotBelieved.
 
         What was decided here and not pushed stays, also beside an order that a person pushed meanwhile: nobody else
         knows of it.
         """
         if self._url:
             try:
-                self._pushed = self._branch.pull(self._url, keep=True)
+                self._pushed = self._branch.pull(self._url, keep=True, believed=self._believed)
+            except errors.StateNotBelieved:
+                raise
             except errors.SourceError as error:
                 if not self._alone:
                     raise
@@ -98,6 +103,9 @@ class Record:
         self.state = self._branch.read()
         self._tried = self._pushed or self.state.commit
         return self.state.decisions
+
+    def _believed(self, theirs: Commit, ours: Commit | None) -> Commit | None:
+        return theirs if self.trust is None else self.trust.believed(self._branch.repository, theirs, ours)
 
     def untold(self) -> Collection[ObjectKey]:
         """Whose decisions the other side does not have, after `load`."""

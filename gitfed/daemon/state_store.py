@@ -91,8 +91,10 @@ class Memory:
     async def load(self, repo: RepoSnapshot) -> None:
         """Read the state. Before any member starts: what it remembers tells whether an inventory is damaged.
 
-        Raises StateConflict when somebody wrote it in this moment.
+        Raises StateConflict when somebody wrote it in this moment, StateNotBelieved.
         """
+        if self._record.trust is not None:
+            self._record.trust.look_from(repo.commit)
         self.decisions = await self.sending.load(_patience(repo))
         await self._check_home(repo)
         for problem in self.decisions.problems:

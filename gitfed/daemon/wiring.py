@@ -25,8 +25,10 @@ from gitfed.daemon.fleet.cluster_health import Timing
 from gitfed.daemon.fleet.fleet import Options as EngineOptions
 from gitfed.daemon.observe_once import look
 from gitfed.daemon.record import Record
+from gitfed.daemon.state_trust import StateTrust
 from gitfed.documents import bindings, facts
 from gitfed.edges import files, git, leader_ref, lock, pod
+from gitfed.edges.git import signing_key
 from gitfed.edges.kube import credentials, election, lease
 from gitfed.edges.kube.session import Session
 from gitfed.edges.state import facts_branch, state
@@ -58,6 +60,8 @@ class Options:
     """Prefixes of URLs that submodules may come from."""
     trusted_keys: Path | None = None
     """Folder of the operator's own public keys: commits must be signed with one of them."""
+    state_key: Path | None = None
+    """The private key that signs commits of the state and facts branches; None: one in the data directory."""
     interval: float | None = None
     """Seconds; beats `spec.sync.interval`."""
     concurrency: int = 16
@@ -79,6 +83,11 @@ def data_dir(options: Options) -> Path:
         return options.data_dir
     location = options.repo if git.is_url(options.repo) else str(Path(options.repo).resolve())
     return _state_home() / hashlib.sha256(location.encode()).hexdigest()[:16]
+
+
+def state_key(options: Options) -> Path:
+    """The private key with which this process signs what it writes on the state and facts branches."""
+    return options.state_key or data_dir(options) / "state-key"
 
 
 def signs(options: Options) -> Path:
@@ -135,16 +144,19 @@ def make_engine(
     """
     clone, reader, settings, url = _opened(options, reading)
     push = settings.push if options.push_state is None else options.push_state
-    branch = state.StateBranch(clone, bindings, branch=settings.branch)
+    key = signing_key.of_file(state_key(options))
+    believed = StateTrust(reader.trust, key)
+    branch = state.StateBranch(clone, bindings, branch=settings.branch, sign=key.sign)
 
     def pushed(name: str) -> None:
         if not reader.remote and settings.url is None and url != reader.location:
             git.tracking.pushed(reader.repository, clone.path, name)
 
-    record = Record(branch, url=url, push=push, alone=not one_shot, pushed=partial(pushed, settings.branch))
+    record = Record(branch, url=url, push=push, alone=not one_shot, pushed=partial(pushed, settings.branch),
+                    trust=believed)  # fmt: skip
     facts_record = FactsRecord(
-        facts_branch.FactsBranch(clone, facts, branch=settings.facts_branch), url=url, push=push,
-        pushed=partial(pushed, settings.facts_branch),
+        facts_branch.FactsBranch(clone, facts, branch=settings.facts_branch, sign=key.sign), url=url, push=push,
+        pushed=partial(pushed, settings.facts_branch), trust=believed,
     )  # fmt: skip
     engine_options = EngineOptions(
         timing=options.timing, concurrency=options.concurrency, adopt=options.adopt, now=options.now

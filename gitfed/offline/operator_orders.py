@@ -1,7 +1,9 @@
 """Orders of a person to a running daemon, given through the state branch: no port, no password, and an audit trail.
 
-Whoever may push the state branch may give them. The daemon sees that the branch moved, reads it again and plans anew;
-if both write at the same time, one of the pushes is refused and that one looks again.
+Whoever may push the state branch may give them; where the repository asks for signatures, they count if one of its
+operators signed them (`daemon.state_trust`), as Git is set up to sign for the person. The daemon sees that the branch
+moved, reads it again and plans anew; if both write at the same time, one of the pushes is refused and that one looks
+again.
 """
 
 from __future__ import annotations
@@ -11,11 +13,13 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 
+from gitfed.daemon.state_trust import TRUST
 from gitfed.documents import bindings
 from gitfed.edges import git
+from gitfed.edges.git import user_signing
 from gitfed.edges.state import state as state_edge
 from gitfed.errors import StateConflict, StateError
-from gitfed.model.base import ClusterName
+from gitfed.model.base import ClusterName, Commit
 from gitfed.model.orders import Removal, Suspension
 from gitfed.model.repo import RepoSnapshot
 from gitfed.offline.inputs import Opened, open_repository
@@ -46,8 +50,9 @@ def change(
     Raises StateError when nothing was ever decided here, StateConflict when others are always faster, and SourceError
     when the branch cannot be pushed.
     """
+    sign = _signer(opened, repo)
     for _ in range(_ATTEMPTS):
-        branch, url = _branch(opened, repo, credentials)
+        branch, url = _branch(opened, repo, credentials, sign)
         expected = branch.pull(url) if url else None
         state = branch.read()
         if state.commit is None or not state.decisions.known:
@@ -85,8 +90,9 @@ def forget(
 
     Raises StateConflict and SourceError like `change`.
     """
+    sign = _signer(opened, repo)
     for _ in range(_ATTEMPTS):
-        branch, url = _branch(opened, repo, credentials)
+        branch, url = _branch(opened, repo, credentials, sign)
         expected = branch.pull(url) if url else None
         state = branch.read()
         if state.commit is None or cluster not in state.results:
@@ -109,7 +115,37 @@ def _remember(opened: Opened, repo: RepoSnapshot, branch: state_edge.StateBranch
         git.tracking.pushed(opened.repository, branch.repository.path, repo.settings.spec.state.branch)
 
 
-def _branch(opened: Opened, repo: RepoSnapshot, credentials: Path | None) -> tuple[state_edge.StateBranch, str | None]:
+def vouch(opened: Opened, repo: RepoSnapshot, *, by: str, now: datetime, credentials: Path | None = None) -> Commit:
+    """Sign the branch as it is: daemons believe it from then on. The commit that does so.
+
+    Raises StateError where there is no branch, StateConflict and SourceError like `change`.
+    """
+    sign = user_signing.of_person(opened.repository.path, needed=True)
+    for _ in range(_ATTEMPTS):
+        branch, url = _branch(opened, repo, credentials, sign)
+        expected = branch.pull(url) if url else None
+        head = branch.head()
+        if head is None:
+            raise StateError(f"there is no branch {repo.settings.spec.state.branch} to trust")
+        message = f"Trust the state as it is [skip ci]\n\nby {by}\n\n{TRUST}\n"
+        try:
+            made = branch.repository.commit_files(branch.ref, {}, message, parent=head, when=now, sign=sign)
+            if url:
+                branch.push(url, expected=expected)
+        except StateConflict:
+            continue
+        return made
+    raise StateConflict("the state branch is written all the time by somebody else", hint="try again")
+
+
+def _signer(opened: Opened, repo: RepoSnapshot) -> Callable[[bytes], bytes] | None:
+    needed = repo.settings.spec.sources.verify.commits != "none"
+    return user_signing.of_person(opened.repository.path, needed=needed)
+
+
+def _branch(
+    opened: Opened, repo: RepoSnapshot, credentials: Path | None, sign: Callable[[bytes], bytes] | None
+) -> tuple[state_edge.StateBranch, str | None]:
     """The branch that the daemon follows, and where to push it; None: it is written where it lies.
 
     A bare repository holds it itself. A checkout knows it from its origin: then it is written in a clone of our own, so
@@ -122,5 +158,5 @@ def _branch(opened: Opened, repo: RepoSnapshot, credentials: Path | None) -> tup
     url = git.tracking.home(opened.repository, opened.name, settings.branch, url=settings.url)
     if url != opened.name:
         opened = open_repository(url, credentials=credentials)
-    branch = state_edge.StateBranch(opened.repository, bindings, branch=settings.branch)
+    branch = state_edge.StateBranch(opened.repository, bindings, branch=settings.branch, sign=sign)
     return branch, url if git.is_url(url) else None

@@ -48,6 +48,21 @@ class Demand:
     keys: signature.Keyring
 
 
+@dataclass(frozen=True, slots=True)
+class Parties:
+    """Whose commits on the state branch count, and for what."""
+
+    writers: signature.Keyring
+    """Engines: for everything."""
+    operators: signature.Keyring
+    """People: for orders."""
+    approvers: signature.Keyring
+    """People: for opening gates."""
+    binding: bool
+    """Whether others do not count. Without `verify` they do, and it is only said."""
+    named_by: Commit
+
+
 class Trust:
     """`settings_of` reads the Federation of a commit. `record` None: nothing is remembered beyond this process."""
 
@@ -221,6 +236,26 @@ class Trust:
         if verdict.why_not:
             return (), f"it {verdict.why_not}"
         return (Approval("", commit, tuple(sorted(allowed.items())), verdict.by, info.when),), ""
+
+    # -- the state branch ---------------------------------------------------------------------------------------
+
+    def parties(self, newest: Commit) -> Parties:
+        """Whose commits on the state branch count: as the base says, or `newest` where nothing was accepted yet.
+
+        Raises SourceError.
+        """
+        origin = self.base if self.base is not None and self._repository.has(self.base) else newest
+        spec = self._settings(origin).spec
+        signers = spec.sources.verify.keys
+        return Parties(
+            writers=self._keyring(spec.state.writers, origin),
+            operators=self._keyring(spec.guards.operators or signers, origin, signers)
+            if spec.guards.operators or not self._own
+            else self._own,
+            approvers=self._keyring(spec.guards.approvers, origin, signers),
+            binding=bool(self._own) or spec.sources.verify.commits != "none",
+            named_by=origin,
+        )
 
     # -- memory -------------------------------------------------------------------------------------------------
 

@@ -27,6 +27,8 @@ def missing_keys(
             for field, entries in (
                 ("sources.verify.keys", spec.sources.verify.keys),
                 ("guards.approvers", spec.guards.approvers),
+                ("guards.operators", spec.guards.operators),
+                ("state.writers", spec.state.writers),
             ):
                 for entry in entries:
                     if not public_key.is_key(entry) and entry not in paths():

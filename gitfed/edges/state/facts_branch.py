@@ -12,7 +12,7 @@ each such week, `refs/gitfed/facts/<day it began>`, which follows the newest com
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any, Protocol
@@ -29,6 +29,8 @@ DEFAULT_BRANCH = "gitfed/facts"
 KEPT = timedelta(days=7)
 _ABOUT = "facts.yaml"
 _NEXT = "refs/gitfed/facts-next"
+_THEIRS = "refs/gitfed/facts-theirs"
+"""The branch as another repository has it."""
 _README = """\
 # What this branch is
 
@@ -73,8 +75,17 @@ class Recorded:
 class FactsBranch:
     """Reads and writes the branch of one clone. Blocking: call it from a thread."""
 
-    def __init__(self, repository: Repository, form: FactsFormat, *, branch: str = DEFAULT_BRANCH) -> None:
+    def __init__(
+        self,
+        repository: Repository,
+        form: FactsFormat,
+        *,
+        branch: str = DEFAULT_BRANCH,
+        sign: Callable[[bytes], bytes] | None = None,
+    ) -> None:
+        """`sign` signs what is written here."""
         self.repository = repository
+        self._sign = sign
         self.ref = f"refs/heads/{branch}"
         self._form = form
 
@@ -136,16 +147,18 @@ class FactsBranch:
         now = now.astimezone(UTC).replace(microsecond=0)
         message = _message(sorted(changed), sorted(gone))
         if known.commit is not None and known.since is not None and now - known.since < KEPT:
-            commit = self.repository.commit_files(self.ref, files, message, parent=known.commit, when=now)
+            commit = self.repository.commit_files(
+                self.ref, files, message, parent=known.commit, when=now, sign=self._sign
+            )
             return Recorded(commit, now, facts, contents, known.since)
         files = dict(contents)
         files["README.md"] = _README.encode()
         files[_ABOUT] = emit.dump({"schemaVersion": SCHEMA_VERSION, "since": now.isoformat()}).encode()
         if known.commit is None:
-            commit = self.repository.commit_files(self.ref, files, message, parent=None, when=now)
+            commit = self.repository.commit_files(self.ref, files, message, parent=None, when=now, sign=self._sign)
         else:
             self.repository.update_ref(_NEXT, None)
-            commit = self.repository.commit_files(_NEXT, files, message, parent=None, when=now)
+            commit = self.repository.commit_files(_NEXT, files, message, parent=None, when=now, sign=self._sign)
             self.repository.update_ref(self.ref, commit)
             self.repository.update_ref(_NEXT, None)
         return Recorded(commit, now, facts, contents, now)
@@ -172,14 +185,20 @@ class FactsBranch:
         ref = ref or self.ref
         return self.repository.remote_refs(url, ref).get(ref)
 
-    def pull(self, url: str) -> Commit | None:
-        """Take over the branch of another repository; where it stands there. Raises SourceError."""
+    def pull(self, url: str, *, believed: Callable[[Commit], bool] = lambda commit: True) -> Commit | None:
+        """Take over the branch of another repository, if it is `believed`; where it stands there.
+
+        Raises SourceError.
+        """
         theirs = self.tip(url)
         if theirs is not None and theirs != self.head():
             try:
-                self.repository.fetch(url, [f"+{self.ref}:{self.ref}"])
+                self.repository.fetch(url, [f"+{self.ref}:{_THEIRS}"])
             except SourceError:
                 return None
+            theirs = self.repository.branch_commit(_THEIRS) or theirs
+            if believed(theirs):
+                self.repository.update_ref(self.ref, theirs)
         return theirs
 
 

@@ -12,7 +12,7 @@ then only its word counts. Fetching and pushing is `state`'s business.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
 from gitfed.edges.git import Repository
@@ -44,7 +44,9 @@ class _Absent:
 _ABSENT: Final = _Absent()
 
 
-def on_top(repository: Repository, theirs: Commit, ours: Commit) -> Commit:
+def on_top(
+    repository: Repository, theirs: Commit, ours: Commit, *, sign: Callable[[bytes], bytes] | None = None
+) -> Commit:
     """What we have committed since theirs and ours parted, committed again after theirs, word for word; `theirs` where
     nothing of it counts. No branch is changed."""
     parted = repository.merge_base(theirs, ours)
@@ -60,7 +62,8 @@ def on_top(repository: Repository, theirs: Commit, ours: Commit) -> Commit:
         files = {path: file(before.get(path), after.get(path), there.get(path)) for path in before.differing(after)}
         files = {path: content for path, content in files.items() if content != there.get(path)}
         message = f"{one.subject}\n\n{one.body}\n" if one.body else f"{one.subject}\n"
-        tip = repository.commit_files(_AGAIN, files, message, parent=tip, author=one.author, when=one.when)
+        tip = repository.commit_files(_AGAIN, files, message, parent=tip, author=one.author, when=one.when,
+                                      sign=sign)  # fmt: skip
     return tip
 
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import hashlib
 import uuid
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, Protocol
@@ -91,11 +91,14 @@ class StateBranch:
         *,
         branch: str = DEFAULT_BRANCH,
         cache: memory.Cache | None = None,
+        sign: Callable[[bytes], bytes] | None = None,
     ) -> None:
-        """`cache` remembers, between processes that only look, what the documents said."""
+        """`cache` remembers, between processes that only look, what the documents said. `sign` signs what is written
+        here."""
         self.repository = repository
         self.ref = f"refs/heads/{branch}"
         self._form = form
+        self._sign = sign
         self._parsed: dict[str, tuple[Decision, Body | None]] = {}
         self._memory = memory.Memory(cache, hashlib.sha256(f"{repository.path}\0{self.ref}".encode()).hexdigest())
 
@@ -251,7 +254,7 @@ class StateBranch:
         if not files:
             return before
         message = "\n".join([f"{subject} [skip ci]", *(("", *reasons) if reasons else ())]) + "\n"
-        commit = self.repository.commit_files(self.ref, files, message, parent=before.commit, when=now)
+        commit = self.repository.commit_files(self.ref, files, message, parent=before.commit, when=now, sign=self._sign)
         statuses = {key: status for key, status in decisions.statuses.items() if key in decisions.bindings}
         decisions = replace(
             decisions, known=True, unfinished=file.unfinished, holdings=file.holdings, statuses=statuses
@@ -276,11 +279,14 @@ class StateBranch:
         """Where the branch of another repository stands. Raises SourceUnreachable."""
         return self.repository.remote_refs(url, self.ref).get(self.ref)
 
-    def pull(self, url: str, *, keep: bool = False) -> Commit | None:
+    def pull(
+        self, url: str, *, keep: bool = False, believed: Callable[[Commit, Commit | None], Commit | None] | None = None
+    ) -> Commit | None:
         """Bring the branch of another repository here when ours is missing or differs; where it stands there.
 
         `keep`: what we have and they have not stays, on top of what was written there; but if another engine wrote
-        there, only that counts (`state_merge`).
+        there, only that counts (`state_merge`). `believed` gets where the branch stands there and here, and gives how
+        far it counts: what comes after that is left out, all of it for None.
         """
         theirs, ours = self.tip(url), self.head()
         if theirs is None or theirs == ours:
@@ -292,7 +298,10 @@ class StateBranch:
         except SourceError:
             return None
         theirs = self.repository.branch_commit(_THEIRS) or theirs
-        tip = theirs if ours is None or not keep else merge.on_top(self.repository, theirs, ours)
+        good = believed(theirs, ours) if believed is not None else theirs
+        if good is None or (keep and ours is not None and self.repository.is_ancestor(good, ours)):
+            return theirs
+        tip = good if ours is None or not keep else merge.on_top(self.repository, good, ours, sign=self._sign)
         self.repository.advance(self.ref, tip, expected=ours)
         return theirs
 

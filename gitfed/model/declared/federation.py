@@ -81,6 +81,7 @@ class Guards(Part):
     max_moved_replicas_percent: _Percent = 25
     max_clusters_touched: _Count | None = None
     approvers: tuple[Required, ...] = ()
+    operators: tuple[Required, ...] = ()
 
 
 class FailoverSettings(Part):
@@ -112,6 +113,7 @@ class Scheduling(Part):
 class State(Part):
     branch: Required = "gitfed/state"
     facts_branch: Required = "gitfed/facts"
+    writers: tuple[Required, ...] = ()
     url: Text | None = None
     push: Flag = True
     wait_for_push: Duration = timedelta(seconds=10)

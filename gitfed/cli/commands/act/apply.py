@@ -27,6 +27,7 @@ _WRITTEN = ("created", "configured", "deleted", "unchanged")
 @click.argument("reviewed", metavar="[PLANFILE]", required=False, type=options.Files(exists=True, dir_okay=False))
 @options.source
 @options.TRUSTED_KEYS
+@options.STATE_KEY
 @options.credentials
 @options.option("--wait", shared=False, is_flag=True, help="Wait until what was applied is healthy.")
 @options.option(
@@ -70,6 +71,7 @@ def command(
     reviewed: Path | None,
     inputs: options.Inputs,
     trusted_keys: Path | None,
+    state_key: Path | None,
     credentials: options.Credentials,
     wait: bool,
     timeout: float,
@@ -128,6 +130,7 @@ def command(
         inputs,
         credentials,
         trusted_keys,
+        state_key,
         data_dir,
         adopt,
         saved,
@@ -152,6 +155,7 @@ def _carry_out(
     inputs: options.Inputs,
     credentials: options.Credentials,
     trusted_keys: Path | None,
+    state_key: Path | None,
     data_dir: Path | None,
     adopt: tuple[str, ...],
     saved: plan_file.Saved | None,
@@ -166,7 +170,7 @@ def _carry_out(
     load.log_plainly()
     progress = Progress(output)
     settings = load.wiring_options(inputs, credentials)
-    settings = replace(settings, adopt=frozenset(adopt), trusted_keys=trusted_keys)
+    settings = replace(settings, adopt=frozenset(adopt), trusted_keys=trusted_keys, state_key=state_key)
     if data_dir is not None:
         settings = replace(settings, data_dir=data_dir)
     try:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 @options.GIT_CREDENTIALS
 @options.SUBMODULES
 @options.TRUSTED_KEYS
+@options.STATE_KEY
 @options.option("--branch", metavar="NAME", default=None, help="The branch to follow.  [default: what HEAD names]")
 @options.credentials
 @options.option(
@@ -93,6 +94,7 @@ def command(
     git_credentials: Path | None,
     submodules: tuple[str, ...],
     trusted_keys: Path | None,
+    state_key: Path | None,
     branch: str | None,
     credentials: options.Credentials,
     data_dir: Path | None,
@@ -163,6 +165,7 @@ def command(
                 git_credentials=git_credentials,
                 submodules=submodules,
                 trusted_keys=trusted_keys,
+                state_key=state_key,
                 interval=interval,
                 concurrency=concurrency,
                 timing=Timing(max(frequency, 0.1), recorded_facts.Thresholds(failure, success)),

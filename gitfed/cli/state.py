@@ -1,0 +1,79 @@
+"""gitfed state key and gitfed state trust"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+import click
+
+from gitfed.cli import load, options
+from gitfed.cli.commands.act import suspend
+
+
+@click.group("state")
+def command() -> None:
+    """Say whose decisions on the state branch count.
+
+    What is written on the state and facts branches is signed. Where spec.sources.verify asks for signatures, a daemon
+    believes its own commits, those of the engines in spec.state.writers, and signed orders of spec.guards.operators and
+    approvers.
+    """
+
+
+@command.command("key")
+@options.source
+@options.STATE_KEY
+@options.option("--data-dir", type=options.Files(file_okay=False), metavar="DIR", default=None,
+                help="Of the daemon or the apply whose key is meant.  [default: below XDG_STATE_HOME]")  # fmt: skip
+def key(inputs: options.Inputs, state_key: Path | None, data_dir: Path | None) -> int:
+    """Print the public key with which gitfed signs here, as a line to commit; the key is made where there is none.
+
+    A daemon always believes its own key. Another engine, a second daemon without the same --state-key or a
+    `gitfed apply` elsewhere, has to be named in the repository.
+
+    \b
+    gitfed state key
+    gitfed state key --state-key gitfed-state-key     make a key for a Secret that replicas share
+
+    \b
+    Exit codes: 0 done · 2 bad usage · 4 the key cannot be made or read.
+    """
+    from gitfed.daemon import wiring
+    from gitfed.edges.git import signing_key
+
+    path = state_key
+    if path is None:
+        settings = load.wiring_options(inputs, options.Credentials())
+        path = wiring.state_key(replace(settings, data_dir=data_dir))
+    made = signing_key.of_file(path)
+    click.echo("spec:\n  state:\n    writers:")
+    click.echo(f"    - {made.public}")
+    load.note(f"{path} was {'made now' if made.made else 'there already'}; commit the lines above to gitfed.yaml")
+    return 0
+
+
+@command.command("trust")
+@options.source
+def trust(inputs: options.Inputs) -> int:
+    """Sign the state branch as it is, so that daemons believe it: look at it first.
+
+    For a branch from before commits were signed, or of an engine whose key is lost. It counts if one of
+    spec.guards.operators of the last accepted commit signs it; Git's own set-up says with which key you sign.
+
+    \b
+    git log -p origin/gitfed/state
+    gitfed state trust
+
+    \b
+    Exit codes: 0 done · 3 invalid input in the repository · 4 the repository or its state branch cannot be read or
+    written, or Git names no key of yours.
+    """
+    from gitfed.offline import operator_orders
+
+    session = load.Session(inputs)
+    commit = operator_orders.vouch(session.opened, session.repo, by=suspend.person(), now=datetime.now(UTC),
+                           credentials=inputs.git_credentials)  # fmt: skip
+    click.echo(f"The state branch is trusted as of {commit[:12]}.")
+    return 0

@@ -1,0 +1,301 @@
+"""Whoever may push to the state branch, and holds no key that counts there, changes nothing that a daemon does."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from gitfed import errors
+from gitfed.daemon.record import Record
+from gitfed.daemon.state_trust import TRUST, StateTrust
+from gitfed.documents import bindings
+from gitfed.edges import files, git
+from gitfed.edges.git import signing_key
+from gitfed.edges.state.state import StateBranch
+from gitfed.model.base import Commit, ObjectKey
+from gitfed.model.decisions import Decision, Share
+from gitfed.reading.reader import Reader
+from tests import signing
+from tests.signing import Person
+
+WHEN = datetime(2026, 1, 1, tzinfo=UTC)
+WEB = ObjectKey("apps", "Deployment", "shop", "web")
+BINDING = "bindings/shop/web-Deployment.apps.yaml"
+
+
+@dataclass
+class Fleet:
+    """A source that says who counts, a server with the state branch, and engines with keys of their own."""
+
+    folder: Path
+    ada: Person
+
+    @property
+    def work(self) -> Path:
+        return self.folder / "work"
+
+    @property
+    def there(self) -> Path:
+        return self.folder / "there.git"
+
+    def say(self, commits: str = "all", *, operators: str = "", approvers: str = "", writers: str = "") -> None:
+        """Commit the settings, signed by ada."""
+        if not self.work.exists():
+            git.Repository.create(self.work, bare=False).close()
+            git.Repository.create(self.there).close()
+        (self.work / "ada.pub").write_text(self.ada.public)
+        (self.work / "gitfed.yaml").write_text(
+            "apiVersion: gitfed.io/v1alpha1\nkind: Federation\nmetadata: {name: acme}\nspec:\n"
+            f"  sources: {{verify: {{commits: {commits}, keys: [ada.pub]}}}}\n"
+            f"  guards: {{operators: [{operators}], approvers: [{approvers}]}}\n"
+            f"  state: {{writers: [{writers}]}}\n"
+        )
+        self.ada.commit(self.work)
+
+    def engine(self, name: str) -> Record:
+        """`name`: of its data folder, with its clone, its key and what it accepted."""
+        folder = self.folder / name
+        folder.mkdir(exist_ok=True)
+        path = folder / "clone.git"
+        clone = git.Repository.open(path) if path.exists() else git.Repository.create(path)
+        reader = Reader(str(self.work), clone, files.DiskCache(folder / "c"), accepted=folder / "accepted.json")
+        newest = reader.newest()
+        reader.trust.accept(newest, reader.read(newest, None, {}).settings)
+        key = signing_key.of_file(folder / "state-key")
+        trust = StateTrust(reader.trust, key)
+        trust.look_from(newest)
+        branch = StateBranch(clone, bindings, sign=key.sign)
+        made = Record(branch, url=str(self.there), push=True, trust=trust)
+        if not made.load().known:
+            made.rebuild({}, {})
+        return made
+
+    def key(self, name: str) -> str:
+        return f"'{signing_key.of_file(self.folder / name / 'state-key').public}'"
+
+    # -- whoever may push -----------------------------------------------------------------------------------------
+
+    def edit(self, path: str, old: str, new: str, who: Person | None = None, message: str = "an edit") -> str:
+        """Push a change to the state branch, signed by `who`, or by nobody."""
+        hands = self.folder / "hands"
+        if not hands.exists():
+            subprocess.run(["git", "clone", "-q", str(self.there), str(hands)], check=True, capture_output=True)
+        someone = who or self.ada
+        someone.git(hands, "fetch", "-q", "origin")
+        someone.git(hands, "checkout", "-q", "-B", "state", "origin/gitfed/state")
+        text = (hands / path).read_text()
+        assert old in text, text
+        (hands / path).write_text(text.replace(old, new))
+        commit = someone.commit(hands, message, signed=who is not None)
+        someone.git(hands, "push", "-q", "origin", "state:gitfed/state")
+        return commit
+
+
+def decide(engine: Record, cluster: str) -> Commit:
+    decided = {WEB: Decision(WEB, "apps/v1", (Share(cluster, 2),))}
+    decisions = replace(engine.state.decisions, bindings=decided)
+    engine.write(decisions, results={}, held=(), subject=f"Decide for {cluster}", now=WHEN)
+    engine.exchange()
+    assert engine.state.commit is not None
+    return engine.state.commit
+
+
+def clusters(engine: Record) -> list[str]:
+    return [share.cluster for share in engine.state.decisions.bindings[WEB].shares]
+
+
+@pytest.fixture
+def people(tmp_path: Path) -> Iterator[Path]:
+    folder = tmp_path / "people"
+    folder.mkdir()
+    yield folder
+    signing.end_agents(folder)
+
+
+@pytest.fixture
+def fleet(tmp_path: Path, people: Path) -> Fleet:
+    return Fleet(tmp_path, signing.with_ssh("ada", people))
+
+
+def test_git_itself_verifies_what_the_daemon_signs(fleet: Fleet) -> None:
+    fleet.say()
+    commit = decide(fleet.engine("a"), "m1")
+    allowed = fleet.folder / "allowed"
+    allowed.write_text(f"gitfed {signing_key.of_file(fleet.folder / 'a' / 'state-key').public}\n")
+    done = subprocess.run(
+        ["git", "-C", str(fleet.there), "-c", f"gpg.ssh.allowedSignersFile={allowed}", "verify-commit", commit],
+        check=False, capture_output=True, text=True,
+    )  # fmt: skip
+    assert 'Good "git" signature for gitfed with ED25519 key' in done.stderr
+    key = fleet.folder / "a" / "state-key"
+    assert key.stat().st_mode & 0o777 == 0o600
+    public = subprocess.run(["ssh-keygen", "-y", "-f", str(key)], check=True, capture_output=True, text=True).stdout
+    assert public.split()[:2] == signing_key.of_file(key).public.split()[:2]
+
+
+def test_an_unsigned_push_of_bindings_is_left_out_and_overwritten(
+    fleet: Fleet, caplog: pytest.LogCaptureFixture
+) -> None:
+    fleet.say()
+    engine = fleet.engine("a")
+    decide(engine, "m1")
+    forged = fleet.edit(BINDING, "name: m1", "name: evil")
+    assert engine.exchange(), "somebody pushed"
+    engine.load()
+    assert clusters(engine) == ["m1"]
+    told = [record for record in caplog.records if "not believed" in record.message]
+    assert [record.__dict__["reason"] for record in told] == [f"{forged[:12]} is not signed"]
+    good = decide(engine, "m2")
+    assert git.Repository.open(fleet.there).branch_commit("gitfed/state") == good
+    assert clusters(fleet.engine("a")) == ["m2"]
+
+
+@pytest.mark.parametrize(
+    ("path", "old", "new"),
+    [
+        ("state.yaml", "repositoryId", "approvals:\n- {digest: x, commit: y, allowed: {deletions: 9}, by: eve,"
+         " at: '2026-01-01T00:00:00+00:00'}\nrepositoryId"),
+        ("state.yaml", "repositoryId", "appliedCommit: 1111111111111111111111111111111111111111\nrepositoryId"),
+        ("state.yaml", "repositoryId", "suspensions:\n- {of: all, by: eve, at: '2026-01-01T00:00:00+00:00'}\n"
+         "repositoryId"),
+        (BINDING, "clusters:", "gracefulEvictionTasks:\n  - {fromCluster: m1, purgeMode: Directly}\n  clusters:"),
+    ],
+    ids=["approvals", "appliedCommit", "suspensions", "an eviction"],
+)  # fmt: skip
+def test_what_a_stranger_writes_counts_for_nothing(fleet: Fleet, people: Path, path: str, old: str, new: str) -> None:
+    eve = signing.with_ssh("eve", people)
+    fleet.say()
+    engine = fleet.engine("a")
+    decide(engine, "m1")
+    before = engine.load()
+    fleet.edit(path, old, new, eve)
+    assert engine.load() == before
+    fleet.edit(path, old, new.replace("eve", "nobody"))
+    assert engine.load() == before
+
+
+def test_an_operators_signed_order_counts_and_an_unsigned_one_does_not(fleet: Fleet, people: Path) -> None:
+    eve = signing.with_ssh("eve", people)
+    fleet.say(operators=f"'{eve.public.strip()}'")
+    engine = fleet.engine("a")
+    decide(engine, "m1")
+    order = "suspensions:\n- {of: cluster/m1, by: eve, at: '2026-01-01T00:00:00+00:00'}\nrepositoryId"
+    fleet.edit("state.yaml", "repositoryId", order, eve)
+    assert [one.of for one in engine.load().suspensions] == ["cluster/m1"]
+    fleet.edit("state.yaml", "cluster/m1", "all")
+    assert [one.of for one in engine.load().suspensions] == ["cluster/m1"]
+
+
+def test_an_operator_opens_no_gate_and_rewrites_nothing_that_an_engine_did(fleet: Fleet, people: Path) -> None:
+    eve = signing.with_ssh("eve", people)
+    fleet.say(operators=f"'{eve.public.strip()}'", approvers="ada.pub")
+    engine = fleet.engine("a")
+    decide(engine, "m1")
+    approval = (
+        "approvals:\n- {digest: x, commit: y, allowed: {deletions: 9}, by: eve, at: '2026-01-01T00:00:00+00:00'}\n"
+    )
+    fleet.edit("state.yaml", "repositoryId", approval + "repositoryId", eve)
+    assert engine.load().approvals == ()
+    decide(engine, "m1-again")
+    fleet.edit("state.yaml", "repositoryId", "appliedCommit: 1234\nrepositoryId", eve)
+    assert engine.load().applied_commit is None
+    decide(engine, "m1")
+    fleet.edit("state.yaml", "repositoryId", approval + "repositoryId", fleet.ada)
+    assert [one.by for one in engine.load().approvals] == ["eve"], "ada may approve"
+
+
+def test_an_approver_gives_no_orders(fleet: Fleet, people: Path) -> None:
+    eve = signing.with_ssh("eve", people)
+    fleet.say(approvers=f"'{eve.public.strip()}'")
+    engine = fleet.engine("a")
+    decide(engine, "m1")
+    fleet.edit(BINDING, "name: m1", "name: evil", eve)
+    engine.load()
+    assert clusters(engine) == ["m1"]
+
+
+def test_an_order_on_top_of_what_does_not_count_does_not_count_either(fleet: Fleet) -> None:
+    fleet.say()
+    engine = fleet.engine("a")
+    decide(engine, "m1")
+    fleet.edit(BINDING, "name: m1", "name: evil")
+    fleet.edit("README.md", "gitfed", "gitfed ", fleet.ada)
+    engine.load()
+    assert clusters(engine) == ["m1"]
+
+
+def test_another_engine_counts_once_the_base_names_its_key(fleet: Fleet) -> None:
+    fleet.say()
+    decide(fleet.engine("a"), "m1")
+    with pytest.raises(errors.StateNotBelieved, match=r"which is not trusted .*spec\.state\.writers"):
+        fleet.engine("b")
+    fleet.say(writers=f"{fleet.key('a')}, {fleet.key('b')}")
+    other = fleet.engine("b")
+    assert clusters(other) == ["m1"]
+    decide(other, "m2")
+    assert clusters(fleet.engine("a")) == ["m2"]
+
+
+def test_a_state_that_nobody_signed_is_believed_after_a_persons_signed_word(fleet: Fleet, people: Path) -> None:
+    eve = signing.with_ssh("eve", people)
+    fleet.say()
+    old = StateBranch(git.Repository.open(fleet.there), bindings)
+    before = replace(old.read(), decisions=replace(old.read().decisions, repository_id="1", known=True))
+    decided = {WEB: Decision(WEB, "apps/v1", (Share("m1", 2),))}
+    after = replace(before, decisions=replace(before.decisions, bindings=decided))
+    old.write(before, after, subject="Decide for x", now=WHEN)
+    with pytest.raises(errors.StateNotBelieved, match=r"the state branch is not believed: .* is not signed"):
+        fleet.engine("a")
+    fleet.edit("README.md", "gitfed", "gitfed", eve, f"I say so\n\n{TRUST}")
+    with pytest.raises(errors.StateNotBelieved, match="which is not trusted"):
+        fleet.engine("a")
+    fleet.edit("README.md", "gitfed", "gitfed", fleet.ada, f"I say so\n\n{TRUST}")
+    assert clusters(fleet.engine("a")) == ["m1"]
+
+
+def test_with_the_data_folder_lost_a_forged_applied_commit_is_no_base(fleet: Fleet) -> None:
+    fleet.say()
+    engine = fleet.engine("a")
+    decide(engine, "m1")
+    forged = "appliedCommit: 1111111111111111111111111111111111111111\nrepositoryId"
+    fleet.edit("state.yaml", "repositoryId", forged)
+    (fleet.folder / "a").rename(fleet.folder / "lost")
+    with pytest.raises(errors.StateNotBelieved):
+        fleet.engine("a")
+    (fleet.folder / "a" / "state-key").unlink()
+    (fleet.folder / "lost" / "state-key").rename(fleet.folder / "a" / "state-key")
+    found = fleet.engine("a")  # its key was kept: a Secret, or a volume
+    assert clusters(found) == ["m1"]
+    assert found.state.decisions.applied_commit is None
+
+
+def test_a_branch_that_is_pushed_back_in_time_changes_nothing(fleet: Fleet) -> None:
+    fleet.say()
+    engine = fleet.engine("a")
+    first = decide(engine, "m1")
+    last = decide(engine, "m2")
+    there = git.Repository.open(fleet.there)
+    there.advance("refs/heads/gitfed/state", first, expected=last)
+    assert engine.exchange()
+    engine.load()
+    assert clusters(engine) == ["m2"]
+    engine.exchange()
+    assert there.branch_commit("gitfed/state") == last
+
+
+def test_without_verify_everything_is_believed_and_the_log_says_so(
+    fleet: Fleet, caplog: pytest.LogCaptureFixture
+) -> None:
+    fleet.say("none")
+    engine = fleet.engine("a")
+    decide(engine, "m1")
+    forged = fleet.edit(BINDING, "name: m1", "name: other")
+    engine.load()
+    assert clusters(engine) == ["other"]
+    told = [record for record in caplog.records if "without a signature that counts" in record.message]
+    assert [record.__dict__["reason"] for record in told] == [f"{forged[:12]} is not signed"]
