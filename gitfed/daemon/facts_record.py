@@ -12,12 +12,12 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from datetime import datetime, timedelta
 
 from gitfed import errors
-from gitfed.daemon.state_trust import StateTrust
 from gitfed.edges.state.facts_branch import FactsBranch, Recorded
 from gitfed.model.base import ClusterName, Commit
 from gitfed.model.fleet import ClusterFacts, FactsRef
 from gitfed.placement import recorded_facts
 from gitfed.planning import contention
+from gitfed.reading.state_trust import StateTrust
 
 log = logging.getLogger("gitfed.facts")
 

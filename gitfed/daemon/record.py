@@ -16,13 +16,13 @@ from datetime import datetime
 from typing import Any
 
 from gitfed import errors
-from gitfed.daemon.state_trust import StateTrust
 from gitfed.edges import git
 from gitfed.edges.state import state as state_edge
 from gitfed.model.base import ClusterName, Commit, ObjectKey
 from gitfed.model.decisions import Decision, Decisions, Share
 from gitfed.model.fleet import InventoryEntry
 from gitfed.model.repo import HeldFile
+from gitfed.reading.state_trust import StateTrust
 
 log = logging.getLogger("gitfed.record")
 
@@ -91,6 +91,8 @@ class Record:
         knows of it.
         """
         if self._url:
+            if self.trust is not None and self.trust.doubts(self._branch.repository, self._branch.head()):
+                self._branch.forget()
             try:
                 self._pushed = self._branch.pull(self._url, keep=True, believed=self._believed)
             except errors.StateNotBelieved:

@@ -25,7 +25,6 @@ from gitfed.daemon.fleet.cluster_health import Timing
 from gitfed.daemon.fleet.fleet import Options as EngineOptions
 from gitfed.daemon.observe_once import look
 from gitfed.daemon.record import Record
-from gitfed.daemon.state_trust import StateTrust
 from gitfed.documents import bindings, facts
 from gitfed.edges import files, git, leader_ref, lock, pod
 from gitfed.edges.git import signing_key
@@ -40,6 +39,7 @@ from gitfed.model.plan import Change, Left, Plan
 from gitfed.model.repo import RepoSnapshot
 from gitfed.reading import interpreters
 from gitfed.reading.reader import Reader
+from gitfed.reading.state_trust import StateTrust
 
 log = logging.getLogger("gitfed")
 

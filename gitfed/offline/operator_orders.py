@@ -1,7 +1,7 @@
 """Orders of a person to a running daemon, given through the state branch: no port, no password, and an audit trail.
 
 Whoever may push the state branch may give them; where the repository asks for signatures, they count if one of its
-operators signed them (`daemon.state_trust`), as Git is set up to sign for the person. The daemon sees that the branch
+operators signed them (`reading.state_trust`), as Git is set up to sign for the person. The daemon sees that the branch
 moved, reads it again and plans anew; if both write at the same time, one of the pushes is refused and that one looks
 again.
 """
@@ -13,7 +13,6 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 
-from gitfed.daemon.state_trust import TRUST
 from gitfed.documents import bindings
 from gitfed.edges import git
 from gitfed.edges.git import user_signing
@@ -23,6 +22,7 @@ from gitfed.model.base import ClusterName, Commit
 from gitfed.model.orders import Removal, Suspension
 from gitfed.model.repo import RepoSnapshot
 from gitfed.offline.inputs import Opened, open_repository
+from gitfed.reading.state_trust import TRUST
 
 _ATTEMPTS = 5
 

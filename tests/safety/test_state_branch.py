@@ -12,7 +12,6 @@ import pytest
 
 from gitfed import errors
 from gitfed.daemon.record import Record
-from gitfed.daemon.state_trust import TRUST, StateTrust
 from gitfed.documents import bindings
 from gitfed.edges import files, git
 from gitfed.edges.git import signing_key
@@ -20,6 +19,7 @@ from gitfed.edges.state.state import StateBranch
 from gitfed.model.base import Commit, ObjectKey
 from gitfed.model.decisions import Decision, Share
 from gitfed.reading.reader import Reader
+from gitfed.reading.state_trust import TRUST, StateTrust
 from tests import signing
 from tests.signing import Person
 
@@ -299,3 +299,15 @@ def test_without_verify_everything_is_believed_and_the_log_says_so(
     assert clusters(engine) == ["other"]
     told = [record for record in caplog.records if "without a signature that counts" in record.message]
     assert [record.__dict__["reason"] for record in told] == [f"{forged[:12]} is not signed"]
+
+
+def test_a_state_that_was_believed_before_anybody_asked_for_signatures_is_judged_anew(fleet: Fleet) -> None:
+    """So reads a daemon without memory: the state says which commit was applied, and that one asks for them."""
+    fleet.say("none")
+    engine = fleet.engine("a")
+    decide(engine, "m1")
+    fleet.edit(BINDING, "name: m1", "name: evil")
+    engine.load()
+    assert clusters(engine) == ["evil"]
+    fleet.say("all")
+    assert clusters(fleet.engine("a")) == ["m1"]

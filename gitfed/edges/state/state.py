@@ -275,6 +275,10 @@ class StateBranch:
         """
         self.repository.push(url, self.ref, expected=expected, commit=commit)
 
+    def forget(self) -> None:
+        """Have no branch here any more: what another repository has is judged anew."""
+        self.repository.update_ref(self.ref, None)
+
     def tip(self, url: str) -> Commit | None:
         """Where the branch of another repository stands. Raises SourceUnreachable."""
         return self.repository.remote_refs(url, self.ref).get(self.ref)

@@ -39,6 +39,8 @@ _ORDERS = frozenset({"suspensions", "removals", "clusters"})
 _APPROVALS = "approvals"
 _EDITED = ("bindings/", "clusters/")
 """Folders that an operator may edit."""
+_UNSURE = "refs/gitfed/state/unsure"
+"""Where the branch stood that was believed without a signature."""
 _MOST = 1000
 """Commits that are looked at for one that an engine signed."""
 
@@ -75,6 +77,7 @@ class StateTrust:
             return theirs
         if not parties.binding:
             self._tell("the state branch is believed without a signature that counts", theirs, verdict.why_not)
+            repository.update_ref(_UNSURE, theirs)
             return theirs
         if verdict.believed is None and ours is None:
             raise errors.StateNotBelieved(
@@ -84,6 +87,14 @@ class StateTrust:
             )
         self._tell("the state branch is not believed: what was pushed there is left out", theirs, verdict.why_not)
         return verdict.believed
+
+    def doubts(self, repository: git.Repository, ours: Commit | None) -> bool:
+        """Whether what we have was believed while nobody asked for signatures, and somebody does now.
+
+        A daemon without memory finds the commit that asks for them in the very state that it reads.
+        """
+        unsure = repository.branch_commit(_UNSURE)
+        return unsure is not None and unsure == ours and self._parties().binding
 
     def believes_facts(self, repository: git.Repository, commit: Commit) -> bool:
         """Whether an engine signed this commit of the facts branch."""
