@@ -134,6 +134,7 @@ def vouch(opened: Opened, repo: RepoSnapshot, *, by: str, now: datetime, credent
                 branch.push(url, expected=expected)
         except StateConflict:
             continue
+        _remember(opened, repo, branch)
         return made
     raise StateConflict("the state branch is written all the time by somebody else", hint="try again")
 
