@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 
@@ -21,7 +22,8 @@ def test_a_commit_is_no_base_while_the_gate_history_holds(world: World) -> None:
     held = world.apply(check=False)
     assert held.returncode == 5
     assert json.loads((world.data / "accepted.json").read_text())["commit"] == base
-    digest = held.stderr.partition("--confirm ")[2].split()[0]
-    world.apply("--confirm", digest)
+    found = re.search(r"^To let it through: gitfed apply --confirm (\w{64})$", held.stderr, re.MULTILINE)
+    assert found
+    world.apply("--confirm", found[1])
     assert image(world, "web", "m1") == "evil:1"
     assert json.loads((world.data / "accepted.json").read_text())["commit"] == other
