@@ -192,7 +192,7 @@ def last_good(
 
     `history` is the commit that is read; for a worktree (`committed` False) the one it started from, whose own version
     may serve. What is looked for is a version without errors that is not the present one: that may be at fault only
-    together with another file.
+    together with another file. A file that was deleted, and comes back broken, has none.
     """
 
     def version(path: str) -> tuple[Commit, str] | None:
@@ -211,7 +211,7 @@ def last_good(
             yield from older_builds(path)
             return
         present = repository.entries(history).get(path) if committed else None
-        for commit, blob in repository.last_commits_of(path, history):
+        for commit, blob in repository.last_commits_of(path, history, until_deleted=True):
             if present is not None and blob == present.blob_id:
                 continue
             if not memory.held(path, blob, commit, functools.partial(repository.read, blob)).faulty:
@@ -223,6 +223,8 @@ def last_good(
         tried = {builds.version(history, path) if committed else ""}
         for commit in repository.first_parents(history, limit=_OLDER_BUILDS):
             digest = builds.version(commit, path)
+            if not digest:
+                return  # a folder that was deleted does not come back with a mistake
             if digest in tried or not kustomize.is_built(digest):
                 continue
             tried.add(digest)

@@ -1,24 +1,26 @@
 """Which folders Kustomize builds, from which files: kustomizations, their bases, and what they take in.
 
 A kustomization that no other one names is a *root*; what it builds are templates. Files that a kustomization names are
-its material and no templates themselves; other files beside it are. The building is done elsewhere (`Build`), by the
-real program and from these files alone. So everything that a kustomization names must be in the repository: what the
-program would look for in the network is refused here, before it runs.
+its material and no templates themselves, whether it can be built or not; other files beside it are templates. The
+building is done elsewhere (`Build`), by the real program and from these files alone. So everything that a kustomization
+names must be in the repository: what the program would look for in the network is refused here, before it runs.
 """
 
 from __future__ import annotations
 
 import bisect
+import difflib
 import hashlib
 import posixpath
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
+from operator import attrgetter
 from typing import Any, Protocol
 
-from gitfed.errors import SourceError
 from gitfed.model.base import Origin, Problem
+from gitfed.source import kustomization
+from gitfed.source.kustomization import Names as Names
 from gitfed.source.tree import SUBMODULE, SYMLINK, Entry, visible
-from gitfed.text import yaml
 
 NAMES = ("kustomization.yaml", "kustomization.yml", "Kustomization")
 ORIGIN = "config.kubernetes.io/origin"
@@ -29,13 +31,12 @@ _BUILT = "kustomize."
 _VERSION = b"1"
 _MOST_FILES = 10_000
 _MOST_BYTES = 64 * 1024 * 1024
-_LARGEST = 1024 * 1024
-_PLUGINS = ("generators", "transformers", "validators")
-_FOLDERS = ("resources", "bases", "components", *_PLUGINS)
-_PATHS = ("crds", "configurations", "patchesStrategicMerge")
-_INSIDE = ("patches", "patchesJson6902", "replacements")
-_GENERATORS = ("configMapGenerator", "secretGenerator")
-_HELM = ("helmCharts", "helmChartInflationGenerator", "helmGlobals")
+_NEAR = 0.75
+"""How much two names must have in common for one to be a slip for the other; 1 is all."""
+_MOST_GUESSES = 100
+_MOST_BESIDE = 1000
+"""Files of one folder among which a slip is looked for."""
+_PATH = attrgetter("path")
 
 
 class Build(Protocol):
@@ -69,22 +70,6 @@ class Layout:
     """Root that cannot be built → why."""
 
 
-@dataclass(frozen=True, slots=True)
-class Names:
-    """What one kustomization file names. `fault` says why it cannot be used."""
-
-    kind: str = "Kustomization"
-    folders: tuple[str, ...] = ()
-    """Folders or files: resources, components and the like."""
-    paths: tuple[str, ...] = ()
-    """Files."""
-    plugins: bool = False
-    """Whether it names generators, transformers or validators."""
-    fault: str = ""
-    place: tuple[int, int] = (0, 0)
-    """Line and column of the fault, if it has one."""
-
-
 def is_built(blob_id: str) -> bool:
     """Whether this is a root's digest and no blob."""
     return blob_id.startswith(_BUILT)
@@ -95,9 +80,17 @@ def is_kustomization(path: str) -> bool:
 
 
 def layout(
-    entries: Sequence[Entry], wanted: Callable[[str], bool], read: Callable[[str], bytes], known: dict[str, Names]
+    entries: Sequence[Entry],
+    wanted: Callable[[str], bool],
+    read: Callable[[str], bytes],
+    known: dict[str, Names],
+    before: Callable[[str], str] = lambda path: "",
 ) -> Layout:
-    """`entries` are sorted by path; `known` remembers what kustomization files name, by blob id: it may be empty."""
+    """`entries` are sorted by path; `known` remembers what kustomization files name, by blob id: it may be empty.
+
+    `before`: what stood for a kustomization file in the last commit that was applied, a root's digest or a blob id, ""
+    for nothing. It is asked only where another kustomization cannot be used.
+    """
     found = Layout()
     kustomizations: dict[str, Entry] = {}
     for entry in entries:
@@ -105,7 +98,7 @@ def layout(
         if name in NAMES and entry.mode not in (SYMLINK, SUBMODULE):
             kustomizations.setdefault(folder, entry)
     if kustomizations:
-        _Finder(entries, wanted, read, known, kustomizations, found).find()
+        _Finder(entries, wanted, read, known, before, kustomizations, found).find()
     return found
 
 
@@ -115,6 +108,7 @@ class _Finder:
     wanted: Callable[[str], bool]
     read: Callable[[str], bytes]
     known: dict[str, Names]
+    before: Callable[[str], str]
     kustomizations: Mapping[str, Entry]
     """By folder."""
     found: Layout
@@ -123,6 +117,8 @@ class _Finder:
     """Folder → folders that its kustomization names."""
     faults: dict[str, str] = field(default_factory=dict)
     """Folder → why its kustomization cannot be built."""
+    unresolved: dict[str, list[str]] = field(default_factory=dict)
+    """Folder → paths that its kustomization names, or seems to name, and that are not there."""
 
     def find(self) -> None:
         self.files = {entry.path: entry for entry in self.entries if entry.mode not in (SYMLINK, SUBMODULE)}
@@ -130,6 +126,7 @@ class _Finder:
             self.look(folder)
         ours = [folder for folder, entry in self.kustomizations.items() if self.wanted(entry.path)]
         named = {base for folder in ours for base in self.bases[folder]}
+        named |= self.perhaps_named(ours, named)
         reached: set[str] = set()
         for folder in ours:
             if folder not in named and self.names(folder).kind == "Kustomization":
@@ -144,7 +141,7 @@ class _Finder:
     def names(self, folder: str) -> Names:
         entry = self.kustomizations[folder]
         if entry.blob_id not in self.known:
-            self.known[entry.blob_id] = _names(entry, self.read)
+            self.known[entry.blob_id] = kustomization.read(entry, self.read)
         return self.known[entry.blob_id]
 
     def look(self, folder: str) -> None:
@@ -162,9 +159,49 @@ class _Finder:
                     self.found.material.add(target)
             else:
                 fault = fault or f"{visible(name)} is not a file of the repository, or a folder with a kustomization"
+                self.unresolved.setdefault(folder, []).append(target)
+        for word in names.guesses:
+            target, is_path = _join(folder, word), "." in word or "/" in word
+            if target in self.files:
+                if ours and is_path:
+                    self.found.material.add(target)
+            elif target != folder and (is_path or target in self.kustomizations):
+                self.unresolved.setdefault(folder, []).append(target)
         self.bases[folder] = tuple(bases)
         if fault:
             self.faults[folder] = fault
+
+    def perhaps_named(self, ours: Sequence[str], named: Set[str]) -> set[str]:
+        """Folders that a kustomization which cannot be used may have meant as bases; files of that kind are material.
+
+        A slip of the pen must not turn a base into a root, nor a resource into a template. What was built as a root
+        before goes on being one.
+        """
+        wrong = [folder for folder in ours if folder in self.unresolved or folder in self.faults]
+        if not wrong:
+            return set()
+        targets = {target for folder in wrong for target in self.unresolved.get(folder, ())[:_MOST_GUESSES]} - {"../"}
+        for folder in wrong:
+            self.perhaps_files(folder, [target for target in self.unresolved.get(folder, ()) if target in targets])
+        bases = set()
+        for folder, entry in self.kustomizations.items():
+            if folder not in named and folder not in self.faults and self.wanted(entry.path):
+                stood = self.before(entry.path)
+                if not is_built(stood) and (stood or any(_is_near(target, folder) for target in targets)):
+                    bases.add(folder)
+        return bases
+
+    def perhaps_files(self, folder: str, targets: Iterable[str]) -> None:
+        for target in targets:
+            if target in self.kustomizations:
+                continue
+            if below := [one.path for one in self.below(target) if target and one.path in self.files]:
+                self.found.material.update(below)  # a folder whose own kustomization is missing
+                continue
+            for where in {folder, posixpath.dirname(target)}:
+                beside = [path for path in map(_PATH, self.below(where)) if posixpath.dirname(path) == where]
+                if len(beside) <= _MOST_BESIDE:
+                    self.found.material.update(path for path in beside if path in self.files and _is_near(target, path))
 
     def root(self, folder: str) -> set[str]:
         """The folders that a root is built from."""
@@ -230,56 +267,14 @@ def _origin(value: Any, path: str) -> tuple[Any, str]:
     return {**value, "metadata": {**rest, "annotations": others} if others else rest}, told
 
 
-def _names(entry: Entry, read: Callable[[str], bytes]) -> Names:
-    if entry.size > _LARGEST:
-        return Names(fault=f"a kustomization of {entry.size} bytes, at most {_LARGEST} are read")
-    try:
-        stream = yaml.parse(read(entry.blob_id))
-    except SourceError as error:
-        return Names(fault=f"the file cannot be read: {error.message}")
-    errors = [fault for fault in stream.faults if not fault.warning]
-    if errors:
-        return Names(fault=errors[0].message, place=(errors[0].line, errors[0].column))
-    values = [document.value for document in stream.documents if document.value is not None]
-    if len(values) != 1 or not isinstance(values[0], dict):
-        return Names(fault="a kustomization is one document, a mapping")
-    value = values[0]
-    for name in _HELM:
-        if value.get(name):
-            return Names(fault=f"{name}: Helm charts are not rendered")
-    folders = [text for name in _FOLDERS for text in _texts(value.get(name))]
-    plugins = any(value.get(name) for name in _PLUGINS)
-    return Names(str(value.get("kind") or "Kustomization"), tuple(folders), tuple(_paths(value)), plugins)
-
-
-def _paths(value: Mapping[str, Any]) -> Iterator[str]:
-    for name in _PATHS:
-        yield from _texts(value.get(name))
-    for name in _INSIDE:
-        for item in _items(value.get(name)):
-            if isinstance(item, dict):
-                yield from _texts([item.get("path")])
-    for name in _GENERATORS:
-        for item in _items(value.get(name)):
-            if isinstance(item, dict):
-                for text in _texts(item.get("files")):
-                    yield text.rpartition("=")[2]
-                yield from _texts(item.get("envs"))
-                yield from _texts([item.get("env")])
-    openapi = value.get("openapi")
-    if isinstance(openapi, dict):
-        yield from _texts([openapi.get("path")])
-
-
-def _texts(value: Any) -> Iterator[str]:
-    """Names in a list. A text of several lines is no name: patches and generators may stand there themselves."""
-    for item in _items(value):
-        if isinstance(item, str) and item and "\n" not in item:
-            yield item
-
-
-def _items(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else []
+def _is_near(target: str, path: str) -> bool:
+    """Whether a path may have been meant by one that is not there: the same, or a slip away, in the same folder."""
+    if target == path:
+        return True
+    (above, name), (folder, other) = posixpath.split(target), posixpath.split(path)
+    if above != folder:
+        return bool(name) and name == other  # the wrong number of ../
+    return difflib.SequenceMatcher(None, name, other).ratio() >= _NEAR
 
 
 def _join(folder: str, name: str) -> str:

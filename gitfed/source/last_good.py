@@ -26,6 +26,13 @@ class Versions:
     """Path → (commit, blob id) in the last commit that was applied."""
     read: Callable[[HeldFile], bytes | None]
 
+    def blob(self, path: str) -> str:
+        """What stood for a file in the version to fall back to; "" when there is none, or nobody knows."""
+        if path in self.held:
+            return self.held[path].blob
+        found = self.last_good(path) if self.last_good is not None else None
+        return found[1] if found is not None else ""
+
     def find(self, path: str) -> tuple[HeldFile, FileContent] | None:
         """The version to hold the file at, and what it says; None if there is none that can be used."""
         version = self.held.get(path)

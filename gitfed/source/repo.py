@@ -121,7 +121,9 @@ class _Reader:
         )
         self.problems += listing.problems
         self.faults.update(listing.refused)
-        built = kustomize.layout(self.entries, self.included, self.files.read, self.memory.kustomizations)
+        built = kustomize.layout(
+            self.entries, self.included, self.files.read, self.memory.kustomizations, self.versions.blob
+        )
         self.problems += built.problems
         self.faults.update(built.refused)
         contents = {file.path: self.understand(file) for file in listing.files if file.path not in built.material}

@@ -275,6 +275,15 @@ def test_a_file_with_errors_is_planned_at_its_last_good_version_and_leaves_with_
     assert "apps/web.yaml:2:" in result.err
 
 
+def test_a_file_that_was_deleted_and_comes_back_with_errors_is_not_held(fleet: Path) -> None:
+    (fleet / "apps/web.yaml").unlink()
+    commit(fleet, {})
+    commit(fleet, {"apps/web.yaml": "kind: [\n"})
+    result = gitfed("plan")
+    assert result.code == 3
+    assert "shop/Deploy/web" not in result.out
+
+
 def test_uncommitted_files_are_read_with_worktree_alone(fleet: Path) -> None:
     write(fleet, {"apps/web.yaml": deployment(replicas=30)})
     assert "TOTAL" in gitfed("plan").out

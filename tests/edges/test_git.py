@@ -187,6 +187,16 @@ def test_versions_of_a_file_are_found_newest_first(work: Path) -> None:
     assert [repository.read(blob) for _, blob in found] == [b"3", b"1"]
 
 
+def test_versions_before_a_deletion_are_left_out_on_request(work: Path) -> None:
+    first = commit(work, {"a.yaml": "1", "b.yaml": "1"})
+    commit(work, {"a.yaml": None, "b.yaml": "2"})
+    third = commit(work, {"a.yaml": "3"})
+    repository = git.Repository.open(work)
+    head = repository.resolve("HEAD")
+    assert [one for one, _ in repository.last_commits_of("a.yaml", head)] == [third, first]
+    assert [one for one, _ in repository.last_commits_of("a.yaml", head, until_deleted=True)] == [third]
+
+
 def test_the_worktree_is_read_without_following_symlinks(work: Path) -> None:
     commit(work, {"a.yaml": "a: 1\n", "d/b.yaml": "b: 1\n"})
     (work / "a.yaml").write_text("a: 2\n")

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 import pytest
 
 from gitfed.errors import SourceError
+from gitfed.model.base import Commit
 from gitfed.source import kustomize
 from gitfed.source import repo as source
 from tests.source.trees import Tree, tree
@@ -200,3 +201,75 @@ def test_a_kustomization_at_the_top_takes_what_it_names_only() -> None:
     snapshot = source.read(made(files), build=lambda root, read: read(root.files[0].blob_id))
     assert snapshot.problems == ()
     assert sorted(key.name for key in snapshot.manifests) == ["a", "b"]
+
+
+BASE = {"gitfed.yaml": SETTINGS, "plain.yaml": config("plain"),
+        "web/base/kustomization.yaml": "resources: [web.yaml]\n",
+        "web/base/web.yaml": config("web"), "web/base/extra.yaml": config("extra")}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "overlay",
+    [
+        pytest.param("resources: [../base\n", id="no YAML"),
+        pytest.param("resources: [../base]\nresources: []\n", id="a field twice"),
+        pytest.param("resources: [../base]\n---\nresources: []\n", id="two documents"),
+        pytest.param("- ../base\n", id="no mapping"),
+        pytest.param("resources: [../base]\nhelmCharts: [{name: x}]\n", id="a chart"),
+        pytest.param("resource: [../base]\n", id="an unknown field"),
+        pytest.param("resources: ../base\n", id="a text for a list"),
+        pytest.param("resources: [../bsae]\n", id="a slip in the name of the base"),
+        pytest.param("resources: [../../base]\n", id="the wrong number of steps up"),
+        pytest.param("resources: [../base]\npatches: [{path: nowhere.yaml}]\n", id="a patch that is missing"),
+        pytest.param("resources: [../base]\nnamePrefx: a-\n", id="a slip in a field"),
+    ],
+)
+def test_a_mistake_in_an_overlay_does_not_deploy_its_base(overlay: str) -> None:
+    def build(root: kustomize.Root, read: object) -> bytes:
+        assert root.folder == "web/prod", f"{root.folder} was built by itself"
+        raise SourceError("the program refuses it")
+
+    snapshot = source.read(made({**BASE, "web/prod/kustomization.yaml": overlay}), build=build)
+    assert sorted(key.name for key in snapshot.manifests) == ["extra", "plain"]
+    assert not snapshot.complete
+
+
+@pytest.mark.parametrize(
+    ("files", "deployed"),
+    [
+        pytest.param({"app/kustomization.yaml": "resources: [deploymnt.yaml]\n", "app/deployment.yaml": config("web"),
+                      "app/policy.yaml": config("policy")}, ["policy"], id="a slip in the name of a file"),
+        pytest.param({"app/kustomization.yaml": "resources: [../web.yaml]\n", "app/web.yaml": config("web")}, [],
+                     id="a file that is one step nearer"),
+        pytest.param({"app/kustomization.yaml": "resources: [web.yaml\n", "app/web.yaml": config("web"),
+                      "app/other.yaml": config("other")}, ["other"], id="a file of what is no YAML"),
+        pytest.param({"prod/kustomization.yaml": "resources: [../base]\n", "base/kustomizaton.yaml": "a: 1\n",
+                      "base/web.yaml": config("web")}, [], id="a base whose kustomization has another name"),
+    ],
+)  # fmt: skip
+def test_a_file_that_a_broken_kustomization_may_have_meant_is_no_template(
+    files: Mapping[str, str], deployed: list[str]
+) -> None:
+    snapshot = source.read(made({"gitfed.yaml": SETTINGS, **files}))
+    assert sorted(key.name for key in snapshot.manifests) == deployed
+    assert not snapshot.complete
+
+
+def test_a_mistake_in_one_overlay_stops_no_other_root() -> None:
+    files = {**BASE, "api/kustomization.yaml": "resources: [api.yaml]\n", "api/api.yaml": config("api"),
+             "web/prod/kustomization.yaml": "resources: [../base\n"}  # fmt: skip
+    snapshot = source.read(made(files), build=lambda root, read: read(root.files[0].blob_id))
+    assert sorted(key.name for key in snapshot.manifests) == ["api", "extra", "plain"]
+
+
+@pytest.mark.parametrize(("stood", "built"), [("kustomize.abc", ["web"]), ("", ["web"]), ("f" * 40, [])])
+def test_what_was_material_before_stays_material_while_an_overlay_is_broken(stood: str, built: list[str]) -> None:
+    """What was built as a root before goes on being built; where nothing was, nothing names it."""
+    files = {"gitfed.yaml": SETTINGS, "base/kustomization.yaml": "resources: [web.yaml]\n",
+             "base/web.yaml": config("web"), "prod/kustomization.yaml": "resources: [\n"}  # fmt: skip
+    snapshot = source.read(
+        made(files),
+        build=lambda root, read: read(root.files[1].blob_id),
+        last_good=lambda path: (Commit("c0"), stood) if stood and path.startswith("base/") else None,
+    )
+    assert sorted(key.name for key in snapshot.manifests) == built

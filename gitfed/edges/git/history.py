@@ -186,15 +186,23 @@ class History(Program):
                 )
         return found
 
-    def last_commits_of(self, path: str, start: Commit, *, limit: int = 50) -> list[tuple[Commit, str]]:
-        """(commit, blob id) of the versions of a file, newest first, beginning at `start`; deletions are left out."""
+    def last_commits_of(
+        self, path: str, start: Commit, *, limit: int = 50, until_deleted: bool = False
+    ) -> list[tuple[Commit, str]]:
+        """(commit, blob id) of the versions of a file, newest first, beginning at `start`; deletions are left out.
+
+        `until_deleted`: not those before the file was deleted, if it was.
+        """
         raw = self.run(
             "log", f"--max-count={limit}", "--format=%x01%H", "--raw", "-z", "--no-renames", "--no-abbrev",
             "--diff-merges=first-parent", start, "--", f":(literal,top){path}",
         )  # fmt: skip
         found: list[tuple[Commit, str]] = []
         for chunk in raw.split(b"\x01")[1:]:
-            match = re.match(rb"([0-9a-f]{40,64}).*?:\d+ \d+ [0-9a-f]+ ([0-9a-f]+) ([AMT])", chunk, re.DOTALL)
-            if match:
+            match = re.match(rb"([0-9a-f]{40,64}).*?:\d+ \d+ [0-9a-f]+ ([0-9a-f]+) ([ADMT])", chunk, re.DOTALL)
+            if match and match[3] == b"D":
+                if until_deleted:
+                    break
+            elif match:
                 found.append((Commit(match[1].decode()), match[2].decode()))
         return found
