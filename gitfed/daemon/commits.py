@@ -18,6 +18,7 @@ from gitfed.daemon import planner
 from gitfed.model.base import Commit, Severity
 from gitfed.model.declared import federation
 from gitfed.model.repo import HeldFile, RepoSnapshot
+from gitfed.planning import notes
 from gitfed.reading.reader import Reader
 
 log = logging.getLogger("gitfed.cycle")
@@ -154,6 +155,8 @@ class Commits:
         for one in repo.held:
             if self.repo is None or one not in self.repo.held:
                 log.warning("file held at its last good version", extra={"file": one.path, "commit": one.commit[:12]})
+        if repo.left_out and (self.repo is None or repo.left_out != self.repo.left_out):
+            log.info("files left out", extra={"files": len(repo.left_out), "reason": notes.left_out(repo.left_out)})
         wrong = [problem for problem in repo.problems if problem.severity is Severity.ERROR]
         for problem in wrong:
             log.error("problem", extra={"problem": str(problem), "commit": repo.commit[:12]})

@@ -67,3 +67,5 @@ class RepoSnapshot:
     complete: bool = True
     """False when some content is missing without a last good version in its place: what it held cannot be told from
     what was removed. Nothing is pruned from such a snapshot."""
+    left_out: tuple[str, ...] = ()
+    """Paths of files that the settings include and that plainly hold no Kubernetes objects, sorted."""

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import itertools
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -186,11 +187,15 @@ def read_tree(
 ) -> RepoSnapshot:
     """The snapshot of these files; `history` is where older versions of those with errors are looked for."""
     builds = kustomized.Builds(opened.repository)
+    before = history
+    if committed and history is not None:
+        before = next(itertools.islice(opened.repository.first_parents(history, limit=2), 1, None), None)
     return source.read(
         tree,
         memory=opened.memory,
         held=held,
         last_good=reader.last_good(opened.repository, opened.memory, history, committed=committed, builds=builds),
+        applied=reader.at(before, builds),
         read_held=builds.read_held,
         build=builds.build,
     )

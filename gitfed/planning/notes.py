@@ -108,6 +108,8 @@ def notes(world: BuildContext, bindings: Iterable[Binding]) -> tuple[str, ...]:
         notes.append(f"Limits are those of {since}: its own count when nothing of this commit is held.")
     for one in world.decisions.suspensions:
         notes.append(f"{one.of} is {one}.")
+    if world.repo.left_out:
+        notes.append(left_out(world.repo.left_out))
     nowhere = [binding.key for binding in bindings if goes_nowhere(binding)]
     if nowhere:
         notes.append(selected_by_none(nowhere))
@@ -122,6 +124,13 @@ def _unread(errors: Mapping[ClusterName, str]) -> Iterator[str]:
     for error, names in by_error.items():
         who, whose = ("Cluster", "Its") if len(names) == 1 else ("Clusters", "Their")
         yield f"{who} {', '.join(names)} could not be read: {error}. {whose} objects are kept."
+
+
+def left_out(paths: Sequence[str]) -> str:
+    """Files that the settings include and that plainly hold no objects."""
+    listed = ", ".join(paths[:_EXAMPLES]) + (", …" if len(paths) > _EXAMPLES else "")
+    what = "1 file holds" if len(paths) == 1 else f"{len(paths)} files hold"
+    return f"{what} no Kubernetes objects and {'is' if len(paths) == 1 else 'are'} left out: {listed}."
 
 
 def selected_by_none(keys: Sequence[ObjectKey]) -> str:

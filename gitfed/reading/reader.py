@@ -136,6 +136,7 @@ class Reader:
             memory=self._memory,
             held=held,
             last_good=last_good(self.repository, self._memory, commit, applied, builds=self._builds),
+            applied=at(applied, self._builds),
             read_held=self._builds.read_held,
             build=self._builds.build,
         )
@@ -177,6 +178,18 @@ def settings_at(
             if found.settings and not found.faulty:
                 return found.settings[0]
     return whole().settings
+
+
+def at(commit: Commit | None, builds: kustomized.Builds) -> Callable[[str], str]:
+    """Path → what stands for the file in a commit, "" for nothing, and of a commit that cannot be read."""
+
+    def version(path: str) -> str:
+        try:
+            return builds.version(commit, path) if commit is not None else ""
+        except SourceError:
+            return ""
+
+    return version
 
 
 def last_good(

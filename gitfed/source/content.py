@@ -17,7 +17,7 @@ from gitfed.model.declared.federation import Federation, PlacementTest
 from gitfed.model.declared.interpreter import ResourceInterpreterCustomization
 from gitfed.model.declared.shape import Declared
 from gitfed.model.repo import Manifest
-from gitfed.source import declare, kustomize, metadata, redact_faults, replica_checks, scope, scripts
+from gitfed.source import declare, kustomize, metadata, recognize, redact_faults, replica_checks, scope, scripts
 from gitfed.source.parse import Parsed
 from gitfed.source.tree import visible
 from gitfed.text import canonical, yaml
@@ -48,6 +48,8 @@ class FileContent:
     """What the file's CRDs say: kind → namespaced."""
     namespaces: frozenset[str] = frozenset()
     """The namespaces of `manifests`."""
+    foreign: bool = False
+    """It plainly holds no Kubernetes objects (`recognize`): a mistake only where objects were before."""
 
     @property
     def faulty(self) -> bool:
@@ -134,7 +136,15 @@ class _Reader:
             tuple(self.custom),
             self.scopes,
             frozenset(manifest.key.namespace for manifest in self.manifests),
+            self.is_foreign(parsed),
         )
+
+    def is_foreign(self, parsed: Parsed) -> bool:
+        """Of what cannot be read nothing is plain."""
+        values = [document.value for document in parsed.documents if document.value is not None]
+        if self.built_from is not None or not values or any(not fault.warning for fault in parsed.faults):
+            return False
+        return all(recognize.is_foreign(value, self.path) for value in values)
 
     def start(self, index: int, document: Document) -> Origin:
         if self.built_from is not None:

@@ -24,6 +24,8 @@ class Versions:
     """Recorded when the file was first held."""
     last_good: Callable[[str], tuple[Commit, str] | None] | None
     """Path → (commit, blob id) in the last commit that was applied."""
+    applied: Callable[[str], str]
+    """Path → blob id in the last commit that was applied, "" for none. Cheap, where `last_good` looks at history."""
     read: Callable[[HeldFile], bytes | None]
 
     def blob(self, path: str) -> str:
@@ -32,6 +34,10 @@ class Versions:
             return self.held[path].blob
         found = self.last_good(path) if self.last_good is not None else None
         return found[1] if found is not None else ""
+
+    def held_objects(self, path: str, blob: str) -> bool:
+        """Whether a file of this content may have had objects before, so that it is a mistake that it has none."""
+        return path in self.held or self.applied(path) not in ("", blob)
 
     def find(self, path: str) -> tuple[HeldFile, FileContent] | None:
         """The version to hold the file at, and what it says; None if there is none that can be used."""

@@ -80,7 +80,7 @@ class Memory:
     def includes(self, path: str, include: tuple[str, ...], exclude: tuple[str, ...]) -> bool:
         if (include, exclude) != self._patterns:
             self._patterns = (include, exclude)
-            self._compiled = (glob.compile_all(include), glob.compile_all(exclude))
+            self._compiled = (glob.compile_all(include, hidden=False), glob.compile_all(exclude))
             self._included = {}
         known = self._included.get(path)
         if known is None:

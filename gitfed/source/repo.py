@@ -27,6 +27,7 @@ from gitfed.source import last_good as hold
 from gitfed.source.content import FileContent
 from gitfed.source.memory import Memory
 from gitfed.source.parse import ParseCache
+from gitfed.source.tree import visible
 
 USUAL_PATHS = ("gitfed.yaml", "gitfed.yml", "gitfed.json")
 _RESERVED = ("karmada-system", "karmada-cluster", "gitfed-system")
@@ -39,6 +40,7 @@ def read(
     memory: Memory | None = None,
     held: Mapping[str, HeldFile] | None = None,
     last_good: Callable[[str], tuple[Commit, str] | None] | None = None,
+    applied: Callable[[str], str] = lambda path: "",
     read_held: Callable[[HeldFile], bytes | None] | None = None,
     build: kustomize.Build | None = None,
 ) -> RepoSnapshot:
@@ -47,12 +49,14 @@ def read(
     `memory` is kept by callers who read again and again (it brings its own disk cache; `cache` is for those who read
     once). For a file with errors, `held[path]` names its last good version if it was held before, else
     `last_good(path)` finds (commit, blob id) in the last commit that was applied; `read_held` reads such a blob
-    (default: from the tree's repository). `build` runs Kustomize; without it folders that need it cannot be read.
+    (default: from the tree's repository). `applied(path)` is the blob id in that commit, "" if it is not there or no
+    commit was applied. `build` runs Kustomize; without it folders that need it cannot be read.
     """
     memory = memory if memory is not None else Memory(cache)
     memory.rotate()
     entries = sorted(files.entries(), key=lambda entry: entry.path)
-    versions = hold.Versions(memory, held or {}, last_good, read_held or (lambda version: files.read(version.blob)))
+    read_version = read_held or (lambda version: files.read(version.blob))
+    versions = hold.Versions(memory, held or {}, last_good, applied, read_version)
     reader = _Reader(files, entries, memory, versions, build)
     reader.find_settings()
     reader.read_files()
@@ -78,6 +82,7 @@ class _Reader:
     held: dict[str, tuple[HeldFile, FileContent]] = field(default_factory=dict)
     """Faulty path → its last good version."""
     complete: bool = True
+    left_out: list[str] = field(default_factory=list)
 
     # settings
 
@@ -131,12 +136,21 @@ class _Reader:
         self.contents = {path: contents[path] for path in sorted(contents)} if built.roots else contents
         for path in self.facts_files():
             self.contents.pop(path, None)
+        self.leave_out({file.path: file.blob_id for file in listing.files})
         for path, found in self.contents.items():
             if found.problems:
                 self.problems += found.problems
                 if found.faulty:
                     errors = (problem for problem in found.problems if problem.severity is Severity.ERROR)
                     self.faults[path] = next(errors).message
+
+    def leave_out(self, blobs: Mapping[str, str]) -> None:
+        """Files that are plainly no manifests; where a manifest was before, that is a mistake."""
+        for path in [path for path, found in self.contents.items() if found.foreign]:
+            version = self.versions.find(path) if self.versions.held_objects(path, blobs[path]) else None
+            if version is None or not (version[1].manifests or version[1].declared):
+                del self.contents[path]
+                self.left_out.append(visible(path))
 
     def understand(self, file: tree.File) -> FileContent:
         path, blob_id, _ = file
@@ -215,6 +229,7 @@ class _Reader:
             tuple(sorted(set(self.problems))),
             tuple(held),
             self.complete,
+            tuple(self.left_out),
         )
 
     def settings(self, contents: Iterable[FileContent]) -> Federation:
@@ -257,6 +272,7 @@ def _assemble(
     problems: tuple[Problem, ...],
     held: tuple[HeldFile, ...],
     complete: bool,
+    left_out: tuple[str, ...],
 ) -> RepoSnapshot:
     items = sorted(declared, key=lambda item: item.key[1:])
     clusters = [item for item in items if isinstance(item, cluster.Cluster)]
@@ -278,4 +294,5 @@ def _assemble(
         held=held,
         origins={item.key: item.origin for item in items},
         complete=complete,
+        left_out=left_out,
     )

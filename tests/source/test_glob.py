@@ -35,6 +35,30 @@ def test_patterns_mean_what_gitignore_means(pattern: str, yes: list[str], no: li
     assert [path for path in no if compiled.match(path)] == []
 
 
+@pytest.mark.parametrize(
+    ("pattern", "yes", "no"),
+    [
+        ("**/*.yaml", ["a.yaml", "x/a.yaml"], [".a.yaml", "x/.a.yaml", ".x/a.yaml", "x/.y/z/a.yaml"]),
+        ("*.yml", ["a.yml"], [".gitlab-ci.yml"]),
+        ("apps", ["apps/a.yaml"], ["apps/.x/a.yaml", "apps/.a.yaml"]),
+        ("apps/**", ["apps/x/a.yaml"], ["apps/.x/a.yaml", "apps/x/.a.yaml"]),
+        ("**", ["a"], [".a", ".x/a"]),
+        ("?a.yaml", ["xa.yaml"], [".a.yaml"]),
+        (".k8s/**", [".k8s/a.yaml", ".k8s/x/a.yaml"], [".k8s/.x/a.yaml", ".other/a.yaml"]),
+        (".k8s", [".k8s/a.yaml", "x/.k8s/a.yaml"], [".k8s/.a.yaml"]),
+        ("**/.*.yaml", [".a.yaml", "x/.a.yaml"], ["a.yaml", ".x/.a.yaml"]),
+        ("**/*.yaml", [".git/a.yaml", "../a.yaml"], []),
+    ],
+)
+def test_hidden_names_are_matched_only_by_patterns_that_write_the_dot(
+    pattern: str, yes: list[str], no: list[str]
+) -> None:
+    """But for those that no file may have: whoever reads refuses them aloud."""
+    compiled = glob.compile_all([pattern], hidden=False)
+    assert [path for path in yes if not compiled.match(path)] == []
+    assert [path for path in no if compiled.match(path)] == []
+
+
 def test_no_pattern_matches_nothing() -> None:
     assert not glob.compile_all([]).match("a")
 

@@ -18,6 +18,7 @@ from gitfed.model.repo import RepoSnapshot
 from gitfed.offline import inputs as daemon_inputs
 from gitfed.placement.explain import caveats
 from gitfed.placement.scheduling import match, schedule
+from gitfed.planning import notes
 from gitfed.planning.objects import secret_leaks
 from gitfed.source import lint, locate
 
@@ -55,6 +56,8 @@ def command(inputs: options.Inputs, base: str, annotations: str | None, output: 
         show(problems, output, of=contents(repo))
         for text in parse_summary.remarks(repo, problems):
             load.note(text)
+        if repo.left_out:
+            load.note(notes.left_out(repo.left_out))
     return load.code(problems)
 
 

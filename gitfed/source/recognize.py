@@ -1,0 +1,33 @@
+"""Which files plainly hold no Kubernetes objects: settings of a CI, of an editor, of a chart, of a renovation bot.
+
+A repository has many YAML and JSON files that are none of ours. They are left out and said once. Whoever only forgot a
+line of a manifest is told so: what has a member apiVersion, kind or metadata, spelled however, was meant as an object.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+_OBJECT = frozenset(("apiversion", "kind", "metadata"))
+_WORD = re.compile(rb"""(?:^|[\s{,"'-])(?:api_?version|kind)["']?\s*:""", re.IGNORECASE)
+_CHART = "Chart.yaml"
+
+
+def is_foreign(value: Any, path: str) -> bool:
+    """Whether a document was plainly not meant as an object. Of a mere text nobody knows what it was."""
+    if isinstance(value, dict):
+        return _is_chart(value, path) or not any(str(name).casefold() in _OBJECT for name in value)
+    if isinstance(value, list):
+        return all(is_foreign(item, path) for item in value if isinstance(item, dict))
+    return False
+
+
+def mentions_objects(data: bytes) -> bool:
+    """Whether a text that cannot be read as YAML or JSON says apiVersion or kind anywhere."""
+    return b"\0" in data or _WORD.search(data) is not None  # NUL: UTF-16, which a look at bytes does not see through
+
+
+def _is_chart(value: dict[str, Any], path: str) -> bool:
+    """Helm's Chart.yaml has an apiVersion of its own."""
+    return path.rpartition("/")[2] == _CHART and value.keys().isdisjoint(("kind", "metadata"))

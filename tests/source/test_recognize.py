@@ -1,0 +1,84 @@
+"""Files that are plainly no manifests are left out, and a manifest with a mistake is not taken for one of them."""
+
+from __future__ import annotations
+
+import pytest
+
+from gitfed.model.base import Commit
+from gitfed.source import repo
+from tests.source.trees import tree
+
+CONFIG = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: shop}\n"
+
+FOREIGN = {
+    "Chart.yaml": "apiVersion: v2\nname: web\nversion: 1.0.0\n",
+    "bitbucket-pipelines.yml": "pipelines:\n  default: []\n",
+    "charts/web/values.yaml": "image: {tag: '1'}\nautoscaling: {kind: HPA, apiVersion: v2}\n",
+    "ci/gitfed.gitlab-ci.yml": "plan:\n  script: [gitfed plan]\n",
+    "empty.json": "{}",
+    "playbook.yml": "- hosts: all\n  tasks: []\n",
+    "renovate.json": '{"extends": ["config:base"]}',
+}
+HIDDEN = {
+    ".forgejo/workflows/plan.yaml": "on: push\n",
+    ".gitea/workflows/plan.yml": "on: [push\n",
+    ".github/dependabot.yml": "version: 2\n",
+    ".gitlab-ci.yml": "plan: !reference [x, y]\n",
+    ".pre-commit-config.yaml": "repos: []\n",
+    ".sops.yaml": "creation_rules: []\n",
+    ".vscode/settings.json": "{ // a comment\n}",
+    "x/.hidden/a.yaml": CONFIG,
+}
+
+
+def test_files_that_are_plainly_no_objects_are_left_out_with_one_list() -> None:
+    snapshot = repo.read(tree({**FOREIGN, **HIDDEN, "a.yaml": CONFIG}))
+    assert snapshot.problems == ()
+    assert snapshot.left_out == tuple(sorted(FOREIGN))
+    assert snapshot.complete
+    assert [key.name for key in snapshot.manifests] == ["a"]
+
+
+def test_hidden_files_are_read_where_the_settings_write_the_dot() -> None:
+    settings = (
+        "apiVersion: gitfed.io/v1alpha1\nkind: Federation\nmetadata: {name: acme}\n"
+        "spec: {sources: {include: ['**/*.yaml', 'x/.hidden/**']}}\n"
+    )
+    snapshot = repo.read(tree(HIDDEN, settings=settings))
+    assert snapshot.problems == ()
+    assert [str(one.origin) for one in snapshot.manifests.values()] == ["x/.hidden/a.yaml:1:1"]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("kind: ConfigMap\nmetadata: {name: a}\n", "not a Kubernetes object: apiVersion missing"),
+        ("metadata: {name: a}\nspec: {}\n", "not a Kubernetes object: apiVersion and kind missing"),
+        ("apiversion: v1\nknd: ConfigMap\n", "not a Kubernetes object: apiVersion and kind missing"),
+        ("a: 1\n---\n" + CONFIG, "not a Kubernetes object: apiVersion and kind missing"),
+        ("- apiVersion: v1\n  kind: ConfigMap\n", "a document must be an object, not a list"),
+        ("some text\n", "a document must be an object, not a single value"),
+    ],
+)
+def test_a_manifest_with_a_mistake_is_told(text: str, said: str) -> None:
+    snapshot = repo.read(tree({"a.yaml": text}))
+    assert [one.message for one in snapshot.problems] == [said]
+    assert snapshot.left_out == ()
+
+
+def test_what_was_a_manifest_before_is_held_and_told() -> None:
+    before, now = tree({"a.yaml": CONFIG}, commit="c0"), tree({"a.yaml": "spec: {}\n"})
+    blob = before.listed[1].blob_id
+    now.blobs.update(before.blobs)
+    snapshot = repo.read(now, last_good=lambda path: (Commit("c0"), blob), applied=lambda path: blob)
+    assert [one.message for one in snapshot.problems] == ["not a Kubernetes object: apiVersion and kind missing"]
+    assert [one.held for one in snapshot.manifests.values()] == ["c0"]
+    assert snapshot.left_out == ()
+
+
+def test_what_was_no_manifest_before_stays_left_out() -> None:
+    before, now = tree({"values.yaml": "a: 1\n"}, commit="c0"), tree({"values.yaml": "a: 2\n"})
+    blob = before.listed[1].blob_id
+    now.blobs.update(before.blobs)
+    snapshot = repo.read(now, last_good=lambda path: (Commit("c0"), blob), applied=lambda path: blob)
+    assert (snapshot.problems, snapshot.left_out) == ((), ("values.yaml",))
