@@ -24,7 +24,8 @@ PAGE = Path(__file__).parents[1] / "docs" / "reference" / "settings.md"
 
 NOT_YET = "*Accepted, not acted on yet.* "
 MEANING = {
-    "sources.include": "Globs of the files that are read. `**` matches any depth. A name that begins with a dot is matched only by a pattern that writes the dot: `.k8s/**`.",
+    "sources.include": "Globs of the files that are read. `**` matches any depth. "
+    "A name that begins with a dot is matched only by a pattern that writes the dot: `.k8s/**`.",
     "sources.exclude": "Globs of files that are left out, even if `include` matches.",
     "sources.verify.commits": "Which commits must be signed to be applied: `head` the newest, `all` every one "
     "since the last applied. Read from the last applied commit.",

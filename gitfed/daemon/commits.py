@@ -155,6 +155,9 @@ class Commits:
         for one in repo.held:
             if self.repo is None or one not in self.repo.held:
                 log.warning("file held at its last good version", extra={"file": one.path, "commit": one.commit[:12]})
+        for file in repo.unread:
+            if self.repo is None or file not in self.repo.unread:
+                log.warning("file without a good version", extra={"file": file.path, "reason": notes.held_by(file)})
         if repo.left_out and (self.repo is None or repo.left_out != self.repo.left_out):
             log.info("files left out", extra={"files": len(repo.left_out), "reason": notes.left_out(repo.left_out)})
         wrong = [problem for problem in repo.problems if problem.severity is Severity.ERROR]

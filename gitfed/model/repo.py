@@ -42,6 +42,42 @@ class HeldFile:
 
 
 @dataclass(frozen=True, slots=True)
+class Possible:
+    """Objects that a text may mean: those of these kinds, namespaces and names. None: of any."""
+
+    kinds: frozenset[str] | None = None
+    namespaces: frozenset[str] | None = None
+    names: frozenset[str] | None = None
+
+    def covers(self, kind: str, namespace: str, name: str) -> bool:
+        return (
+            (self.kinds is None or kind in self.kinds)
+            and (self.namespaces is None or namespace in self.namespaces)
+            and (self.names is None or name in self.names)
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class UnreadFile:
+    """A file that cannot be used and has no good version. What it may have meant is held, and nothing else."""
+
+    path: str
+    reason: str
+    defines: tuple[Possible, ...]
+    """Objects that it may define: gone from other files, they are not taken for removed."""
+    concerns: tuple[Possible, ...] = ()
+    """Templates that what it declares may be about: nothing is decided anew for them, and nothing of them deleted."""
+    overrides: bool = False
+    """Whether it may change their manifests: then nothing is written of them either."""
+
+    def may_define(self, kind: str, namespace: str, name: str) -> bool:
+        return any(one.covers(kind, namespace, name) for one in self.defines)
+
+    def may_concern(self, key: ObjectKey) -> bool:
+        return any(one.covers(key.kind, key.namespace, key.name) for one in self.concerns)
+
+
+@dataclass(frozen=True, slots=True)
 class RepoSnapshot:
     """Everything the decisions need from one commit. Mappings are keyed by name (policies: see each)."""
 
@@ -64,8 +100,26 @@ class RepoSnapshot:
     held: tuple[HeldFile, ...] = ()
     origins: Mapping[ObjectKey, Origin] = field(default_factory=dict)
     """Where each declared object (not template) stands, by its key."""
-    complete: bool = True
-    """False when some content is missing without a last good version in its place: what it held cannot be told from
-    what was removed. Nothing is pruned from such a snapshot."""
+    unread: tuple[UnreadFile, ...] = ()
+    """Files whose content is missing without a last good version in its place, sorted by path."""
     left_out: tuple[str, ...] = ()
     """Paths of files that the settings include and that plainly hold no Kubernetes objects, sorted."""
+
+    @property
+    def complete(self) -> bool:
+        """False when some content is missing: what it held cannot be told from what was removed."""
+        return not self.unread
+
+    def why_kept(self, key: ObjectKey) -> str:
+        """Why the copies of a template that is gone must stay; "" when nothing unread can have to do with it."""
+        for file in self.unread:
+            if file.may_define(*key[1:]) or file.may_concern(key):
+                return f"{file.path} cannot be used, and may be about it"
+        return ""
+
+    def why_undecided(self, key: ObjectKey) -> str:
+        """Why nothing may be decided for a template; "" when no unread file can be about it."""
+        for file in self.unread:
+            if file.may_concern(key):
+                return f"{file.path} cannot be used, and may be about it"
+        return ""

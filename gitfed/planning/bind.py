@@ -88,6 +88,10 @@ def _ask(
     if missing := binder.missing_override(policy):
         # Without it the manifests would be others than those that were meant: nothing is written either.
         return fallback.unknown(directive, losers, manifest, decision, missing, held=missing)
+    unread, unwritten = binder.why_unread(manifest.key, decision)
+    if unread:
+        return fallback.unknown(directive, losers, manifest, decision, unread, held=unread if unwritten else "",
+                                cause=unread)  # fmt: skip
     if suspended := binder.why_suspended(manifest.key, decision):
         return fallback.unknown(directive, losers, manifest, decision, suspended)
     if manifest.key in binder.stopped and decision is not None:

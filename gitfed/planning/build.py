@@ -206,7 +206,7 @@ def _leavers(world: BuildContext, present: Set[ObjectKey]) -> Iterator[Change]:
                 live[name],
                 world.live_clusters.get(name),
                 prune=world.repo.settings.spec.sync.prune,
-                complete=world.repo.complete,
+                unread=world.repo.why_kept(key),
                 past=decision,
             )
             if change is not None:

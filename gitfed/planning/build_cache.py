@@ -152,6 +152,8 @@ def prepare(
     standing = HoldState(
         frozenset((one.kind, one.metadata.namespace, one.metadata.name) for one in repo.overrides),
         decisions.suspensions,
+        repo.unread,
+        frozenset(match.ref(one) for one in repo.propagation) if repo.unread else frozenset(),
     )
     if standing != memo.standing:
         memo.standing = standing

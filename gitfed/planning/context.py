@@ -12,7 +12,7 @@ from gitfed.model.base import BindingId, ObjectKey, Problem
 from gitfed.model.decisions import Decision, PolicyRef, Rejection
 from gitfed.model.orders import EVERYTHING, Suspension
 from gitfed.model.plan import Binding
-from gitfed.model.repo import Manifest
+from gitfed.model.repo import Manifest, UnreadFile
 from gitfed.placement.scheduling import match, schedule
 from gitfed.placement.scheduling.cluster import Candidate
 from gitfed.planning.compiled_policy import Directive
@@ -30,6 +30,9 @@ class HoldState:
     overrides: frozenset[tuple[str, str, str]] = frozenset()
     """(kind, namespace, name) of every override policy: a policy may wait for some (`dependentOverrides`)."""
     suspensions: tuple[Suspension, ...] = ()
+    unread: tuple[UnreadFile, ...] = ()
+    policies: frozenset[tuple[str, str, str]] = frozenset()
+    """(kind, namespace, name) of every propagation policy, if any file is unread: one may be in it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +67,26 @@ class Binder:
             if (kind, policy.metadata.namespace, name) not in self.standing.overrides:
                 return f"{match.ref(policy)} waits for the {kind} {name}, which does not exist"
         return ""
+
+    def why_unread(self, key: ObjectKey, decision: Decision | None) -> tuple[str, bool]:
+        """(Why nothing may be decided for a template because a file cannot be used, whether nothing may be written).
+
+        Such a file may be about the template, or define the policy that placed it or a cluster that it is in.
+        """
+        for file in self.standing.unread:
+            reason = f"{file.path} cannot be used, and may be about it"
+            if file.may_concern(key):
+                return reason, file.overrides
+            if decision is not None and self._may_be_in(file, decision):
+                return reason, False
+        return "", False
+
+    def _may_be_in(self, file: UnreadFile, decision: Decision) -> bool:
+        by = decision.policy
+        if by is not None and by not in self.standing.policies and file.may_define(by.kind, by.namespace, by.name):
+            return True
+        lost = (share.cluster for share in decision.shares if share.cluster not in self.cluster_names())
+        return any(file.may_define("Cluster", "", name) for name in lost)
 
     def why_suspended(self, key: ObjectKey, decision: Decision | None) -> str:
         """Why nothing is to be decided for a template now; "" when something may be."""

@@ -10,7 +10,7 @@ from gitfed.model.base import ClusterName, ObjectKey, Problem, Severity
 from gitfed.model.decisions import Decisions
 from gitfed.model.fleet import FleetSnapshot, Reach
 from gitfed.model.plan import Binding
-from gitfed.model.repo import RepoSnapshot
+from gitfed.model.repo import Possible, RepoSnapshot, UnreadFile
 from gitfed.placement.failover import step
 from gitfed.planning.build_cache import BuildContext
 
@@ -108,6 +108,7 @@ def notes(world: BuildContext, bindings: Iterable[Binding]) -> tuple[str, ...]:
         notes.append(f"Limits are those of {since}: its own count when nothing of this commit is held.")
     for one in world.decisions.suspensions:
         notes.append(f"{one.of} is {one}.")
+    notes += map(held_by, world.repo.unread)
     if world.repo.left_out:
         notes.append(left_out(world.repo.left_out))
     nowhere = [binding.key for binding in bindings if goes_nowhere(binding)]
@@ -124,6 +125,28 @@ def _unread(errors: Mapping[ClusterName, str]) -> Iterator[str]:
     for error, names in by_error.items():
         who, whose = ("Cluster", "Its") if len(names) == 1 else ("Clusters", "Their")
         yield f"{who} {', '.join(names)} could not be read: {error}. {whose} objects are kept."
+
+
+def held_by(file: UnreadFile) -> str:
+    """What a file holds that cannot be used and has no good version, and that it holds no more."""
+    held = [f"what was removed of {words} is not deleted" for words in _listed(file.defines)]
+    still = "nothing is placed anew, evicted or deleted" + (", and nothing written," if file.overrides else "")
+    held += [f"{still} of {words}" for words in _listed(file.concerns)]
+    what = "; ".join(held) + "; the rest goes on" if held else "it holds nothing"
+    return f"{file.path} cannot be used and has no good version: {what} ({file.reason})."
+
+
+def _listed(possible: Sequence[Possible]) -> list[str]:
+    found = list(dict.fromkeys(map(_words, possible)))
+    return found if len(found) <= _EXAMPLES else [", ".join(found[:_EXAMPLES]) + ", …"]
+
+
+def _words(one: Possible) -> str:
+    kinds = "/".join(sorted(one.kinds)) if one.kinds is not None else "every kind" if one.names is None else "any kind"
+    names = f" {'/'.join(sorted(one.names))}" if one.names is not None else ""
+    spaces = sorted(filter(None, one.namespaces)) if one.namespaces is not None else []
+    where = f" in namespace {'/'.join(spaces)}" if spaces else ""
+    return f"{kinds}{names}{where}"
 
 
 def left_out(paths: Sequence[str]) -> str:

@@ -149,7 +149,7 @@ def _changes(world: BuildContext, item: Item, live: Mapping[ClusterName, LiveObj
         depends_on=order.dependencies(item.manifest),
         interpreter=world.interpreter,
         self_heal=settings.sync.self_heal,
-        prune=settings.sync.prune and world.repo.complete,
+        prune=settings.sync.prune,
         unsettled=world.settled(item.manifest.key),
         needed=dependencies.still_needed(item.binding),
     )

@@ -17,8 +17,19 @@ from gitfed.model.declared.federation import Federation, PlacementTest
 from gitfed.model.declared.interpreter import ResourceInterpreterCustomization
 from gitfed.model.declared.shape import Declared
 from gitfed.model.repo import Manifest
-from gitfed.source import declare, kustomize, metadata, recognize, redact_faults, replica_checks, scope, scripts
+from gitfed.source import (
+    declare,
+    kustomize,
+    metadata,
+    possible,
+    recognize,
+    redact_faults,
+    replica_checks,
+    scope,
+    scripts,
+)
 from gitfed.source.parse import Parsed
+from gitfed.source.possible import Meaning
 from gitfed.source.tree import visible
 from gitfed.text import canonical, yaml
 from gitfed.text.construct import Document
@@ -48,6 +59,8 @@ class FileContent:
     """What the file's CRDs say: kind → namespaced."""
     namespaces: frozenset[str] = frozenset()
     """The namespaces of `manifests`."""
+    meaning: Meaning | None = field(default_factory=Meaning)
+    """What it may have meant, if it cannot be used because of its own mistakes. None: its text has to be looked at."""
     foreign: bool = False
     """It plainly holds no Kubernetes objects (`recognize`): a mistake only where objects were before."""
 
@@ -76,7 +89,7 @@ class FileContent:
 
 def broken(path: str, message: str, hint: str = "") -> FileContent:
     """A file that cannot be read at all."""
-    return FileContent(problems=(Problem(Origin(visible(path)), message, hint),))
+    return FileContent(problems=(Problem(Origin(visible(path)), message, hint),), meaning=possible.ANYTHING)
 
 
 def is_lfs_pointer(data: bytes) -> bool:
@@ -129,6 +142,7 @@ class _Reader:
                 break
             if document.value is not None:
                 self.document(document.value, index, (), self.start(index, document))
+        faulty = any(problem.severity is Severity.ERROR for problem in self.problems)
         return FileContent(
             tuple(self.manifests),
             tuple(self.declared),
@@ -136,8 +150,14 @@ class _Reader:
             tuple(self.custom),
             self.scopes,
             frozenset(manifest.key.namespace for manifest in self.manifests),
+            self.meaning(parsed) if faulty else Meaning(),
             self.is_foreign(parsed),
         )
+
+    def meaning(self, parsed: Parsed) -> Meaning | None:
+        if any(not fault.warning for fault in parsed.faults):
+            return None  # documents before the fault are part of the text
+        return possible.of_documents(document.value for document in parsed.documents if document.value is not None)
 
     def is_foreign(self, parsed: Parsed) -> bool:
         """Of what cannot be read nothing is plain."""

@@ -7,7 +7,7 @@
     snapshot  templates by key, declared objects by kind, problems by place
 
 Nothing here decides; nothing is dropped silently. A file with an error and no usable older version leaves a hole:
-then the snapshot is not `complete` and nothing may be pruned from it, for its objects cannot be told from deleted ones.
+the snapshot is not `complete`, and what that file may have meant (`possible`) cannot be told from what was deleted.
 """
 
 from __future__ import annotations
@@ -21,12 +21,13 @@ from gitfed.model.base import Commit, ObjectKey, Origin, Problem, Severity
 from gitfed.model.declared import access, cluster, federation, interpreter, policy
 from gitfed.model.declared.federation import Federation
 from gitfed.model.declared.shape import Declared
-from gitfed.model.repo import HeldFile, Manifest, RepoSnapshot
-from gitfed.source import content, cross_file, kustomize, tree
+from gitfed.model.repo import HeldFile, Manifest, RepoSnapshot, UnreadFile
+from gitfed.source import content, cross_file, kustomize, possible, tree
 from gitfed.source import last_good as hold
 from gitfed.source.content import FileContent
 from gitfed.source.memory import Memory
 from gitfed.source.parse import ParseCache
+from gitfed.source.possible import Meaning
 from gitfed.source.tree import visible
 
 USUAL_PATHS = ("gitfed.yaml", "gitfed.yml", "gitfed.json")
@@ -81,8 +82,12 @@ class _Reader:
     problems: list[Problem] = field(default_factory=list)
     held: dict[str, tuple[HeldFile, FileContent]] = field(default_factory=dict)
     """Faulty path → its last good version."""
-    complete: bool = True
+    unread: list[UnreadFile] = field(default_factory=list)
+    roots: Mapping[str, kustomize.Root] = field(default_factory=dict)
+    """What Kustomize builds, by the path of its kustomization."""
     left_out: list[str] = field(default_factory=list)
+    blobs: Mapping[str, str] = field(default_factory=dict)
+    """Blob ids of the files that are read, by path."""
 
     # settings
 
@@ -124,19 +129,21 @@ class _Reader:
         listing = tree.select(
             self.files, self.entries, lambda path: self.included(path) or path == settings_path, self.memory.folded
         )
+        self.blobs = {file.path: file.blob_id for file in listing.files}
         self.problems += listing.problems
         self.faults.update(listing.refused)
         built = kustomize.layout(
             self.entries, self.included, self.files.read, self.memory.kustomizations, self.versions.blob
         )
         self.problems += built.problems
+        self.roots = built.roots
         self.faults.update(built.refused)
         contents = {file.path: self.understand(file) for file in listing.files if file.path not in built.material}
         contents |= {path: self.built(root) for path, root in built.roots.items()}
         self.contents = {path: contents[path] for path in sorted(contents)} if built.roots else contents
         for path in self.facts_files():
             self.contents.pop(path, None)
-        self.leave_out({file.path: file.blob_id for file in listing.files})
+        self.leave_out()
         for path, found in self.contents.items():
             if found.problems:
                 self.problems += found.problems
@@ -144,10 +151,10 @@ class _Reader:
                     errors = (problem for problem in found.problems if problem.severity is Severity.ERROR)
                     self.faults[path] = next(errors).message
 
-    def leave_out(self, blobs: Mapping[str, str]) -> None:
+    def leave_out(self) -> None:
         """Files that are plainly no manifests; where a manifest was before, that is a mistake."""
         for path in [path for path, found in self.contents.items() if found.foreign]:
-            version = self.versions.find(path) if self.versions.held_objects(path, blobs[path]) else None
+            version = self.versions.find(path) if self.versions.held_objects(path, self.blobs[path]) else None
             if version is None or not (version[1].manifests or version[1].declared):
                 del self.contents[path]
                 self.left_out.append(visible(path))
@@ -197,9 +204,44 @@ class _Reader:
         for path in sorted(self.faults):
             version = self.versions.find(path)
             if version is None:
-                self.complete = False
+                meaning = self.meaning(path)
+                shown = visible(path)
+                self.unread.append(
+                    UnreadFile(shown, self.faults[path], meaning.defines, meaning.concerns, meaning.overrides)
+                )
             else:
                 self.held[path] = version
+
+    def meaning(self, path: str) -> Meaning:
+        """What a file may have meant that cannot be used."""
+        found = self.contents.get(path)
+        if path in self.roots:
+            return self.meaning_of_build(self.roots[path])
+        if found is None:
+            return possible.ANYTHING
+        if found.faulty:
+            return found.meaning if found.meaning is not None else self.meaning_of_text(path)
+        return possible.of_keys([*(one.key for one in found.manifests), *(one.key for one in found.declared)])
+
+    def meaning_of_text(self, path: str) -> Meaning:
+        try:
+            return possible.of_text(self.files.read(self.blobs[path]))
+        except SourceError:
+            return possible.ANYTHING
+
+    def meaning_of_build(self, root: kustomize.Root) -> Meaning:
+        if root.plugins:
+            return possible.ANYTHING
+        kinds: set[str] = set()
+        for entry in root.files:
+            if entry.path.endswith((".yaml", ".yml", ".json")) and not kustomize.is_kustomization(entry.path):
+                found = self.understand(tree.File(entry.path, entry.blob_id, entry.size))
+                for one in found.meaning.defines if found.meaning is not None else possible.ANYTHING.defines:
+                    if one.kinds is None:
+                        return possible.ANYTHING
+                    kinds |= one.kinds
+                kinds |= {one.key.kind for one in found.manifests} | {one.key.kind for one in found.declared}
+        return possible.of_build(kinds)
 
     # snapshot
 
@@ -228,7 +270,7 @@ class _Reader:
             settings,
             tuple(sorted(set(self.problems))),
             tuple(held),
-            self.complete,
+            tuple(self.unread),
             tuple(self.left_out),
         )
 
@@ -271,7 +313,7 @@ def _assemble(
     settings: Federation,
     problems: tuple[Problem, ...],
     held: tuple[HeldFile, ...],
-    complete: bool,
+    unread: tuple[UnreadFile, ...],
     left_out: tuple[str, ...],
 ) -> RepoSnapshot:
     items = sorted(declared, key=lambda item: item.key[1:])
@@ -293,6 +335,6 @@ def _assemble(
         problems=problems,
         held=held,
         origins={item.key: item.origin for item in items},
-        complete=complete,
+        unread=unread,
         left_out=left_out,
     )

@@ -83,14 +83,29 @@ def test_validate_names_path_line_and_column_and_leaves_with_3(fleet: Path) -> N
 
 
 def test_validate_says_what_leaves_out_a_folder_that_holds_no_objects(fleet: Path) -> None:
-    values = {f"vendor/chart-{n}/values.yaml": "replicas: 3\n" for n in range(12)}
-    commit(fleet, values | {"apps/values.yaml": "replicas: 3\n", "other/few.yaml": "x: 1\n"})
+    values = {f"vendor/chart-{n}/part.yaml": "kind: Part\n" for n in range(12)}
+    commit(fleet, values | {"apps/part.yaml": "kind: Part\n", "other/few.yaml": "kind: X\n"})
     result = gitfed("validate")
     assert result.out.count("not a Kubernetes object") == 14
-    assert result.err.splitlines()[-1] == (
+    assert (
         "note: 12 errors in vendor/, and no object: if it holds no manifests, "
         'spec.sources.exclude: ["vendor/**"] leaves it out'
+    ) in result.err.splitlines()
+
+
+def test_validate_and_plan_say_what_is_held_because_of_which_file(fleet: Path) -> None:
+    broken = world.POLICY.replace("spec:\n", "spec:\n  priorty: 3\n").replace("name: web", "name: other")
+    commit(fleet, {"policies/other.yaml": broken, "ci/pipelines.yml": "stages: [plan]\n"})
+    held = (
+        "note: policies/other.yaml cannot be used and has no good version: what was removed of PropagationPolicy other "
+        "in namespace shop is not deleted; nothing is placed anew, evicted or deleted of every kind in namespace shop; "
+        "the rest goes on (unknown field priorty)."
     )
+    left_out = "note: 1 file holds no Kubernetes objects and is left out: ci/pipelines.yml."
+    assert [line for line in gitfed("validate").err.splitlines() if line.startswith("note")] == [held, left_out]
+    planned = gitfed("plan")
+    assert held in (planned.out + planned.err).splitlines()
+    assert left_out in (planned.out + planned.err).splitlines()
 
 
 def test_validate_takes_room_that_nobody_knows_to_be_enough(fleet: Path) -> None:

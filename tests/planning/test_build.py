@@ -30,7 +30,7 @@ from gitfed.model.fleet import (
     Reach,
 )
 from gitfed.model.plan import Action, Plan
-from gitfed.model.repo import RepoSnapshot
+from gitfed.model.repo import Possible, RepoSnapshot, UnreadFile
 from gitfed.planning import build
 from gitfed.planning.ordering import gate
 from gitfed.source import repo as source
@@ -210,7 +210,7 @@ def test_nothing_outside_our_inventory_is_ever_deleted(
 @given(repositories())
 def test_an_incomplete_snapshot_prunes_nothing(files: dict[str, str]) -> None:
     live = carried_out(plan_of(read(files), empty()), empty())
-    plan = plan_of(replace(read({}, "2"), complete=False), live)
+    plan = plan_of(replace(read({}, "2"), unread=(UnreadFile("a.yaml", "", (Possible(),)),)), live)
     assert not [change for change in plan.changes or () if change.action is Action.DELETE]
 
 

@@ -123,12 +123,16 @@ def step(
     results: list[tuple[ObjectKey, Decision, eviction.Result]] = []
     repelled = _Repelled(repelling)
     for key, decision in decisions.bindings.items():
-        if key in stopped or not (
-            decision.evictions
-            or decision.released
-            or decision.cleared
-            or (repelling and repelled.any(decision.shares))
-            or (placed_by.watching and decision.policy in placed_by.watching)
+        if (
+            key in stopped
+            or (repo.unread and repo.why_undecided(key))
+            or not (
+                decision.evictions
+                or decision.released
+                or decision.cleared
+                or (repelling and repelled.any(decision.shares))
+                or (placed_by.watching and decision.policy in placed_by.watching)
+            )
         ):
             continue
         policy = placed_by.of(decision.policy)

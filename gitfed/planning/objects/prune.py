@@ -39,7 +39,7 @@ def unwanted(
             context, cluster, Action.KEEP, "orphaned: no policy selects its template any more", None, live=live
         )
     held_back = _kept_because(
-        live, context.clusters.get(cluster), prune=context.prune, complete=True, preserve=context.binding.preserve,
+        live, context.clusters.get(cluster), prune=context.prune, unread="", preserve=context.binding.preserve,
         kept=is_kept(context.manifest.body),
     )  # fmt: skip
     held_back = held_back or context.binding.keeps
@@ -88,10 +88,11 @@ def leaver(
     state: ClusterLive | None,
     *,
     prune: bool,
-    complete: bool,
+    unread: str,
     past: Decision | None,
 ) -> Change | None:
-    """What to do about an object whose template is gone. `past`: the last decision for it."""
+    """What to do about an object whose template is gone. `past`: the last decision for it; `unread`: why it may not be
+    gone at all (`RepoSnapshot.why_kept`)."""
     api_version = past.api_version if past is not None else ""
     stripped, going = _is_stripped(live), _is_going(live)
     if not stripped and not going and not _removable(live):
@@ -104,7 +105,7 @@ def leaver(
     preserve, kept = (past.preserve, past.kept) if past is not None else (False, False)
     reason = _STRIPPED
     if not stripped:
-        reason = _kept_because(live, state, prune=prune, complete=complete, preserve=preserve, kept=kept)
+        reason = _kept_because(live, state, prune=prune, unread=unread, preserve=preserve, kept=kept)
     if not reason and live.deletion_protected:
         reason = f"label {PROTECTED_LABEL}: Always"
     action = Action.KEEP if reason else Action.DELETE
@@ -137,12 +138,12 @@ def _removable(live: LiveObject) -> bool:
 
 
 def _kept_because(
-    live: LiveObject, state: ClusterLive | None, *, prune: bool, complete: bool, preserve: bool, kept: bool
+    live: LiveObject, state: ClusterLive | None, *, prune: bool, unread: str, preserve: bool, kept: bool
 ) -> str:
     if state is None or not state.inventory_read:
         return "not observed: the inventory could not be read"
-    if not complete:
-        return "the repository could not be read completely"
+    if unread:
+        return unread
     if not prune:
         return "pruning is off"
     if live.protected or kept:

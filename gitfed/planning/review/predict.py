@@ -183,7 +183,7 @@ def _leavers(
             continue
         change = prune.leaver(
             key, name, live[name], clusters[name],
-            prune=repo.settings.spec.sync.prune, complete=repo.complete, past=past,
+            prune=repo.settings.spec.sync.prune, unread=repo.why_kept(key), past=past,
         )  # fmt: skip
         if change is not None:
             yield change
@@ -211,7 +211,7 @@ def _context(
         depends_on=order.dependencies(manifest),
         interpreter=sides.interpreter,
         self_heal=settings.self_heal,
-        prune=settings.prune and repo.complete,
+        prune=settings.prune,
         unsettled=None,
     )
 

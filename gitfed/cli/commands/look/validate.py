@@ -56,6 +56,8 @@ def command(inputs: options.Inputs, base: str, annotations: str | None, output: 
         show(problems, output, of=contents(repo))
         for text in parse_summary.remarks(repo, problems):
             load.note(text)
+        for file in repo.unread:
+            load.note(notes.held_by(file))
         if repo.left_out:
             load.note(notes.left_out(repo.left_out))
     return load.code(problems)

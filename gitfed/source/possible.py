@@ -1,0 +1,173 @@
+"""What a file that cannot be used may have meant: a mistake holds that, and nothing else.
+
+Kind, namespace and name limit it, as far as they can be read. What may be *defined* in the file and is gone from others
+is not deleted; what may be *concerned* by it (the templates of a broken policy) stays where it is, and as it is where
+an override may be missing. A text that no parser reads is looked at line by line; of bytes that tell nothing, and of a
+folder that Kustomize cannot build from known files, everything is possible.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from gitfed.model.base import ObjectKey
+from gitfed.model.declared import registry
+from gitfed.model.repo import Possible
+from gitfed.source import recognize
+
+_OVERRIDES = frozenset(("OverridePolicy", "ClusterOverridePolicy"))
+_OF_A_NAMESPACE = registry.NAMESPACED
+_OF_ALL = frozenset(
+    ("ClusterPropagationPolicy", "ClusterOverridePolicy", "ResourceInterpreterCustomization",
+     "ResourceInterpreterWebhookConfiguration")
+)  # fmt: skip
+_DEFINITION = "CustomResourceDefinition"
+_SELECTOR = frozenset(("apiVersion", "kind", "namespace", "name", "labelSelector"))
+_NOWHERE = frozenset(("", "default"))
+"""Namespaces of an object that names none: which, depends on its kind."""
+
+_CHUNK = re.compile(r"^---", re.MULTILINE)
+_TOP_KIND = re.compile(r"""^["']?kind["']?[ \t]*:[ \t]*["']?([A-Za-z]\w*)""", re.MULTILINE)
+_KIND = re.compile(r"""["']?\bkind["']?\s*:\s*["']?([A-Za-z]\w*)""")
+_NAMESPACE = re.compile(r"""\bnamespace["']?\s*:\s*["']?([a-z0-9][-a-z0-9]*)""")
+
+
+@dataclass(frozen=True, slots=True)
+class Meaning:
+    defines: tuple[Possible, ...] = ()
+    """Objects that it may define."""
+    concerns: tuple[Possible, ...] = ()
+    """Templates that what it declares may be about."""
+    overrides: bool = False
+    """Whether it may change the manifests of these."""
+
+
+ANYTHING = Meaning((Possible(),))
+
+
+def of_documents(values: Iterable[Any]) -> Meaning:
+    return _together(_of_document(value) for value in values)
+
+
+def of_text(data: bytes) -> Meaning:
+    """Of a file that is neither YAML nor JSON. Nothing, where it mentions no object at all."""
+    if not recognize.mentions_objects(data):
+        return Meaning()
+    text = data.decode("utf-8", "replace")
+    if "\0" in text:
+        return ANYTHING
+    chunks = (chunk for chunk in _CHUNK.split(text) if recognize.mentions_objects(chunk.encode()))
+    return _together(_of_chunk(chunk) for chunk in chunks)
+
+
+def of_keys(keys: Iterable[ObjectKey]) -> Meaning:
+    """Of a file that is good by itself, and at fault together with another."""
+    named = (_meaning(_one(key.kind), frozenset((key.namespace,)), _one(key.name), None) for key in keys)
+    return _together(named)
+
+
+def of_build(kinds: Iterable[str]) -> Meaning:
+    """Of a folder that Kustomize cannot build, from material of these kinds: it may give them any name."""
+    every = frozenset((*kinds, "ConfigMap", "Secret"))
+    return _together([_meaning(every, None, None, None)])
+
+
+def _of_document(value: Any) -> Meaning:
+    if recognize.is_foreign(value, ""):
+        return Meaning()
+    if isinstance(value, list):
+        return _together(_of_document(item) for item in value if isinstance(item, dict))
+    if not isinstance(value, dict):
+        return of_text(str(value).encode("utf-8", "replace"))
+    kind = value.get("kind")
+    if isinstance(kind, str) and kind.endswith("List") and isinstance(value.get("items"), list):
+        return _together(_of_document(item) for item in value["items"])
+    metadata = value.get("metadata")
+    namespaces, names = None, None
+    if isinstance(metadata, dict):
+        namespace, name = metadata.get("namespace"), metadata.get("name")
+        if isinstance(namespace, str) and namespace:
+            namespaces = frozenset((namespace,))
+        elif namespace is None and metadata.keys() <= {"name", "labels", "annotations"}:
+            namespaces = _NOWHERE
+        names = _one(name) if isinstance(name, str) and name else None
+    kinds = _one(kind) if isinstance(kind, str) and kind.isalnum() else None
+    return _meaning(kinds, namespaces, names, value.get("spec"))
+
+
+def _of_chunk(text: str) -> Meaning:
+    kinds = frozenset(_TOP_KIND.findall(text)) or frozenset(_KIND.findall(text)) or None
+    namespaces = frozenset(_NAMESPACE.findall(text)) or None
+    return _meaning(kinds, namespaces, None, None)
+
+
+def _meaning(
+    kinds: frozenset[str] | None, namespaces: frozenset[str] | None, names: frozenset[str] | None, spec: Any
+) -> Meaning:
+    scoped = namespaces
+    if kinds is not None and kinds.isdisjoint(_OF_A_NAMESPACE) and namespaces is not None:
+        scoped = namespaces | {""}  # of another kind nobody knows whether it is namespaced
+    defines = [Possible(kinds, scoped, names)]
+    concerns = []
+    if kinds is not None and kinds & _OF_A_NAMESPACE:
+        concerns.append(Possible(None, namespaces))
+    if kinds is not None and kinds & _OF_ALL:
+        concerns.append(_selected(spec))
+    if kinds is not None and _DEFINITION in kinds:
+        # The definition says whether objects of its kind are namespaced: without it they seem to have another key.
+        defines.append(Possible(_defined(spec), _NOWHERE))
+    return Meaning(tuple(defines), tuple(concerns), kinds is not None and bool(kinds & _OVERRIDES))
+
+
+def _selected(spec: Any) -> Possible:
+    """Which templates a policy of all namespaces, or a rule for a kind, may be about."""
+    if not isinstance(spec, dict):
+        return Possible()
+    target = spec.get("target")
+    if isinstance(target, dict) and isinstance(target.get("kind"), str):
+        return Possible(_one(target["kind"]))
+    selectors = spec.get("resourceSelectors")
+    if spec.get("propagateDeps") or not isinstance(selectors, list) or not all(map(_is_selector, selectors)):
+        return Possible()
+    if not selectors:
+        return Possible()
+    return Possible(
+        frozenset(one["kind"] for one in selectors), _all_of(selectors, "namespace"), _all_of(selectors, "name")
+    )
+
+
+def _is_selector(value: Any) -> bool:
+    return (
+        isinstance(value, dict)
+        and value.keys() <= _SELECTOR
+        and isinstance(value.get("kind"), str)
+        and all(isinstance(value.get(name, ""), str) for name in ("apiVersion", "namespace", "name"))
+    )
+
+
+def _all_of(selectors: list[Mapping[str, Any]], name: str) -> frozenset[str] | None:
+    """None where one of them does not say it."""
+    found = frozenset(one.get(name) or "" for one in selectors)
+    return None if "" in found else found
+
+
+def _defined(spec: Any) -> frozenset[str] | None:
+    names = spec.get("names") if isinstance(spec, dict) else None
+    kind = names.get("kind") if isinstance(names, dict) else None
+    return _one(kind) if isinstance(kind, str) and kind else None
+
+
+def _one(text: str) -> frozenset[str]:
+    return frozenset((text,))
+
+
+def _together(meanings: Iterable[Meaning]) -> Meaning:
+    found = list(meanings)
+    return Meaning(
+        tuple(dict.fromkeys(one for each in found for one in each.defines)),
+        tuple(dict.fromkeys(one for each in found for one in each.concerns)),
+        any(each.overrides for each in found),
+    )
