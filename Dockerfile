@@ -3,9 +3,11 @@ FROM python:3.13-slim AS build
 WORKDIR /src
 COPY pyproject.toml README.md LICENSE ./
 COPY gitfed gitfed
+COPY kubesim kubesim
 COPY examples examples
 COPY interpreters interpreters
-RUN pip install --no-cache-dir build && python -m build --wheel --outdir /wheels \
+RUN pip install --no-cache-dir build && python -m build --wheel --outdir /wheels kubesim \
+ && python -m build --wheel --outdir /wheels \
  && python -m venv /opt/gitfed && /opt/gitfed/bin/pip install --no-cache-dir /wheels/*.whl
 
 FROM python:3.13-slim

@@ -5,10 +5,10 @@ BIN    := $(VENV)/bin
 JOBS   ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check formatted lint types imports format bench e2e docs wheel golden clean
+.PHONY: help demo test test-kubesim check formatted lint types imports format bench e2e docs wheel golden clean
 
 help: ## list the targets
-	@grep -hE '^[a-z0-9]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9]+):.*## /  make \1\t/' | expand -t 18
+	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## /  make \1\t/' | expand -t 18
 
 $(VENV)/.python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -16,24 +16,27 @@ $(VENV)/.python:
 	@$(PYTHON) -m venv $(VENV) || { echo "the venv module is missing (Debian and Ubuntu: apt install python3-venv)" >&2; exit 1; }
 	@touch $@
 
-$(VENV)/.run: $(VENV)/.python pyproject.toml
-	@echo "Installing gitfed into $(VENV) ..."
-	@$(BIN)/pip install --quiet --disable-pip-version-check -e .
+$(VENV)/.run: $(VENV)/.python pyproject.toml kubesim/pyproject.toml
+	@echo "Installing gitfed and kubesim into $(VENV) ..."
+	@$(BIN)/pip install --quiet --disable-pip-version-check -e ./kubesim -e '.[demo]'
 	@touch $@
 
-$(VENV)/.test: $(VENV)/.python pyproject.toml
-	@echo "Installing gitfed and its test tools into $(VENV) ..."
-	@$(BIN)/pip install --quiet --disable-pip-version-check -e '.[test,check]'
+$(VENV)/.test: $(VENV)/.python pyproject.toml kubesim/pyproject.toml
+	@echo "Installing gitfed, kubesim and their test tools into $(VENV) ..."
+	@$(BIN)/pip install --quiet --disable-pip-version-check -e './kubesim[test]' -e '.[demo,test,check]'
 	@touch $@ $(VENV)/.run
 
 demo: $(VENV)/.run ## set up, then watch a fleet of four embedded clusters follow a Git repository (KEEP=1: it stays up)
 	@$(BIN)/gitfed demo $(if $(KEEP),,--once) $(ARGS)
 
-test: $(VENV)/.test ## set up, then run the whole test suite and judge the coverage
+test: $(VENV)/.test ## set up, then run the tests of gitfed and judge the coverage
 	@wrong=0; \
 	$(BIN)/pytest -n $(JOBS) --dist loadgroup --cov --cov-report= $(ARGS) || wrong=1; \
 	$(BIN)/python tools/coverage_gate.py || wrong=1; \
 	exit $$wrong
+
+test-kubesim: $(VENV)/.test ## set up, then run the tests of kubesim, the simulated API server
+	@cd kubesim && $(abspath $(BIN))/pytest -n $(JOBS) --dist loadgroup $(ARGS)
 
 check: formatted lint types imports docs wheel ## the six, one after the other
 
@@ -45,9 +48,11 @@ lint: $(VENV)/.test
 
 types: $(VENV)/.test
 	@$(BIN)/mypy
+	@cd kubesim && $(abspath $(BIN))/mypy
 
 imports: $(VENV)/.test ## do imports keep to the contracts?
 	@$(BIN)/lint-imports --no-logo
+	@$(BIN)/lint-imports --no-logo --config kubesim/pyproject.toml
 
 format: $(VENV)/.test ## format the code
 	@$(BIN)/ruff format .
@@ -69,4 +74,4 @@ golden: $(VENV)/.test ## rewrite the golden texts; read the diff
 	@GITFED_UPDATE_GOLDEN=1 $(BIN)/pytest tests/planning tests/cli tests/examples
 
 clean: ## remove what was built
-	@rm -rf $(VENV) build dist site .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache .coverage*
+	@rm -rf $(VENV) build dist site $(foreach one,. kubesim,$(addprefix $(one)/,.pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache .coverage*))

@@ -21,6 +21,8 @@ test)
   if [ "$BROKEN" ]; then printf '%s\n' 'What failed:' 'FAILED tests/a.py::test_z' '    a.py:3: assert 1 == 2'; fi
   printf '%s\n' '1 failed, 3 passed in 3.40s' 'pure packages, branch coverage: TOTAL 98% (gate 90%)'
   [ ! "$BROKEN" ];;
+test-kubesim)
+  printf '%s\n' 'NOT RUN: tests/k.py::test_k needs kubectl' '9 passed in 1.20s';;
 types)
   if [ "$BROKEN" ]; then echo 'gitfed/x.py:3: error: no'; exit 2; fi;;
 esac
@@ -47,14 +49,16 @@ def test_the_last_lines_say_what_failed_after_everything_else(tmp_path: Path) ->
     assert code == 1
     before, _, end = said.partition("== the end\n")
     assert [line for line in before.splitlines() if line.startswith("== ")] == [
-        "== test", "== formatted", "== lint", "== types", "== imports", "== docs", "== wheel"
+        "== test", "== test-kubesim", "== formatted", "== lint", "== types", "== imports", "== docs", "== wheel"
     ]  # fmt: skip
     assert "[  1%]" not in before
     assert "the whole report" in before
     assert "..F. [ 11%]" in before
     assert end.splitlines() == [
         "NOT RUN: 2 in tests/a.py for want of kube-apiserver, etcd",
+        "NOT RUN: 1 in tests/k.py for want of kubectl",
         "1 failed, 3 passed in 3.40s",
+        "9 passed in 1.20s",
         "pure packages, branch coverage: TOTAL 98% (gate 90%)",
         "== test failed",
         "What failed:",
@@ -70,4 +74,4 @@ def test_the_last_lines_say_what_failed_after_everything_else(tmp_path: Path) ->
 def test_when_all_is_well_the_last_line_says_so(tmp_path: Path) -> None:
     code, said = run(tmp_path, "")
     assert code == 0
-    assert said.splitlines()[-1] == "All is well: test formatted lint types imports docs wheel"
+    assert said.splitlines()[-1] == "All is well: test test-kubesim formatted lint types imports docs wheel"

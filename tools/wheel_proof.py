@@ -1,6 +1,6 @@
-"""Build the wheel, install it into an empty virtual environment, and run the demo there: what a user gets works.
+"""Build the wheels, install them into an empty virtual environment, and run the demo there: what a user gets works.
 
-The wheel is built from what the image's build stage copies, so that a file which only the checkout has is missed here.
+They are built from what the image's build stage copies, so that a file which only the checkout has is missed here.
 """
 
 from __future__ import annotations
@@ -16,11 +16,19 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 
 
-def run(*command: str, cwd: Path, env: dict[str, str] | None = None) -> None:
+def run(*command: str, cwd: Path, env: dict[str, str] | None = None, code: int = 0) -> str:
+    """What the command said, which must end with this code."""
     done = subprocess.run(command, cwd=cwd, env=env, capture_output=True, text=True, check=False)
-    if done.returncode:
+    if done.returncode != code:
         print(done.stdout + done.stderr)
-        raise SystemExit(f"wheel: {' '.join(command)} failed with {done.returncode}")
+        raise SystemExit(f"wheel: {' '.join(command)} ended with {done.returncode}, not with {code}")
+    return done.stdout + done.stderr
+
+
+def built(source: Path, into: Path) -> Path:
+    run(sys.executable, "-m", "build", "--wheel", "--outdir", str(into), str(source), cwd=into.parent)
+    (wheel,) = into.glob("*.whl")
+    return wheel
 
 
 def copied(into: Path) -> None:
@@ -44,15 +52,20 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)
         copied(folder / "src")
-        run(sys.executable, "-m", "build", "--wheel", "--outdir", str(folder), str(folder / "src"), cwd=folder)
-        (wheel,) = folder.glob("*.whl")
+        wheel = built(folder / "src", folder / "gitfed")
+        simulator = built(folder / "src" / "kubesim", folder / "kubesim")
         venv.create(folder / "empty", with_pip=True)
         program = folder / "empty" / "bin"
-        run(str(program / "pip"), "install", "--quiet", "--disable-pip-version-check", str(wheel), cwd=folder)
+        install = (str(program / "pip"), "install", "--quiet", "--disable-pip-version-check")
+        demo = (str(program / "gitfed"), "demo", "--once")
         clean = {name: value for name, value in os.environ.items() if not name.startswith(("GITFED_", "PYTHON"))}
         clean |= {"HOME": scratch, "XDG_CACHE_HOME": f"{scratch}/cache", "XDG_STATE_HOME": f"{scratch}/state"}
-        run(str(program / "gitfed"), "demo", "--once", cwd=folder, env=clean)
-        print(f"wheel: {wheel.name} installed into an empty environment, gitfed demo --once passed")
+        run(*install, str(wheel), cwd=folder)
+        if "pip install 'gitfed[demo]'" not in run(*demo, cwd=folder, env=clean, code=2):
+            raise SystemExit("wheel: without kubesim, gitfed demo does not say what to install")
+        run(*install, str(simulator), cwd=folder)
+        run(*demo, cwd=folder, env=clean)
+        print(f"wheel: {wheel.name}, {simulator.name} installed into an empty environment, gitfed demo --once passed")
 
 
 if __name__ == "__main__":

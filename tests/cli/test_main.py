@@ -41,13 +41,13 @@ LEAVES = {name: command for name, command in COMMANDS.items() if not isinstance(
         ),
         (["version"], ["pydantic", "kubernetes", "git", "yaml", "aiohttp", "gitfed.planning"]),
         (["completion", "bash"], ["pydantic", "kubernetes", "git", "yaml"]),
-        (["validate", "--help"], ["kubernetes", "aiohttp", "watchdog", "gitfed.sim", "gitfed.edges.kube"]),
-        (["plan", "--help"], ["kubernetes", "aiohttp", "watchdog", "gitfed.sim", "gitfed.edges.kube"]),
-        (["diff", "--help"], ["kubernetes", "aiohttp", "watchdog", "gitfed.sim", "gitfed.edges.kube"]),
-        (["review", "--help"], ["kubernetes", "aiohttp", "watchdog", "gitfed.sim", "gitfed.edges.kube"]),
-        (["test", "--help"], ["kubernetes", "aiohttp", "watchdog", "gitfed.sim", "gitfed.edges.kube"]),
-        (["replay", "--help"], ["kubernetes", "aiohttp", "watchdog", "gitfed.sim", "gitfed.edges.kube"]),
-        (["rollback", "--help"], ["kubernetes", "aiohttp", "watchdog", "gitfed.sim", "gitfed.edges.kube"]),
+        (["validate", "--help"], ["kubernetes", "aiohttp", "watchdog", "kubesim", "gitfed.edges.kube"]),
+        (["plan", "--help"], ["kubernetes", "aiohttp", "watchdog", "kubesim", "gitfed.edges.kube"]),
+        (["diff", "--help"], ["kubernetes", "aiohttp", "watchdog", "kubesim", "gitfed.edges.kube"]),
+        (["review", "--help"], ["kubernetes", "aiohttp", "watchdog", "kubesim", "gitfed.edges.kube"]),
+        (["test", "--help"], ["kubernetes", "aiohttp", "watchdog", "kubesim", "gitfed.edges.kube"]),
+        (["replay", "--help"], ["kubernetes", "aiohttp", "watchdog", "kubesim", "gitfed.edges.kube"]),
+        (["rollback", "--help"], ["kubernetes", "aiohttp", "watchdog", "kubesim", "gitfed.edges.kube"]),
     ],
     ids=lambda value: " ".join(value) if value and value[0] != "pydantic" else "",
 )
@@ -60,6 +60,19 @@ def test_a_command_imports_only_what_it_needs(arguments: list[str], unwanted: li
         [sys.executable, "-c", script, " ".join(arguments)], capture_output=True, text=True, check=False
     )
     assert (done.returncode, done.stderr.strip()) == (0, "[]")
+
+
+@pytest.mark.parametrize("command", [["demo", "--once"], ["sim", "up", "--kubeconfig", "k"]], ids=" ".join)
+def test_without_kubesim_a_command_that_needs_it_says_what_to_install(tmp_path: Path, command: list[str]) -> None:
+    script = "import sys; sys.modules['kubesim'] = None; from gitfed.cli import main; sys.exit(main.run(sys.argv[1:]))"
+    done = subprocess.run(
+        [sys.executable, "-c", script, *command], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == (
+        "error: clusters inside this process are simulated by kubesim, which is not installed\n"
+        "hint: pip install 'gitfed[demo]'; in a checkout of gitfed: pip install ./kubesim\n"
+    )
 
 
 @pytest.mark.parametrize("command", ["validate", "plan", "explain", "get"])

@@ -7,9 +7,9 @@ from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import Any, TypeVar
 
-from gitfed.sim.cluster import Cluster
-from gitfed.sim.door import Door
-from gitfed.sim.faults import Faults
+from kubesim.cluster import Cluster
+from kubesim.door import Door
+from kubesim.faults import Faults
 from tests.clusters import beside
 
 T = TypeVar("T")

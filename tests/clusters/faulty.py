@@ -7,8 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Self
 
-from gitfed.sim.faults import Faults
-from gitfed.sim.fleet import ClusterSpec, Fleet, Member
+from kubesim.faults import Faults
+from kubesim.fleet import ClusterSpec, Fleet, Member
 from tests.clusters import beside
 
 NAMES = ("m1", "m2")

@@ -38,21 +38,11 @@ def cases(path: Path) -> Iterator[dict[str, Any]]:
 
 def run_file(path: Path, modules: list[ModuleType], only: set[str] | None) -> Iterator[tuple[str, list[str]]]:
     """(id, differences) of each case, in the order of the file."""
-    chosen = [case for case in cases(path) if only is None or case["id"] in only]
-    backend = {id(case): next((module for module in modules if module.matches(case)), None) for case in chosen}
-    together = {id(module): module for module in backend.values() if module is not None and hasattr(module, "run_many")}
-    done: dict[int, list[str]] = {}
-    for module in together.values():
-        mine = [case for case in chosen if backend[id(case)] is module]
-        done.update(zip((id(case) for case in mine), module.run_many(mine), strict=True))
-    for case in chosen:
-        module = backend[id(case)]
-        if id(case) in done:
-            yield case["id"], done[id(case)]
-        elif module is None:
-            yield case["id"], ["no code of this project runs a case of this shape"]
-        else:
-            yield case["id"], module.run(case)
+    for case in cases(path):
+        if only is None or case["id"] in only:
+            module = next((module for module in modules if module.matches(case)), None)
+            found = module.run(case) if module else ["no code of this project runs a case of this shape"]
+            yield case["id"], found
 
 
 def main(argv: list[str] | None = None) -> int:

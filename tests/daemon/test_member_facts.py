@@ -19,8 +19,8 @@ from gitfed.errors import CredentialsError
 from gitfed.model.declared.cluster import Cluster
 from gitfed.model.fleet import ClusterFacts, Condition, Health, NodeFacts, Reach
 from gitfed.placement.recorded_facts import Thresholds
-from gitfed.sim import cluster as sim
-from gitfed.sim.fleet import ClusterSpec, Fleet
+from kubesim import cluster as sim
+from kubesim.fleet import ClusterSpec, Fleet
 from tests import patience
 from tests.edges.kube.answering import connection
 

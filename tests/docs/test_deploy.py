@@ -17,9 +17,9 @@ from multidict import CIMultiDict
 from gitfed.cli.main import cli
 from gitfed.daemon import wiring
 from gitfed.offline import inputs
-from gitfed.sim.cluster import Cluster
-from gitfed.sim.server.request import Request, Response, User, locate
 from gitfed.text import yaml
+from kubesim.cluster import Cluster
+from kubesim.server.request import Request, Response, User, locate
 from tests import needs
 from tests.docs.pages import ROOT
 

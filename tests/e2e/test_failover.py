@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from gitfed.sim import flink
+from gitfed.cli.demo import flink
 from tests.clusters.embedded import EmbeddedServer
 from tests.clusters.rest import RefusedError
 from tests.e2e.test_main_job import image, inventory

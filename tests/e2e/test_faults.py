@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from gitfed.sim.faults import Faults
+from kubesim.faults import Faults
 from tests.clusters.faulty import Faulty
 from tests.e2e.test_main_job import BASE, image, inventory
 from tests.e2e.world import Daemon, World, config_map, deployment, policy

@@ -13,9 +13,9 @@ import pytest
 
 from gitfed.planning.objects import diff
 from gitfed.render.prune import prune
-from gitfed.sim import status
-from gitfed.sim.client import Client
-from gitfed.sim.cluster import Cluster
+from kubesim import status
+from kubesim.client import Client
+from kubesim.cluster import Cluster
 from tests.conformance.test_pure_cases import cases
 
 RESOURCES = {

@@ -79,7 +79,7 @@ class Failover(Stage):
     """How far the state branch was read out."""
 
     def content(self) -> dict[str, bytes]:
-        from gitfed.sim import flink
+        from gitfed.cli.demo import flink
 
         files = super().content()
         settings = yaml.load_all(files["gitfed.yaml"])[0]
@@ -95,7 +95,7 @@ class Failover(Stage):
         }
 
     def prepare(self) -> None:
-        from gitfed.sim import flink
+        from gitfed.cli.demo import flink
 
         for member in self.fleet:
             flink.Operator(member.cluster.world)
@@ -215,7 +215,7 @@ class Failover(Stage):
         return str((status.get("jobStatus") or {}).get("upgradeSavepointPath") or "")
 
     def label(self, cluster: str) -> str:
-        from gitfed.sim import flink
+        from gitfed.cli.demo import flink
 
         labels = ((self.find_job(cluster) or {}).get("metadata") or {}).get("labels") or {}
         return str(labels.get(flink.LABEL) or "")

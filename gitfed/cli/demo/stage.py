@@ -79,11 +79,12 @@ class Stage:
 
     async def play(self, *, once: bool, stays: bool = False) -> int:
         """The whole demonstration; the exit code. `stays`: the folder is still there afterwards."""
+        sim.need_kubesim()
         from gitfed.daemon import logs, wiring
         from gitfed.hub import serve
         from gitfed.hub.options import Options as HubOptions
         from gitfed.offline import inputs
-        from gitfed.sim.fleet import ClusterSpec, Fleet
+        from kubesim.fleet import ClusterSpec, Fleet
 
         log = (self.place / "daemon.log").open("w", encoding="utf-8")
         logs.set_up("text", "info", log)

@@ -22,7 +22,7 @@ from gitfed.edges.kube.session import Session
 from gitfed.model.base import BindingId, Body, Digest, ObjectKey, Origin, key_of
 from gitfed.model.fleet import InventoryEntry, LiveObject
 from gitfed.model.plan import Action, Change, RenderedManifest
-from gitfed.sim import cluster as sim
+from kubesim import cluster as sim
 from tests import needs, patience
 from tests.clusters.apiserver import RealApiServer
 from tests.edges.kube import declared

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import importlib.util
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -17,9 +18,18 @@ from gitfed.errors import UsageError
 from gitfed.text import quantity, yaml
 
 if TYPE_CHECKING:
-    from gitfed.sim.fleet import ClusterSpec, Fleet
+    from kubesim.fleet import ClusterSpec, Fleet
 
 _NAME = re.compile(r"[a-z0-9]([-a-z0-9]{0,46}[a-z0-9])?")
+
+
+def need_kubesim() -> None:
+    """A refusal where the simulated clusters are missing. A distribution of their own: a daemon needs none."""
+    if importlib.util.find_spec("kubesim") is None:
+        raise UsageError(
+            "clusters inside this process are simulated by kubesim, which is not installed",
+            hint="pip install 'gitfed[demo]'; in a checkout of gitfed: pip install ./kubesim",
+        )
 
 
 @click.group("sim")
@@ -114,8 +124,9 @@ def up(
             quantity.parse(amount)
         except quantity.QuantityError as error:
             raise UsageError(f"{amount!r} is not an amount of CPU or memory", hint="such as 500m, 4, 8Gi") from error
+    need_kubesim()
     # Imported here: the clusters are large, and the help of this command needs none of them.
-    from gitfed.sim.fleet import ClusterSpec
+    from kubesim.fleet import ClusterSpec
 
     specs = [
         ClusterSpec(
@@ -127,7 +138,7 @@ def up(
 
 
 async def _serve(specs: Sequence[ClusterSpec], target: Path, *, quiet: bool) -> int:
-    from gitfed.sim.fleet import Fleet
+    from kubesim.fleet import Fleet
 
     async with Fleet(specs) as fleet:
         write_kubeconfig(target, fleet)

@@ -1,0 +1,1 @@
+"""Conversations recorded with a real API server, and what holds them again."""
