@@ -14,8 +14,12 @@ from aiohttp import ThreadedResolver, abc
 from gitfed.edges import address
 
 
+class NotContacted(OSError):
+    """A name leads only where nobody has business. The text is ours, so a message may hold it."""
+
+
 class Checked(abc.AbstractResolver):
-    """Raises OSError for a name that leads only where nobody has business."""
+    """Raises NotContacted, and OSError for a name that is not known."""
 
     def __init__(self, inner: abc.AbstractResolver | None = None) -> None:
         self._inner = inner or ThreadedResolver()
@@ -26,7 +30,7 @@ class Checked(abc.AbstractResolver):
         found = await self._inner.resolve(host, port, family)
         allowed = [one for one in found if not address.why_not(one["host"])]
         if found and not allowed:
-            raise OSError(f"{host} is {found[0]['host']}, {address.why_not(found[0]['host'])}")
+            raise NotContacted(f"{host} is {found[0]['host']}, {address.why_not(found[0]['host'])}")
         return allowed
 
     async def close(self) -> None:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from gitfed import errors
-from gitfed.edges.kube import tokens
+from gitfed.edges.kube import tokens, translate
 from gitfed.text import yaml
 from gitfed.text.construct import YamlError
 
@@ -190,7 +190,9 @@ async def load(entry: Entry, configuration: Any, *, runs_program: bool) -> None:
         loader = KubeConfigLoader(document, active_context=entry.name)
         await loader.load_and_set(configuration)
     except (ConfigException, ValueError, TypeError, KeyError, OSError) as error:
-        raise errors.CredentialsError(f"{where}: {error}", cluster=entry.for_cluster) from error
+        raise errors.CredentialsError(
+            f"{where}: {translate.unusable_context(error)}", cluster=entry.for_cluster
+        ) from error
     configuration.proxy = configuration.proxy or proxy
     if entry.token_file:
         # Not by the library: it would read the file once, and keep the line's end.

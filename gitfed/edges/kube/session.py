@@ -275,7 +275,8 @@ class Session:
                 tls = RESTClientObject(configuration)
             except OSError as error:  # ssl.SSLError among them: certificates that do not parse or match
                 raise errors.CredentialsError(
-                    f"cluster {self.cluster}: {self.connection.source}: unusable certificates: {error}",
+                    f"cluster {self.cluster}: {self.connection.source}: unusable certificates: "
+                    f"{translate.unusable_certificates(error)}",
                     cluster=self.cluster,
                 ) from error
             for server in (configuration.host, tls.proxy or ""):

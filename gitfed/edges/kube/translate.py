@@ -2,11 +2,16 @@
 
 Callers choose by class (`errors.ObjectConflict`, …) and by `retry`, never by text. Texts of the server are shortened
 and go through the caller's `redact`, because an API server quotes refused values, a Secret's included.
+
+No text of a foreign exception is passed on: the client library puts the URL of a proxy into some of its own, and that
+may hold a password. What happened is told from the exception's class and number.
 """
 
 from __future__ import annotations
 
 import errno
+import http
+import os
 import re
 import socket
 import ssl
@@ -17,6 +22,7 @@ import aiohttp
 import orjson
 
 from gitfed import errors
+from gitfed.edges import resolve
 
 Redact = Callable[[str], str]
 
@@ -83,8 +89,11 @@ def unreachable(cluster: str, error: BaseException, *, server: str = "") -> erro
         )
     if isinstance(error, TimeoutError):
         return errors.ClusterUnreachable(f"cluster {cluster}: no answer in time", cluster=cluster, reason="Timeout")
-    if isinstance(error, aiohttp.InvalidURL):
-        return errors.CredentialsError(f"cluster {cluster}: bad server address: {error}", cluster=cluster)
+    if isinstance(error, aiohttp.InvalidURL | UnicodeError):
+        return errors.CredentialsError(
+            f"cluster {cluster}: the address of {server or 'the server'}, or of its proxy, is not valid",
+            cluster=cluster,
+        )
     text = _why_no_answer(error, server or "the server")
     return errors.ClusterUnreachable(f"cluster {cluster}: {text}", cluster=cluster, reason=type(error).__name__)
 
@@ -92,19 +101,59 @@ def unreachable(cluster: str, error: BaseException, *, server: str = "") -> erro
 def _why_no_answer(error: BaseException, server: str) -> str:
     """In words of what happened, not of the library that it happened to."""
     inner = getattr(error, "os_error", None) or error
+    if isinstance(error, aiohttp.ClientHttpProxyError):
+        proxy = error.request_info.real_url
+        return f"the proxy {proxy.raw_host}:{proxy.port} answers HTTP {status_text(error.status)}"
     if isinstance(error, aiohttp.ClientProxyConnectionError):
         server = f"the proxy {error.host}:{error.port}"
     if isinstance(inner, ConnectionRefusedError):
         return f"{server} refuses the connection"
     if isinstance(inner, socket.gaierror):
-        return f"{server}: its host name is not known ({inner.strerror})"
+        cannot = inner.errno == socket.EAI_AGAIN
+        return f"{server}: its host name {'cannot be looked up at present' if cannot else 'is not known'}"
+    if isinstance(inner, resolve.NotContacted):
+        return f"{server}: {inner}"
     if isinstance(inner, OSError) and inner.errno in _NO_WAY:
-        return f"{server}: there is no way to it ({inner.strerror})"
+        return f"{server}: there is no way to it ({os.strerror(inner.errno)})"
     if isinstance(inner, ConnectionError | aiohttp.ServerDisconnectedError | aiohttp.ClientPayloadError):
         return f"{server} cut the connection"
-    if isinstance(inner, OSError) and inner.errno is None and str(inner):
-        return f"{server}: {shorten(str(inner))}"  # in words of ours: where its name leads (`resolve`)
-    return f"{server}: {shorten(str(error)) or type(error).__name__}"
+    if isinstance(inner, ssl.SSLError):
+        return f"{server}: no connection over TLS ({_ssl_reason(inner)})"
+    if isinstance(error, aiohttp.ClientResponseError):
+        return f"{server}: its answer is not HTTP"
+    if isinstance(inner, OSError) and inner.errno is not None:
+        return f"{server}: {os.strerror(inner.errno)}"
+    return f"{server}: {type(error).__name__}"
+
+
+def unusable_certificates(error: OSError) -> str:
+    """Why certificates and keys cannot be loaded."""
+    if isinstance(error, ssl.SSLError):
+        return _ssl_reason(error) if getattr(error, "reason", None) else "they are not in PEM form"
+    return os.strerror(error.errno) if error.errno is not None else type(error).__name__
+
+
+def unusable_context(error: BaseException) -> str:
+    """Why the client library cannot use a context of a kubeconfig."""
+    if isinstance(error, OSError) and error.errno is not None:
+        return f"a file that it names cannot be used: {os.strerror(error.errno)}"
+    if isinstance(error, KeyError):
+        return "an entry of it is not complete"
+    return f"the client library cannot use it ({type(error).__name__})"
+
+
+def status_text(status: int) -> str:
+    """An HTTP status with the words of the standard, not with those that a server chose."""
+    try:
+        return f"{status} {http.HTTPStatus(status).phrase}"
+    except ValueError:
+        return str(status)
+
+
+def _ssl_reason(error: ssl.SSLError) -> str:
+    """OpenSSL's constant for it, e.g. `wrong version number`."""
+    reason = getattr(error, "reason", None)
+    return str(reason).replace("_", " ").lower() if reason else type(error).__name__
 
 
 def broken(cluster: str, what: str) -> errors.ClusterError:
@@ -112,7 +161,7 @@ def broken(cluster: str, what: str) -> errors.ClusterError:
     return errors.ClusterFailed(f"cluster {cluster}: {what}", cluster=cluster, reason="BadAnswer")
 
 
-NO_ANSWER = (aiohttp.ClientError, TimeoutError, OSError)
+NO_ANSWER = (aiohttp.ClientError, TimeoutError, OSError, UnicodeError)
 """What a request that got no answer raises; to be handed to `unreachable`."""
 
 
@@ -204,7 +253,7 @@ def _certificate_error(error: BaseException | None) -> str | None:
         if isinstance(inner, BaseException) and inner is not error:
             error = inner
         elif isinstance(error, ssl.SSLCertVerificationError):
-            return str(getattr(error, "verify_message", "") or error)
+            return str(getattr(error, "verify_message", "") or "it cannot be verified")
         else:
             error = error.__cause__
     return None
