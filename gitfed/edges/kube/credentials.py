@@ -3,13 +3,15 @@
 Three places are asked in this order, and the first that knows the cluster is used (a mistake there is an error, not a
 reason to ask the next):
 
-1. the Secret of `spec.secretRef`, mounted under the credentials directory as `<namespace>/<name>/{token,caBundle}`;
+1. the Secret of `spec.secretRef`, mounted under the credentials directory as `<namespace>/<name>/` with the files
+   `token`, `server`, `caBundle` and perhaps `proxy`;
 2. the kubeconfig's context that has the cluster's name (another by annotation `gitfed.io/context`);
 3. the pod's own service account, for a cluster annotated `gitfed.io/in-cluster: "true"`.
 
 A Cluster file comes from the repository, and a kubeconfig is often handed around. Neither may make gitfed run a
 program, read a file somewhere on this machine and send it away, or send a credential to another server: hence the
-refusals in `_check_user` and `_check_server`, and the file `server` that binds a mounted token to its address.
+refusals in `_check_user` and `_check_server`, and the files beside a mounted token that say where it may go: `server`,
+`proxy`, and `caBundle`, against which the server is then checked whatever the Cluster file says.
 
 The client library interprets the kubeconfig (`KubeConfigLoader`); here only one context is picked out for it, after it
 has passed the checks. `Connection.configure` imports the library, so `resolve` is quick and works offline.
@@ -39,6 +41,8 @@ IN_CLUSTER = "gitfed.io/in-cluster"
 SERVICE_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 
 _FEW = 5
+_LONGEST = 4096
+"""Bytes of an address."""
 _NAME = re.compile(r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?")
 
 
@@ -159,22 +163,14 @@ def _from_secret(cluster: declared.Cluster, directory: Path) -> Connection:
             f"cluster {name}: {source} needs an address", cluster=name, hint="set spec.apiEndpoint"
         )
     server = _check_server(name, "spec.apiEndpoint", spec.api_endpoint)
-    bound = directory / "server"
-    if bound.is_file():
-        told = _check_server(name, str(bound), bound.read_text(encoding="utf-8").strip())
-        if origin_of(told) != origin_of(server):
-            raise errors.CredentialsError(
-                f"cluster {name}: {source} belongs to {told}, not to spec.apiEndpoint {server}",
-                cluster=name,
-                hint="a credential is sent only to the scheme, host and port it was made for",
-            )
-    insecure = bool(spec.insecure_skip_tls_verification)
+    _check_bound(name, source, directory / "server", server)
     authority = directory / "caBundle"
+    insecure = bool(spec.insecure_skip_tls_verification) and not authority.is_file()
     if not insecure and not authority.is_file() and server.startswith("https:"):
         raise errors.CredentialsError(f"cluster {name}: {source} has no caBundle", cluster=name)
     token = tokens.TokenFile(name, directory / "token")
     token.read()
-    proxy = _check_proxy(name, "spec.proxyURL", spec.proxy_url or "")
+    proxy = _bound_proxy(name, source, directory / "proxy", spec.proxy_url or "")
 
     async def configure() -> Any:
         configuration = _configuration(server, proxy)
@@ -188,7 +184,67 @@ def _from_secret(cluster: declared.Cluster, directory: Path) -> Connection:
         return configuration
 
     warnings = _warnings(name, server, insecure, "spec.insecureSkipTLSVerification")
+    if spec.insecure_skip_tls_verification and not insecure:
+        warnings += (
+            f"cluster {name}: spec.insecureSkipTLSVerification is not obeyed: the server's certificate is checked "
+            "against the caBundle of its Secret",
+        )
     return Connection(name, server, source, configure, token.renew, warnings=warnings)
+
+
+def _check_bound(cluster: str, source: str, file: Path, server: str) -> None:
+    """The address comes from the repository: it has to be the one that the token's owner wrote beside the token."""
+    bound = _line(cluster, file)
+    if not bound:
+        raise errors.CredentialsError(
+            f"cluster {cluster}: {source} has no server",
+            cluster=cluster,
+            hint="write the address that the token is for into a file `server` beside it",
+        )
+    bound = _check_server(cluster, str(file), bound)
+    if origin_of(bound) != origin_of(server):
+        raise errors.CredentialsError(
+            f"cluster {cluster}: {source} belongs to {bound}, not to spec.apiEndpoint {server}",
+            cluster=cluster,
+            hint="a credential is sent only to the scheme, host and port it was made for",
+        )
+
+
+def _bound_proxy(cluster: str, source: str, file: Path, proxy: str) -> str:
+    """The proxy that a Cluster names, as it stands beside the token: with the login that it may need; "" for none."""
+    if not proxy:
+        return ""
+    wanted = origin_of(_check_proxy(cluster, "spec.proxyURL", proxy))
+    bound = _check_proxy(cluster, str(file), _line(cluster, file))
+    if not bound:
+        raise errors.CredentialsError(
+            f"cluster {cluster}: {source} has no proxy, and spec.proxyURL names one",
+            cluster=cluster,
+            hint="write the address of the proxy into a file `proxy` beside the token",
+        )
+    if origin_of(bound) != wanted:
+        scheme, host, port = origin_of(bound)
+        raise errors.CredentialsError(
+            f"cluster {cluster}: {source} allows the proxy {scheme}://{host}:{port}, not that of spec.proxyURL",
+            cluster=cluster,
+            hint="a credential is sent only through the scheme, host and port it was made for",
+        )
+    return bound
+
+
+def _line(cluster: str, file: Path) -> str:
+    """The one line of a mounted file; "" when there is none. Raises CredentialsError."""
+    try:
+        with file.open("rb") as content:
+            data = content.read(_LONGEST + 1)
+    except FileNotFoundError:
+        return ""
+    except OSError as error:
+        raise errors.CredentialsError(f"cluster {cluster}: {file}: {error.strerror}", cluster=cluster) from error
+    text = data.decode("latin-1").strip()
+    if len(data) > _LONGEST or not text.isascii() or (text and not text.isprintable()):
+        raise errors.CredentialsError(f"cluster {cluster}: {file} does not hold one line of text", cluster=cluster)
+    return text
 
 
 def _from_pod(cluster: str, environment: Mapping[str, str]) -> Connection:
@@ -248,13 +304,15 @@ def _check_server(cluster: str, where: str, server: str) -> str:
 
 
 def _check_proxy(cluster: str, where: str, proxy: str) -> str:
-    scheme = _split(cluster, where, proxy).scheme
-    if proxy and scheme not in ("http", "https"):
+    parts = _split(cluster, where, proxy)
+    if proxy and parts.scheme not in ("http", "https"):
         raise errors.CredentialsError(
-            f"cluster {cluster}: {where}: proxy scheme {scheme!r} is not supported",
+            f"cluster {cluster}: {where}: proxy scheme {parts.scheme!r} is not supported",
             cluster=cluster,
             hint="use an http or https proxy",
         )
+    if proxy and not parts.hostname:
+        raise _odd_address(cluster, where)
     return proxy
 
 

@@ -36,6 +36,7 @@ def sources(*paths: Path, **options: Any) -> credentials.CredentialSources:
 
 
 def secret(root: Path, **files: str | bytes) -> Path:
+    """A mounted Secret: a token, and what else these files say."""
     directory = root / "karmada-cluster" / "m1"
     directory.mkdir(parents=True)
     for name, content in files.items():
@@ -61,7 +62,7 @@ def refusal(declared: Any, given: credentials.CredentialSources) -> str:
 
 
 def test_the_secret_goes_before_the_kubeconfig(tmp_path: Path) -> None:
-    directory = secret(tmp_path, token="t", caBundle="ca")
+    directory = secret(tmp_path, token="t", caBundle="ca", server="https://m1:6443")
     found = credentials.resolve(with_secret(), sources(kubeconfig(tmp_path / "k"), credentials_dir=tmp_path))
     assert (found.server, found.source) == ("https://m1:6443", f"Secret {directory}")
 
@@ -210,7 +211,7 @@ def test_a_mounted_token_is_bound_to_its_server(tmp_path: Path) -> None:
 
 
 def test_a_secret_must_be_complete(tmp_path: Path) -> None:
-    directory = secret(tmp_path, token="t")
+    directory = secret(tmp_path, token="t", server="https://m1:6443")
     given = sources(credentials_dir=tmp_path)
     assert refusal(with_secret(), given) == f"cluster m1: Secret {directory} has no caBundle"
     assert refusal(with_secret(api_endpoint=""), given) == (
@@ -343,7 +344,7 @@ async def test_a_token_that_was_renewed_is_read_again_after_a_401(tmp_path: Path
         return body({}) if good else body({"kind": "Status", "message": "Unauthorized"}, 401)
 
     async with serving(answer) as server:
-        directory = secret(tmp_path, token="old\n")
+        directory = secret(tmp_path, token="old\n", server=server.url)
         if kind == "secret":
             declared, given = with_secret(api_endpoint=server.url), sources(credentials_dir=tmp_path)
         else:
@@ -413,7 +414,7 @@ async def test_a_server_of_the_authority_is_trusted(tmp_path: Path, authority: t
         trusted = {"server": server.url, "certificate-authority-data": pem(authority)}
         path = kubeconfig(tmp_path / "k", cluster=trusted)
         assert await sent(credentials.resolve(cluster("m1"), sources(path))) == {}
-        secret(tmp_path, token="t", caBundle=authority.cert_pem.bytes())
+        secret(tmp_path, token="t", caBundle=authority.cert_pem.bytes(), server=server.url)
         declared = with_secret(api_endpoint=server.url)
         assert await sent(credentials.resolve(declared, sources(credentials_dir=tmp_path))) == {}
 
@@ -433,7 +434,7 @@ async def test_verification_is_skipped_only_where_it_is_stated(tmp_path: Path) -
         skipped = {"server": server.url, "insecure-skip-tls-verify": True}
         path = kubeconfig(tmp_path / "k", cluster=skipped)
         assert await sent(credentials.resolve(cluster("m1"), sources(path))) == {}
-        secret(tmp_path, token="t")
+        secret(tmp_path, token="t", server=server.url)
         declared = with_secret(api_endpoint=server.url, insecure_skip_tls_verification=True)
         assert await sent(credentials.resolve(declared, sources(credentials_dir=tmp_path))) == {}
 
