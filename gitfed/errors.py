@@ -35,14 +35,17 @@ raised); one object that did not work out is an outcome (a value). Callers choos
     │   └── ForgeUnreachable       no answer, 5xx, 429: `retry_after` may say how long
     ├── IdentityError              who calls the hub cannot be told: the credential is not accepted
     │   └── IdentityUnreachable    the issuer or API server that would know gives no answer
-    └── NotOwned                   the inventory or the term says that this daemon must not write
+    ├── NotOwned                   the inventory or the term says that this daemon must not write
+    └── Unforeseen                 an exception of another class, caught by a loop that must not end (70)
 
 `retry` says whether the same call can succeed later without anybody changing anything.
 """
 
 from __future__ import annotations
 
-from typing import ClassVar
+import traceback
+from pathlib import PurePath
+from typing import ClassVar, Self
 
 
 class GitfedError(Exception):
@@ -225,3 +228,30 @@ class IdentityError(GitfedError):
 
 class IdentityUnreachable(IdentityError):
     retry = True
+
+
+class Unforeseen(GitfedError):
+    """An exception that nobody foresaw: a defect of ours, most likely with an input that nobody thought of.
+
+    The loops of a daemon catch it, so that one commit, or one cluster, stops only itself. Its message names the class
+    and the place in our code. It leaves out the foreign exception's text, which may quote a Secret or a password.
+    """
+
+    retry = True
+
+    @classmethod
+    def of(cls, error: BaseException) -> Self:
+        while isinstance(error, BaseExceptionGroup):
+            error = error.exceptions[0]
+        frames = traceback.extract_tb(error.__traceback__)
+        own = [frame for frame in frames if "gitfed" in PurePath(frame.filename).parts] or frames
+        where = f" at {PurePath(own[-1].filename).name}:{own[-1].lineno}" if own else ""
+        made = cls(f"unexpected {type(error).__name__}{where}", hint="this is a defect of gitfed: please report it")
+        made.__cause__ = error
+        return made
+
+    @property
+    def trace(self) -> str:
+        """For the log: which functions called each other, the outermost first, without any value."""
+        frames = traceback.extract_tb(self.__cause__.__traceback__) if self.__cause__ is not None else ()
+        return " > ".join(f"{PurePath(frame.filename).name}:{frame.lineno} {frame.name}" for frame in frames)

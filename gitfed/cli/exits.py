@@ -45,6 +45,8 @@ def of(error: BaseException) -> int:
         return first(of(inner) for inner in error.exceptions)
     if isinstance(error, KeyboardInterrupt):
         return INTERRUPTED
+    if isinstance(error, errors.Unforeseen):
+        return DEFECT
     if isinstance(error, errors.UsageError):
         return USAGE
     if isinstance(error, errors.InputError):

@@ -198,8 +198,16 @@ class Announcer:
         while True:
             engine = present()
             if engine is not None:
-                await self._round(engine)
+                try:
+                    await self._round(engine)
+                except Exception as error:  # noqa: BLE001
+                    self._log_once(errors.Unforeseen.of(error))
             await asyncio.sleep(self._pause)
+
+    def _log_once(self, error: errors.Unforeseen) -> None:
+        if str(error) != self._trouble:
+            log.error("commit statuses could not be made", extra={"error": error.message, "trace": error.trace})
+        self._trouble = str(error)
 
     async def _round(self, engine: Engine) -> None:
         plan, repo = engine.plan, engine.repo

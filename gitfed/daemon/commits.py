@@ -3,6 +3,8 @@
 The loop asks once a cycle. A commit is read when the branch moved, judged as a whole (is it signed as it must be, does
 it say whose fleet this is, has it errors that the settings refuse), and only then in force; until the next one passes,
 this one is: drift is still repaired, and nothing is deleted. A repository that cannot be read changes nothing either.
+Nor does a commit that makes our own code fail, while it is read or while a plan is made of it: the last one that a plan
+could be made of stays in force, after a restart too, and the newest is tried again with every look.
 Reading a commit's files is `reading.reader`'s work, signatures are `reading.trust`'s.
 """
 
@@ -10,6 +12,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from collections.abc import Callable, Collection
 from typing import Any
 
@@ -23,6 +26,8 @@ from gitfed.reading.reader import Reader
 
 log = logging.getLogger("gitfed.cycle")
 
+_AGAIN = (5.0, 15.0, 60.0, 300.0)
+"""Seconds until a commit is tried again that made us fail, by failures in a row: a plan of a large fleet costs time."""
 _PATIENCE = 5.0
 """Seconds that a cycle waits for the repository while a commit is in force. What comes later wakes the loop."""
 
@@ -40,6 +45,13 @@ class Commits:
         self.rejected = ""
         """Why the newest commit is not acted upon; "" when it is."""
         self.rejected_commit: Commit | None = None
+        self._planned: RepoSnapshot | None = None
+        """The last commit that a plan could be made of."""
+        self._told: tuple[Commit, str] | None = None
+        """What was said last of a commit that nobody foresaw."""
+        self._failures = 0
+        self._not_before = 0.0
+        """time.monotonic(); until then it is not tried again."""
         self._reader = reader
         self._listener = listener
         self._wake = wake
@@ -79,13 +91,22 @@ class Commits:
         commit = await self._newest()
         if commit is None:
             return
+        if self._told is not None and self._told[0] == commit and time.monotonic() < self._not_before:
+            return
         if self.repo is None or commit != self.repo.commit:
             before_reading()
             last_good = {one.path: one for one in (self.repo.held if self.repo is not None else held)}
-            repo = await planner.aside(self._reader.read, commit, applied, last_good)
-            keys = await asyncio.to_thread(self._reader.trust.unusable_keys, commit, repo.settings)
-            if self._usable(repo, keys):
-                self.repo = repo
+            try:
+                repo = await planner.aside(self._reader.read, commit, applied, last_good)
+                keys = await asyncio.to_thread(self._reader.trust.unusable_keys, commit, repo.settings)
+                usable = self._usable(repo, keys)
+            except errors.GitfedError:
+                raise
+            except Exception as error:  # noqa: BLE001
+                self._reject(commit, errors.Unforeseen.of(error))
+                await self._fall_back(commit)
+            else:
+                self.repo = repo if usable else self.repo
         self._tell_refused(self._reader.refused)
         if self.error:
             log.info("the repository can be read again", extra={"commit": commit})
@@ -112,7 +133,7 @@ class Commits:
             self._look = True
             self._wake()
 
-    def unreadable(self, error: errors.SourceError) -> None:
+    def unreadable(self, error: errors.GitfedError) -> None:
         """The last good commit stays in force: drift is still repaired, nothing is deleted."""
         self._look = False
         if str(error) != self.error:
@@ -134,6 +155,44 @@ class Commits:
             self._tell_refused(why)
             self.repo = None
         return not why
+
+    def planned(self, repo: RepoSnapshot) -> None:
+        """A plan could be made of this commit."""
+        self._planned = repo
+
+    async def cannot_be_planned(self, repo: RepoSnapshot, error: errors.Unforeseen) -> bool:
+        """The last commit that a plan could be made of is in force again; False: there is none but this one."""
+        if self._planned is not None and self._planned.commit == repo.commit:
+            return False  # then it is not the commit that the plan failed for
+        self._reject(repo.commit, error)
+        if self._planned is not None:
+            self.repo = self._planned
+            return True
+        return await self._fall_back(repo.commit)
+
+    async def _fall_back(self, but: Commit) -> bool:
+        """After a restart the last good commit is the one that was accepted last. Whether there is one in force now."""
+        base = self._reader.trust.base
+        if self._planned is not None or base is None or base == but:
+            return self.repo is not None and self.repo.commit != but
+        if self.repo is None or self.repo.commit == but:
+            try:
+                self.repo = await planner.aside(self._reader.read, base, None, {})
+            except Exception as error:  # noqa: BLE001
+                log.error("the last good commit cannot be read", extra={"commit": base[:12], **_about(error)})
+                return False
+        return True
+
+    def _reject(self, commit: Commit, error: errors.Unforeseen) -> None:
+        """This one cannot be acted upon, by our own fault; said once."""
+        self.rejected, self.rejected_commit = str(error), commit
+        self._failures = self._failures + 1 if self._told is not None and self._told[0] == commit else 1
+        self._not_before = time.monotonic() + _AGAIN[min(self._failures, len(_AGAIN)) - 1]
+        if self._told != (commit, self.rejected):
+            self._told = (commit, self.rejected)
+            extra = {"commit": commit[:12], "reason": error.message, "trace": error.trace}
+            log.error("commit waits: it makes gitfed itself fail", extra=extra)
+            self._listener("rejected", self.rejected)
 
     async def accept(self, repo: RepoSnapshot) -> None:
         """From now on this commit's settings say who may sign the next one."""
@@ -182,3 +241,10 @@ class Commits:
         if wrong and repo.settings.spec.sync.on_invalid_file == "reject":
             return f"onInvalidFile is reject, and it has {wrong} problem{'s' if wrong > 1 else ''}"
         return ""
+
+
+def _about(error: Exception) -> dict[str, str]:
+    if isinstance(error, errors.GitfedError):
+        return {"error": str(error)}
+    found = errors.Unforeseen.of(error)
+    return {"error": found.message, "trace": found.trace}

@@ -18,12 +18,12 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 from gitfed import errors
-from gitfed.daemon import planner
+from gitfed.daemon import planner, trouble
 from gitfed.daemon.commits import Commits
+from gitfed.daemon.cycle_report import CycleReport
 from gitfed.daemon.descheduler import Descheduler
 from gitfed.daemon.facts_record import FactsRecord
 from gitfed.daemon.fleet.fleet import Fleet, Options
@@ -32,6 +32,7 @@ from gitfed.daemon.record import Record
 from gitfed.daemon.reminders import Reminders
 from gitfed.daemon.state_store import Memory
 from gitfed.daemon.statuses import Statuses
+from gitfed.daemon.trouble import Trouble
 from gitfed.daemon.webhook_queue import Asking
 from gitfed.edges.kube.session import Session
 from gitfed.interpret.registry import Interpreter
@@ -58,23 +59,10 @@ _HOLD = 2.0
 """Seconds that the backlog waits at most while a push is read and planned."""
 _FIRST_LOOK = 15.0
 """Seconds that the first cycle waits for the room of every cluster."""
-_AGAIN = 5.0
-"""Seconds until writing down is tried again when there was no room for it."""
 _PATIENCE = 2.0
 """Seconds that one cycle waits for webhooks in all."""
 _CALM = 0.03
 """Seconds between two cycles that only clusters woke: their own events come in swarms."""
-
-
-@dataclass(slots=True)
-class CycleReport:
-    """What one cycle found and did; what has become of it is in `Engine.results`."""
-
-    plan: Plan
-    handed_over: int
-    recorded: bool
-    took: float
-    """seconds"""
 
 
 class Engine:
@@ -104,8 +92,6 @@ class Engine:
         """time.monotonic() of the last finished cycle: what the liveness endpoint looks at."""
         self.abandoned = False
         """Whether somebody else leads now."""
-        self.trouble: errors.SourceError | None = None
-        """Why nothing can be recorded, and so nothing new is done; None when it can."""
         self.reader = reader
         self._interpreter = interpreter
         self._interpreters: tuple[object, Interpreter] | None = None
@@ -130,6 +116,14 @@ class Engine:
         self._reminders = Reminders()
         self._urgent: set[ObjectKey] = set()
         self._turning = False
+        self._trouble = Trouble()
+        self._refused: Exception | None = None
+        """What `review` raised."""
+
+    @property
+    def trouble(self) -> errors.GitfedError | None:
+        """Why nothing new is done; None when it is."""
+        return self._trouble.error
 
     @property
     def repo(self) -> RepoSnapshot | None:
@@ -165,11 +159,12 @@ class Engine:
         try:
             while True:
                 if descheduling.done():
-                    descheduling.result()
+                    trouble.say("descheduling failed", descheduling.exception())
+                    descheduling = asyncio.create_task(self._descheduler.run(), name="descheduler")
                 self._wake.clear()
                 report = await self.turn()
                 if self.trouble is not None:
-                    await asyncio.sleep(_AGAIN)  # whatever happens meanwhile: it would only fail again
+                    await asyncio.sleep(self._trouble.pause)  # whatever happens meanwhile: it would only fail again
                     continue
                 if report is not None:
                     await self._calm(min(_BUSY, max(_CALM, report.took)))
@@ -231,18 +226,31 @@ class Engine:
             self.memory.opened = False
             self._wake.set()
             return None
-        except errors.SourceError as error:
+        except errors.GitfedError as error:
+            if error is self._refused:
+                raise
             # A full disk, most likely. Nothing was handed over: what is not written down must not be done.
-            if isinstance(error, errors.StateNotBelieved):
-                if str(error) != str(self.trouble):
-                    log.error("nothing is done before the state branch can be believed", extra={"error": str(error)})
-            elif str(error) != str(self.trouble):
-                log.error("what is decided cannot be recorded: nothing new is done", extra={"error": str(error)})
-            self.trouble = error
+            self._trouble.begins(error)
             return None
+        except Exception as error:
+            if error is not self._refused:
+                await self._failed(errors.Unforeseen.of(error))
+                return None
+            raise
         finally:
             self._turning = False
             self.last_cycle = time.monotonic()
+
+    async def _failed(self, error: errors.Unforeseen) -> None:
+        """A turn ended with what nobody foresaw. If this commit brought it, the one before is in force again; else all
+        stays as it is, and the turn is tried again. What a turn left half done is forgotten."""
+        self._memo = build.Memo()
+        self._interpreters = None
+        if self.repo is not None and await self.commits.cannot_be_planned(self.repo, error):
+            self._wake.set()
+            return
+        self.memory.opened = False
+        self._trouble.begins(error)
 
     async def _turn(self, started: float) -> CycleReport | None:
         self.memory.hear()
@@ -281,9 +289,9 @@ class Engine:
         plan = await self._build(repo, fleet, trimmed, interpreter)
         built = time.monotonic()
         if self._review is not None:
-            self._review(plan)
-            self._review = None
+            self._ask_for_consent(self._review, plan)
         self.plan = plan
+        self.commits.planned(repo)
         if self.memory.opened and not any(one.name == gate.HISTORY and one.held for one in plan.gates):
             await self.commits.accept(repo)
         self.fleet.follow(plan, interpreter)
@@ -305,29 +313,11 @@ class Engine:
             unfinished = {change.cluster for change in self.waiting()}
             if await self.memory.write_results(plan, repo, in_use, unfinished):
                 self._wake.set()
-        if self.trouble is not None:
-            log.info("what is decided can be recorded again")
-            self.trouble = None
+        self._trouble.ends()
         report = CycleReport(plan, handed, recorded, time.monotonic() - started)
         self._listener("cycle", report)
         if handed or recorded or before is not repo:
-            totals = plan.totals
-            log.info(
-                "cycle finished",
-                extra={
-                    "commit": plan.commit[:12],
-                    "create": totals.create,
-                    "update": totals.update,
-                    "move": totals.move,
-                    "delete": totals.delete,
-                    "skip": totals.skip,
-                    "held": sum(one.held for one in plan.gates),
-                    "problems": len(plan.problems),
-                    "took": round(report.took, 3),
-                    "build": round(built - ready, 3),
-                    "record": round(told - built, 3),
-                },
-            )
+            log.info("cycle finished", extra=report.keys(build=built - ready, record=told - built))
         return report
 
     async def _fetch_and_read(self) -> RepoSnapshot | None:
@@ -341,7 +331,22 @@ class Engine:
                 )
             except errors.SourceError as error:
                 self.commits.unreadable(error)
+            except errors.GitfedError:
+                raise
+            except Exception as error:  # noqa: BLE001
+                found = errors.Unforeseen.of(error)
+                if str(found) != self.commits.error:
+                    trouble.say("looking at the repository failed", found)
+                self.commits.unreadable(found)
         return self.repo
+
+    def _ask_for_consent(self, review: Callable[[Plan], None], plan: Plan) -> None:
+        try:
+            review(plan)
+        except Exception as error:
+            self._refused = error
+            raise
+        self._review = None
 
     async def _build(
         self, repo: RepoSnapshot, fleet: FleetSnapshot, decisions: Decisions, interpreter: Interpreter

@@ -31,7 +31,7 @@ from gitfed.edges.git import signing_key
 from gitfed.edges.kube import credentials, election, lease
 from gitfed.edges.kube.session import Session
 from gitfed.edges.state import facts_branch, state
-from gitfed.errors import CredentialsError, InputError, SourceError
+from gitfed.errors import CredentialsError, GitfedError, InputError, SourceError
 from gitfed.model.decisions import Approval
 from gitfed.model.declared.cluster import Cluster
 from gitfed.model.fleet import FleetSnapshot
@@ -237,7 +237,16 @@ def open_host(options: Options, purpose: str, context: str = "") -> Session:
 
 def _settings(reader: Reader) -> Any:
     """`spec.state` of the newest commit: where the state lives is read once, at start."""
-    return reader.read(reader.newest(), None, {}).settings.spec.state
+    commit, base = reader.newest(), reader.trust.base
+    try:
+        return reader.read(commit, None, {}).settings.spec.state
+    except GitfedError:
+        raise
+    except Exception:
+        if base is None or base == commit:
+            raise
+        # The newest commit makes us fail. The loop says so (`Commits`); the last good one tells where the state is.
+        return reader.read(base, None, {}).settings.spec.state
 
 
 @dataclass(frozen=True, slots=True)

@@ -64,9 +64,11 @@ def why_not_ready(running: Running) -> str:
     if running.standing_by:
         return ""  # ready to take over: a roll-out of several replicas must not wait for it
     if engine is not None and engine.trouble is not None:
-        return f"what is decided cannot be recorded: {engine.trouble}"
+        return f"nothing new is done: {engine.trouble}"
     if engine is None or engine.plan is None:
         return (engine.commits.error if engine is not None else "") or "no commit was planned yet"
+    if lost := engine.fleet.lost():
+        return f"clusters that nobody looks at any more: {', '.join(lost)}"
     waiting = sorted(name for name, member in engine.fleet.members.items() if not member.looked.is_set())
     return f"clusters not looked at yet: {', '.join(waiting)}" if waiting else ""
 

@@ -186,6 +186,13 @@ async def _persist(
             if str(error) != said:
                 log.error("the repository cannot be read", extra={"error": str(error)})
             said = str(error)
+        except errors.GitfedError:
+            raise
+        except Exception as error:  # noqa: BLE001
+            found = errors.Unforeseen.of(error)
+            if str(found) != said:
+                log.error("the daemon cannot begin", extra={"error": found.message, "trace": found.trace})
+            said = str(found)
         await asyncio.wait({stop}, timeout=_RETRY)
     return None
 

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from gitfed.edges import git
-from gitfed.errors import RevisionNotFound, SourceError
+from gitfed.errors import GitfedError, RevisionNotFound, SourceError, Unforeseen
 from gitfed.model.base import Commit
 from gitfed.model.declared.federation import Federation, Guards
 from gitfed.model.repo import HeldFile, RepoSnapshot
@@ -76,7 +76,13 @@ class Reader:
         """The commit to act upon: where the branch stands now or, if that is not signed as it must be, the last one
         that was accepted (then `refused` says why). Raises SourceUnreachable, RevisionNotFound, SourceError."""
         tip = self._tip()
-        self.refused = self.trust.why_not(tip)
+        try:
+            self.refused = self.trust.why_not(tip)
+        except GitfedError:
+            raise
+        except Exception as error:  # noqa: BLE001
+            # Nobody foresaw such a commit; the one that was accepted last is as good as it was.
+            self.refused = f"{tip[:12]} cannot be judged: {Unforeseen.of(error)}"
         if not self.refused:
             self._bring(tip)
             return tip

@@ -361,6 +361,10 @@ class Fleet:
         """Whether a cluster came into use since the last lists were handed over."""
         return any(member.ready.is_set() and name not in self._served for name, member in self.members.items())
 
+    def lost(self) -> list[ClusterName]:
+        """Clusters whose task ended, which none does by itself: only another process would look at them again."""
+        return sorted(name for name, task in self._tasks.items() if task.done())
+
     def starting(self) -> Collection[ClusterName]:
         """Clusters that are neither in use nor given up for now."""
         return {name for name, member in self.members.items() if member.starting}

@@ -10,11 +10,13 @@ import asyncio
 import contextlib
 import logging
 import random
+import time
 import uuid
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 
 from gitfed import errors
+from gitfed.daemon import trouble
 from gitfed.daemon.fleet.apply_change import Writing
 from gitfed.daemon.fleet.callbacks import FleetCallbacks
 from gitfed.daemon.fleet.cluster_health import Timing, Vitals
@@ -41,6 +43,8 @@ _READY = 4
 """Changes that are begun before the session has a place for their request, so that no place ever waits for the loop."""
 _MOST_LOOKS = 500
 """Objects that are looked up one by one."""
+_STEADY = 60.0
+"""Seconds without a failure after which one that nobody foresaw counts as the first."""
 RETRIES = (0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 30.0)
 """Seconds between attempts to reach a cluster, by number of failures in a row."""
 
@@ -114,6 +118,12 @@ class Member:
         self._term: int | None = None
         self._leader = uuid.uuid4().hex
         self._served = False
+        self._began = 0.0
+        """time.monotonic() of the last time that the worker could begin."""
+        self._defective = False
+        """What ended the service was not foreseen."""
+        self._defect = ""
+        """What was logged of that."""
         self._kinds: tuple[object, frozenset[Kind]] = (None, frozenset())
 
     @property
@@ -248,21 +258,30 @@ class Member:
             except errors.NotOwned as error:
                 self._fail(error.message)
                 pause = 60.0
-            except errors.GitfedError as error:
-                self._fail(str(error))
-                pause = RETRIES[min(attempt, len(RETRIES) - 1)]
-            except BaseExceptionGroup as group:
-                failed, rest = group.split(errors.GitfedError)
-                if failed is None or rest is not None:
-                    raise
-                self._fail(str(_first(failed)))
+            except Exception as error:  # noqa: BLE001
+                # Whatever it is: one cluster must not be lost to the fleet for as long as this process lives.
+                self._fail(str(self._failure(error)))
                 pause = RETRIES[min(attempt, len(RETRIES) - 1)]
             finally:
                 await self._close()
-            attempt = 0 if self._served else attempt + 1
-            self._served = False
+            attempt = 0 if self._lasted() else attempt + 1
+            self._served, self._defective = False, False
             pause *= random.uniform(0.9, 1.1)
             await asyncio.sleep(min(pause, self._vitals.next_look()) if self._vitals.in_doubt else pause)
+
+    def _lasted(self) -> bool:
+        """Whether the service went well for a while, so that the next failure is the first one again. What nobody
+        foresaw may come back as soon as it begins."""
+        return self._served and not (self._defective and time.monotonic() - self._began < _STEADY)
+
+    def _failure(self, error: Exception) -> errors.GitfedError:
+        failure = trouble.of_member(self.name, error)
+        if isinstance(failure, errors.Unforeseen):
+            self._defective = True
+            if failure.message != self._defect:
+                self._defect = failure.message
+                trouble.say("a defect of gitfed, or an answer that no API server gives", failure, cluster=self.name)
+        return failure
 
     def _fail(self, message: str) -> None:
         message = message.removeprefix(f"cluster {self.name}: ")  # said beside the cluster's name everywhere
@@ -332,7 +351,7 @@ class Member:
                 rush=self._upward.rush,
             )
             self.ready.set()
-            self._served = True
+            self._served, self._began = True, time.monotonic()
             self._upward.facts_changed(self.name)
             group.create_task(worker.run())
             group.create_task(self._keep_probing(session, discovery))
@@ -369,10 +388,3 @@ class Member:
     async def _close(self) -> None:
         if self._session is not None:
             await self._session.close()
-
-
-def _first(group: BaseExceptionGroup[BaseException]) -> BaseException:
-    error: BaseException = group
-    while isinstance(error, BaseExceptionGroup):
-        error = error.exceptions[0]
-    return error

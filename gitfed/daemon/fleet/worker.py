@@ -16,6 +16,7 @@ from dataclasses import replace
 from typing import Protocol
 
 from gitfed import errors
+from gitfed.daemon import trouble
 from gitfed.daemon.fleet import queue
 from gitfed.edges.kube.apply import NOT_EMPTY
 from gitfed.model.base import ClusterName, ObjectKey
@@ -284,7 +285,7 @@ class Worker:
         elif isinstance(error, errors.ClusterError):
             self._pause(error)
         else:
-            raise error
+            self._pause(trouble.of_change(self.cluster, error))
 
     def _give_up(self, error: errors.NotOwned) -> None:
         self.stopped = error.message
@@ -308,7 +309,7 @@ class Worker:
             await self._inventory.record(
                 add=uids.values(), remove=[key for key in stale if key not in uids and key not in wanted]
             )
-        except errors.ClusterError:
+        except Exception:
             self._uids = {**uids, **self._uids}
             self._forget = {**forget, **self._forget}
             raise
@@ -343,6 +344,10 @@ class Worker:
             result = ApplyResult(change.cluster, change.key, "failed", str(error), retry=error.retry)
             if isinstance(error, errors.ClusterUnreachable | errors.ClusterBusy | errors.Unauthorized):
                 self._pause(error)
+        except Exception as error:  # noqa: BLE001
+            result = ApplyResult(
+                change.cluster, change.key, "failed", str(trouble.of_change(self.cluster, error)), retry=True
+            )
         if result.details.get("reason") == "Exists":
             # Then the plan knows whose it is, and asks for no creation again.
             with contextlib.suppress(errors.ClusterError):

@@ -122,6 +122,8 @@ class Discovery:
                 self._read_root("/apis"), self._read_root("/api"), return_exceptions=True
             )
             for answer in (named, core):
+                if isinstance(answer, Exception):
+                    raise translate.of_taking_in(self._session.cluster, answer)
                 if isinstance(answer, BaseException):
                     raise answer
             assert not isinstance(named, BaseException)
@@ -157,9 +159,11 @@ class Discovery:
         if not isinstance(body, dict):
             raise translate.broken(self._session.cluster, f"{path}: discovery answered no JSON object")
         if body.get("kind") == "APIGroupDiscoveryList":
-            if answer.status != 304:
-                self._etags[path] = (answer.headers.get("Etag") or "", body)
-            return {str(item.get("metadata", {}).get("name") or ""): self._aggregated(item) for item in body["items"]}
+            # Remembered when it could be read, and not before: what cannot be must not come back from memory.
+            self._etags.pop(path, None)
+            groups = {str(item.get("metadata", {}).get("name") or ""): self._aggregated(item) for item in body["items"]}
+            self._etags[path] = (tag if answer.status == 304 else answer.headers.get("Etag") or "", body)
+            return groups
         self._etags.pop(path, None)
         if path == "/api":
             versions = tuple(str(version) for version in body.get("versions") or ())
@@ -206,19 +210,19 @@ class Discovery:
         path = f"/apis/{api_version}" if "/" in api_version else f"/api/{api_version}"
         try:
             body = await self._session.json("GET", path)
-        except errors.ClusterError:
-            return None
-        return [
-            Resource(
-                api_version=api_version,
-                kind=str(entry["kind"]),
-                plural=str(entry["name"]),
-                namespaced=bool(entry.get("namespaced")),
-                verbs=frozenset(entry.get("verbs") or ()),
-            )
-            for entry in body.get("resources") or ()
-            if "/" not in entry["name"]  # subresources
-        ]
+            return [
+                Resource(
+                    api_version=api_version,
+                    kind=str(entry["kind"]),
+                    plural=str(entry["name"]),
+                    namespaced=bool(entry.get("namespaced")),
+                    verbs=frozenset(entry.get("verbs") or ()),
+                )
+                for entry in body.get("resources") or ()
+                if "/" not in entry["name"]  # subresources
+            ]
+        except (errors.ClusterError, TypeError, KeyError, AttributeError):
+            return None  # an answer that is no list of resources is none
 
     def _kept(self, name: str, versions: tuple[str, ...], found: list[Resource]) -> _Group:
         """What answered now, and what was known before of the versions that did not."""

@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from gitfed.edges.kube import reflect
+from gitfed.edges.kube import reflect, translate
 from gitfed.edges.kube.inventory import Inventory
 from gitfed.model.base import Body, ClusterName, Digest, Kind, ObjectKey
 from gitfed.model.fleet import Health, InventoryEntry, LiveObject
@@ -133,7 +133,7 @@ class Sightings:
         uid, version = identity(body)
         seen = self._seen.get(key)
         entry = self._inventory.entries.get(key)
-        judged = self._assess(self.cluster, key, body)
+        judged = self._assessed(key, body)
         labelled = self._is_labelled(body)
         live = LiveObject(
             key=key,
@@ -156,6 +156,14 @@ class Sightings:
         # A status that moved, of an object that is as rendered and as healthy as before, is nobody's business.
         if seen is None or live.body is not None or live != replace(seen, resource_version=version, status=live.status):
             self._changed(self.cluster, key)
+
+    def _assessed(self, key: ObjectKey, body: Body) -> Assessment:
+        """Of what makes us fail nothing is known, and so it is not deleted. Everything else goes on."""
+        try:
+            return self._assess(self.cluster, key, body)
+        except Exception as error:  # noqa: BLE001
+            found = translate.of_taking_in(self.cluster, error)
+            return Assessment(message=translate.said(found), protected=True, deletion_protected=True)
 
     def remove(self, key: ObjectKey) -> None:
         """The object is gone; nothing happens if it was not seen."""

@@ -241,9 +241,9 @@ class Observer:
                 failures += 1
                 if await self._wake.pause(reflect.delay(_UNSERVED, failures)):
                     failures = 0
-            except errors.ClusterError as error:
+            except Exception as error:  # noqa: BLE001
                 failures += 1
-                self._not_read(kind, translate.said(error))
+                self._not_read(kind, translate.said(translate.of_taking_in(self.cluster, error)))
                 await self._wake.pause(reflect.delay(self._backoff, failures))
 
     async def _still_served(self, kind: Kind, api_version: str | None, error: errors.ObjectNotFound) -> None:
@@ -325,9 +325,11 @@ class Observer:
                 try:
                     await self._look(key, resource, keep_body=False)
                     break
-                except errors.ClusterError as error:
+                except Exception as error:  # noqa: BLE001
+                    # Also what nobody foresaw: without this look the object would count as there, for ever.
                     failures += 1
-                    details = {"cluster": self.cluster, "object": str(key), "error": translate.said(error)}
+                    failed = translate.of_taking_in(self.cluster, error)
+                    details = {"cluster": self.cluster, "object": str(key), "error": translate.said(failed)}
                     _log.info("cannot look at an object", extra=details)
                     await self._wake.pause(reflect.delay(self._backoff, failures))
         finally:
@@ -340,6 +342,7 @@ class Observer:
         body: Body | None
         try:
             body = await self._session.json("GET", resource.path(key.namespace, key.name))
+            reflect.check_object(self._session, body)
         except errors.ObjectNotFound as error:
             if not translate.is_gone(error):
                 raise

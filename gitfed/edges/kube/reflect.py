@@ -116,10 +116,14 @@ async def follow(
             version = error.version
             failures = 1
             await wake.pause(delay(backoff, failures))
-        except errors.ClusterError as error:
+        except Exception as error:  # noqa: BLE001
+            # What no API server answers costs the collection that it was answered for, not the whole cluster.
             failures += 1
-            follower.lost(error)
-            details = {"cluster": session.cluster, "path": path, "error": translate.said(error)}
+            lost = translate.of_taking_in(session.cluster, error)
+            if lost is not error:
+                version = ""  # half of it was taken in
+            follower.lost(lost)
+            details = {"cluster": session.cluster, "path": path, "error": translate.said(lost)}
             _log.info("cannot follow", extra=details)
             await wake.pause(delay(backoff, failures))
 
@@ -150,8 +154,9 @@ async def read(
         try:
             while True:
                 body = await session.json("GET", path, query=query)
-                items.extend(_items(body) if project is None else map(project, body.get("items") or ()))
-                metadata = body.get("metadata") or {}
+                page_items = _items(session, body)
+                items.extend(page_items if project is None else map(project, page_items))
+                metadata = _mapping(session, body, "metadata")
                 del body  # a page of pods is large, and the next one may take long to come
                 if not metadata.get("continue"):
                     return items, str(metadata.get("resourceVersion") or "")
@@ -162,10 +167,38 @@ async def read(
     raise AssertionError
 
 
-def _items(body: Mapping[str, Any]) -> list[Body]:
-    """Items of built-in kinds come without kind and apiVersion: the list's tell them."""
+def _items(session: Session, body: Mapping[str, Any]) -> list[Body]:
+    """Items of built-in kinds come without kind and apiVersion: the list's tell them. Raises ClusterFailed."""
     kind = {"apiVersion": body.get("apiVersion"), "kind": str(body.get("kind") or "").removesuffix("List")}
-    return [item if "kind" in item else {**kind, **item} for item in body.get("items") or ()]
+    items = body.get("items") or []
+    if not isinstance(items, list):
+        raise translate.broken(session.cluster, "the answer to a list has items that are no list")
+    for item in items:
+        check_object(session, item)
+    return [item if "kind" in item else {**kind, **item} for item in items]
+
+
+def check_object(session: Session, body: object) -> None:
+    """What every object has, whatever its kind: the rest of the program relies on it. Raises ClusterFailed."""
+    if not isinstance(body, dict):
+        raise translate.broken(session.cluster, "an answer holds an object that is no mapping")
+    metadata = body.get("metadata")
+    if not isinstance(metadata, dict) or not isinstance(metadata.get("name"), str) or not metadata["name"]:
+        raise translate.broken(session.cluster, "an answer holds an object without a name")
+    for member in ("namespace", "uid", "resourceVersion"):
+        if not isinstance(metadata.get(member, ""), str | None):
+            raise translate.broken(session.cluster, f"an answer holds an object whose {member} is no text")
+    for member in ("labels", "annotations"):
+        value = metadata.get(member)
+        if value is not None and not (isinstance(value, dict) and all(type(text) is str for text in value.values())):
+            raise translate.broken(session.cluster, f"an answer holds an object whose {member} are no texts")
+
+
+def _mapping(session: Session, body: Mapping[str, Any], member: str) -> Mapping[str, Any]:
+    value = body.get(member) or {}
+    if not isinstance(value, dict):
+        raise translate.broken(session.cluster, f"the answer to a list has {member} that is no mapping")
+    return value
 
 
 class _Interrupted(errors.ClusterUnreachable):
@@ -225,7 +258,13 @@ def _take(session: Session, line: bytes, follower: Follower, version: str) -> st
     except (ValueError, TypeError, KeyError) as error:
         raise translate.broken(session.cluster, "a watch event is no JSON object") from error
     if kind == "ERROR":
-        raise translate.failure(session.cluster, int(body.get("code") or 500), orjson.dumps(body))
-    if kind != "BOOKMARK":
+        code = body.get("code") if isinstance(body, dict) else None
+        status = code if isinstance(code, int) and 400 <= code < 600 else 500
+        raise translate.failure(session.cluster, status, orjson.dumps(body))
+    if kind == "BOOKMARK":
+        metadata = _mapping(session, body, "metadata") if isinstance(body, dict) else {}
+    else:
+        check_object(session, body)
         follower.event(kind, body)
-    return str((body.get("metadata") or {}).get("resourceVersion") or version)
+        metadata = body["metadata"]
+    return str(metadata.get("resourceVersion") or version)

@@ -104,12 +104,16 @@ class Shards:
         self.touched.add(number)
         data = body.get("data") or {}
         try:
+            if not isinstance(data, dict) or not all(isinstance(value, str) for value in data.values()):
+                raise inventory_format.BrokenEntryError("holds data that is no text")
             header = inventory_format.read_header(data) if number == 0 else None
             entries = inventory_format.read_shard(number, data) if written is None else written
             self.known[number] = Shard(version, entries, header)
             self._broken.pop(number, None)
         except inventory_format.BrokenEntryError as error:
             self._broken[number] = f"{self.name(number)}: {error}"
+        except ValueError:  # a number with more digits than Python reads
+            self._broken[number] = f"{self.name(number)}: holds a number that is none"
         self._missing()
 
     def drop(self, number: int) -> None:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import errno
 import http
+import logging
 import os
 import re
 import socket
@@ -23,6 +24,8 @@ import orjson
 
 from gitfed import errors
 from gitfed.edges import resolve
+
+_log = logging.getLogger(__name__)
 
 Redact = Callable[[str], str]
 
@@ -161,6 +164,21 @@ def broken(cluster: str, what: str) -> errors.ClusterError:
     return errors.ClusterFailed(f"cluster {cluster}: {what}", cluster=cluster, reason="BadAnswer")
 
 
+def of_taking_in(cluster: str, error: Exception) -> errors.ClusterError:
+    """The exception for what failed while an answer was taken in. One that nobody foresaw counts as the cluster's: no
+    API server gives such an answer. Raises other errors of ours as they are."""
+    if isinstance(error, errors.ClusterError):
+        return error
+    if isinstance(error, errors.GitfedError):
+        raise error
+    found = errors.Unforeseen.of(error)
+    _log.error(
+        "a defect of gitfed, or an answer that no API server gives",
+        extra={"cluster": cluster, "error": found.message, "trace": found.trace},
+    )
+    return errors.ClusterFailed(f"cluster {cluster}: {found}", cluster=cluster, reason="Unforeseen")
+
+
 NO_ANSWER = (aiohttp.ClientError, TimeoutError, OSError, UnicodeError)
 """What a request that got no answer raises; to be handed to `unreachable`."""
 
@@ -217,14 +235,19 @@ def _refuses_the_object(text: str) -> bool:
 
 
 def _causes(details: Mapping[str, Any], redact: Redact | None) -> tuple[tuple[str, str], ...]:
-    found = [cause for cause in details.get("causes") or () if isinstance(cause, dict)]
+    found = _listed_causes(details)
     texts = [(str(cause.get("field") or ""), shorten(str(cause.get("message") or ""))) for cause in found]
     return tuple((field, redact(text) if redact else text) for field, text in texts)
 
 
+def _listed_causes(details: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    causes = details.get("causes")
+    return [cause for cause in causes if isinstance(cause, dict)] if isinstance(causes, list) else []
+
+
 def _why_invalid(reason: str, details: Mapping[str, Any]) -> str:
     """The server's reason, or a finer one: OTHER_UID, IMMUTABLE if it complains of nothing else, TERMINATING."""
-    causes = [cause for cause in details.get("causes") or () if isinstance(cause, dict)]
+    causes = _listed_causes(details)
     if any(cause.get("field") == "metadata.uid" for cause in causes):
         return OTHER_UID
     if any(cause.get("reason") == TERMINATING for cause in causes):
