@@ -10,7 +10,7 @@ cycle that changed something, pushed with compare-and-swap; who waits for the pu
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
@@ -19,28 +19,13 @@ from gitfed import errors
 from gitfed.edges import git
 from gitfed.edges.state import state as state_edge
 from gitfed.model.base import ClusterName, Commit, ObjectKey
-from gitfed.model.decisions import Decision, Decisions, Share
+from gitfed.model.decisions import Decisions
 from gitfed.model.fleet import InventoryEntry
 from gitfed.model.repo import HeldFile
+from gitfed.planning import rebuild
 from gitfed.reading.state_trust import StateTrust
 
 log = logging.getLogger("gitfed.record")
-
-
-def rebuilt(
-    entries: Iterable[tuple[ClusterName, Iterable[InventoryEntry]]], api_versions: Mapping[ObjectKey, str]
-) -> dict[ObjectKey, Decision]:
-    """What was decided, as far as inventories tell. `api_versions`: of the templates that are there.
-
-    Of a template that is gone no inventory says in which version it was written, and a binding cannot be without: its
-    copies are known from the inventories still.
-    """
-    shares: dict[ObjectKey, list[Share]] = {}
-    for name, part in entries:
-        for entry in part:
-            if entry.key in api_versions:
-                shares.setdefault(entry.key, []).append(Share(name, entry.replicas))
-    return {key: Decision(key, api_versions[key], tuple(sorted(parts))) for key, parts in shares.items()}
 
 
 class Record:
@@ -177,7 +162,7 @@ class Record:
         if unread:
             log.error("state is missing and an inventory cannot be read: nothing moves", extra={"clusters": unread})
             return replace(self.state.decisions, known=False)
-        bindings = rebuilt(((name, entries.values()) for name, (_, entries) in found.items()), api_versions)
+        bindings = rebuild.decisions(((name, entries.values()) for name, (_, entries) in found.items()), api_versions)
         decisions = Decisions(bindings=bindings, repository_id=identities.pop(), known=True)
         self.state = replace(self.state, decisions=replace(decisions, bindings={}))
         log.warning("state rebuilt from inventories", extra={"bindings": len(bindings), "clusters": sorted(found)})

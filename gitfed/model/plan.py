@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, fields
 from datetime import datetime
 from enum import StrEnum
 from operator import attrgetter
+from types import MappingProxyType
 
 from gitfed.model.base import BindingId, Body, ClusterName, Commit, Digest, ObjectKey, Origin, Problem
 from gitfed.model.decisions import (
@@ -21,6 +22,7 @@ from gitfed.model.decisions import (
     Share,
 )
 from gitfed.model.fleet import FactsRef, LiveObject
+from gitfed.model.reason import NO_REASON, Reason, ReasonCode
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,6 +166,24 @@ class Left(StrEnum):
     """Something else comes first, and comes by itself."""
 
 
+_LEFT: Mapping[ReasonCode, Left] = MappingProxyType(
+    {
+        ReasonCode.GATE: Left.GATE,
+        ReasonCode.SUSPENDED_BY_POLICY: Left.SUSPENDED,
+        ReasonCode.SUSPENDED_BY_ORDER: Left.SUSPENDED,
+        ReasonCode.BINDING_HELD: Left.REFUSED,
+        ReasonCode.FIELD_CONFLICT: Left.REFUSED,
+        ReasonCode.NOT_OURS: Left.REFUSED,
+        ReasonCode.NOT_RENDERED: Left.REFUSED,
+        ReasonCode.RETAIN_REFUSED: Left.REFUSED,
+        ReasonCode.RETAIN_UNKNOWN: Left.AWAITS,
+        ReasonCode.NOT_OBSERVED: Left.AWAITS,
+        ReasonCode.DELETION_AWAITED: Left.AWAITS,
+        ReasonCode.AVAILABILITY_FLOOR: Left.AWAITS,
+    }
+)
+
+
 @dataclass(frozen=True, slots=True)
 class Change:
     """One object in one cluster that differs from what it should be, or that is deliberately left alone."""
@@ -172,7 +192,7 @@ class Change:
     key: ObjectKey
     api_version: str
     action: Action
-    reason: str = ""
+    reason: Reason = NO_REASON
     rendered: RenderedManifest | None = None
     """What to write; None for delete and keep."""
     live: LiveObject | None = None
@@ -192,14 +212,20 @@ class Change:
     """Why it is not this change's turn yet; "" when it may be carried out. Another plan will say so."""
     adopt: bool = False
     """The live object is not ours and the policy says Overwrite."""
-    left: Left | None = None
-    """Of a skip: why; None where nothing is to be done (drift that is left alone)."""
-    gate: str = ""
-    """The name of the gate that holds it."""
     first: bool = False
     """A copy that was evicted: gone before anything else is done in its cluster."""
     drift: bool = False
     """The desired state did not change since it was last applied: somebody else changed the object."""
+
+    @property
+    def left(self) -> Left | None:
+        """Of a skip: why; None where nothing is to be done (drift that is left alone)."""
+        return _LEFT.get(self.reason.code) if self.action is Action.SKIP else None
+
+    @property
+    def gate(self) -> str:
+        """The name of the gate that holds it, or nothing."""
+        return self.reason.subject if self.left is Left.GATE else ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,7 +25,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from gitfed.daemon import record
 from gitfed.documents import bindings, facts
 from gitfed.edges import files, git
 from gitfed.edges.state import memory
@@ -39,7 +38,7 @@ from gitfed.model.fleet import ClusterFacts, FactsRef, FleetSnapshot, InventoryE
 from gitfed.model.plan import Plan
 from gitfed.model.repo import HeldFile, RepoSnapshot
 from gitfed.offline import input_files
-from gitfed.planning import build
+from gitfed.planning import build, rebuild
 from gitfed.planning.objects import secret_leaks
 from gitfed.reading import effective_guards, interpreters, kustomized, reader, trust, webhook_cache
 from gitfed.source import repo as source
@@ -245,7 +244,7 @@ def state_commit(opened: Opened, repo: RepoSnapshot) -> Commit | None:
     return standing(opened, repo).commit
 
 
-def standing(opened: Opened, repo: RepoSnapshot, *, facts: bool = False) -> git.tracking.Standing:
+def standing(opened: Opened, repo: RepoSnapshot, *, facts: bool = False) -> git.tracking.BranchStanding:
     """Which commit of the state branch is meant, or of the facts branch, for every command that looks.
 
     What a person should know of it is put into `opened.told`.
@@ -257,7 +256,7 @@ def standing(opened: Opened, repo: RepoSnapshot, *, facts: bool = False) -> git.
     return found
 
 
-def _told(found: git.tracking.Standing, branch: str) -> str:
+def _told(found: git.tracking.BranchStanding, branch: str) -> str:
     if found.ahead:
         return f"{branch} of this repository is newer than what was fetched from origin"
     if not found.tracking:
@@ -340,7 +339,7 @@ def without_state(past: Decisions, live: LiveState | None, repo: RepoSnapshot) -
     if not all(cluster.inventory_read for cluster in live.clusters.values()):
         return past
     versions = {key: manifest.api_version for key, manifest in repo.manifests.items()}
-    return replace(past, bindings=record.rebuilt(entries.items(), versions), known=True)
+    return replace(past, bindings=rebuild.decisions(entries.items(), versions), known=True)
 
 
 # -- facts ------------------------------------------------------------------------------------------------------

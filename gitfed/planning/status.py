@@ -99,7 +99,7 @@ def outstanding(changes: Iterable[Change]) -> dict[ObjectKey, dict[ClusterName, 
     for change in changes:
         if change.action in _OUTSTANDING:
             found.setdefault(change.key, {})[change.cluster] = (
-                change.waits or change.reason or f"to be {change.action.value}d"
+                change.waits or str(change.reason) or f"to be {change.action.value}d"
             )
     return found
 

@@ -334,7 +334,7 @@ class _Run:
                 others = ", ".join(share.cluster for share in binding.shares)
                 pending.setdefault((key, f"its copy in {task.from_cluster} stays until {others} is healthy"), None)
         for change in plan.changes or ():
-            text = change.waits or (change.reason if change.action is Action.SKIP and not change.move else "")
+            text = change.waits or (str(change.reason) if change.action is Action.SKIP and not change.move else "")
             if text and change.cluster not in self._clusters.away:
                 pending.setdefault((change.key, f"{change.cluster}: {text}"))
         short = capacity_loss.of(plan, self._clusters.away, before)

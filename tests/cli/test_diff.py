@@ -84,8 +84,7 @@ def test_what_earlier_commits_left_is_told_though_no_manifest_differs(fleet: Pat
     commit(fleet, {"policies/web.yaml": FILES["policies/web.yaml"] + "  suspension: {dispatching: true}\n"})
     commit(fleet, {"policies/web.yaml": FILES["policies/web.yaml"]})
     assert (
-        "Left by earlier commits\n"
-        "  update   shop/Deploy/web   eu-1 us-1   no longer suspended: written as far as it is not so already\n"
+        "Left by earlier commits\n  update   shop/Deploy/web   eu-1 us-1   suspension ended: applied where it differs\n"
     ) in gitfed(*RANGE).out
     assert "<b>Left by earlier commits</b> (1)" in gitfed(*RANGE, "-o", "md").out
 

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from gitfed.cli.output import markdown, plain, plan_markdown
 from gitfed.model.base import ObjectKey, Origin, Problem
 from gitfed.model.plan import Action, FieldChange
+from gitfed.model.reason import Reason, ReasonCode
 from tests.cli import values
 from tests.cli.world import golden
 
@@ -93,7 +94,7 @@ def test_nothing_of_a_repository_becomes_markup(name: str, reason: str) -> None:
     key = ObjectKey("", "ConfigMap", "shop", name)
     changes = [
         values.change(key, "eu-1", Action.UPDATE, diff=(FieldChange(f"/data/{name}", reason, name),)),
-        values.change(key, "eu-2", Action.SKIP, reason),
+        values.change(key, "eu-2", Action.SKIP, Reason(ReasonCode.TERMINATING, detail=reason)),
     ]
     made = values.plan(
         [values.binding(key, {"eu-1": None}, reason)], changes, problems=(Problem(Origin(name or "x"), reason or "x"),)

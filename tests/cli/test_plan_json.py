@@ -12,6 +12,7 @@ from gitfed.cli.output import plan_json, structured
 from gitfed.errors import InputError
 from gitfed.model.base import Origin, Problem, Severity
 from gitfed.model.plan import Action, FieldChange
+from gitfed.model.reason import Reason, ReasonCode
 from tests.cli import values
 
 
@@ -96,7 +97,8 @@ def test_a_saved_plan_is_read_back_and_is_the_same(tmp_path: Path) -> None:
 def test_a_plan_that_is_not_the_reviewed_one_says_what_is_different(tmp_path: Path) -> None:
     plan_file.write(tmp_path / "plan.json", values.contract_example().plan)
     other = values.plan(
-        [values.binding(values.WEB, {"eu-1": 3})], [values.change(values.WEB, "eu-1", Action.UPDATE, "drift")]
+        [values.binding(values.WEB, {"eu-1": 3})],
+        [values.change(values.WEB, "eu-1", Action.UPDATE, Reason(ReasonCode.CHANGED_BY_OTHERS, "kubectl"))],
     )
     from dataclasses import replace
 
@@ -105,7 +107,7 @@ def test_a_plan_that_is_not_the_reviewed_one_says_what_is_different(tmp_path: Pa
     assert plan_file.differences(plan_file.read(tmp_path / "plan.json"), replace(other, digest=Digest("e" * 64))) == [
         "decision Deployment.apps/shop/cache: eu-1=2 eu-2=2 → nothing",
         "decision Deployment.apps/shop/web: eu-1=2 eu-2=4 us-1=4 → eu-1=3",
-        "change eu-1 Deployment.apps/shop/web: update → update: drift",
+        "change eu-1 Deployment.apps/shop/web: update → update: changed by kubectl",
         "change eu-2 Deployment.apps/shop/web: update → nothing",
         "change us-1 Deployment.apps/shop/web: create → nothing",
         "change us-2 Deployment.apps/shop/cache: keep: orphaned: no policy selects its template any more → nothing",

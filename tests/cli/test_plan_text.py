@@ -12,6 +12,7 @@ from gitfed.cli.output import matrix, names, plain, plan_text, table
 from gitfed.model.base import ObjectKey
 from gitfed.model.decisions import ScheduledCondition
 from gitfed.model.plan import Action, Gate, Totals
+from gitfed.model.reason import Reason, ReasonCode
 from tests.cli import values
 from tests.cli.world import golden
 
@@ -62,7 +63,7 @@ def test_without_a_look_at_the_clusters_changes_are_not_observed() -> None:
 def test_a_held_gate_says_so() -> None:
     made = values.plan(
         [values.binding(values.WEB, {"eu-1": 2})],
-        [values.change(values.WEB, "eu-2", Action.SKIP, "gate deletions: 7 of at most 5")],
+        [values.change(values.WEB, "eu-2", Action.SKIP, Reason(ReasonCode.GATE, "deletions", detail="7 of at most 5"))],
         [Gate("deletions", "5", "7", 7), Gate("moved replicas", "20", "4")],
         totals=Totals(skip=7, of_clusters=4),
     )

@@ -11,6 +11,7 @@ from gitfed.model.base import BindingId, Commit, Digest, ObjectKey, Origin
 from gitfed.model.decisions import Decision, PolicyRef, Rejection, ScheduledCondition, Share
 from gitfed.model.fleet import FactsRef
 from gitfed.model.plan import Action, Binding, Change, FieldChange, Gate, Plan, Totals
+from gitfed.model.reason import NO_REASON, Reason, ReasonCode
 
 NOW = datetime(2026, 8, 22, 10, 4, tzinfo=UTC)
 WEB = ObjectKey("apps", "Deployment", "shop", "web")
@@ -35,7 +36,7 @@ def binding(key: ObjectKey, shares: Mapping[str, int | None], why: str = "", **m
     )  # fmt: skip
 
 
-def change(key: ObjectKey, cluster: str, action: Action, reason: str = "", **more: Any) -> Change:
+def change(key: ObjectKey, cluster: str, action: Action, reason: Reason = NO_REASON, **more: Any) -> Change:
     return Change(cluster=cluster, key=key, api_version="apps/v1", action=action, reason=reason, **more)
 
 
@@ -68,8 +69,8 @@ def contract_example() -> plan_text.View:
             change(WEB, "us-1", Action.CREATE),
             change(WEB, "eu-1", Action.UPDATE, diff=(FieldChange("/spec/replicas", 6, 2),)),
             change(WEB, "eu-2", Action.UPDATE, diff=(FieldChange("/spec/paused", absent_before=True, after=True),)),
-            change(WEB, "us-2", Action.DELETE, "moved", move=True),
-            change(CACHE, "us-2", Action.KEEP, "orphaned: no policy selects its template any more"),
+            change(WEB, "us-2", Action.DELETE, Reason(ReasonCode.MOVED), move=True),
+            change(CACHE, "us-2", Action.KEEP, Reason(ReasonCode.ORPHANED)),
         ],
         [Gate("deletions", "5", "0"), Gate("moved replicas", "20", "4")],
         totals=Totals(create=1, update=2, move=1, keep=1, clusters=4, of_clusters=4),

@@ -14,6 +14,7 @@ from gitfed.edges.state import merge
 from gitfed.model.base import ObjectKey
 from gitfed.model.fleet import ApplyResult
 from gitfed.model.plan import Action, Change, Left, Plan
+from gitfed.model.reason import Reason, ReasonCode
 from gitfed.offline import state_log
 
 KEY = ObjectKey("", "ConfigMap", "shop", "c")
@@ -28,8 +29,17 @@ def after(*changes: Change, failures: tuple[ApplyResult, ...] = ()) -> dict[str,
     return dict(results.after({}, cast(Plan, plan), cast(Fleet, fleet), {"m1"}, set())["m1"])
 
 
+_CODES = {
+    None: ReasonCode.DRIFT_KEPT,
+    Left.GATE: ReasonCode.GATE,
+    Left.SUSPENDED: ReasonCode.SUSPENDED_BY_POLICY,
+    Left.REFUSED: ReasonCode.NOT_OURS,
+    Left.AWAITS: ReasonCode.NOT_OBSERVED,
+}
+
+
 def left(why: Left | None, *, gate: str = "", drift: bool = False, name: str = "c") -> Change:
-    return Change("m1", KEY._replace(name=name), "v1", Action.SKIP, "words", left=why, gate=gate, drift=drift)
+    return Change("m1", KEY._replace(name=name), "v1", Action.SKIP, Reason(_CODES[why], gate), drift=drift)
 
 
 @pytest.mark.parametrize(

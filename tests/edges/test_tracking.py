@@ -38,7 +38,7 @@ def clone(tmp_path: Path, origin: Path) -> Path:
     return tmp_path / "clone"
 
 
-def standing(clone: Path, *, begins_anew: bool = False) -> tracking.HoldState:
+def standing(clone: Path, *, begins_anew: bool = False) -> tracking.BranchStanding:
     return tracking.standing(Repository.open(clone), BRANCH, begins_anew=begins_anew)
 
 

@@ -31,7 +31,7 @@ def files(replicas: int, image: str = "nginx:1.27", **weights: int) -> dict[str,
 def web(plan: Plan) -> dict[str, tuple[str, int | None, str]]:
     """Cluster → (action, replicas that are written, reason)."""
     return {
-        change.cluster: (change.action.value, change.rendered.replicas if change.rendered else None, change.reason)
+        change.cluster: (change.action.value, change.rendered.replicas if change.rendered else None, str(change.reason))
         for change in plan.changes or ()
         if change.key.name == "web"
     }

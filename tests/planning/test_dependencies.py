@@ -106,7 +106,9 @@ def recorded(story: Story, name: str) -> list[tuple[str, tuple[str, ...], tuple[
 
 def kept(plan: Plan, name: str) -> list[tuple[str, str]]:
     return [
-        (one.cluster, one.reason) for one in plan.changes or () if one.key.name == name and one.action.value == "keep"
+        (one.cluster, str(one.reason))
+        for one in plan.changes or ()
+        if one.key.name == name and one.action.value == "keep"
     ]
 
 
@@ -158,7 +160,7 @@ def test_several_workloads_need_it_and_it_stays_until_the_last_one_has_gone() ->
     plan = story.plan()
     assert where(plan, "conf") == ["a", "b"]
     assert acts(plan) == [("delete", "b", "job"), ("delete", "c", "job")]
-    kept = [change.reason for change in plan.changes or () if (change.cluster, change.key.name) == ("c", "conf")]
+    kept = [str(change.reason) for change in plan.changes or () if (change.cluster, change.key.name) == ("c", "conf")]
     assert kept == ["Deployment.apps/shop/job still needs it here"]
     story.turn()
     assert acts(story.turn()) == [("delete", "c", "conf")]
@@ -190,7 +192,9 @@ def test_a_dependency_waits_for_the_move_of_its_workload() -> None:
     story.push(p_web=taking("web", ["b", "c"]))
     first = story.turn(Health.IN_PROGRESS)
     assert ("create", "c", "conf") in acts(first)
-    kept = {change.key.name: change.reason for change in first.changes or () if change.cluster == "a" and change.order}
+    kept = {
+        change.key.name: str(change.reason) for change in first.changes or () if change.cluster == "a" and change.order
+    }
     assert kept == {"conf": "Deployment.apps/shop/web still needs it here", "web": "move: stays until c is healthy"}
 
 
@@ -200,9 +204,9 @@ def test_a_policy_that_goes_away_leaves_orphans_but_where_it_is_needed() -> None
     story.push(p_conf=None)
     plan = story.plan()
     assert where(plan, "conf") == ["a", "b"]
-    assert [change.reason for change in plan.changes or () if change.cluster == "c" and change.key.name == "conf"] == [
-        "orphaned: no policy selects its template any more"
-    ]
+    assert [
+        str(change.reason) for change in plan.changes or () if change.cluster == "c" and change.key.name == "conf"
+    ] == ["orphaned: no policy selects its template any more"]
 
 
 def test_who_needed_it_is_not_forgotten_while_its_cluster_cannot_be_read() -> None:
@@ -219,7 +223,7 @@ def test_who_needed_it_is_not_forgotten_while_its_cluster_cannot_be_read() -> No
     story.files["p-conf.json"] = policy("conf", ["a"], MAPS)
     story.commit += 1
     kept = [change for change in story.plan().changes or () if change.key.name == "conf" and change.cluster == "c"]
-    assert [(change.action, change.reason) for change in kept] == [
+    assert [(change.action, str(change.reason)) for change in kept] == [
         (Action.KEEP, "Deployment.apps/shop/web still needs it here")
     ]
 

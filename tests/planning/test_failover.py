@@ -400,7 +400,7 @@ def test_directly_starts_the_new_copy_only_when_the_old_one_is_gone_for_sure() -
     assert (stage.where, stage.copies) == ("m2=2", ["m1"])
     [waiting] = [change for change in plan.changes or () if change.key == WEB and change.cluster == "m2"]
     assert waiting.action is Action.SKIP
-    assert waiting.reason == "waits for the confirmed deletion of its copy in m1 (purgeMode Directly)"
+    assert str(waiting.reason) == "waits for the confirmed deletion of its copy in m1 (purgeMode Directly)"
     stage.at(635 + 300).turn()
     assert any(
         "its new copy waits since 2026-03-01T12:10:35Z for the confirmed deletion" in t for t in stage.problems()
@@ -422,7 +422,7 @@ def test_directly_in_a_cluster_that_answers_deletes_first_and_starts_then() -> N
     plan = stage.turn()
     assert stage.copies == []
     [gone] = [change for change in plan.changes or () if change.action is Action.DELETE]
-    assert (gone.cluster, gone.reason, gone.first) == ("m1", "evicted (purgeMode Directly)", True)
+    assert (gone.cluster, str(gone.reason), gone.first) == ("m1", "evicted (purgeMode Directly)", True)
     stage.turn()
     assert stage.copies == ["m2"]
 

@@ -35,7 +35,7 @@ def foreseen(
     between = inputs.after(base, past)
     head = plan_of(head_repo, decisions=between, base=base_repo.commit)
     found = reviewing.review(base_repo, head_repo, base, head, between, INTERPRETER)
-    return [(one.action.value, one.cluster, one.key.name, one.reason) for one in found.changes]
+    return [(one.action.value, one.cluster, one.key.name, str(one.reason)) for one in found.changes]
 
 
 def recorded(files: dict[str, str], after: dict[str, str]) -> Decisions:
@@ -54,7 +54,7 @@ def test_an_orphan_goes_with_its_template() -> None:
 def test_an_orphan_that_a_policy_selects_again_is_there_already() -> None:
     taken = foreseen(NO_POLICY, {**NO_POLICY, "p.json": policy("p", ["a", "b"])}, recorded(WEB, NO_POLICY))
     assert [one for one in taken if one[2] == "web"] == [
-        ("update", "a", "web", "stands there already: written as far as it is not so"),
+        ("update", "a", "web", "left by an earlier commit: updated where it differs"),
         ("create", "b", "web", ""),
     ]
     assert [one[:3] for one in taken if one[2] == "shop"] == [("update", "a", "shop"), ("create", "b", "shop")]
@@ -65,16 +65,14 @@ def test_an_orphan_that_stays_one_is_no_news() -> None:
 
 
 def test_the_end_of_a_suspension_writes_what_waited() -> None:
-    assert foreseen(SUSPENDED, WEB) == [
-        ("update", "a", "web", "no longer suspended: written as far as it is not so already")
-    ]
+    assert foreseen(SUSPENDED, WEB) == [("update", "a", "web", "suspension ended: applied where it differs")]
     assert foreseen(WEB, SUSPENDED) == []
 
 
 def test_what_a_suspended_policy_left_alone_may_not_be_there_to_be_deleted() -> None:
     gone = foreseen(SUSPENDED, {"p.json": SUSPENDED["p.json"]})
     assert gone[-1] == (
-        "delete", "a", "web", "removed from the repository, if it is there: its policy suspends it so far",
+        "delete", "a", "web", "removed from the repository (if it exists; its policy suspends it at present)",
     )  # fmt: skip
 
 
@@ -83,7 +81,7 @@ def test_a_limit_that_counts_what_may_not_be_there_says_so() -> None:
                          "spec": {"guards": {"maxDeletions": 0}}}).decode()  # fmt: skip
     rule = {"p.json": SUSPENDED["p.json"], "gitfed.json": none}
     assert foreseen({**SUSPENDED, **rule}, rule)[-1] == (
-        "skip", "a", "web", "gate deletions: 2 of at most 0, if it is there: its policy suspends it so far",
+        "skip", "a", "web", "gate deletions: 2 of at most 0 (if it exists; its policy suspends it at present)",
     )  # fmt: skip
 
 
@@ -117,7 +115,7 @@ def test_what_a_policy_preserved_is_there_when_its_template_comes_back() -> None
     rule = {"p.json": keeping["p.json"]}
     back = foreseen(rule, keeping, recorded(keeping, rule))
     assert [one for one in back if one[2] == "web"] == [
-        ("update", "a", "web", "stands there already: written as far as it is not so")
+        ("update", "a", "web", "left by an earlier commit: updated where it differs")
     ]
 
 

@@ -117,7 +117,7 @@ def _changes(shown: plan_text.View, *, fields: bool) -> list[str]:
 
 def _why(change: Change) -> str:
     """Its reason, and why it is not its turn yet."""
-    return "; ".join(text for text in (change.reason, change.waits) if text)
+    return "; ".join(text for text in (str(change.reason), change.waits) if text)
 
 
 def _fields(change: Change) -> list[str]:

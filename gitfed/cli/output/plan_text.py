@@ -197,7 +197,7 @@ def grouped(found: Sequence[Change]) -> dict[tuple[str, ObjectKey, str], list[st
     """(action, object, reason) → clusters."""
     groups: dict[tuple[str, ObjectKey, str], list[str]] = {}
     for change in found:
-        groups.setdefault((change.action.value, change.key, change.reason), []).append(change.cluster)
+        groups.setdefault((change.action.value, change.key, str(change.reason)), []).append(change.cluster)
     return groups
 
 

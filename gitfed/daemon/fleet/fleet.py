@@ -41,6 +41,7 @@ from gitfed.model.fleet import (
     Stuck,
 )
 from gitfed.model.plan import Action, Change, Plan
+from gitfed.model.reason import ReasonCode
 from gitfed.model.repo import RepoSnapshot
 from gitfed.planning.objects import compare, redact, secret_leaks
 
@@ -302,7 +303,7 @@ class Fleet:
             if change.action in (Action.CREATE, Action.UPDATE, Action.DELETE):
                 lists[change.cluster].append(change)
                 acts += 1
-            elif change.action is Action.KEEP and change.reason.startswith("orphaned") and change.live is not None:
+            elif change.action is Action.KEEP and change.reason.code is ReasonCode.ORPHANED and change.live is not None:
                 entry = change.live.entry
                 if entry is not None and not entry.orphaned:
                     orphans.setdefault(change.cluster, []).append(replace(entry, orphaned=True))
@@ -344,7 +345,13 @@ class Fleet:
             if before is None or before.message != result.message:
                 log.info("object skipped", extra={**keys, "reason": result.message})
         elif result.outcome in _SAID:
-            log.info(_SAID[result.outcome], extra={**keys, **({"reason": change.reason} if change.reason else {})})
+            log.info(
+                _SAID[result.outcome],
+                extra={
+                    **keys,
+                    **({"reason": str(change.reason), "code": str(change.reason.code)} if change.reason else {}),
+                },
+            )
         self._touched.add(result.key)
         self._listener("result", (change, result))
         self._wake()

@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 from gitfed.model.base import ObjectKey
 from gitfed.model.plan import Action, Change
+from gitfed.model.reason import ReasonCode
 from gitfed.planning.ordering import order
 
 BACKOFF = (1.0, 2.0, 5.0, 10.0, 30.0, 60.0, 120.0)
@@ -247,7 +248,7 @@ def contested(change: Change) -> str:
     if change.action is Action.CREATE:
         return f"somebody deletes it again and again: it was made {FIGHT} times, the next time in an hour"
     fields = ", ".join(field.pointer for field in change.diff[:3]) or "it"
-    who = change.reason.removeprefix("changed by ") if change.reason.startswith("changed by ") else "somebody"
+    who = change.reason.subject if change.reason.code is ReasonCode.CHANGED_BY_OTHERS else "somebody"
     return (
         f"{who} changes {fields} again and again: it was put back {FIGHT} times, the next time in an hour "
         "(gitfed.io/ignore-differences gives a field away)"

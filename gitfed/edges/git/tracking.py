@@ -24,7 +24,7 @@ _LOGGED = re.compile(r"> (\d+) [+-]\d{4}\t")
 
 
 @dataclass(frozen=True, slots=True)
-class HoldState:
+class BranchStanding:
     """Where a branch stands. `commit` None: there is none."""
 
     commit: Commit | None
@@ -40,7 +40,9 @@ class HoldState:
     """Whether each of the two has commits that the other lacks."""
 
 
-def standing(repository: Repository, branch: str, *, url: str | None = None, begins_anew: bool = False) -> HoldState:
+def standing(
+    repository: Repository, branch: str, *, url: str | None = None, begins_anew: bool = False
+) -> BranchStanding:
     """Which commit is meant by a branch that gitfed writes. Nothing is fetched.
 
     `url`: where it lives, if that is said elsewhere than by the remote `origin`. `begins_anew`: a branch whose history
@@ -49,8 +51,8 @@ def standing(repository: Repository, branch: str, *, url: str | None = None, beg
     own = repository.branch_commit(branch)
     fetched = repository.branch_commit(tracking_ref(branch)) if _is_of(repository, url) else None
     if fetched is None:
-        return HoldState(own)
-    tracking = HoldState(fetched, f"{_REMOTE}/{branch}", _fetched_at(repository, branch))
+        return BranchStanding(own)
+    tracking = BranchStanding(fetched, f"{_REMOTE}/{branch}", _fetched_at(repository, branch))
     if own is None or own == fetched:
         return tracking
     behind, ahead = repository.is_ancestor(own, fetched), repository.is_ancestor(fetched, own)
@@ -58,8 +60,8 @@ def standing(repository: Repository, branch: str, *, url: str | None = None, beg
         behind = repository.info(own).when <= repository.info(fetched).when
         ahead = not behind
     if ahead:
-        return HoldState(own, ahead=True)
-    return HoldState(fetched, tracking.tracking, tracking.fetched, behind=behind, apart=not behind)
+        return BranchStanding(own, ahead=True)
+    return BranchStanding(fetched, tracking.tracking, tracking.fetched, behind=behind, apart=not behind)
 
 
 def home(repository: Repository, name: str, branch: str, *, url: str | None = None) -> str:

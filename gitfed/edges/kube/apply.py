@@ -109,7 +109,7 @@ async def carry_out(target: Target, change: Change) -> ApplyResult:
 
 async def _act(target: Target, change: Change) -> ApplyResult:
     if change.action in (Action.KEEP, Action.SKIP):
-        return ApplyResult(change.cluster, change.key, "skipped", change.reason)
+        return ApplyResult(change.cluster, change.key, "skipped", str(change.reason))
     # Its definition may have been created just before. A deletion has no need to wait for that.
     waits = () if change.action is Action.DELETE or target.dry_run else target.served_after
     # Of an object that is only known from the inventory nobody knows the version: any serves to delete it.

@@ -16,6 +16,7 @@ from gitfed.model.base import ClusterName, Digest
 from gitfed.model.decisions import Share
 from gitfed.model.fleet import Health, LiveObject
 from gitfed.model.plan import Binding, RenderedManifest
+from gitfed.model.reason import Reason, ReasonCode
 from gitfed.planning.objects import diff
 from gitfed.text import canonical
 
@@ -28,7 +29,7 @@ def hold(
     cluster: ClusterName,
     copies: Mapping[ClusterName, LiveObject],
     interpreter: Interpreter,
-) -> tuple[RenderedManifest, str] | None:
+) -> tuple[RenderedManifest, Reason] | None:
     """What to render in place of `rendered` while others have to take over first, and why; None: nothing is held."""
     live = copies.get(cluster)
     had = live.entry.replicas if live is not None and live.ours and live.entry is not None else None
@@ -50,7 +51,7 @@ def hold(
     if body == rendered.body:
         return None
     held = replace(rendered, body=body, digest=Digest(canonical.digest(body)), replicas=had, clusters=(cluster,))
-    return held, f"move: stays at {had} until {', '.join(reasons)}"
+    return held, Reason(ReasonCode.AVAILABILITY_FLOOR, str(had), detail=", ".join(reasons))
 
 
 def _available(live: LiveObject) -> int:

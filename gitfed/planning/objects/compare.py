@@ -13,7 +13,8 @@ from dataclasses import dataclass, field, replace
 from gitfed.interpret.registry import Interpreter
 from gitfed.model.base import Body, ClusterName, Kind, ObjectKey
 from gitfed.model.fleet import ClusterLive, LiveObject
-from gitfed.model.plan import Action, Binding, Change, Left, RenderedManifest
+from gitfed.model.plan import Action, Binding, Change, RenderedManifest
+from gitfed.model.reason import NO_REASON, Reason, ReasonCode
 from gitfed.model.repo import Manifest
 from gitfed.planning.objects import availability_floor, diff, field_conflicts, field_managers, retain
 from gitfed.planning.objects.retain import RetainError
@@ -66,17 +67,17 @@ def wanted(
     else:
         change = _needed(context, held[0], cluster, live)
         if change is None:
-            change = make(context, cluster, Action.SKIP, held[1], held[0], live=live, move=True, left=Left.AWAITS)
+            change = make(context, cluster, Action.SKIP, held[1], held[0], live=live, move=True)
         elif change.action is Action.UPDATE:
             change = replace(change, reason=held[1])
     if change is not None and change.action is not Action.SKIP and (left := context.binding.awaits_deletion):
-        reason = f"waits for the confirmed deletion of its copy in {', '.join(left)} (purgeMode Directly)"
-        return replace(change, action=Action.SKIP, reason=reason, left=Left.AWAITS)
+        reason = Reason(ReasonCode.DELETION_AWAITED, clusters=tuple(left))
+        return replace(change, action=Action.SKIP, reason=reason)
     suspended = context.binding.suspended
     if change is not None and change.action is not Action.SKIP and context.binding.held:
-        return replace(change, action=Action.SKIP, reason=context.binding.held, left=Left.REFUSED)
+        return replace(change, action=Action.SKIP, reason=Reason(ReasonCode.BINDING_HELD, detail=context.binding.held))
     if change is not None and change.action is not Action.SKIP and (suspended is None or cluster in suspended):
-        return replace(change, action=Action.SKIP, reason="suspended by its policy", left=Left.SUSPENDED)
+        return replace(change, action=Action.SKIP, reason=Reason(ReasonCode.SUSPENDED_BY_POLICY))
     return change
 
 
@@ -86,16 +87,16 @@ def _needed(
     unknown = _unreadable(context, cluster)
     if live is None:
         if unknown:
-            return make(context, cluster, Action.SKIP, unknown, rendered, left=Left.AWAITS)
-        return make(context, cluster, Action.CREATE, "", rendered, adopt=_overwrites(context, rendered))
+            return make(context, cluster, Action.SKIP, unknown, rendered)
+        return make(context, cluster, Action.CREATE, NO_REASON, rendered, adopt=_overwrites(context, rendered))
     if live.uid == "":
         if unknown:
-            return make(context, cluster, Action.SKIP, unknown, rendered, left=Left.AWAITS)
+            return make(context, cluster, Action.SKIP, unknown, rendered)
         gone = live.entry is not None and live.entry.uid != ""
-        reason = "deleted by somebody else" if gone else ""
+        reason = Reason(ReasonCode.DELETED_BY_OTHERS) if gone else NO_REASON
         if gone and context.is_drift(cluster) and not context.self_heal:
             return make(
-                context, cluster, Action.SKIP, "drift: deleted by somebody else, and selfHeal is off", rendered,
+                context, cluster, Action.SKIP, Reason(ReasonCode.DELETION_KEPT), rendered,
                 drift=True,
             )  # fmt: skip
         return make(
@@ -104,13 +105,15 @@ def _needed(
         )  # fmt: skip
     if is_foreign(live) and _has_our_label(context, live):
         # The inventory was lost and taken over again. The label permits no deletion, but we wrote what we want here.
-        return make(context, cluster, Action.UPDATE, "back into the inventory", rendered, live=live, adopt=True)
+        return make(
+            context, cluster, Action.UPDATE, Reason(ReasonCode.INVENTORY_RESTORED), rendered, live=live, adopt=True
+        )
     if is_foreign(live):
         return _foreign(context, rendered, cluster, live)
     if live.matches == rendered.digest:
         return None
     if live.body is None:
-        return make(context, cluster, Action.UPDATE, "", rendered, live=live)
+        return make(context, cluster, Action.UPDATE, NO_REASON, rendered, live=live)
     differences = compare_bodies(rendered.body, live.body, context.interpreter)
     if not differences and live.ours:
         return None
@@ -118,7 +121,7 @@ def _needed(
     others = ", ".join(field_managers.of(live.body, differences))
     if drift and not context.self_heal:
         return make(
-            context, cluster, Action.SKIP, f"drift: changed by {others or 'somebody else'}, and selfHeal is off",
+            context, cluster, Action.SKIP, Reason(ReasonCode.DRIFT_KEPT, others or "somebody else"),
             rendered, live=live, differences=differences, drift=True,
         )  # fmt: skip
     kept = retain.for_apply(rendered.body, live.body, context.interpreter)
@@ -127,7 +130,7 @@ def _needed(
         # What others declare stays theirs; the rest of the object is ours to write.
         left = field_conflicts.unclaimed(claimed, differences)
         if not left and live.ours:
-            reason = f"{'; '.join(map(str, claimed))} (conflictResolution Abort leaves it, Overwrite takes it over)"
+            reason = Reason(ReasonCode.FIELD_CONFLICT, detail="; ".join(map(str, claimed)))
             return make(
                 context,
                 cluster,
@@ -137,13 +140,12 @@ def _needed(
                 live=live,
                 differences=differences,
                 drift=drift,
-                left=Left.REFUSED,
             )
         differences, others = left, ", ".join(field_managers.of(live.body, left))
         kept = field_conflicts.left_out(rendered.body if kept is None else kept, claimed)
-    reason = "" if live.ours else "label is missing"
+    reason = NO_REASON if live.ours else Reason(ReasonCode.LABEL_MISSING)
     if others and not reason:
-        reason = f"changed by {others}" if drift else f"taken over from {others}"
+        reason = Reason(ReasonCode.CHANGED_BY_OTHERS if drift else ReasonCode.TAKEN_OVER, others)
     return make(
         context, cluster, Action.UPDATE, reason, rendered,
         live=live, differences=differences, drift=drift, body=kept,
@@ -179,7 +181,7 @@ def compare_bodies(desired: Body, live: Body, interpreter: Interpreter) -> tuple
 
 def unrenderable(context: Context, cluster: ClusterName, live: LiveObject | None, reason: str) -> Change:
     """An override failed for this cluster: whatever is there stays."""
-    return make(context, cluster, Action.SKIP, reason, None, live=live, left=Left.REFUSED)
+    return make(context, cluster, Action.SKIP, Reason(ReasonCode.NOT_RENDERED, detail=reason), None, live=live)
 
 
 def unretained(
@@ -194,9 +196,9 @@ def unretained(
         ignored = diff.ignored_pointers(rendered.body, live.body, native=False)
         if not diff.diff(rendered.body, live.body, owned=diff.owned_fields(live.body, MANAGER), ignore=ignored):
             return None
-    left = Left.REFUSED if error.permanent else Left.AWAITS
-    reason = f"what the cluster keeps is unknown: {error}"
-    return make(context, cluster, Action.SKIP, reason, rendered, live=live, left=left)
+    code = ReasonCode.RETAIN_REFUSED if error.permanent else ReasonCode.RETAIN_UNKNOWN
+    reason = Reason(code, detail=str(error))
+    return make(context, cluster, Action.SKIP, reason, rendered, live=live)
 
 
 def _foreign(context: Context, rendered: RenderedManifest, cluster: ClusterName, live: LiveObject) -> Change | None:
@@ -204,14 +206,21 @@ def _foreign(context: Context, rendered: RenderedManifest, cluster: ClusterName,
     if _overwrites(context, rendered):
         differences = compare_bodies(rendered.body, live.body, context.interpreter) if live.body is not None else ()
         return make(
-            context, cluster, Action.UPDATE, "adopted", rendered, live=live, differences=differences, adopt=True
+            context,
+            cluster,
+            Action.UPDATE,
+            Reason(ReasonCode.ADOPTED),
+            rendered,
+            live=live,
+            differences=differences,
+            adopt=True,
         )
     if is_namespace(rendered.key):
         return None  # Used as it is: a namespace made by somebody else serves as well.
     return make(
         context, cluster, Action.SKIP,
-        f"exists and is not ours: set {CONFLICT_ANNOTATION}: overwrite on the template to adopt it",
-        rendered, live=live, left=Left.REFUSED,
+        Reason(ReasonCode.NOT_OURS, CONFLICT_ANNOTATION),
+        rendered, live=live,
     )  # fmt: skip
 
 
@@ -222,15 +231,17 @@ def _overwrites(context: Context, rendered: RenderedManifest) -> bool:
     return own == "overwrite" or (own != "abort" and context.binding.overwrite)
 
 
-def _unreadable(context: Context, cluster: ClusterName) -> str:
+def _unreadable(context: Context, cluster: ClusterName) -> Reason:
     state = context.clusters.get(cluster)
     if state is None:
-        return "not observed: the cluster was not read"
+        return Reason(ReasonCode.NOT_OBSERVED, detail="the cluster was not read")
     if not state.inventory_read:
-        return "not observed: the cluster could not be read"  # a note of the plan says why, once
+        return Reason(
+            ReasonCode.NOT_OBSERVED, detail="the cluster could not be read"
+        )  # a note of the plan says why, once
     if Kind(context.manifest.key.group, context.manifest.key.kind) in state.unread:
-        return "not observed: this kind could not be listed"
-    return ""
+        return Reason(ReasonCode.NOT_OBSERVED, detail="this kind could not be listed")
+    return NO_REASON
 
 
 def annotation(body: Body, key: str) -> str:
@@ -242,7 +253,7 @@ def make(
     context: Context,
     cluster: ClusterName,
     action: Action,
-    reason: str,
+    reason: Reason,
     rendered: RenderedManifest | None,
     *,
     live: LiveObject | None = None,
@@ -253,7 +264,6 @@ def make(
     adopt: bool = False,
     replaces: bool = False,
     first: bool = False,
-    left: Left | None = None,
 ) -> Change:
     return Change(
         cluster=cluster,
@@ -272,7 +282,6 @@ def make(
         waits_for=context.depends_on,
         adopt=adopt,
         drift=drift,
-        left=left,
         first=first,
     )
 

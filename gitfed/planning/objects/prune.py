@@ -15,13 +15,12 @@ from gitfed.model.base import Body, ClusterName, ObjectKey
 from gitfed.model.decisions import Decision
 from gitfed.model.fleet import ClusterLive, Health, LiveObject
 from gitfed.model.plan import Action, Binding, Change
+from gitfed.model.reason import NO_REASON, Reason, ReasonCode
 from gitfed.model.repo import Manifest
 from gitfed.planning.context import PlacementResult
 from gitfed.planning.objects import compare
 
 PROTECTED_LABEL = "resourcetemplate.karmada.io/deletion-protected"
-AWAITING = "evicted: stays until "
-"""How the reason begins why a copy that was evicted is still there; the clusters follow."""
 
 
 def unwanted(
@@ -32,26 +31,34 @@ def unwanted(
         return compare.make(context, cluster, Action.KEEP, _STRIPPED, None, live=live)
     if not _removable(live):
         if _is_going(live):
-            return compare.make(context, cluster, Action.KEEP, live.health_message, None, live=live, move=True)
+            return compare.make(context, cluster, Action.KEEP, _going(live), None, live=live, move=True)
         return None
     if context.binding.policy is None and not context.binding.attached:
-        return compare.make(
-            context, cluster, Action.KEEP, "orphaned: no policy selects its template any more", None, live=live
-        )
+        return compare.make(context, cluster, Action.KEEP, Reason(ReasonCode.ORPHANED), None, live=live)
     held_back = _kept_because(
         live, context.clusters.get(cluster), prune=context.prune, unread="", preserve=context.binding.preserve,
         kept=is_kept(context.manifest.body),
     )  # fmt: skip
-    held_back = held_back or context.binding.keeps
+    if not held_back and context.binding.keeps:
+        held_back = Reason(ReasonCode.HELD_BACK, detail=context.binding.keeps)
     if held_back:
         return compare.make(context, cluster, Action.KEEP, held_back, None, live=live)
     if compare.is_namespace(context.manifest.key):
-        return compare.make(context, cluster, Action.DELETE, _NAMESPACE_GOES, None, live=live, move=True)
+        return compare.make(
+            context, cluster, Action.DELETE, Reason(ReasonCode.NAMESPACE_UNUSED), None, live=live, move=True
+        )
     if cluster in context.needed:
-        reason = f"{context.needed[cluster]} still needs it here"
+        reason = Reason(ReasonCode.NEEDED, context.needed[cluster])
         return compare.make(context, cluster, Action.KEEP, reason, None, live=live, move=True)
     if context.binding.attached and not context.binding.shares:
-        return compare.make(context, cluster, Action.DELETE, context.binding.why, None, live=live)
+        return compare.make(
+            context,
+            cluster,
+            Action.DELETE,
+            Reason(ReasonCode.DEPENDENCY_UNUSED, detail=context.binding.why),
+            None,
+            live=live,
+        )
     evicted = _evicted(context.binding, cluster)
     if evicted is not None:
         action, reason = evicted
@@ -61,24 +68,24 @@ def unwanted(
     waiting = [name for name in newcomers if not _healthy(copies.get(name), context.manifest)]
     if waiting:
         # A replacement is healthy before the old copy goes: level-based, so that a restart in between changes nothing.
-        reason = f"move: stays until {', '.join(waiting)} is healthy"
+        reason = Reason(ReasonCode.REPLACEMENT_AWAITED, clusters=tuple(waiting))
         return compare.make(context, cluster, Action.KEEP, reason, None, live=live, move=True)
-    return compare.make(context, cluster, Action.DELETE, "moved", None, live=live, move=True)
+    return compare.make(context, cluster, Action.DELETE, Reason(ReasonCode.MOVED), None, live=live, move=True)
 
 
-def _evicted(binding: Binding, cluster: ClusterName) -> tuple[Action, str] | None:
+def _evicted(binding: Binding, cluster: ClusterName) -> tuple[Action, Reason] | None:
     """What is done about the copy that an eviction left behind; None: there was none (Karmada: failover §2.5)."""
     if binding.decision is not None and cluster in binding.decision.released:
-        return Action.DELETE, "evicted"
+        return Action.DELETE, Reason(ReasonCode.EVICTED)
     task = next((task for task in binding.evictions if task.from_cluster == cluster), None)
     if task is None:
         return None
     if task.purge_mode == "Directly":
-        return Action.DELETE, "evicted (purgeMode Directly)"
+        return Action.DELETE, Reason(ReasonCode.EVICTED_DIRECTLY)
     if task.suppress_deletion:
-        return Action.KEEP, "evicted: stays until suppressDeletion is false"
-    others = ", ".join(share.cluster for share in binding.shares)
-    return Action.KEEP, f"{AWAITING}{others} is healthy" if others else "evicted: nothing takes its place"
+        return Action.KEEP, Reason(ReasonCode.EVICTION_SUPPRESSED)
+    others = tuple(share.cluster for share in binding.shares)
+    return Action.KEEP, Reason(ReasonCode.EVICTION_WAITS if others else ReasonCode.EVICTION_UNPLACED, clusters=others)
 
 
 def leaver(
@@ -100,26 +107,22 @@ def leaver(
     if going:
         return Change(
             cluster=cluster, key=key, api_version=api_version or _api_version(live), action=Action.KEEP,
-            reason=live.health_message, live=live, move=True,
+            reason=_going(live), live=live, move=True,
         )  # fmt: skip
     preserve, kept = (past.preserve, past.kept) if past is not None else (False, False)
     reason = _STRIPPED
     if not stripped:
         reason = _kept_because(live, state, prune=prune, unread=unread, preserve=preserve, kept=kept)
     if not reason and live.deletion_protected:
-        reason = f"label {PROTECTED_LABEL}: Always"
+        reason = Reason(ReasonCode.DELETION_PROTECTED, PROTECTED_LABEL)
     action = Action.KEEP if reason else Action.DELETE
     return Change(
         cluster=cluster, key=key, api_version=api_version or _api_version(live), action=action,
-        reason=reason or "removed from the repository", live=live,
+        reason=reason or Reason(ReasonCode.REMOVED), live=live,
     )  # fmt: skip
 
 
-_NAMESPACE_GOES = "nothing goes there any more"
-"""It waits until it is empty, as far as the plan knows (`namespaces_last`) and by what the cluster says."""
-
-
-_STRIPPED = "somebody took its label away: put label gitfed.io/federation back, or delete it"
+_STRIPPED = Reason(ReasonCode.LABEL_STRIPPED, "gitfed.io/federation")
 
 
 def _is_stripped(live: LiveObject) -> bool:
@@ -132,6 +135,10 @@ def _is_going(live: LiveObject) -> bool:
     return live.ours and live.health is Health.TERMINATING and "waits for" in live.health_message
 
 
+def _going(live: LiveObject) -> Reason:
+    return Reason(ReasonCode.TERMINATING, detail=live.health_message)
+
+
 def _removable(live: LiveObject) -> bool:
     """An entry alone (nothing there) is cleaned up by the inventory; a label alone never permits a deletion."""
     return live.ours and bool(live.uid) and live.health is not Health.TERMINATING
@@ -139,18 +146,18 @@ def _removable(live: LiveObject) -> bool:
 
 def _kept_because(
     live: LiveObject, state: ClusterLive | None, *, prune: bool, unread: str, preserve: bool, kept: bool
-) -> str:
+) -> Reason:
     if state is None or not state.inventory_read:
-        return "not observed: the inventory could not be read"
+        return Reason(ReasonCode.NOT_OBSERVED, detail="the inventory could not be read")
     if unread:
-        return unread
+        return Reason(ReasonCode.REPOSITORY_INCOMPLETE, detail=unread)
     if not prune:
-        return "pruning is off"
+        return Reason(ReasonCode.PRUNING_OFF)
     if live.protected or kept:
-        return f"annotation {compare.PRUNE_ANNOTATION}: disabled"
+        return Reason(ReasonCode.PRUNE_DISABLED, compare.PRUNE_ANNOTATION)
     if preserve:
-        return "preserveResourcesOnDeletion"
-    return ""
+        return Reason(ReasonCode.PRESERVED)
+    return NO_REASON
 
 
 def is_kept(body: Body) -> bool:

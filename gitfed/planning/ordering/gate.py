@@ -21,7 +21,8 @@ from operator import attrgetter
 from gitfed.model.base import ClusterName, ObjectKey
 from gitfed.model.decisions import Decision, Decisions, Share
 from gitfed.model.fleet import LiveState
-from gitfed.model.plan import Action, Binding, Change, Gate, Left
+from gitfed.model.plan import Action, Binding, Change, Gate
+from gitfed.model.reason import Reason, ReasonCode
 from gitfed.model.repo import RepoSnapshot
 from gitfed.placement.capacity import quota
 from gitfed.planning.unplanned import NOBODY, Beside
@@ -67,8 +68,8 @@ def hold(
         if held:
             for index in counted:
                 if kept[index].action in _ACTS:
-                    reason = f"gate {name}: {value} of at most {limit}"
-                    kept[index] = replace(changes[index], action=Action.SKIP, reason=reason, left=Left.GATE, gate=name)
+                    reason = Reason(ReasonCode.GATE, name, detail=f"{value} of at most {limit}")
+                    kept[index] = replace(changes[index], action=Action.SKIP, reason=reason)
         gates.append(Gate(name, limit, value, held, (message,) if message and held else ()))
 
     if not decisions.known:

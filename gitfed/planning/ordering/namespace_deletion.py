@@ -12,6 +12,7 @@ from dataclasses import replace
 from gitfed.model.base import ClusterName, ObjectKey
 from gitfed.model.fleet import LiveState
 from gitfed.model.plan import Action, Change
+from gitfed.model.reason import Reason, ReasonCode
 
 
 def hold(changes: Sequence[Change], live: LiveState) -> list[Change]:
@@ -21,7 +22,11 @@ def hold(changes: Sequence[Change], live: LiveState) -> list[Change]:
         return list(changes)
     left = _left(live, going)
     return [
-        replace(change, action=Action.KEEP, reason=f"stays until {left[change.cluster, change.key.name]} has left it")
+        replace(
+            change,
+            action=Action.KEEP,
+            reason=Reason(ReasonCode.NAMESPACE_IN_USE, str(left[change.cluster, change.key.name])),
+        )
         if _is_deletion(change) and (change.cluster, change.key.name) in left
         else change
         for change in changes

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from gitfed.model.orders import Removal, Suspension
-from gitfed.model.plan import Action, Change, Left
+from gitfed.model.plan import Action, Change
+from gitfed.model.reason import Reason, ReasonCode
 
 _ACTS = (Action.CREATE, Action.UPDATE, Action.DELETE)
 
@@ -23,7 +24,9 @@ def _suspended(change: Change, standing: Sequence[Suspension]) -> Change:
     if change.action not in _ACTS:
         return change
     one = next((one for one in standing if one.covers(change.cluster, change.key)), None)
-    return change if one is None else replace(change, action=Action.SKIP, reason=str(one), left=Left.SUSPENDED)
+    if one is None:
+        return change
+    return replace(change, action=Action.SKIP, reason=Reason(ReasonCode.SUSPENDED_BY_ORDER, detail=str(one)))
 
 
 def remove(changes: Sequence[Change], removals: Iterable[Removal]) -> list[Change]:
@@ -41,6 +44,6 @@ def _removed(change: Change, wanted: dict[tuple[str, str, str], Removal]) -> Cha
     if change.action is not Action.KEEP or change.move or change.live is None or not change.live.ours:
         return change
     one = wanted.get((change.cluster, str(change.key), change.live.uid))
-    if one is None or change.reason.startswith("not observed"):
+    if one is None or change.reason.code is ReasonCode.NOT_OBSERVED:
         return change
-    return replace(change, action=Action.DELETE, reason=f"removed by {one.by}")
+    return replace(change, action=Action.DELETE, reason=Reason(ReasonCode.REMOVED_BY_ORDER, one.by))

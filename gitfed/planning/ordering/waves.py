@@ -100,7 +100,7 @@ def _unfinished(
         if change.left is Left.SUSPENDED:
             return ""
         if not change.drift:
-            return change.reason
+            return str(change.reason)
     elif change is not None and not change.drift:
         return f"to be {change.action.value}d"
     live = one.live.get(cluster)

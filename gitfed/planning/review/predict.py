@@ -18,17 +18,13 @@ from gitfed.interpret.registry import Interpreter
 from gitfed.model.base import ClusterName, Digest, ObjectKey
 from gitfed.model.decisions import Decisions
 from gitfed.model.fleet import ClusterLive, Health, LiveObject
-from gitfed.model.plan import Action, Binding, Change, Left, Plan, RenderedManifest
+from gitfed.model.plan import Action, Binding, Change, Plan, RenderedManifest
+from gitfed.model.reason import Reason, ReasonCode
 from gitfed.model.repo import Manifest, RepoSnapshot
 from gitfed.planning.objects import compare, manifest_diff, prune
 from gitfed.planning.ordering import order
 from gitfed.planning.review import leftovers
 from gitfed.render import namespaces
-
-_RESUMED = "no longer suspended: written as far as it is not so already"
-PERHAPS = ", if it is there: its policy suspends it so far"
-"""How a reason ends where Git does not tell what stands in a cluster."""
-_THERE = "stands there already: written as far as it is not so"
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,15 +80,15 @@ def _of(sides: Sides, key: ObjectKey, clusters: Mapping[ClusterName, ClusterLive
             continue
         change = _written(context, name, rendered, live.get(name))
         if waits:
-            change = replace(change, action=Action.SKIP, reason="suspended by its policy", left=Left.SUSPENDED)
+            change = replace(change, action=Action.SKIP, reason=Reason(ReasonCode.SUSPENDED_BY_POLICY))
         elif name in earlier:
-            change = replace(change, reason=_THERE)
+            change = replace(change, reason=Reason(ReasonCode.LEFT_EARLIER))
         elif waited and name in old:
-            change = replace(change, reason=_RESUMED)
+            change = replace(change, reason=Reason(ReasonCode.SUSPENSION_ENDED))
         elif change.action is Action.CREATE and namespaces.is_namespace(key):
-            change = replace(change, reason="unless it is there already")  # somebody's serves as well
+            change = replace(change, reason=Reason(ReasonCode.UNLESS_PRESENT))  # somebody's serves as well
         elif change.action is Action.CREATE and was is not None and leftovers.outlives(was):
-            change = replace(change, reason="unless it is there: its copies stay where it leaves")
+            change = replace(change, reason=Reason(ReasonCode.UNLESS_LEFT_BEHIND))
         yield change
     placed = {share.cluster for share in context.binding.shares}
     # A replacement is expected to become healthy, if it is written: a review shows where things end.
@@ -129,7 +125,7 @@ def is_of_earlier(change: Change) -> bool:
     """Whether it is about what earlier commits left in the clusters, so that no difference of manifests shows it."""
     writes = change.action in (Action.CREATE, Action.UPDATE, Action.DELETE)
     return writes and (
-        change.reason == _RESUMED or PERHAPS in change.reason
+        change.reason.code is ReasonCode.SUSPENSION_ENDED or change.reason.if_present
         or (change.live is not None and change.live.uid == leftovers.AS_LEFT)
     )  # fmt: skip
 
@@ -137,9 +133,9 @@ def is_of_earlier(change: Change) -> bool:
 def _in_the_end(change: Change, binding: Binding) -> Change:
     """An evicted copy goes when what takes its place is healthy, as a moved one does."""
     task = next((one for one in binding.evictions if one.from_cluster == change.cluster), None)
-    if not change.reason.startswith(prune.AWAITING) or task is None or task.suppress_deletion:
+    if change.reason.code is not ReasonCode.EVICTION_WAITS or task is None or task.suppress_deletion:
         return change
-    return replace(change, action=Action.DELETE, reason="evicted, once its replacement is healthy")
+    return replace(change, action=Action.DELETE, reason=Reason(ReasonCode.EVICTED_AFTERWARDS))
 
 
 def _is_suspended(binding: Binding | None, cluster: ClusterName) -> bool:
@@ -150,7 +146,7 @@ def _is_suspended(binding: Binding | None, cluster: ClusterName) -> bool:
 def _if_it_is_there(change: Change, was: Binding | None) -> Change:
     if change.action is not Action.DELETE or not _is_suspended(was, change.cluster):
         return change
-    return replace(change, reason=change.reason + PERHAPS)
+    return replace(change, reason=replace(change.reason, if_present=True))
 
 
 def _written(
@@ -169,7 +165,7 @@ def _written(
 
 
 def _undeclared(key: ObjectKey, cluster: ClusterName, live: LiveObject, api_version: str) -> Change:
-    reason = "the cluster is no longer declared: its objects stay there untouched"
+    reason = Reason(ReasonCode.CLUSTER_UNDECLARED)
     return Change(cluster, key, api_version, Action.KEEP, reason, live=live)
 
 

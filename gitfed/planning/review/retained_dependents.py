@@ -14,11 +14,10 @@ from typing import TypeAlias
 
 from gitfed.model.base import ClusterName, ObjectKey
 from gitfed.model.plan import Action, Change, Gate
+from gitfed.model.reason import Reason, ReasonCode
 from gitfed.planning.review import leftovers, predict
-from gitfed.planning.review.predict import PERHAPS
 from gitfed.render import namespaces
 
-_EMPTY = ", once it is empty"
 Gates: TypeAlias = tuple[Gate, ...]
 
 
@@ -57,7 +56,9 @@ def limited(
 def _still_perhaps(before: Sequence[Change], after: Sequence[Change]) -> list[Change]:
     """A limit counts what may be there, and says of it that it is held; that it need not be there stays said too."""
     return [
-        replace(held, reason=held.reason + PERHAPS) if held is not one and PERHAPS in one.reason else held
+        replace(held, reason=replace(held.reason, if_present=True))
+        if held is not one and one.reason.if_present
+        else held
         for one, held in zip(before, after, strict=True)
     ]
 
@@ -72,7 +73,7 @@ def _needed(found: Sequence[Change], sides: predict.Sides) -> list[Change]:
         if owner is None:
             kept.append(one)
         elif one.cluster not in sides.left_over.get(one.key, ()):  # that one stayed before is no news
-            kept.append(replace(one, action=Action.KEEP, reason=f"{owner} still needs it here", move=True))
+            kept.append(replace(one, action=Action.KEEP, reason=Reason(ReasonCode.NEEDED, str(owner)), move=True))
     return kept
 
 
@@ -113,7 +114,7 @@ def _in_namespaces(found: Sequence[Change], left_over: leftovers.Copies) -> list
         if one.action is not Action.DELETE or not namespaces.is_namespace(one.key):
             kept.append(one)
         elif (content := held.get((one.cluster, one.key.name))) is None:
-            kept.append(one if one.reason.endswith(_EMPTY) else replace(one, reason=one.reason + _EMPTY))
+            kept.append(replace(one, reason=replace(one.reason, once_empty=True)))
         elif one.cluster not in left_over.get(one.key, ()):  # that one stayed before is no news
-            kept.append(replace(one, action=Action.KEEP, reason=f"stays until {content} has left it"))
+            kept.append(replace(one, action=Action.KEEP, reason=Reason(ReasonCode.NAMESPACE_IN_USE, str(content))))
     return kept

@@ -14,6 +14,7 @@ from gitfed.edges.kube.discovery import Discovery
 from gitfed.model.base import Body
 from gitfed.model.fleet import ApplyResult
 from gitfed.model.plan import Action, Change
+from gitfed.model.reason import Reason, ReasonCode
 from tests.edges.kube.answering import body, serving
 from tests.edges.kube.conftest import create, delete, update
 from tests.edges.kube.test_discovery import CORE, aggregated
@@ -100,9 +101,11 @@ async def test_a_500_fails_this_change_and_is_worth_another_try() -> None:
 
 @pytest.mark.parametrize("action", [Action.KEEP, Action.SKIP])
 async def test_what_is_kept_or_skipped_asks_nothing(action: Action) -> None:
-    change = Change("m1", create(DESIRED).key, "v1", action, reason="gate maxDeletions")
+    change = Change(
+        "m1", create(DESIRED).key, "v1", action, reason=Reason(ReasonCode.GATE, "deletions", detail="7 of at most 5")
+    )
     result, asked = await done(change)
-    assert (result.outcome, result.message, asked) == ("skipped", "gate maxDeletions", [])
+    assert (result.outcome, result.message, asked) == ("skipped", "gate deletions: 7 of at most 5", [])
 
 
 async def test_the_first_write_names_a_version_that_nothing_has() -> None:

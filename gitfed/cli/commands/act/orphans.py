@@ -14,6 +14,7 @@ from gitfed.errors import UsageError
 from gitfed.model.base import Body
 from gitfed.model.orders import Removal
 from gitfed.model.plan import Action, Change, Plan
+from gitfed.model.reason import ReasonCode
 from gitfed.offline import operator_orders
 from gitfed.text import emit
 
@@ -101,7 +102,7 @@ def orphans(plan: Plan) -> list[Change]:
     return [
         change
         for change in plan.changes or ()
-        if change.action is Action.KEEP and not change.move and not change.reason.startswith("not observed")
+        if change.action is Action.KEEP and not change.move and change.reason.code is not ReasonCode.NOT_OBSERVED
     ]
 
 

@@ -188,7 +188,7 @@ def lines(shown: Explanation, paint: plain.Paint, *, quiet: bool = False) -> Ite
         yield from table.lines(rows, indent=2)
     if shown.changes:
         yield paint.strong("In the clusters")
-        rows = [[change.cluster, change.action.value, change.reason] for change in shown.changes]
+        rows = [[change.cluster, change.action.value, str(change.reason)] for change in shown.changes]
         yield from table.lines(rows, indent=2)
 
 

@@ -183,7 +183,7 @@ def _works(session: load.Session, fleet: FleetSnapshot, plan: Plan, namespace: s
             else:
                 state = "applied" if change is None else change.action.value
                 health = seen.health.value if seen else _unseen(fleet.live, cluster, key)
-                message = (change.reason if change else "") or (seen.health_message if seen else "")
+                message = (str(change.reason) if change else "") or (seen.health_message if seen else "")
             replicas = placed[cluster].replicas
             count = matrix.NONE if replicas is None else str(replicas)
             rows.append([cluster, names.shown(key), count, state, health, message])
@@ -212,10 +212,11 @@ def _orphans(session: load.Session, fleet: FleetSnapshot, plan: Plan, namespace:
             continue
         if (namespace and change.key.namespace != namespace) or (only and change.cluster != only):
             continue
-        rows.append([change.cluster, names.shown(change.key), change.reason])
+        rows.append([change.cluster, names.shown(change.key), str(change.reason)])
         items.append({
             "cluster": change.cluster, "apiVersion": change.api_version, "kind": change.key.kind,
-            "namespace": change.key.namespace, "name": change.key.name, "reason": change.reason,
+            "namespace": change.key.namespace, "name": change.key.name,
+            "reason": str(change.reason), "reasonCode": change.reason.code.value,
         })  # fmt: skip
         called.append(f"{change.cluster}/{names.typed(change.key)}")
     return Listing("orphans", ["CLUSTER", "OBJECT", "REASON"], rows, items, called)
