@@ -259,7 +259,7 @@ def test_where_decisions_may_be_elsewhere_an_empty_list_is_no_answer(fleet: Path
     assert (result.code, result.out) == (4, "")
     assert result.err == (
         "error: nothing was decided yet: there is no branch gitfed/state, or it was not fetched\n"
-        "hint: git fetch origin gitfed/state:gitfed/state\n"
+        "hint: git fetch origin +gitfed/state:refs/remotes/origin/gitfed/state\n"
     )
 
 
