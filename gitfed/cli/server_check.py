@@ -11,6 +11,7 @@ import asyncio
 from gitfed.daemon import wiring
 from gitfed.edges.kube import apply, discovery
 from gitfed.errors import ClusterError
+from gitfed.model import definition
 from gitfed.model.base import Body, Kind
 from gitfed.model.fleet import ApplyResult
 from gitfed.model.plan import Action, Change, Plan
@@ -70,6 +71,7 @@ def _made_here(changes: list[Change]) -> frozenset[str | Kind]:
         if (change.key.group, change.key.kind) == ("", "Namespace"):
             made.add(change.key.name)
         elif change.key.kind == "CustomResourceDefinition":
-            spec = change.rendered.body.get("spec") or {}
-            made.add(Kind(spec.get("group", ""), (spec.get("names") or {}).get("kind", "")))
+            defined = definition.read(change.rendered.body)
+            if defined is not None:
+                made.add(defined.kind)
     return frozenset(made)

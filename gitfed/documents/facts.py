@@ -18,7 +18,7 @@ from typing import Any
 from gitfed.documents.bindings import time_text
 from gitfed.model.base import Body
 from gitfed.model.fleet import ApiEnablements, ClusterFacts, Condition, NodeFacts, QuotaFacts, Reach
-from gitfed.text import quantity
+from gitfed.text import moment, quantity
 from gitfed.text.quantity import Quantity
 
 GROUP_VERSION = "cluster.karmada.io/v1alpha1"
@@ -218,9 +218,4 @@ def _less(whole: Mapping[str, Any], part: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _time(text: object) -> datetime | None:
-    if not isinstance(text, str):
-        return None
-    try:
-        return datetime.fromisoformat(text.replace("Z", "+00:00"))
-    except ValueError:
-        return None
+    return moment.read(text)

@@ -15,7 +15,7 @@ from gitfed import errors
 from gitfed.edges.git import Repository
 from gitfed.model.base import Commit
 from gitfed.model.leader import Lead
-from gitfed.text import emit, yaml
+from gitfed.text import emit, moment, yaml
 from gitfed.text.construct import YamlError
 
 REF = "refs/gitfed/leader"
@@ -55,9 +55,9 @@ class RefLock:
             found: Any = yaml.load_all(self._repository.read(entry.blob_id))[0] if entry is not None else None
             if not isinstance(found, Mapping):
                 return Lead("", 0, _LONG_AGO, _LONG_AGO)
-            acquired, renewed = (datetime.fromisoformat(str(found[name])) for name in ("acquired", "renewed"))
+            acquired, renewed = (moment.read(found[name]) or _LONG_AGO for name in ("acquired", "renewed"))
             return Lead(str(found["holder"]), int(found["seconds"]), acquired, renewed)
-        except (YamlError, KeyError, ValueError, IndexError):
+        except (YamlError, KeyError, TypeError, ValueError, OverflowError, IndexError):
             # Edited by hand: nobody leads by that, so the next candidate may.
             return Lead("", 0, _LONG_AGO, _LONG_AGO)
 

@@ -21,12 +21,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
 from gitfed.model.base import Body
 from gitfed.model.fleet import NodeFacts
-from gitfed.text import quantity
+from gitfed.text import moment, quantity
 from gitfed.text.quantity import NANO, Format, Quantity
 
 PODS = "pods"
@@ -149,11 +149,9 @@ def _waits(body: Body) -> tuple[Owner, datetime] | None:
         return None
     for one in (body.get("status") or {}).get("conditions") or ():
         if (one.get("type"), one.get("status"), one.get("reason")) == ("PodScheduled", "False", "Unschedulable"):
-            try:
-                since = datetime.fromisoformat(str(one.get("lastTransitionTime")).replace("Z", "+00:00"))
-            except ValueError:
+            since = moment.read(one.get("lastTransitionTime"))
+            if since is None:
                 return None
-            since = since if since.tzinfo else since.replace(tzinfo=UTC)
             return Owner(str(metadata.get("namespace") or ""), str(owner.get("name") or "")), since
     return None
 

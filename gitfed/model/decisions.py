@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 from gitfed.model.base import Body, ClusterName, Commit, Digest, ObjectKey, Problem
 from gitfed.model.fleet import Reach
 from gitfed.model.orders import Removal, Suspension
+from gitfed.text import moment
 
 if TYPE_CHECKING:
     from gitfed.model.declared.federation import Guards
@@ -53,11 +54,7 @@ class EvictionTask:
         text = self.raw.get("creationTimestamp")
         if isinstance(text, datetime):
             return text if text.tzinfo else text.replace(tzinfo=UTC)
-        try:
-            when = datetime.fromisoformat(str(text or ""))
-        except ValueError:
-            return None
-        return when if when.tzinfo else when.replace(tzinfo=UTC)
+        return moment.read(text)
 
     @property
     def grace(self) -> timedelta | None:

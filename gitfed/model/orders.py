@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from gitfed.model.base import ClusterName, ObjectKey
+from gitfed.text import moment
 
 EVERYTHING = "all"
 CLUSTER = "cluster/"
@@ -68,7 +69,7 @@ def suspensions(items: object) -> tuple[Suspension, ...]:
     found = []
     for item in items if isinstance(items, list) else []:
         try:
-            at = datetime.fromisoformat(str(item["at"]))
+            at = _at(item)
             one = Suspension(
                 str(item["of"]), str(item["by"]), at, str(item.get("reason") or ""), item.get("scheduling") is True
             )
@@ -90,11 +91,20 @@ def removals(items: object) -> tuple[Removal, ...]:
         if not isinstance(item, Mapping):
             continue
         try:
-            at = datetime.fromisoformat(str(item["at"]))
+            at = _at(item)
             found.append(Removal(str(item["cluster"]), str(item["object"]), str(item["uid"]), str(item["by"]), at))
         except (KeyError, ValueError):
             continue
     return tuple(found)
+
+
+def _at(item: Mapping[str, Any]) -> datetime:
+    """Raises KeyError, ValueError."""
+    at = item["at"]
+    when = at if isinstance(at, datetime) else moment.read(at)
+    if when is None:
+        raise ValueError("no time")
+    return when
 
 
 def _time(when: datetime) -> str:

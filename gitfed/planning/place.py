@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, cast
 
+from gitfed.model import definition
 from gitfed.model.base import Body, ClusterName, Digest, ObjectKey, Origin, Problem, Severity, key_of
 from gitfed.model.decisions import Decision, Decisions
 from gitfed.model.fleet import ClusterFacts, FleetSnapshot
@@ -98,15 +99,10 @@ def with_definitions(
         if isinstance(asked, PlacementQuery) and asked.waits:
             continue  # it depends on other templates: the next probe tells
         binding = (asked if isinstance(asked, PlacementResult) else bind.answer(asked, binder)).binding
-        spec = manifest.body.get("spec") or {}
-        kind = str((spec.get("names") or {}).get("kind") or "")
-        served = {
-            (f"{spec.get('group')}/{version.get('name')}", kind)
-            for version in spec.get("versions") or ()
-            if isinstance(version, dict) and version.get("served")
-        }
-        for share in binding.shares:
-            kinds.setdefault(share.cluster, set()).update(served)
+        defined = definition.read(manifest.body)
+        if defined is not None:
+            for share in binding.shares:
+                kinds.setdefault(share.cluster, set()).update(defined.served)
     return tuple(
         replace(one, apis=replace(one.apis, kinds=one.apis.kinds | kinds[one.name]))
         if one.apis is not None and kinds.get(one.name)

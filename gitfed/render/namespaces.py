@@ -9,7 +9,6 @@ create it first.
 from __future__ import annotations
 
 import re
-from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from gitfed.model.base import Digest, ObjectKey, Origin
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
     from gitfed.model.declared.federation import Federation
 
 SKIP_LABEL = "namespace.karmada.io/skip-auto-propagation"
-_RESERVED = re.compile(r"^(default|kube-.*|karmada-system|karmada-cluster|karmada-es-.*|gitfed-system)$")
+_RESERVED = re.compile(r"default|kube-.*|karmada-system|karmada-cluster|karmada-es-.*|gitfed-system")
 
 
 def is_namespace(key: ObjectKey) -> bool:
@@ -39,18 +38,10 @@ def propagates(manifest: Manifest, settings: Federation) -> bool:
 
 def is_reserved(name: str, settings: Federation) -> bool:
     """Whether gitfed leaves a namespace to the clusters: theirs, or skipped by a pattern of the settings."""
-    return bool(_RESERVED.match(name)) or any(
-        _pattern(pattern).match(name) for pattern in settings.spec.namespaces.skip
-    )
+    return bool(_RESERVED.fullmatch(name)) or settings.spec.namespaces.skips(name)
 
 
 def implied(name: str, origin: Origin) -> Manifest:
     """The Namespace that an object at `origin` needs."""
     body = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
     return Manifest(ObjectKey("", "Namespace", "", name), "v1", body, origin, Digest(canonical.digest(body)))
-
-
-@lru_cache(maxsize=64)
-def _pattern(text: str) -> re.Pattern[str]:
-    """Anchored, as Karmada's flag. The settings' validation has refused what does not compile."""
-    return re.compile(f"^(?:{text})$")

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from gitfed.model import definition
 from gitfed.model.base import Body, Commit, Digest, Kind, ObjectKey, Origin, Problem, Severity, group_of
 from gitfed.model.declared import registry
 from gitfed.model.declared.federation import Federation, PlacementTest
@@ -295,12 +296,9 @@ class _Reader:
             self.crd(value)
 
     def crd(self, value: Mapping[str, Any]) -> None:
-        spec = value.get("spec")
-        kind_names = spec.get("names") if isinstance(spec, dict) else None
-        if isinstance(spec, dict) and isinstance(kind_names, dict):
-            group, kind = spec.get("group"), kind_names.get("kind")
-            if isinstance(group, str) and isinstance(kind, str) and spec.get("scope") in ("Namespaced", "Cluster"):
-                self.scopes[Kind(group, kind)] = spec["scope"] == "Namespaced"
+        defined = definition.read(value)
+        if defined is not None and defined.namespaced is not None:
+            self.scopes[defined.kind] = defined.namespaced
 
     def place(self, index: int, path: _Path) -> Origin:
         if self.built_from is not None:

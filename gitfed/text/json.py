@@ -24,7 +24,8 @@ def events(text: str) -> Iterator[Event]:
     """Events of every value in the text. Raises `Stop` at the first syntax error."""
     if fault := _too_deep(text):
         raise Stop(fault)
-    decoder = json.JSONDecoder(parse_constant=_refuse)
+    # What numbers mean is decided below: the library refuses an integer of thousands of digits with another exception.
+    decoder = json.JSONDecoder(parse_constant=_refuse, parse_int=len, parse_float=len)
     position = _end_of_blanks(text, 0)
     while position < len(text):
         try:

@@ -6,11 +6,17 @@ import difflib
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime, timedelta, timezone
 
 from gitfed.edges.git.program import Program
 from gitfed.errors import RevisionNotFound, SourceError, SourceUnreachable
 from gitfed.model.base import Commit
+
+_FORMAT = "%H%x01%P%x01%cd%x01%an <%ae>%x01%s%x01%b"
+"""What `_info` reads: first what Git writes, then what persons did, who may use the separator."""
+_RAW = "--date=raw"  # Git itself gives up on a date before 1970
+_DATE = re.compile(r"([0-9]{1,25}) ([-+])([0-9]{2})([0-9]{2})\Z")
+_FIRST, _LAST = datetime(1970, 1, 1, tzinfo=UTC), datetime(9000, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,16 +134,7 @@ class History(Program):
         return True
 
     def info(self, commit: Commit) -> CommitInfo:
-        raw = self.run("log", "-1", "--format=%H%x00%P%x00%an <%ae>%x00%cI%x00%s%x00%b", commit, "--")
-        name, parents, author, when, subject, body = raw.decode("utf-8", "replace").split("\0", 5)
-        return CommitInfo(
-            Commit(name),
-            tuple(Commit(parent) for parent in parents.split()),
-            author,
-            datetime.fromisoformat(when),
-            subject,
-            body.strip(),
-        )
+        return _info(self.run("log", "-1", _RAW, f"--format={_FORMAT}", commit, "--").decode("utf-8", "replace"))
 
     def commits_since(self, base: Commit, head: Commit, *, limit: int) -> list[Commit]:
         """Every commit that `head` has and `base` has not, newest first, merged ones included; at most `limit`.
@@ -171,20 +168,9 @@ class History(Program):
         known = [f"^{since}"] if since is not None else []
         only = ["--", f":(literal,top){path}"] if path else ["--"]
         raw = self.run(
-            "log", f"--max-count={limit}", "--first-parent", "-z", "--format=%H%x01%P%x01%an <%ae>%x01%cI%x01%s%x01%b",
-            start, *known, *only,
+            "log", f"--max-count={limit}", "--first-parent", "-z", _RAW, f"--format={_FORMAT}", start, *known, *only
         )  # fmt: skip
-        found = []
-        for record in raw.decode("utf-8", "replace").split("\0"):
-            if record.strip():
-                name, parents, author, when, subject, body = record.split("\x01", 5)
-                ancestors = tuple(Commit(parent) for parent in parents.split())
-                found.append(
-                    CommitInfo(
-                        Commit(name.strip()), ancestors, author, datetime.fromisoformat(when), subject, body.strip()
-                    )
-                )
-        return found
+        return [_info(record) for record in raw.decode("utf-8", "replace").split("\0") if record.strip()]
 
     def last_commits_of(
         self, path: str, start: Commit, *, limit: int = 50, until_deleted: bool = False
@@ -206,3 +192,22 @@ class History(Program):
             elif match:
                 found.append((Commit(match[1].decode()), match[2].decode()))
         return found
+
+
+def _info(record: str) -> CommitInfo:
+    """What Git tells of one commit (`_FORMAT`). Nothing that a person wrote into it makes this fail."""
+    name, parents, when, author, subject, body = record.split("\x01", 5)
+    ancestors = tuple(Commit(parent) for parent in parents.split())
+    return CommitInfo(Commit(name.strip()), ancestors, author, _moment(when), subject, body.strip())
+
+
+def _moment(raw: str) -> datetime:
+    """A committer's date: Git keeps any seconds and any time zone, and what no calendar holds is moved into it."""
+    found = _DATE.match(raw)
+    if found is None:
+        return _FIRST  # a commit without a date
+    seconds = min(max(int(found[1]), int(_FIRST.timestamp())), int(_LAST.timestamp()))
+    sign, hours, minutes = found[2], int(found[3]), int(found[4])
+    offset = timedelta(hours=hours, minutes=minutes) * (-1 if sign == "-" else 1)
+    zone = timezone(offset) if abs(offset) < timedelta(hours=24) else UTC
+    return datetime.fromtimestamp(seconds, zone)

@@ -12,6 +12,7 @@ from typing import Any
 from gitfed import errors
 from gitfed.edges.kube.session import Session
 from gitfed.model.leader import Lead
+from gitfed.text import moment
 
 
 class LeaseLock:
@@ -88,7 +89,4 @@ def _text(when: datetime) -> str:
 
 
 def _time(text: object) -> datetime:
-    try:
-        return datetime.fromisoformat(str(text).replace("Z", "+00:00"))
-    except ValueError:
-        return datetime.fromtimestamp(0, UTC)
+    return moment.read(text) or datetime.fromtimestamp(0, UTC)

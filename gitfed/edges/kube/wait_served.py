@@ -11,6 +11,7 @@ import asyncio
 from gitfed import errors
 from gitfed.edges.kube.discovery import Discovery, Resource
 from gitfed.edges.kube.session import Session
+from gitfed.model import definition
 from gitfed.model.base import Kind
 
 DEFINITION = Kind("apiextensions.k8s.io", "CustomResourceDefinition")
@@ -39,11 +40,11 @@ async def resource(
 async def established(session: Session, discovery: Discovery, path: str, waits: tuple[float, ...] = AFTER) -> None:
     """Return when the definition at `path` serves its kind, or after `waits`: then its objects will say so."""
     for pause in waits:
-        definition = await session.json("GET", path)
-        conditions = (definition.get("status") or {}).get("conditions") or ()
+        body = await session.json("GET", path)
+        conditions = (body.get("status") or {}).get("conditions") or ()
         if any(one.get("type") == "Established" and one.get("status") == "True" for one in conditions):
-            spec = definition["spec"]
             await discovery.refresh()
-            if discovery.known(Kind(spec["group"], spec["names"]["kind"])) is not None:
+            defined = definition.read(body)
+            if defined is None or discovery.known(defined.kind) is not None:
                 return
         await asyncio.sleep(pause)

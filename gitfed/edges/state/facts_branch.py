@@ -21,7 +21,7 @@ from gitfed.edges.git import Repository
 from gitfed.errors import SourceError
 from gitfed.model.base import ClusterName, Commit
 from gitfed.model.fleet import ClusterFacts
-from gitfed.text import emit, yaml
+from gitfed.text import emit, moment, yaml
 from gitfed.text.construct import YamlError
 
 SCHEMA_VERSION = 1
@@ -205,10 +205,9 @@ class FactsBranch:
 def _since(about: bytes) -> datetime | None:
     try:
         documents = yaml.load_all(about) if about else []
-        found = datetime.fromisoformat(str(documents[0]["since"]))
-    except (YamlError, IndexError, KeyError, TypeError, ValueError):
+        return moment.read(documents[0]["since"])
+    except (YamlError, IndexError, KeyError, TypeError):
         return None  # then the branch begins anew with the next write
-    return found if found.tzinfo is not None else found.replace(tzinfo=UTC)
 
 
 def _message(changed: list[ClusterName], gone: list[ClusterName]) -> str:

@@ -6,12 +6,12 @@ A Job's outcome is final: once the template is Complete or Failed, later reports
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import UTC, datetime
 from typing import Any
 
 from gitfed.interpret.native import read
 from gitfed.interpret.registry import InterpretError
 from gitfed.model.base import Body
+from gitfed.text import moment
 
 
 def job(body: Body, items: Sequence[Body], now: str) -> dict[str, Any] | None:
@@ -96,8 +96,7 @@ def _times(statuses: Iterable[Mapping[str, Any]], name: str) -> list[str]:
 
 def utc(text: str) -> str:
     """A moment as a server writes it."""
-    try:
-        moment = datetime.fromisoformat(text)
-    except ValueError as error:
-        raise InterpretError(f"{text!r} is no time") from error
-    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    when = moment.read(text)
+    if when is None:
+        raise InterpretError(f"{text!r} is no time")
+    return when.strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -22,15 +22,13 @@ from gitfed.model.declared.shape import (
     duration_text,
     warning,
 )
+from gitfed.text import expression
 
 API_VERSION = "gitfed.io/v1alpha1"
 
 _Count = Annotated[StrictInt, Field(ge=0)]
 _Percent = Annotated[StrictInt, Field(ge=0, le=100)]
 _MINUTE = timedelta(minutes=1)
-_LONGEST_PATTERN = 200
-_QUANTIFIED_GROUP = re.compile(r"\)[*+{]")
-_UNBOUNDED = re.compile(r"(?<!\\)[*+]|\{\d*,\d*\}")
 _BRANCH = re.compile(r"(?![-/.])(?!.*(//|\.\.|@\{|\.lock$|/$|\.$))[^\x00-\x20\x7f~^:?*\[\\]+")
 
 FEATURE_GATES = {
@@ -101,7 +99,7 @@ class Namespaces(Part):
 
     def skips(self, namespace: str) -> bool:
         """Whether a pattern of `skip` matches the whole name."""
-        return any(re.fullmatch(pattern, namespace) for pattern in self.skip)
+        return any(expression.matches(pattern, namespace) for pattern in self.skip)
 
 
 class Scheduling(Part):
@@ -152,7 +150,7 @@ class Federation(Declared):
                 hint = ", ".join(sorted(FEATURE_GATES))
                 yield Finding(("spec", "featureGates", gate), f"unknown feature gate {gate}", f"known: {hint}")
         for i, pattern in enumerate(self.spec.namespaces.skip):
-            if why := _why_not_pattern(pattern):
+            if why := expression.why_not(pattern):
                 yield Finding(("spec", "namespaces", "skip", i), f"the pattern {pattern[:60]} {why}")
         if self.spec.sources.verify.commits != "none" and not self.spec.sources.verify.keys:
             yield Finding(
@@ -268,16 +266,3 @@ class PlacementTest(Declared):
     def findings(self) -> Iterator[Finding]:
         if not self.spec.expect and not self.spec.snapshot:
             yield Finding(("spec",), "a test needs expect or snapshot, or it can never fail")
-
-
-def _why_not_pattern(pattern: str) -> str:
-    """Patterns run against every namespace, with an engine that can be made to backtrack for ever: keep them simple."""
-    if len(pattern) > _LONGEST_PATTERN:
-        return f"is longer than {_LONGEST_PATTERN} characters"
-    if _QUANTIFIED_GROUP.search(pattern) or len(_UNBOUNDED.findall(pattern)) > 3 or re.search(r"\\\d", pattern):
-        return "is too expensive: no repeated groups, no back references, at most three * or +"
-    try:
-        re.compile(pattern)
-    except re.error as problem:
-        return f"is not a regular expression: {problem.msg}"
-    return ""

@@ -24,6 +24,7 @@ from gitfed.model.decisions import ClusterRecord, Outage, TimedTaint
 from gitfed.model.fleet import ClusterFacts, Condition, Reach
 from gitfed.placement.scheduling import affinity
 from gitfed.placement.scheduling.cluster import NOT_READY, UNREACHABLE, Candidate
+from gitfed.text import moment
 
 if TYPE_CHECKING:
     from gitfed.model.declared.cluster import Cluster
@@ -220,11 +221,8 @@ def _declared(taints: dict[tuple[str, str], TimedTaint], written: Sequence[_Writ
 
 
 def _time(text: str | None) -> datetime | None:
-    try:
-        when = datetime.fromisoformat(text) if text else None
-    except (TypeError, ValueError):
-        return None
-    return when.replace(microsecond=0) if when is not None and when.tzinfo else None
+    when = moment.read(text)
+    return when.replace(microsecond=0) if when is not None else None
 
 
 def _not_later(taint: TimedTaint, now: datetime) -> TimedTaint:

@@ -150,11 +150,15 @@ def _names(key: str, item: Any) -> bool:
         return False
     try:
         value = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return False
     if form == "v":
         return bool(value == item)
-    return isinstance(item, Mapping) and all(item.get(name, _DEFAULTS.get(name)) == one for name, one in value.items())
+    return (
+        isinstance(item, Mapping)
+        and isinstance(value, Mapping)
+        and all(item.get(name, _DEFAULTS.get(name)) == one for name, one in value.items())
+    )
 
 
 _DEFAULTS = {"protocol": "TCP"}

@@ -1,0 +1,41 @@
+"""Regular expressions of users, matched by RE2: in time proportional to the text, whatever the expression.
+
+The standard library's engine tries every way to match, which for some thirty letters takes hours, and nothing else in
+the process runs meanwhile.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any, Final
+
+import re2
+
+_LONGEST: Final = 200
+_MEMORY: Final = 1 << 20
+"""Bytes that RE2 may use for one expression: a repeated repetition would want any number of them."""
+
+
+def why_not(text: str) -> str:
+    """Why this is no expression that can be used; "" if it is one."""
+    if len(text) > _LONGEST:
+        return f"is longer than {_LONGEST} characters"
+    try:
+        _compiled(text)
+    except re2.error as problem:
+        said = problem.args[0] if problem.args else b""
+        return f"is not a regular expression: {said.decode(errors='replace') if isinstance(said, bytes) else said}"
+    return ""
+
+
+def matches(text: str, name: str) -> bool:
+    """Whether the expression matches the whole of a name. One that `why_not` refuses matches nothing."""
+    return not why_not(text) and _compiled(text).fullmatch(name) is not None
+
+
+@lru_cache(maxsize=256)
+def _compiled(text: str) -> Any:
+    options = re2.Options()
+    options.max_mem = _MEMORY
+    options.log_errors = False
+    return re2.compile(text.encode("utf-8", "replace").decode(), options)
