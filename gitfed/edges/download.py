@@ -33,7 +33,7 @@ def fetch(url: str, *, most: int) -> bytes:
     if why := _why_not(url):
         raise UsageError(f"{_shown(url)} {why}")
     opener = https.opener(ssl.create_default_context(), _SafeRedirect())
-    request = urllib.request.Request(url, headers={"User-Agent": f"gitfed/{__version__}"})
+    request = urllib.request.Request(url, headers={"User-Agent": f"gitfed/{__version__}"})  # noqa: S310 (checked above)
     end = time.monotonic() + _SECONDS
     found = bytearray()
     try:

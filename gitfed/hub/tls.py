@@ -87,5 +87,5 @@ class Identity:
 def _names(options: Options) -> list[str]:
     host = urlsplit(options.url).hostname if options.url else None
     own = socket.gethostname()
-    given = [] if options.host in ("0.0.0.0", "::") else [options.host]
+    given = [] if options.host in ("0.0.0.0", "::") else [options.host]  # noqa: S104
     return list(dict.fromkeys([*([host] if host else []), *given, own, "localhost", "127.0.0.1", "::1"]))

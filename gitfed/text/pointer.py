@@ -107,7 +107,7 @@ def _edit(value: Any, pointer: Pointer, depth: int, verb: str, new: Any, negativ
         return {**value, token: _edit(value[token], pointer, depth + 1, verb, new, negative)}
     if isinstance(value, list):
         if last and verb == "add":
-            index = len(value) if token == "-" else _index([*value, None], token, way, negative=False)
+            index = len(value) if token == "-" else _index([*value, None], token, way, negative=False)  # noqa: S105
             return [*value[:index], new, *value[index:]]
         index = _index(value, token, way, negative)
         if last and verb == "remove":

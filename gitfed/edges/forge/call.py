@@ -87,7 +87,7 @@ class Client:
         where = f"{method} {self.api}{path.partition('?')[0]}"
         data = None if body is None else json.dumps(body).encode()
         headers = self._headers | ({"Content-Type": "application/json"} if data is not None else {})
-        request = urllib.request.Request(f"{self.api}{path}", data=data, method=method, headers=headers)
+        request = urllib.request.Request(f"{self.api}{path}", data=data, method=method, headers=headers)  # noqa: S310
         try:
             with self._opener.open(request, timeout=_TIMEOUT) as answer:
                 content = answer.read(_LARGEST + 1)

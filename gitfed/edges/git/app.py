@@ -51,7 +51,7 @@ def installation_token(
         raise SourceError(f"githubAppBaseURL {base} is no https URL")
     if not installation.isdecimal():
         raise SourceError("githubAppInstallationID is not a number")
-    request = urllib.request.Request(
+    request = urllib.request.Request(  # noqa: S310 (checked above)
         f"{base.rstrip('/')}/app/installations/{installation}/access_tokens",
         data=b"",
         method="POST",

@@ -15,7 +15,7 @@ from gitfed.model.base import Body
 from gitfed.text import pointer
 
 RETAIN_REPLICAS = "resourcetemplate.karmada.io/retain-replicas"
-TOKEN_TYPE = "kubernetes.io/service-account-token"
+TOKEN_TYPE = "kubernetes.io/service-account-token"  # noqa: S105
 
 
 def _deployment(desired: Body, observed: Body) -> Body:
