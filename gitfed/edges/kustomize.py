@@ -21,11 +21,15 @@ from pathlib import Path
 from typing import Protocol
 
 from gitfed.errors import SourceError
+from gitfed.text import yaml
 
 _TIMEOUT = 60.0
 _LARGEST_OUTPUT = 32 * 1024 * 1024
-_LIMITS = "ulimit -c 0; ulimit -t 60; ulimit -v 8388608; ulimit -f 65536; "
+_LIMITS = "ulimit -c 0; ulimit -t 60; ulimit -v 2097152; ulimit -f 65536; "
 """seconds of processor time, kilobytes of memory, half kilobytes of one file"""
+_CAPS = yaml.Limits(aliased=200_000)
+"""Of a file that is built: the program keeps every node several times, with its comments and its place."""
+_ANCHOR, _ALIAS = re.compile(rb"&[^\s&]"), re.compile(rb"\*[^\s*]")
 _NO_PROXY = "http://127.0.0.1:9"
 _TREE = "tree"
 _LOGGED = re.compile(r'[EF]\d{4} \S+ +\d+ \S+\] "command failed" err="(.*)"')
@@ -126,11 +130,27 @@ def _materialise(root: Root, read: Callable[[str], bytes], scratch: Path) -> boo
         path = tree.joinpath(*(os.fsencode(part).decode("utf-8", "surrogateescape") for part in parts))
         path.parent.mkdir(parents=True, exist_ok=True)
         content = read(file.blob_id)
+        _check(file.path, content)
         secret = secret or b"Secret" in content or b"secretGenerator" in content
         path.write_bytes(content)
     above = f"resources: [{_quoted(f'{_TREE}/{root.folder}' if root.folder else _TREE)}]\n"
     (build / "kustomization.yaml").write_text(above + "buildMetadata: [originAnnotations]\n", encoding="utf-8")
     return secret
+
+
+def _check(path: str, content: bytes) -> None:
+    """Raises SourceError for a file that could grow in the program's memory beyond all measure.
+
+    Only aliases and depth make much of little. What is no YAML to us may still be some to the program, so where a text
+    cannot be read to its end and holds what could be aliases, it is refused if its name says that it is YAML.
+    """
+    aliased = _ANCHOR.search(content) is not None and _ALIAS.search(content) is not None
+    if not aliased and max(content.count(sign) for sign in (b"{", b"[", b"- -")) < _CAPS.depth:
+        return
+    named = aliased and path.endswith((".yaml", ".yml", "Kustomization"))
+    for fault in yaml.parse(content, limits=_CAPS).faults:
+        if fault.beyond or (named and not fault.warning):
+            raise SourceError(f"{path}:{fault.line}:{fault.column}: {fault.message}")
 
 
 def _run(command: list[str], scratch: Path, printed: int, said: int) -> int | None:

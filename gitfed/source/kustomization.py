@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from gitfed.errors import SourceError
-from gitfed.source.tree import Entry
+from gitfed.source.tree import Entry, visible
 from gitfed.text import yaml
 
 _LARGEST = 1024 * 1024
@@ -31,6 +31,9 @@ _KNOWN = frozenset((
     "sortOptions", *_FOLDERS, *_PATHS, *_INSIDE, *_GENERATORS, *_HELM,
 ))  # fmt: skip
 """Fields of a kustomization; the program refuses a file with any other."""
+_FIELDS = {name.casefold(): name for name in _KNOWN}
+_MEMBERS = {name.casefold(): name for name in ("path", "files", "envs", "env")}
+"""Of patches, replacements and generators: what names a file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +71,8 @@ def read(entry: Entry, load: Callable[[str], bytes]) -> Names:
     if len(values) != 1 or not isinstance(values[0], dict):
         return Names(fault="a kustomization is one document, a mapping", guesses=_words(data))
     value = values[0]
+    if other := _misspelled(value):
+        return Names(fault=other, guesses=_words(data))
     for name in _HELM:
         if value.get(name):
             return Names(fault=f"{name}: Helm charts are not rendered", guesses=_words(data))
@@ -76,6 +81,20 @@ def read(entry: Entry, load: Callable[[str], bytes]) -> Names:
     kind = str(value.get("kind") or "Kustomization")
     guesses = () if _is_plausible(value) else _words(data)
     return Names(kind, tuple(folders), tuple(_paths(value)), plugins, guesses=guesses)
+
+
+def _misspelled(value: Mapping[str, Any]) -> str:
+    """Why a field's name is refused. The program reads a name in any case, so that one here has to be the right one."""
+    inside: list[tuple[Any, Mapping[str, str]]] = [(value, _FIELDS)]
+    for name in (*_INSIDE, *_GENERATORS):
+        inside += [(item, _MEMBERS) for item in _items(value.get(name))]
+    inside.append((value.get("openapi"), _MEMBERS))
+    for members, known in inside:
+        for name in members if isinstance(members, dict) else ():
+            right = known.get(name.casefold(), name)
+            if right != name:
+                return f"{visible(name)} is no field of a kustomization (write {right})"
+    return ""
 
 
 def _is_plausible(value: Mapping[str, Any]) -> bool:

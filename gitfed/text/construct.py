@@ -20,6 +20,8 @@ class Fault:
     message: str
     hint: str = ""
     warning: bool = False
+    beyond: bool = False
+    """A cap was reached: whatever else the text is, it is too much."""
 
 
 class YamlError(ValueError):
@@ -126,14 +128,14 @@ class _Builder:
             if kind == "scalar":
                 self.weight += _NODE + len(text)
                 if len(text) > longest:
-                    raise Stop(Fault(line, column, f"a text of more than {longest} characters"))
+                    raise Stop(Fault(line, column, f"a text of more than {longest} characters", beyond=True))
                 if anchor is not None:
                     self.anchors[anchor] = (value, _NODE + len(text))
                 self.add(value, line, column, text, note)
             elif kind == "map" or kind == "list":
                 self.weight += _NODE
                 if len(stack) >= limits.depth:
-                    raise Stop(Fault(line, column, f"nested more than {limits.depth} levels deep"))
+                    raise Stop(_too_deep(line, column, limits))
                 if note:
                     self.fault(note)
                 if stack and type(stack[-1].value) is dict and stack[-1].key is _NO_KEY:
@@ -155,7 +157,7 @@ class _Builder:
                 self.add(self.repeated(anchor or "", line, column), line, column, "*", None)
             elif kind == "document":
                 if len(self.documents) >= limits.documents:
-                    raise Stop(Fault(line, column, f"more than {limits.documents} documents in one file"))
+                    raise Stop(Fault(line, column, f"more than {limits.documents} documents in one file", beyond=True))
                 self.anchors.clear()
                 self.start = (line, column)
 
@@ -217,9 +219,9 @@ class _Builder:
         self.weight += weight
         self.aliased += weight
         if self.aliased > self.limits.aliased:
-            raise Stop(Fault(line, column, f"aliases expand to more than {self.limits.aliased} bytes"))
+            raise Stop(Fault(line, column, f"aliases expand to more than {self.limits.aliased} bytes", beyond=True))
         if _depth_exceeds(value, self.limits.depth - len(self.stack)):
-            raise Stop(Fault(line, column, f"nested more than {self.limits.depth} levels deep"))
+            raise Stop(_too_deep(line, column, self.limits))
         return value
 
     def merge(self, frame: _Frame, value: Any, line: int, column: int) -> None:
@@ -234,6 +236,10 @@ class _Builder:
         if len(self.faults) >= self.limits.faults:
             raise Stop(Fault(fault.line, fault.column, f"more than {self.limits.faults} faults in one file"))
         self.faults.append(fault)
+
+
+def _too_deep(line: int, column: int, limits: Limits) -> Fault:
+    return Fault(line, column, f"nested more than {limits.depth} levels deep", beyond=True)
 
 
 def _depth_exceeds(value: Any, allowed: int) -> bool:

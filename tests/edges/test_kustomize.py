@@ -178,3 +178,31 @@ def test_without_a_program_it_says_what_to_install(monkeypatch: pytest.MonkeyPat
         "a/kustomization.yaml: it needs the program kustomize or kubectl, and there is none"
         " (install kubectl or kustomize, or commit what `kustomize build` prints)"
     ]
+
+
+def _laughs(levels: int) -> str:
+    lines = ["x0: &x0 [a, a, a, a, a, a, a, a, a]"]
+    lines += [f"x{n}: &x{n} [" + ", ".join([f"*x{n - 1}"] * 9) + "]" for n in range(1, levels)]
+    return CONFIG + "\n".join(lines) + "\n"
+
+
+HUGE = {
+    "aliases of aliases": _laughs(9),
+    "aliases behind what is no yaml to us": _laughs(9) + "\t- : [",
+    "levels": CONFIG + "x: " + "[" * 5000 + "]" * 5000 + "\n",
+}
+
+
+@pytest.mark.parametrize("text", HUGE.values(), ids=HUGE.keys())
+@pytest.mark.parametrize("how", ["resources: [m.yaml]", "patches: [{path: m.yaml}]", "transformers: [m.yaml]"])
+def test_material_that_grows_without_measure_never_reaches_the_program(text: str, how: str) -> None:
+    (said,) = [one for one in told({"k/kustomization.yaml": how + "\n", "k/m.yaml": text}) if "kustomization" in one]
+    assert "k/m.yaml:" in said
+    assert any(
+        word in said for word in ("aliases expand to more than 200000 bytes", "nested more than 100 levels deep")
+    )
+
+
+def test_material_with_a_few_aliases_is_built() -> None:
+    text = CONFIG.replace("{a: '1'}", "{a: &a '1', b: *a}")
+    assert read({"k/kustomization.yaml": "resources: [m.yaml]\n", "k/m.yaml": text}).problems == ()

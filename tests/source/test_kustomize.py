@@ -273,3 +273,35 @@ def test_what_was_material_before_stays_material_while_an_overlay_is_broken(stoo
         last_good=lambda path: (Commit("c0"), stood) if stood and path.startswith("base/") else None,
     )
     assert sorted(key.name for key in snapshot.manifests) == built
+
+
+CASES = (
+    "Resources",
+    "RESOURCES",
+    "re\u017fources",
+    "Components",
+    "Transformers",
+    "HelmCharts",
+    "OpenAPI",
+    "Bases",
+    "Crds",
+)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_field_in_another_case_is_refused_before_the_program_reads_it(name: str) -> None:
+    (said,) = told({"k/kustomization.yaml": f'"{name}": [https://example.com/x]\n'})
+    assert "is no field of a kustomization (write " in said
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "patches: [{Path: /etc/passwd}]", "configMapGenerator: [{name: a, Files: [/etc/passwd]}]",
+        "secretGenerator: [{name: a, ENVS: [/etc/passwd]}]", "openapi: {PATH: /etc/passwd}",
+        "replacements: [{Path: x}]",
+    ],
+)  # fmt: skip
+def test_a_file_named_by_a_field_in_another_case_is_refused(text: str) -> None:
+    (said,) = told({"k/kustomization.yaml": text + "\n"})
+    assert "is no field of a kustomization (write " in said
