@@ -23,7 +23,8 @@ from yaml._yaml import CParser
 
 from gitfed.text import json, scalars
 from gitfed.text.construct import Document as Document
-from gitfed.text.construct import Event, Fault, Limits, Stop, Stream, YamlError, build
+from gitfed.text.construct import Event, Fault, Stop, Stream, YamlError, build
+from gitfed.text.construct import Limits as Limits
 from gitfed.text.emit import dump as dump
 from gitfed.text.emit import dump_many as dump_many
 from gitfed.text.positions import Place as Place
