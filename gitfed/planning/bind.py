@@ -90,8 +90,9 @@ def _ask(
         return fallback.unknown(directive, losers, manifest, decision, missing, held=missing)
     unread, unwritten = binder.why_unread(manifest.key, decision)
     if unread:
-        return fallback.unknown(directive, losers, manifest, decision, unread, held=unread if unwritten else "",
-                                cause=unread)  # fmt: skip
+        whole = decision.undone or decision if decision is not None else None
+        held = unread if unwritten else ""
+        return fallback.unknown(directive, losers, manifest, whole, unread, held=held, cause=unread)
     if suspended := binder.why_suspended(manifest.key, decision):
         return fallback.unknown(directive, losers, manifest, decision, suspended)
     if manifest.key in binder.stopped and decision is not None:

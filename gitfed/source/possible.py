@@ -13,10 +13,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from gitfed.model.base import ObjectKey
+from gitfed.model.base import Kind, ObjectKey, group_of
 from gitfed.model.declared import registry
 from gitfed.model.repo import Possible
-from gitfed.source import recognize
+from gitfed.source import recognize, scope
 
 _OVERRIDES = frozenset(("OverridePolicy", "ClusterOverridePolicy"))
 _OF_A_NAMESPACE = registry.NAMESPACED
@@ -29,6 +29,8 @@ _SELECTOR = frozenset(("apiVersion", "kind", "namespace", "name", "labelSelector
 _NOWHERE = frozenset(("", "default"))
 """Namespaces of an object that names none: which, depends on its kind."""
 
+_DECLARED = frozenset(kind for _, kind in registry.MODELS)
+_NAME = re.compile(r"[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?")
 _CHUNK = re.compile(r"^---", re.MULTILINE)
 _TOP_KIND = re.compile(r"""^["']?kind["']?[ \t]*:[ \t]*["']?([A-Za-z]\w*)""", re.MULTILINE)
 _KIND = re.compile(r"""["']?\bkind["']?\s*:\s*["']?([A-Za-z]\w*)""")
@@ -89,13 +91,28 @@ def _of_document(value: Any) -> Meaning:
     namespaces, names = None, None
     if isinstance(metadata, dict):
         namespace, name = metadata.get("namespace"), metadata.get("name")
-        if isinstance(namespace, str) and namespace:
+        if _is_name(namespace):
             namespaces = frozenset((namespace,))
         elif namespace is None and metadata.keys() <= {"name", "labels", "annotations"}:
             namespaces = _NOWHERE
-        names = _one(name) if isinstance(name, str) and name else None
-    kinds = _one(kind) if isinstance(kind, str) and kind.isalnum() else None
+        names = _one(name) if _is_name(name) else None
+    kinds = _one(str(kind)) if _is_known(value.get("apiVersion"), kind) else None
     return _meaning(kinds, namespaces, names, value.get("spec"))
+
+
+def _is_name(value: Any) -> bool:
+    """A name that no object can have is itself the mistake, and limits nothing."""
+    return isinstance(value, str) and _NAME.fullmatch(value) is not None
+
+
+def _is_known(api_version: Any, kind: Any) -> bool:
+    """Whether there is such a kind, as far as that is known: one with a slip may have been any other."""
+    if not isinstance(api_version, str) or not isinstance(kind, str) or not kind.isalnum():
+        return False
+    group = group_of(api_version)
+    if group in scope.BUILT_IN_GROUPS:
+        return Kind(group, kind) in scope.NAMESPACED
+    return group not in registry.OWN_GROUPS or kind in _DECLARED
 
 
 def _of_chunk(text: str) -> Meaning:

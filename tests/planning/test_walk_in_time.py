@@ -1,9 +1,10 @@
 """The planner alone on a virtual clock: no binding is decided more often than something happens to it.
 
 Clusters fail and recover, get taints with and without a time, lose labels and room; policies change how they place and
-what they tolerate for how long; workloads are edited, rebalanced, descheduled, slow. After each of these, time passes
-with nothing else happening, in seconds and in leaps to the moments that the plan names. What then changes must come to
-an end: a few decisions for one event, and in the end none.
+what they tolerate for how long; workloads are edited, rebalanced, descheduled, slow; new files have errors, and files
+move into such ones. After each of these, time passes with nothing else happening, in seconds and in leaps to the
+moments that the plan names. What then changes must come to an end: a few decisions for one event, and in the end none.
+And what a broken file may have meant stays as it is until it is mended, while the rest goes on.
 
 `GITFED_TIMED_STEPS` says how long, `GITFED_RANDOM_SEED` which walk.
 """
@@ -59,7 +60,12 @@ class Walk:
         self.time = 0.0
         self.log: list[str] = []
         self.rebalancers = 0
+        self.spoiled: dict[str, tuple[str, str]] = {}
+        """Path of a broken file → the path and text of the file that moved into it, ("", "") for none."""
+        self.frozen: dict[str, object] = {}
+        """App that nothing may be decided for, because a broken file may be about it → its shares."""
         self.stage = Stage(5)
+        self.stage.may_be_broken = True
         del self.stage.files["web.json"], self.stage.files["policy.json"]
         for app in APPS:
             self.stage.files[f"{app}.json"] = workload(app, 4)
@@ -73,7 +79,8 @@ class Walk:
     def step(self) -> None:
         events = [self.taint, self.taint, self.untaint, self.untaint, self.fail, self.fail, self.recover, self.recover,
                   self.edit, self.edit_policy, self.relabel, self.some_room, self.slow, self.rebalance,
-                  self.find_no_node, self.refuse, self.configure, self.restart, self.wait]  # fmt: skip
+                  self.find_no_node, self.refuse, self.configure, self.restart, self.wait, self.spoil, self.spoil,
+                  self.mend, self.mend, self.mend, self.rebuild]  # fmt: skip
         self.random.choice(events)()
         self.pass_time()
 
@@ -187,7 +194,10 @@ class Walk:
         self.say(f"rebalance {app}")
 
     def find_no_node(self) -> None:
-        key = ObjectKey("apps", "Deployment", "shop", self.random.choice(APPS))
+        app = self.random.choice(APPS)
+        if f"{app}.json" not in self.stage.files:
+            return  # nobody looks at the pods of what no file defines
+        key = ObjectKey("apps", "Deployment", "shop", app)
         shares = [one for one in self.stage.decisions.bindings[key].shares if one.replicas]
         if shares:
             share = self.random.choice(shares)
@@ -207,9 +217,74 @@ class Walk:
         self.stage.restart()
         self.say("restart")
 
+    def rebuild(self) -> None:
+        """A cluster is there again without anything in it."""
+        name = self.cluster()
+        if self.stage.reach[name] is Reach.READY:
+            for copies in self.stage.objects.values():
+                copies.pop(name, None)
+            self.say(f"{name} is rebuilt")
+
     def wait(self) -> None:
         self.time += self.random.choice([1, 4, 59, 299, 3600])
         self.say("later")
+
+    def spoil(self) -> None:
+        """A new file with errors, or a good file that moved into one."""
+        moved = [path for path in self.stage.files if path.startswith((*APPS, "policy-", "clusters/"))]
+        origin = self.random.choice(["", self.random.choice(moved)]) if moved else ""
+        text = self.stage.files.pop(origin) if origin else self.random.choice(self.new_texts())
+        path = f"broken/{len(self.log)}.yaml"
+        self.spoiled[path] = (origin, text if origin else "")
+        self.stage.files[path] = self.break_text(text)
+        self.say(f"{path} is broken: {origin or text[:90]}")
+        self.freeze()
+
+    def new_texts(self) -> list[str]:
+        rule = json.loads(policy("new", ["m1"]))
+        of_all = {**rule, "kind": "ClusterPropagationPolicy", "metadata": {"name": "new"}}
+        override = {**rule, "kind": "OverridePolicy", "spec": {"overrideRules": []}}
+        quota = {**rule, "kind": "FederatedResourceQuota", "spec": {"overall": {}}}
+        elsewhere = policy("new", ["m1"], namespace="other")
+        return [*map(json.dumps, (rule, of_all, override, quota)), elsewhere, deployment("new"), cluster("m9"), "a: 1"]
+
+    def break_text(self, text: str) -> str:
+        """So that it is no YAML, or has a field that nobody knows."""
+        if self.random.random() < 0.5 or not text.startswith("{"):
+            return text.rstrip("}") + "["
+        document = json.loads(text)
+        key = "metadata" if document["kind"] == "Deployment" else "spec"
+        document[key] = {**document[key], "unknwn": 1, **({"name": "web_"} if key == "metadata" else {})}
+        return json.dumps(document)
+
+    def mend(self) -> None:
+        if self.spoiled:
+            path = self.random.choice(sorted(self.spoiled))
+            origin, text = self.spoiled.pop(path)
+            del self.stage.files[path]
+            if origin and origin not in self.stage.files:
+                self.stage.files[origin] = text
+            self.say(f"{path} is mended")
+            self.freeze()
+
+    def freeze(self) -> None:
+        """Which workloads the broken files may be about, as far as this walk knows what it broke."""
+        about = [path for path in self.spoiled if self.may_concern(self.stage.files[path])]
+        held = {app for app in APPS if about}
+        for app in held - self.frozen.keys():
+            key = ObjectKey("apps", "Deployment", "shop", app)
+            decision = self.stage.decisions.bindings.get(key)
+            if decision is not None:
+                self.frozen[app] = (decision.undone or decision).shares
+        for app in self.frozen.keys() - held:
+            del self.frozen[app]
+
+    @staticmethod
+    def may_concern(text: str) -> bool:
+        if '"ClusterPropagationPolicy"' in text:
+            return True
+        kinds = ("PropagationPolicy", "OverridePolicy", "FederatedResourceQuota")
+        return any(f'"{kind}"' in text for kind in kinds) and '"namespace": "other"' not in text
 
     # -- what must be true --------------------------------------------------------------------------------------
 
@@ -227,11 +302,13 @@ class Walk:
             self.turn(counts)
             self.turn(counts)
             self.turn(counts)
+        self.check_record()
 
     def turn(self, counts: dict[str, int]) -> None:
-        before = self.where()
+        before, copies = self.where(), self.copies()
         self.stage.at(self.time).turn()
         after = self.where()
+        self.check_broken(copies)
         for app in APPS:
             if before.get(app) != after[app]:
                 counts[app] += 1
@@ -239,6 +316,35 @@ class Walk:
                 assert counts[app] <= MOST, self.told(f"{app} is decided {counts[app]} times after one event")
         stopped = [text for text in self.stage.problems() if "stopped: " in text]
         assert not stopped, self.told(stopped[0])
+
+    def check_broken(self, before: dict[str, set[str]]) -> None:
+        after, bindings = self.copies(), self.stage.decisions.bindings
+        for app in APPS:
+            key = ObjectKey("apps", "Deployment", "shop", app)
+            if f"{app}.json" not in self.stage.files:
+                gone = before[app] - after[app]
+                assert not gone, self.told(f"{app} moved into a broken file, and its copy in {gone} was deleted")
+            if app in self.frozen and bindings[key].shares != self.frozen[app]:
+                raise AssertionError(
+                    self.told(f"{app} may not be decided: {self.frozen[app]} → {bindings[key].shares}")
+                )
+
+    def check_record(self) -> None:
+        """Where all is well, what is written down is what is there."""
+        bindings, files = self.stage.decisions.bindings, self.stage.files
+        for app in APPS:
+            if f"{app}.json" in files and app not in self.frozen:
+                decision = bindings[ObjectKey("apps", "Deployment", "shop", app)]
+                if decision.evictions:
+                    continue  # with Directly a new copy waits for the end of the old one
+                ready = {name for name in self.stage.names if self.stage.reach[name] is Reach.READY}
+                ready = {name for name in ready - self.stage.refusing if f"clusters/{name}.json" in files}
+                missing = {share.cluster for share in decision.shares} & ready - self.copies()[app]
+                assert not missing or f"policy-{app}.json" not in files, self.told(f"{app} is not in {missing}")
+
+    def copies(self) -> dict[str, set[str]]:
+        objects = self.stage.objects
+        return {app: set(objects.get(ObjectKey("apps", "Deployment", "shop", app), ())) for app in APPS}
 
     def where(self) -> dict[str, object]:
         return {
