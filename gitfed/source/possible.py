@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeGuard
 
 from gitfed.model.base import Kind, ObjectKey, group_of
 from gitfed.model.declared import registry
@@ -100,7 +100,7 @@ def _of_document(value: Any) -> Meaning:
     return _meaning(kinds, namespaces, names, value.get("spec"))
 
 
-def _is_name(value: Any) -> bool:
+def _is_name(value: Any) -> TypeGuard[str]:
     """A name that no object can have is itself the mistake, and limits nothing."""
     return isinstance(value, str) and _NAME.fullmatch(value) is not None
 
