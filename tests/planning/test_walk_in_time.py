@@ -199,7 +199,7 @@ class Walk:
             return  # nobody looks at the pods of what no file defines
         key = ObjectKey("apps", "Deployment", "shop", app)
         shares = [one for one in self.stage.decisions.bindings[key].shares if one.replicas]
-        if shares:
+        if shares and app not in self.frozen:
             share = self.random.choice(shares)
             stuck = {key: {share.cluster: Stuck(0, share.replicas or 0)}}
             self.stage.decisions, trims = deschedule.deschedule(self.stage.decisions, stuck, self.stage.now)
