@@ -166,7 +166,7 @@ def _options_of_run() -> set[str]:
 
 
 def test_the_deployment_calls_the_daemon_with_options_that_exist_and_asks_its_health_where_it_answers() -> None:
-    deployment = next(body for body in _documents("daemon.yaml") if body["kind"] == "Deployment")
+    deployment = next(body for body in _documents("daemon.yaml") if body["kind"] == "StatefulSet")
     container = deployment["spec"]["template"]["spec"]["containers"][0]
     first, *words = container["args"]
     assert first == "run"

@@ -13,8 +13,10 @@ import pytest
 from gitfed import errors
 from gitfed.daemon.record import Record
 from gitfed.documents import bindings
+from gitfed.documents import facts as source_facts
 from gitfed.edges import files, git
 from gitfed.edges.git import signing_key
+from gitfed.edges.state.facts_branch import FactsBranch
 from gitfed.edges.state.state import StateBranch
 from gitfed.model.base import Commit, ObjectKey
 from gitfed.model.decisions import Decision, Share
@@ -311,3 +313,25 @@ def test_a_state_that_was_believed_before_anybody_asked_for_signatures_is_judged
     assert clusters(engine) == ["evil"]
     fleet.say("all")
     assert clusters(fleet.engine("a")) == ["m1"]
+
+
+def test_facts_that_a_stranger_wrote_are_not_read(fleet: Fleet, people: Path) -> None:
+    eve = signing.with_ssh("eve", people)
+    fleet.say()
+    engine = fleet.engine("a")
+    commit = decide(engine, "m1")
+    trust, repository = engine.trust, git.Repository.open(fleet.folder / "a" / "clone.git")
+    assert trust is not None
+    facts = FactsBranch(repository, source_facts, sign=signing_key.of_file(fleet.folder / "a" / "state-key").sign)
+    ours = facts.write(facts.read(), {}, now=WHEN, again=True).commit
+    assert ours is not None
+    facts.push(str(fleet.there), expected=None)
+    assert facts.pull(str(fleet.there), believed=lambda one: trust.believes_facts(repository, one)) == ours
+    hands = fleet.folder / "hands"
+    subprocess.run(["git", "clone", "-q", str(fleet.there), str(hands)], check=True, capture_output=True)
+    eve.git(hands, "checkout", "-q", "-B", "facts", "origin/gitfed/facts")
+    forged = eve.commit(hands, "Facts of everybody")
+    eve.git(hands, "push", "-q", "origin", "facts:gitfed/facts")
+    assert facts.pull(str(fleet.there), believed=lambda one: trust.believes_facts(repository, one)) == forged
+    assert facts.head() == ours
+    assert commit
