@@ -88,6 +88,8 @@ class Sending:
         decisions = await asyncio.to_thread(self._record.load)
         if untold := await asyncio.to_thread(self._record.untold):
             await self.recorded(untold, patience)
+        elif self._record.differs:
+            self._begin()  # what was left out there is overwritten
         return decisions
 
     async def ask(self) -> None:

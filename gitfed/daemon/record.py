@@ -94,10 +94,14 @@ class Record:
     def _believed(self, theirs: Commit, ours: Commit | None) -> Commit | None:
         return theirs if self.trust is None else self.trust.believed(self._branch.repository, theirs, ours)
 
+    @property
+    def differs(self) -> bool:
+        """Whether the other side has something else than we do, after `load`, and takes our pushes."""
+        return self.shared and self.state.commit is not None and self.state.commit != self._pushed
+
     def untold(self) -> Collection[ObjectKey]:
         """Whose decisions the other side does not have, after `load`."""
-        commit = self.state.commit
-        if not self.shared or commit is None or commit == self._pushed:
+        if not self.differs:
             return ()
         return self._branch.news(self.state, self._pushed)
 

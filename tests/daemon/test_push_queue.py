@@ -28,6 +28,7 @@ class Slow:
         self.shared = True
         self.away = False
         self.insists = False
+        self.differs = False
         self.moved_there = False
         self.conflict = False
         self.asked = 0

@@ -59,10 +59,10 @@ def test_forged_evictions_and_approvals_on_the_state_branch_do_nothing(world: Wo
 
     gone = world.push({f"apps/c{n}.json": None for n in range(4)}, "All maps go")
     world.until(lambda: any(line["held"] for line in daemon.said("cycle finished")), "held by the gate")
-    approval = {"digest": "x", "commit": gone, "allowed": {"deletions": 99, "deletion percent": 99}, "by": "eve"}
+    approval = {"digest": "x", "commit": gone, "allowed": {"deletions": 99, "deletion percent": 99}, "by": "mallory"}
     forge(world, "state.yaml", approvals=[{**approval, "at": "2026-01-01T00:00:00+00:00"}])
     world.until(lambda: len(daemon.said(told)) == 2, "said so")
-    world.until(lambda: "eve" not in str(world.state()), "and overwritten")
+    world.until(lambda: "mallory" not in str(world.state()), "and overwritten")
     assert len([name for name in world.objects("m1", "ConfigMap", "shop") if re.fullmatch(r"c\d", name)]) == 4
     assert world.versions("Deployment", "shop", "web") == before
 
