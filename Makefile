@@ -71,7 +71,7 @@ wheel: $(VENV)/.test ## build the wheel and prove that it works in an empty virt
 	@$(BIN)/python tools/wheel_proof.py
 
 golden: $(VENV)/.test ## rewrite the golden texts; read the diff
-	@GITFED_UPDATE_GOLDEN=1 $(BIN)/pytest tests/planning tests/cli tests/examples
+	@GITFED_UPDATE_GOLDEN=1 $(BIN)/pytest tests/planning tests/cli
 
 clean: ## remove what was built
 	@rm -rf $(VENV) build dist site $(foreach one,. kubesim,$(addprefix $(one)/,.pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache .coverage*))
