@@ -5,6 +5,7 @@ A message is constant; what varies goes into keys (`extra=`), so that a machine 
 
 from __future__ import annotations
 
+import json
 import logging
 import sys
 from datetime import UTC, datetime
@@ -28,14 +29,22 @@ class JsonFormatter(logging.Formatter):
         }
         if record.exc_info:
             line["error"] = self.formatException(record.exc_info)
-        return orjson.dumps(line, default=str).decode()
+        try:
+            return orjson.dumps(line, default=str).decode()
+        except TypeError:  # a name that is not UTF-8, a number with more digits than JSON readers take
+            return json.dumps({name: _text(value) for name, value in line.items()})
 
 
 class TextFormatter(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         keys = " ".join(f"{key}={_word(value)}" for key, value in _keys(record).items())
-        text = f"{_time(record)} {record.levelname:<7} {record.getMessage()}{'  ' + keys if keys else ''}"
-        return f"{text}\n{self.formatException(record.exc_info)}" if record.exc_info else text
+        message = _escaped(record.getMessage())
+        text = f"{_time(record)} {record.levelname:<7} {message}{'  ' + keys if keys else ''}"
+        if record.exc_info:
+            # Indented: what an exception quotes must not begin a line that looks like one of ours.
+            trace = self.formatException(record.exc_info).splitlines()
+            text = "\n".join([text, *(f"    {_escaped(line)}" for line in trace)])
+        return text
 
 
 def set_up(form: str, level: str, stream: TextIO | None = None) -> None:
@@ -58,5 +67,24 @@ def _time(record: logging.LogRecord) -> str:
 
 
 def _word(value: object) -> str:
-    text = str(value)
-    return f'"{text}"' if " " in text or not text else text
+    """A value as one word. It may come from anywhere: a name in a repository, the answer of a server."""
+    text = _escaped(_text(value))
+    if not text or any(letter in text for letter in ' "='):
+        quoted = text.replace('"', '\\"')
+        return f'"{quoted}"'
+    return text
+
+
+def _text(value: object) -> str:
+    """A line that cannot be written would be lost, and what it tells of with it."""
+    try:
+        return str(value)
+    except ValueError:  # a number with more digits than Python prints
+        return type(value).__name__
+
+
+def _escaped(text: str) -> str:
+    """Without what begins a line, moves a cursor, or turns the order of letters about."""
+    if text.isprintable():
+        return text
+    return "".join(letter if letter.isprintable() else letter.encode("unicode_escape").decode() for letter in text)

@@ -174,6 +174,16 @@ def make_engine(
 
 
 def _clone(path: Path) -> git.Repository:
+    """Readable by its owner alone, whatever the umask: it holds what the repository holds, Secrets too."""
+    clone = _opened_clone(path)
+    try:
+        path.chmod(0o700)
+    except OSError as error:
+        raise SourceError(f"{path} cannot be kept to ourselves: {error.strerror}") from error
+    return clone
+
+
+def _opened_clone(path: Path) -> git.Repository:
     if (path / "HEAD").exists():
         # One whose making was cut short is none yet; making it again completes it.
         with contextlib.suppress(SourceError):

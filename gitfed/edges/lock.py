@@ -24,7 +24,7 @@ def exclusive(directory: Path) -> Iterator[None]:
     """
     path = directory / "lock"
     try:
-        directory.mkdir(parents=True, exist_ok=True)
+        directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     except OSError as error:
         raise UsageError(f"{directory} cannot be used: {error.strerror}", hint="name another --data-dir") from error

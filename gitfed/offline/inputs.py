@@ -88,23 +88,30 @@ class Read:
 
 
 def open_repository(
-    name: str, *, here: Path | None = None, credentials: Path | None = None, submodules: Sequence[str] = ()
+    name: str,
+    *,
+    here: Path | None = None,
+    credentials: Path | None = None,
+    given: str | None = None,
+    submodules: Sequence[str] = (),
 ) -> Opened:
     """The repository of a path or URL; "" means the one around `here` (default: the working directory).
 
     A URL is fetched into a bare clone under the cache directory, which later calls reuse; `credentials` is the folder
-    of what it needs (`git.Access`). Raises SourceError, SourceUnreachable, UsageError (schemes that Git must not be
-    asked to reach). `submodules` are prefixes of URLs that submodules may come from.
+    of what it needs (`git.Access`). `given` is the address that the person named, where `name` stands in a repository:
+    files without a `url` of their own are for that one, and go nowhere else. `submodules` are prefixes of URLs that
+    submodules may come from. Raises SourceError, SourceUnreachable, UsageError (schemes that Git must not be asked to
+    reach).
     """
-    opened = _open(name, here, credentials)
+    opened = _open(name, here, credentials, name if given is None else given)
     return replace(opened, submodules=tuple(submodules)) if submodules else opened
 
 
-def _open(name: str, here: Path | None, credentials: Path | None) -> Opened:
+def _open(name: str, here: Path | None, credentials: Path | None, given: str) -> Opened:
     git.forget_hook_environment()
     memory = Memory(files.DiskCache(files.cache_directory() / "parse"))
     if git.is_url(name):
-        return _clone(name, memory, credentials)
+        return _clone(name, memory, git.Access(credentials, source=given))
     start = Path(name) if name else here or Path.cwd()
     if not start.exists():
         raise SourceError(f"no such folder: {start}", hint="--repo takes a path or a URL")
@@ -118,15 +125,16 @@ def _open(name: str, here: Path | None, credentials: Path | None) -> Opened:
     return Opened(repository, str(root), memory, head, checkout)
 
 
-def _clone(url: str, memory: Memory, credentials: Path | None) -> Opened:
+def _clone(url: str, memory: Memory, access: git.Access) -> Opened:
     git.check_url(url)
     path = files.cache_directory() / "repositories" / f"{hashlib.sha256(url.encode()).hexdigest()[:24]}.git"
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         repository = git.Repository.open(path) if path.exists() else git.Repository.create(path)
+        path.chmod(0o700)  # it holds what the repository holds, Secrets too
     except OSError as error:
         raise SourceError(f"no clone can be made: {path}: {error.strerror}", hint="set XDG_CACHE_HOME") from error
-    repository.access = git.Access(credentials, source=url)
+    repository.access = access
     repository.ours = True
     refs = repository.remote_refs(url)
     repository.fetch(url, ["+refs/heads/*:refs/heads/*", "+refs/tags/*:refs/tags/*"])

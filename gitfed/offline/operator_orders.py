@@ -153,11 +153,13 @@ def _branch(
     that no branch appears in somebody's working copy (`git.tracking.home`).
     """
     settings = repo.settings.spec.state
-    if not git.is_url(opened.name):
-        origin = git.tracking.remote_address(opened.repository) or ""
-        opened.repository.access = git.Access(credentials, source=origin)
+    given = opened.name
+    if not git.is_url(given):
+        given = git.tracking.remote_address(opened.repository) or ""
+        opened.repository.access = git.Access(credentials, source=given)
     url = git.tracking.home(opened.repository, opened.name, settings.branch, url=settings.url)
     if url != opened.name:
-        opened = open_repository(url, credentials=credentials)
+        # `spec.state.url` stands in the repository: it does not say whom the credentials are for.
+        opened = open_repository(url, credentials=credentials, given=given)
     branch = state_edge.StateBranch(opened.repository, bindings, branch=settings.branch, sign=sign)
     return branch, url if git.is_url(url) else None

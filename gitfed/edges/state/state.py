@@ -21,7 +21,7 @@ from gitfed.edges.git import Repository
 from gitfed.edges.state import answers as state_answers
 from gitfed.edges.state import file as state_file
 from gitfed.edges.state import memory, merge
-from gitfed.errors import InputError, SourceError
+from gitfed.errors import InputError, SourceError, StateError
 from gitfed.model.base import Body, ClusterName, Commit, ObjectKey, Origin, Problem, Severity
 from gitfed.model.decisions import ClusterRecord, Decision, Decisions
 from gitfed.model.repo import HeldFile
@@ -118,7 +118,7 @@ class StateBranch:
             entries = self.repository.some(commit, (_STATE, *map(self._form.path_of, only)), _BESIDE)
         if only is None or len(only) > _FEW:
             self._memory.take_up()
-        file = state_file.read(self._load(entries[_STATE].blob_id) if _STATE in entries else {})
+        file = state_file.read(self._top(commit, entries[_STATE].blob_id) if _STATE in entries else {})
         bindings: dict[ObjectKey, Decision] = {}
         documents: dict[str, ObjectKey] = {}
         held: list[HeldFile] = []
@@ -189,6 +189,17 @@ class StateBranch:
         )
         held.sort(key=lambda one: one.path)
         return State(commit, decisions, file.results, documents, tuple(held), file.extra)
+
+    def _top(self, commit: Commit, blob: str) -> Any:
+        """`state.yaml`. Raises StateError when it is no document: without it nobody knows what was ordered."""
+        try:
+            return self._load(blob)
+        except InputError as error:
+            branch = self.ref.removeprefix("refs/heads/")
+            raise StateError(
+                f"{branch}:{_STATE} of {commit[:12]}: {error.message}",
+                hint=f"git log {branch} shows who wrote it; git revert brings the last good one back",
+            ) from error
 
     def _held(self, blob: str) -> list[HeldFile]:
         try:

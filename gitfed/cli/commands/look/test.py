@@ -139,13 +139,32 @@ def _drifted(where: str, known: bytes | None, text: str) -> Iterator[str]:
 
 def _write(session: load.Session, where: str, text: str) -> str:
     assert session.opened.root is not None
+    root = session.opened.root.resolve()
     target = session.opened.root / where
     folder = target.parent
-    folder.mkdir(parents=True, exist_ok=True)
-    if target.is_symlink() or session.opened.root.resolve() not in (folder.resolve(), *folder.resolve().parents):
+    # Before any folder is made: one of them may be a link to elsewhere.
+    if target.is_symlink() or not folder.resolve().is_relative_to(root):
         raise InputError(f"{where} leads out of the repository", hint="snapshots are plain files in it")
+    if any(_is_gits(part) for part in (*Path(where).parts, *folder.resolve().relative_to(root).parts)):
+        raise InputError(f"{where} is Git's own: no snapshot is written there", hint="choose another path")
+    if target.exists() and not _is_snapshot(target):
+        raise InputError(
+            f"{where} exists and is no snapshot: it is not overwritten", hint="choose another path, or remove the file"
+        )
+    folder.mkdir(parents=True, exist_ok=True)
     files.write_atomically(target, text.encode(), mode=0o644)
     return where
+
+
+def _is_gits(part: str) -> bool:
+    """`.git`, `.gitattributes`, `.GIT` and the short name of file systems that have those."""
+    return part.lower().startswith((".git", "git~"))
+
+
+def _is_snapshot(path: Path) -> bool:
+    """Whether `snapshot` may have written this file: its first line is a comment that names a test."""
+    with path.open("rb") as file:
+        return file.read(2) in (b"# ", b"")
 
 
 def _show(cases: Sequence[Case], output: options.Output) -> None:
