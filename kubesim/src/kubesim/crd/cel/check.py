@@ -114,6 +114,7 @@ class _Checker:
         """The one type of the items of a literal list, or of a map's keys or values: Kubernetes wants them all
         alike."""
         first: CelType | None = None
+        alike = True
         for at, one in enumerate(nodes):
             found = self.type_of(one, scope)
             if at in optional and found.name == "optional_type":
@@ -124,7 +125,8 @@ class _Checker:
                 if self.mixed:
                     return DYN
                 self.complain(one.at, f"expected type '{first}' but found '{found}'")
-        return first if first is not None else DYN
+                alike = False
+        return first if first is not None and alike else DYN
 
     def member(self, node: Member, scope: dict[str, CelType]) -> CelType:
         if evaluate.qualified(node) in evaluate._QUALIFIED:
@@ -269,7 +271,7 @@ class _Checker:
         assert node.target is not None
         over = self.type_of(node.target, scope)
         if not isinstance(node.args[0], Name):
-            return self.complain(node.args[0].at, "argument must be a simple name")
+            return self.complain(node.args[0].at, "argument is not an identifier")
         inner = dict(scope)
         if name in ("optMap", "optFlatMap"):
             inner[node.args[0].name] = over.params[0] if over.name == "optional_type" else DYN

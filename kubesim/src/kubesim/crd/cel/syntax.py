@@ -38,7 +38,9 @@ def parse(text: str) -> Node:
     try:
         node = parser.expression()
         if parser.kind != "end":
-            raise SyntaxProblem(parser.at, f"Syntax error: mismatched input '{parser.text}' expecting <EOF>")
+            # One token too many is passed over by cel-go's parser, more of them are not.
+            what = "extraneous" if parser.tokens[parser.index + 1].kind == "end" else "mismatched"
+            raise SyntaxProblem(parser.at, f"Syntax error: {what} input '{parser.text}' expecting <EOF>")
     except SyntaxProblem as problem:
         raise SyntaxProblem(problem.position, problem.text, strange) from None
     if strange:
