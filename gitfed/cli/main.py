@@ -42,6 +42,7 @@ _GROUPS = {
         "apply": "Carry out one plan.",
         "rollback": "Prepare the revert of a commit, and show what it would do.",
         "run": "Keep the fleet equal to the repository.",
+        "hub": "Show what the daemon decided, without being one.",
         "suspend": "Stop writing to an object, a cluster, or everything.",
         "resume": "Take back what suspend ordered.",
         "state": "Say whose decisions on the state branch count.",
@@ -61,6 +62,7 @@ _GROUPS = {
     },
     "More": {
         "config": "Show settings and where they come from.",
+        "kubeconfig": "Make a credential for the hub.",
         "schema": "Print the JSON Schema of a kind.",
         "completion": "Print a completion script for a shell.",
         "version": "Print the version.",

@@ -22,6 +22,8 @@ from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 from gitfed.errors import InputError, UsageError
 
+LONGEST_NAME = 64
+"""Characters of a common name or an organization (X.520)."""
 _AUTHORITY_LIFE = timedelta(days=3650)
 _SERVER_LIFE = timedelta(days=90)
 _EARLIER = timedelta(minutes=10)
@@ -76,7 +78,7 @@ class Authority:
         """For a server that is reached by these host names and addresses."""
         hosts = list(dict.fromkeys(names))
         return self._sign(
-            [(NameOID.COMMON_NAME, hosts[0][:64])],
+            [(NameOID.COMMON_NAME, hosts[0][:LONGEST_NAME])],
             ExtendedKeyUsageOID.SERVER_AUTH,
             _SERVER_LIFE,
             now or datetime.now(UTC),

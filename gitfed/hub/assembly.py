@@ -7,14 +7,18 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 from gitfed.daemon import wiring
-from gitfed.edges import oidc, pod
+from gitfed.edges import certificates, oidc, pod
 from gitfed.errors import UsageError
 from gitfed.hub import capabilities
 from gitfed.hub.access.authentication import Authentication, OidcTokens, ReviewedTokens, Tokens
 from gitfed.hub.access.sessions import Sessions
 from gitfed.hub.options import Options
+from gitfed.hub.recorded import Recorded
+from gitfed.hub.routes import Capability
 from gitfed.hub.running import Running
 from gitfed.hub.server import Hub, Server
+
+_URL = "url"
 
 
 def folder(options: wiring.Options) -> Path:
@@ -22,11 +26,25 @@ def folder(options: wiring.Options) -> Path:
     return wiring.data_dir(options) / "hub"
 
 
+def written_url(place: Path) -> str:
+    """Where the hub that ran last with this folder was reached; "" when none has."""
+    try:
+        return (place / _URL).read_text(encoding="utf-8").strip()
+    except OSError:
+        return ""
+
+
 @contextlib.asynccontextmanager
 async def serving(options: wiring.Options, hub_options: Options, running: Running) -> AsyncIterator[Hub]:
     """The hub while it listens. Raises InputError, UsageError, CredentialsError."""
-    hub = Hub(hub_options, running, folder(options), Authentication(Sessions(), _tokens(options, hub_options)))
-    server = Server(hub, capabilities.all_of(hub))
+    place = folder(options)
+    place.mkdir(mode=0o700, parents=True, exist_ok=True)
+    hub = Hub(hub_options, running, place, Authentication(Sessions(), _tokens(options, hub_options)))
+    found = [*capabilities.all_of(hub)]
+    recorded = running.recorded
+    if isinstance(recorded, Recorded):
+        found.append(Capability(services=(lambda: recorded.run(lambda: running.engine is not None),)))
+    server = Server(hub, found)
     try:
         await server.start()
     except OSError as error:
@@ -34,6 +52,8 @@ async def serving(options: wiring.Options, hub_options: Options, running: Runnin
             f"the hub cannot listen on {hub_options.host}:{hub_options.port}: {error.strerror}",
             hint="name another address with --hub-address",
         ) from error
+    with contextlib.suppress(OSError):  # a full disk: who wants it names it
+        certificates.write_private(hub.folder / _URL, f"{hub.url}\n".encode())
     try:
         yield hub
     finally:

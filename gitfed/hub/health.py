@@ -13,6 +13,7 @@ from collections.abc import Awaitable, Callable
 from aiohttp import web
 
 from gitfed.hub.listener import Limits, Listener
+from gitfed.hub.recorded import Recorded
 from gitfed.hub.routes import Capability, Route
 from gitfed.hub.running import Running
 from gitfed.hub.server import Hub
@@ -61,6 +62,8 @@ def why_not_live(running: Running) -> str:
 def why_not_ready(running: Running) -> str:
     """ "" when the fleet is followed, or somebody else does and we could take over."""
     engine = running.engine
+    if running.standing_by and isinstance(running.recorded, Recorded) and running.recorded.alone:
+        return running.recorded.error
     if running.standing_by:
         return ""  # ready to take over: a roll-out of several replicas must not wait for it
     if engine is not None and engine.trouble is not None:

@@ -22,7 +22,7 @@ class Options:
 
     @property
     def loopback(self) -> bool:
-        """Only this machine can call: then there is plain HTTP without `tls_dir`."""
+        """Only this machine can call: then there is plain HTTP, unless TLS is asked for."""
         if self.host == "localhost":
             return True
         try:
@@ -32,7 +32,7 @@ class Options:
 
     @property
     def secure(self) -> bool:
-        return self.tls_dir is not None or not self.loopback
+        return self.tls_dir is not None or not self.loopback or self.url.startswith("https://")
 
 
 def address(text: str) -> tuple[str, int]:

@@ -24,6 +24,7 @@ from gitfed.edges.kube.election import Election
 from gitfed.hub import assembly
 from gitfed.hub.health import HealthServer
 from gitfed.hub.options import Options as HubOptions
+from gitfed.hub.recorded import Recorded
 from gitfed.hub.running import Running
 from gitfed.hub.server import Hub
 from gitfed.reading.reader import Reader
@@ -49,7 +50,8 @@ async def run(
     folder = wiring.data_dir(options)
     # Threads that wait for a server which says nothing must not be all that there are: plans are made in threads too.
     asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(_THREADS, thread_name_prefix="gitfed"))
-    running = Running()
+    # Who stands by has to read what the leader wrote down.
+    running = Running(Recorded(options) if hub is not None and options.leader is not None else None)
     with locks.exclusive(folder):
         health = HealthServer(running)
         async with AsyncExitStack() as stack:
@@ -97,6 +99,23 @@ async def run(
             with contextlib.suppress(asyncio.CancelledError):
                 await following
             return stop.result()
+
+
+async def hub_alone(
+    options: Options, hub: HubOptions, *, listening: Callable[[Hub], None] = lambda hub: None
+) -> signal.Signals:
+    """The hub without an engine: until SIGTERM or SIGINT, which it returns. It shows what is recorded in Git."""
+    running = Running(Recorded(options, alone=True))
+    running.standing_by = True
+    with locks.exclusive(wiring.data_dir(options)):
+        async with AsyncExitStack() as stack:
+            loop = asyncio.get_running_loop()
+            stop: asyncio.Future[signal.Signals] = loop.create_future()
+            for name in (signal.SIGTERM, signal.SIGINT):
+                loop.add_signal_handler(name, _settle, stop, name)
+                stack.callback(loop.remove_signal_handler, name)
+            listening(await stack.enter_async_context(assembly.serving(options, hub, running)))
+            return await stop
 
 
 async def _lead(

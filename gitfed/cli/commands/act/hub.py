@@ -1,0 +1,74 @@
+"""gitfed hub"""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from gitfed.cli import exits, options
+
+if TYPE_CHECKING:
+    from gitfed.hub.options import Options as HubOptions
+
+
+@click.command("hub")
+@options.option("--repo", metavar="PATH|URL", default=".",
+                help="The repository that the daemon follows.  [default: the one around this folder]")  # fmt: skip
+@options.GIT_CREDENTIALS
+@options.SUBMODULES
+@options.option("--branch", metavar="NAME", default=None, help="The branch it follows.  [default: what HEAD names]")
+@options.option("--data-dir", type=options.Files(file_okay=False), metavar="DIR", default=None,
+                help="A folder for this process alone.  [default: below XDG_STATE_HOME]")  # fmt: skip
+@options.option("--interval", type=options.Duration(), metavar="DURATION", default=None,
+                help="Time between two looks; beats spec.sync.interval.")  # fmt: skip
+@options.hub
+@options.option("--logging-format", type=click.Choice(["text", "json"]), default="text", show_default=True,
+                help="Form of the log on stderr.")  # fmt: skip
+@options.option("--log-level", type=click.Choice(["debug", "info", "warning", "error"]), default="info",
+                show_default=True, help="The least severe lines to write.")  # fmt: skip
+def command(
+    repo: str,
+    git_credentials: Path | None,
+    submodules: tuple[str, ...],
+    branch: str | None,
+    data_dir: Path | None,
+    interval: float | None,
+    hub: HubOptions | None,
+    logging_format: str,
+    log_level: str,
+) -> int:
+    """Serve the hub without the engine: more replicas for whoever only reads.
+
+    It shows what the daemon that leads has recorded in Git: decisions and facts, as of the last look. It asks no
+    cluster, and operates nothing.
+
+    \b
+    gitfed hub --repo https://git.example/fleet.git --hub-address 0.0.0.0:8443
+
+    \b
+    Exit codes: 0 stopped by SIGTERM · 130 interrupted · 2 bad usage.
+    """
+    from gitfed.daemon import logs, wiring
+    from gitfed.hub import serve
+
+    if hub is None:
+        raise click.UsageError("--hub-address says where the hub is to listen")
+    logs.set_up(logging_format, log_level)
+    ended_by = asyncio.run(
+        serve.hub_alone(
+            wiring.Options(
+                repo=repo,
+                branch=branch,
+                data_dir=data_dir,
+                git_credentials=git_credentials,
+                submodules=submodules,
+                interval=interval,
+            ),
+            hub,
+        )
+    )
+    return exits.INTERRUPTED if ended_by == signal.SIGINT else exits.OK
