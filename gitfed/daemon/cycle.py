@@ -258,6 +258,7 @@ class Engine:
         repo = await self._fetch_and_read()
         if repo is None:
             return None
+        fetched = time.monotonic()
         if not self.memory.opened:
             await self.memory.load(repo)
             past = self.decisions
@@ -315,10 +316,19 @@ class Engine:
                 self._wake.set()
         self._trouble.ends()
         report = CycleReport(plan, handed, recorded, time.monotonic() - started)
+        self._count_time(started, fetched, ready, built, told)
         self._listener("cycle", report)
         if handed or recorded or before is not repo:
             log.info("cycle finished", extra=report.keys(build=built - ready, record=told - built))
         return report
+
+    def _count_time(self, started: float, fetched: float, ready: float, built: float, told: float) -> None:
+        """How long each part of a cycle took that ends now."""
+        ends = (fetched, ready, built, told, time.monotonic())
+        begins = (started, *ends)
+        for phase, begin, end in zip(("read", "observe", "build", "record", "hand-over"), begins, ends, strict=False):
+            self.options.telemetry.phases[phase].observe(end - begin)
+        self.options.telemetry.phases["cycle"].observe(ends[-1] - started)
 
     async def _fetch_and_read(self) -> RepoSnapshot | None:
         """The commit in force. One that cannot be read changes nothing."""

@@ -145,6 +145,11 @@ class Memory:
         """Files that an earlier process held at their last good version."""
         return self._record.state.held
 
+    @property
+    def results(self) -> results.Results:
+        """What became of the last roll-out in each cluster, as recorded."""
+        return self._record.state.results
+
     def entries(self, cluster: ClusterName) -> int:
         """How many inventory entries a cluster has at least."""
         return results.entries(self._record.state.results, cluster)
@@ -245,6 +250,7 @@ class Memory:
             await asyncio.to_thread(self._facts_record.cite)
         before = state.decisions.bindings
         decided = {key for key in before.keys() | bindings.keys() if before.get(key) is not bindings.get(key)}
+        self._options.telemetry.decided(before, bindings, decided)
         await self.sending.recorded(decided, _patience(repo))
         return True
 

@@ -2,21 +2,35 @@
 
 Counting costs an addition in a dictionary. Nothing here knows Prometheus; `hub.metrics` reads the numbers when it is
 asked. One value belongs to one process, so that a number outlives the connection or the engine that it counts for.
-Everything is written in the event loop, or by one thread at a time.
+Everything is written in the event loop, but for what Git does in threads.
 """
 
 from __future__ import annotations
 
+import threading
+import time
 from bisect import bisect_left
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
+
+from gitfed.model.base import ObjectKey
+from gitfed.model.decisions import Decision
+from gitfed.model.fleet import ApplyResult
+from gitfed.model.plan import Change
 
 SHORT = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 """Upper bounds in seconds for what takes milliseconds."""
 LONG = (0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0)
 """The same for what takes seconds."""
+
+WAITS = (0.1, 0.5, 2.5, 10.0, 60.0, 600.0)
+"""Few, because every cluster has them."""
+_WRITTEN = frozenset({"created", "configured"})
+_REASONS = frozenset({"TaintUntolerated", "ApplicationFailure"})
+"""Karmada's words; a task that a person wrote may have any."""
 
 
 class Histogram:
@@ -54,19 +68,56 @@ def _by(bounds: Sequence[float]) -> defaultdict[str, Histogram]:
 @dataclass(slots=True)
 class Telemetry:
     phases: defaultdict[str, Histogram] = field(default_factory=lambda: _by(LONG))
-    """Seconds of each cycle, by what it did: see `cycle`."""
+    """Seconds of each part of a cycle; "cycle" is all of it."""
     requests: Counter[tuple[str, str, str]] = field(default_factory=Counter)
     """Requests to members, by cluster, method and status; "none" is no answer."""
     changes: Counter[tuple[str, str, str]] = field(default_factory=Counter)
     """By cluster, action and outcome."""
     repairs: Counter[str] = field(default_factory=Counter)
     """Of drift, by cluster."""
-    waits: defaultdict[str, Histogram] = field(default_factory=lambda: _by(LONG))
-    """Seconds between handing a change to a cluster's worker and its end, by cluster."""
+    waits: defaultdict[str, Histogram] = field(default_factory=lambda: _by(WAITS))
+    """Seconds that a change waited until its cluster's worker began it, by cluster."""
     attempts: Counter[str] = field(default_factory=Counter)
-    """Of scheduling a template anew, by result: see `cycle`."""
+    """Decisions that were taken anew, by what came out."""
     evictions: Counter[tuple[str, str]] = field(default_factory=Counter)
-    """Copies that left a cluster, by cluster and producer."""
+    """Copies that were told to leave, by cluster and by what is the reason."""
     git: defaultdict[str, Histogram] = field(default_factory=lambda: _by(LONG))
-    """Seconds of fetches and pushes."""
+    """Seconds of commands that talk to another repository, by command."""
     git_failures: Counter[str] = field(default_factory=Counter)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def finished(self, change: Change, result: ApplyResult) -> None:
+        """A worker is through with a change, well or badly."""
+        self.changes[result.cluster, change.action.value, result.outcome] += 1
+        if change.drift and result.outcome in _WRITTEN:
+            self.repairs[result.cluster] += 1
+
+    def decided(
+        self, before: Mapping[ObjectKey, Decision], after: Mapping[ObjectKey, Decision], keys: Collection[ObjectKey]
+    ) -> None:
+        """The decisions of `keys` were recorded."""
+        for key in keys:
+            decision = after.get(key)
+            if decision is None:
+                continue
+            condition = decision.condition
+            self.attempts["scheduled" if condition is None or condition.status else "unschedulable"] += 1
+            old = before.get(key)
+            known = {task.from_cluster for task in old.evictions} if old is not None else set()
+            for task in decision.evictions:
+                if task.from_cluster not in known:
+                    reason = str(task.raw.get("reason") or "")
+                    self.evictions[task.from_cluster, reason if reason in _REASONS else "other"] += 1
+
+    @contextmanager
+    def remote(self, command: str) -> Iterator[None]:
+        """Around a Git command that talks to another repository; from any thread."""
+        began = time.monotonic()
+        failed = True
+        try:
+            yield
+            failed = False
+        finally:
+            with self._lock:
+                self.git[command].observe(time.monotonic() - began)
+                self.git_failures[command] += failed

@@ -25,6 +25,7 @@ from gitfed.daemon.fleet.cluster_health import Timing
 from gitfed.daemon.fleet.fleet import Options as EngineOptions
 from gitfed.daemon.observe_once import look
 from gitfed.daemon.record import Record
+from gitfed.daemon.telemetry import Telemetry
 from gitfed.documents import bindings, facts
 from gitfed.edges import files, git, leader_ref, lock, pod
 from gitfed.edges.git import signing_key
@@ -75,6 +76,8 @@ class Options:
     leader: leader.Options | None = None
     """How several daemons of one repository agree who works; None: this is the only one."""
     now: Callable[[], datetime] = field(default_factory=lambda: clock.Steady().now)
+    telemetry: Telemetry = field(default_factory=Telemetry)
+    """Counts over the life of this process, whatever becomes of engines and connections."""
 
 
 def data_dir(options: Options) -> Path:
@@ -107,7 +110,10 @@ def open_sessions(options: Options) -> Callable[[Cluster], Session]:
 
     def open_session(cluster: Cluster) -> Session:
         way = credentials.resolve(cluster, sources)
-        return Session(cluster.metadata.name, way, concurrency=options.concurrency, fence=fence)
+        return Session(
+            cluster.metadata.name, way, concurrency=options.concurrency, fence=fence,
+            tally=options.telemetry.requests,
+        )  # fmt: skip
 
     return open_session
 
@@ -159,8 +165,9 @@ def make_engine(
         pushed=partial(pushed, settings.facts_branch), trust=believed,
     )  # fmt: skip
     engine_options = EngineOptions(
-        timing=options.timing, concurrency=options.concurrency, adopt=options.adopt, now=options.now
-    )
+        timing=options.timing, concurrency=options.concurrency, adopt=options.adopt, now=options.now,
+        telemetry=options.telemetry,
+    )  # fmt: skip
     return Engine(
         reader,
         record,
@@ -198,6 +205,7 @@ def _opened(options: Options, reading: Callable[[Reader], None]) -> tuple[git.Re
     location = options.repo if git.is_url(options.repo) else str(git.find_root(Path(options.repo)))
     clone.check_version()
     clone.ours = True
+    clone.remote_command = options.telemetry.remote
     clone.access = git.Access(options.git_credentials, source=location)
     reader = Reader(
         location,

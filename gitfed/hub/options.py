@@ -9,6 +9,9 @@ from pathlib import Path
 from gitfed.edges import oidc
 from gitfed.errors import UsageError
 
+EVERYWHERE = ("0.0.0.0", "::")
+"""Every address of this machine: nothing that anybody could call."""
+
 
 @dataclass(frozen=True, slots=True)
 class Options:

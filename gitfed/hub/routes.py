@@ -16,6 +16,7 @@ from aiohttp import web
 from gitfed.hub.access.caller import Caller
 from gitfed.hub.access.rights import Right, Rights
 from gitfed.hub.access.sessions import Session
+from gitfed.hub.metric import Metric
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 Service = Callable[[], Awaitable[None]]
@@ -50,6 +51,8 @@ class Route:
 class Capability:
     routes: tuple[Route, ...] = ()
     services: tuple[Service, ...] = ()
+    metrics: tuple[Metric, ...] = ()
+    """What it counts; `/metrics` and the reference page show it."""
 
 
 def caller(request: web.Request) -> Caller:

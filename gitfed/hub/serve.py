@@ -51,7 +51,7 @@ async def run(
     # Threads that wait for a server which says nothing must not be all that there are: plans are made in threads too.
     asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(_THREADS, thread_name_prefix="gitfed"))
     # Who stands by has to read what the leader wrote down.
-    running = Running(Recorded(options) if hub is not None and options.leader is not None else None)
+    running = Running(Recorded(options) if hub is not None and options.leader is not None else None, options.telemetry)
     with locks.exclusive(folder):
         health = HealthServer(running)
         async with AsyncExitStack() as stack:

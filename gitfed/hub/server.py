@@ -19,6 +19,7 @@ from __future__ import annotations
 import asyncio
 import hmac
 import logging
+import socket
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, field
@@ -33,7 +34,8 @@ from gitfed.hub.access.caller import Caller
 from gitfed.hub.access.rights import Right, Rights, Rulebook
 from gitfed.hub.access.sessions import LoginTokens, Session, Sessions
 from gitfed.hub.listener import Limits, Listener
-from gitfed.hub.options import Options
+from gitfed.hub.metric import Metric
+from gitfed.hub.options import EVERYWHERE, Options
 from gitfed.hub.routes import CALLER, RIGHTS, SESSION, Capability, Route, Service, audit_target
 from gitfed.hub.running import Running
 from gitfed.hub.tls import Identity
@@ -69,6 +71,8 @@ class Hub:
     login_tokens: LoginTokens = field(default_factory=LoginTokens)
     requests: Counter[tuple[str, str, str]] = field(default_factory=Counter)
     """Answers by route, method and status."""
+    metrics: tuple[Metric, ...] = ()
+    """Of all capabilities."""
     listener: Listener | None = None
     home: str = "/metrics"
     """Where a browser goes after a login: the pages name their own."""
@@ -84,7 +88,8 @@ class Hub:
         if self.options.url:
             return self.options.url.rstrip("/")
         port = self.listener.port if self.listener is not None else self.options.port
-        host = f"[{self.options.host}]" if ":" in self.options.host else self.options.host
+        host = socket.gethostname() if self.options.host in EVERYWHERE else self.options.host
+        host = f"[{host}]" if ":" in host else host
         return f"{'https' if self.options.secure else 'http'}://{host}:{port}"
 
     def rights_of(self, caller: Caller) -> Rights:
@@ -102,6 +107,7 @@ class Server:
         """Raises InputError, UsageError when there is no certificate to show."""
         self.hub = hub
         found = list(capabilities)
+        hub.metrics = tuple(metric for one in found for metric in one.metrics)
         self._identity = Identity(hub.options, hub.folder) if hub.options.secure else None
         self._services: list[Service] = [service for one in found for service in one.services]
         if self._identity is not None:

@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 
 from gitfed.edges import certificates
 from gitfed.errors import UsageError
-from gitfed.hub.options import Options
+from gitfed.hub.options import EVERYWHERE, Options
 
 log = logging.getLogger("gitfed.hub")
 
@@ -87,5 +87,5 @@ class Identity:
 def _names(options: Options) -> list[str]:
     host = urlsplit(options.url).hostname if options.url else None
     own = socket.gethostname()
-    given = [] if options.host in ("0.0.0.0", "::") else [options.host]  # noqa: S104
+    given = [] if options.host in EVERYWHERE else [options.host]
     return list(dict.fromkeys([*([host] if host else []), *given, own, "localhost", "127.0.0.1", "::1"]))

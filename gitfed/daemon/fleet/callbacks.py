@@ -40,5 +40,7 @@ class FleetCallbacks:
     """The one of the newest plan; only who writes needs it."""
     rush: set[ClusterName] = field(default_factory=set)
     """Clusters where changes wait for their turn (`Worker`)."""
+    waited: Callable[[ClusterName, float], None] = lambda cluster, seconds: None
+    """A change was begun, so many seconds after it came into the cluster's list."""
     troubled: Callable[[ClusterName, str], None] = _log_trouble
     """The cluster cannot be used, for a new reason. Who only looks tells it in the result instead."""

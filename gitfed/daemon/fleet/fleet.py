@@ -21,6 +21,7 @@ from gitfed.daemon.fleet.cluster_health import Timing
 from gitfed.daemon.fleet.drift import Assessor
 from gitfed.daemon.fleet.live_state import Copies
 from gitfed.daemon.fleet.member import Member
+from gitfed.daemon.telemetry import Telemetry
 from gitfed.edges.kube import credentials
 from gitfed.edges.kube.observe import Assessment
 from gitfed.edges.kube.session import Session
@@ -63,6 +64,7 @@ class Options:
     adopt: frozenset[ClusterName] = frozenset()
     """Clusters whose inventory becomes ours, whatever it says: a person asked for it."""
     now: Callable[[], datetime] = lambda: datetime.now(UTC)
+    telemetry: Telemetry = field(default_factory=Telemetry)
 
 
 class Fleet:
@@ -129,6 +131,7 @@ class Fleet:
             redact=self._redact,
             interpreter=lambda: self._assessor.interpreter,
             rush=self.rush,
+            waited=lambda name, seconds: self._options.telemetry.waits[name].observe(seconds),
         )
         for name, declared in repo.clusters.items():
             if name in self.members:
@@ -337,6 +340,7 @@ class Fleet:
     def _finished(self, change: Change, result: ApplyResult) -> None:
         before = self.results.get((result.cluster, result.key))
         self.results[result.cluster, result.key] = result
+        self._options.telemetry.finished(change, result)
         keys = {"cluster": result.cluster, "object": str(result.key), "took": round(result.took, 3)}
         if result.outcome == "failed":
             if before is None or before.message != result.message:

@@ -349,6 +349,7 @@ class Member:
                 self._upward.finished,
                 concurrency=self._concurrency + _READY,
                 rush=self._upward.rush,
+                waited=self._upward.waited,
             )
             self.ready.set()
             self._served, self._began = True, time.monotonic()

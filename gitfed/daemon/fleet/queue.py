@@ -55,7 +55,10 @@ class _Place(NamedTuple):
 class Queue:
     """Changes of one cluster. Not thread-safe: it belongs to its worker."""
 
-    def __init__(self) -> None:
+    def __init__(self, waited: Callable[[float], None] = lambda seconds: None) -> None:
+        """`waited` hears how long each change was in the list when it was begun for the first time."""
+        self._waited = waited
+        self._since: dict[ObjectKey, float] = {}
         self._changes: dict[ObjectKey, Change] = {}
         self._places: dict[ObjectKey, _Place] = {}
         self._heap: list[_Place] = []
@@ -94,10 +97,14 @@ class Queue:
         """Changes that are not under way, in no particular order."""
         return [self._changes[key] for key in self._places if key in self._changes]
 
-    def replace(self, changes: Iterable[Change], urgent: Collection[ObjectKey]) -> None:
+    def replace(self, changes: Iterable[Change], urgent: Collection[ObjectKey], now: float = 0.0) -> None:
         """Take over the present list. What is under way goes on; `urgent` keys stay urgent until they are done."""
+        before = self._changes.keys()
         self._changes = {
             change.key: change for change in changes if change.action in (Action.CREATE, Action.UPDATE, Action.DELETE)
+        }
+        self._since = {
+            key: self._since.get(key, now) for key in self._changes if key in self._since or key not in before
         }
         self._urgent = {key for key in self._urgent | set(urgent) if key in self._changes or key in self._flying}
         self._attempts = {
@@ -136,6 +143,8 @@ class Queue:
                 continue
             del self._places[place.key]
             self._flying[place.key] = place
+            if (since := self._since.pop(place.key, None)) is not None:
+                self._waited(max(0.0, now - since))
             self._stages[place[:2]] += 1
             return change
         return None

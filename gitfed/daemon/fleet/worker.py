@@ -13,6 +13,7 @@ import logging
 import random
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Protocol
 
 from gitfed import errors
@@ -60,6 +61,7 @@ class Worker:
         *,
         concurrency: int = 16,
         rush: set[ClusterName] | None = None,
+        waited: Callable[[ClusterName, float], None] = lambda cluster, seconds: None,
     ) -> None:
         """`rush`, shared by all workers: clusters that have more to do than may be under way there, until that is over.
         Meanwhile whatever nobody waits for can wait itself."""
@@ -71,7 +73,7 @@ class Worker:
         self._look = look
         self._finished = finished
         self._concurrency = concurrency
-        self._queue = queue.Queue()
+        self._queue = queue.Queue(partial(waited, cluster))
         self._wake = asyncio.Event()
         self._tasks: set[asyncio.Task[None]] = set()
         self._failures = 0
@@ -96,7 +98,9 @@ class Worker:
         forget: Iterable[ObjectKey] = (),
     ) -> None:  # fmt: skip
         """The present list of changes. `entries` are inventory entries to correct, `forget` those to remove."""
-        self._queue.replace((change for change in changes if not self._stale(change)), urgent)
+        self._queue.replace(
+            (change for change in changes if not self._stale(change)), urgent, asyncio.get_running_loop().time()
+        )
         self._intend = True
         known = self._inventory.entries
         for entry in entries:

@@ -11,7 +11,8 @@ from __future__ import annotations
 import contextlib
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -49,6 +50,8 @@ class Remote(Tidying):
         super().__init__(path, env=env)
         self.access = Access()
         """Credentials; whoever opens a repository for a process that has some sets them."""
+        self.remote_command: Callable[[str], AbstractContextManager[None]] = lambda command: contextlib.nullcontext()
+        """Entered around every command to another repository, by whoever counts them."""
         self._silent: dict[str, Silence] = {}
         """By URL."""
         self._asked_for_peace: dict[location.Origin, tuple[float, SourceUnreachable]] = {}
@@ -121,6 +124,10 @@ class Remote(Tidying):
 
     def _ask(self, url: str, *args: str | None, timeout: float = _QUESTION) -> bytes:
         """A command to another repository, whose address takes the place of None."""
+        with self.remote_command(str(args[0])):
+            return self._answered(url, *args, timeout=timeout)
+
+    def _answered(self, url: str, *args: str | None, timeout: float) -> bytes:
         if not location.is_url(url):
             path = str(Path(url).resolve())
             return self.run(*(path if part is None else part for part in args), timeout=timeout)

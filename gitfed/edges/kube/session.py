@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+from collections import Counter
 from collections.abc import AsyncIterator, Container, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -70,8 +71,11 @@ class Session:
         concurrency: int = CONCURRENCY,
         timeout: float = TIMEOUT,
         fence: Fence | None = None,
+        tally: Counter[tuple[str, str, str]] | None = None,
     ) -> None:
-        """`fence`: until when may be written; None: as long as this process lives."""
+        """`fence`: until when may be written; None: as long as this process lives. `tally` counts requests by cluster,
+        method and status."""
+        self._tally = tally if tally is not None else Counter()
         self.fence = fence
         self.cluster = cluster
         self.connection = connection
@@ -181,9 +185,14 @@ class Session:
                     headers={**headers, **await self._identity()},
                     **self._options,
                 ) as response:
+                    self._count(method, str(response.status))
                     return Answer(response.status, await self._read(response), response.headers)
         except translate.NO_ANSWER as error:
+            self._count(method, "none")
             raise translate.unreachable(self.cluster, error, server=self.connection.server) from error
+
+    def _count(self, method: str, status: str) -> None:
+        self._tally[self.cluster, method, status] += 1
 
     async def _read(self, response: aiohttp.ClientResponse) -> bytes:
         content = response.content
@@ -214,7 +223,9 @@ class Session:
                     **{name: value for name, value in self._options.items() if name != "timeout"},
                 )
         except translate.NO_ANSWER as error:
+            self._count("WATCH", "none")
             raise translate.unreachable(self.cluster, error, server=self.connection.server) from error
+        self._count("WATCH", str(response.status))
         try:
             if response.status >= 300:
                 try:

@@ -12,7 +12,7 @@ from prometheus_client.metrics_core import Metric as Family
 from prometheus_client.registry import Collector
 
 from gitfed.daemon.telemetry import Histogram
-from gitfed.hub.metrics.metric import Metric, Sample
+from gitfed.hub.metric import Metric, Sample
 
 __all__ = ["CONTENT_TYPE", "text"]
 

@@ -1,4 +1,4 @@
-"""Of this process: which gitfed it is, whether it leads, how its loop and its hub do."""
+"""Of this process: which gitfed it is, whether it leads, and how its hub does."""
 
 from __future__ import annotations
 
@@ -6,42 +6,32 @@ import platform
 from collections.abc import Iterator
 
 import gitfed
-from gitfed.hub.metrics.metric import Metric, Sample
+from gitfed.hub.metric import Metric, Sample
 from gitfed.hub.server import Hub
 
 
-def _build(hub: Hub) -> Iterator[Sample]:
-    yield (gitfed.__version__, platform.python_version()), 1
+def metrics(hub: Hub) -> tuple[Metric, ...]:
+    def build() -> Iterator[Sample]:
+        yield (gitfed.__version__, platform.python_version()), 1
 
+    def leads() -> Iterator[Sample]:
+        yield (), int(hub.running.engine is not None)
 
-def _leads(hub: Hub) -> Iterator[Sample]:
-    yield (), int(hub.running.engine is not None)
+    def connections() -> Iterator[Sample]:
+        if hub.listener is not None:
+            yield (), hub.listener.open
 
+    def refused() -> Iterator[Sample]:
+        if hub.listener is not None:
+            yield from (((reason,), count) for reason, count in hub.listener.refused.items())
 
-def _answers(hub: Hub) -> Iterator[Sample]:
-    yield from hub.requests.items()
-
-
-def _connections(hub: Hub) -> Iterator[Sample]:
-    if hub.listener is not None:
-        yield (), hub.listener.open
-
-
-def _refused(hub: Hub) -> Iterator[Sample]:
-    if hub.listener is not None:
-        for reason, count in hub.listener.refused.items():
-            yield (reason,), count
-
-
-METRICS: tuple[Metric, ...] = (
-    Metric(
-        "gitfed_build_info", "gauge", "Always 1; the labels say which gitfed this is", _build, ("version", "python"),
-    ),
-    Metric("gitfed_leader", "gauge", "1 in the process that works, 0 in those that stand by", _leads),
-    Metric("gitfed_hub_requests_total", "counter", "Answers of the hub", _answers, ("route", "method", "code")),
-    Metric("gitfed_hub_connections", "gauge", "Connections to the hub that are open", _connections),
-    Metric(
-        "gitfed_hub_connections_refused_total", "counter",
-        "Connections that the hub closed before a request", _refused, ("reason",),
-    ),
-)  # fmt: skip
+    return (
+        Metric("gitfed_build_info", "gauge", "Always 1; the labels say which gitfed this is", build,
+               ("version", "python")),
+        Metric("gitfed_leader", "gauge", "1 in the process that works, 0 in those that stand by", leads),
+        Metric("gitfed_hub_requests_total", "counter", "Answers of the hub, by route", hub.requests.items,
+               ("route", "method", "code")),
+        Metric("gitfed_hub_connections", "gauge", "Connections to the hub that are open", connections),
+        Metric("gitfed_hub_connections_refused_total", "counter",
+               "Connections to the hub that were closed before a request, by reason", refused, ("reason",)),
+    )  # fmt: skip

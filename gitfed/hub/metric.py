@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Literal
 
 from gitfed.daemon.telemetry import Histogram
-from gitfed.hub.server import Hub
 
 Labels = tuple[str, ...]
 Sample = tuple[Labels, float | Histogram]
@@ -21,6 +20,6 @@ class Metric:
     kind: Literal["gauge", "counter", "histogram"]
     meaning: str
     """A sentence without its full stop: the help text and the reference page."""
-    read: Callable[[Hub], Iterable[Sample]]
+    read: Callable[[], Iterable[Sample]]
     """Called in the event loop, so it only looks up and counts."""
     labels: Labels = ()

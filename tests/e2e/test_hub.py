@@ -1,0 +1,171 @@
+"""The hub of a real daemon: a credential from the command line, and a real Prometheus that scrapes and alerts."""
+
+from __future__ import annotations
+
+import base64
+import json
+import ssl
+import subprocess
+import urllib.error
+import urllib.request
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tests import git_servers, needs, patience
+from tests.clusters.faulty import Faulty
+from tests.e2e.world import Daemon, World, cluster, config_map, policy, settings
+
+pytestmark = pytest.mark.e2e
+
+ALERTS = Path(__file__).parents[2] / "deploy" / "prometheus" / "alerts.yaml"
+_FAST = ("--cluster-status-update-frequency", "1s", "--cluster-failure-threshold", "1s",
+         "--cluster-success-threshold", "1s")  # fmt: skip
+_VIEWER = json.dumps(
+    {
+        "apiVersion": "gitfed.io/v1alpha1", "kind": "AccessPolicy", "metadata": {"name": "monitoring"},
+        "spec": {"subjects": [{"kind": "User", "name": "prometheus"}], "allow": ["view"]},
+    }
+)  # fmt: skip
+
+
+def _files() -> dict[str, str | None]:
+    maps = {f"maps/{number}.json": config_map(f"c{number}", {"a": "b"}) for number in range(3)}
+    return {
+        "gitfed.json": settings(guards={"maxDeletions": 1}),
+        "access.json": _VIEWER,
+        "clusters/m1.json": cluster("m1"),
+        "clusters/m2.json": cluster("m2"),
+        "policy.json": policy("maps", ["m1", "m2"], (("v1", "ConfigMap"),)),
+        **maps,
+    }
+
+
+def _port(world: World, daemon: Daemon) -> int:
+    world.until(lambda: daemon.said("the hub listens"), "the hub listens")
+    return int(daemon.said("the hub listens")[0]["url"].rpartition(":")[2])
+
+
+class Credential:
+    """What `gitfed kubeconfig --admin` printed, as files."""
+
+    def __init__(self, world: World, port: int, user: str) -> None:
+        done = world.gitfed("kubeconfig", "--admin", "--user", user, "--data-dir", str(world.data),
+                            "--hub-url", f"https://127.0.0.1:{port}")  # fmt: skip
+        config = yaml.safe_load(done.stdout)
+        self.url = config["clusters"][0]["cluster"]["server"]
+        parts = {
+            "ca": config["clusters"][0]["cluster"]["certificate-authority-data"],
+            "certificate": config["users"][0]["user"]["client-certificate-data"],
+            "key": config["users"][0]["user"]["client-key-data"],
+        }
+        self.files = {name: world.directory / f"{user}.{name}" for name in parts}
+        for name, content in parts.items():
+            self.files[name].write_bytes(base64.b64decode(content))
+
+    def get(self, path: str) -> tuple[int, str]:
+        context = ssl.create_default_context(cafile=self.files["ca"])
+        context.load_cert_chain(self.files["certificate"], self.files["key"])
+        try:
+            with urllib.request.urlopen(self.url + path, context=context, timeout=patience.SECONDS) as answer:
+                return answer.status, answer.read().decode()
+        except urllib.error.HTTPError as error:
+            return error.code, error.read().decode()
+
+
+def test_who_may_look_is_said_in_git_and_counts_at_once(world: World) -> None:
+    world.push({name: text for name, text in _files().items() if name != "access.json"})
+    daemon = world.daemon("--hub-address", "0.0.0.0:0")
+    caller = Credential(world, _port(world, daemon), "prometheus")
+    assert caller.get("/livez") == (200, "ok\n")
+    assert caller.get("/metrics") == (403, "no AccessPolicy lets prometheus view everything\n")
+    world.push({"access.json": _VIEWER})
+    world.until(lambda: caller.get("/metrics")[0] == 200, "the policy is in force")
+    world.until(lambda: 'gitfed_cluster_applied{cluster="m2"} 1.0' in caller.get("/metrics")[1], "m2 has the commit")
+    text = caller.get("/metrics")[1]
+    assert 'gitfed_changes_total{action="create",cluster="m1",outcome="created"} 4.0' in text
+    assert 'gitfed_cluster_requests_total{cluster="m1",code="200",verb="GET"}' in text
+    assert 'gitfed_cycle_duration_seconds_count{phase="build"}' in text
+    assert 'gitfed_queue_wait_seconds_count{cluster="m1"} 4.0' in text
+    world.until(lambda: "gitfed_cluster_applied_commit_age_seconds{" in caller.get("/metrics")[1], "the commit's age")
+    insecure = ssl._create_unverified_context()
+    for path in ("/", "/metrics", "/ui", "/api/v1/clusters", "/nothing"):
+        with pytest.raises(urllib.error.HTTPError, match="401"):
+            urllib.request.urlopen(f"{caller.url}{path}", context=insecure, timeout=patience.SECONDS)
+    assert daemon.stop() == 0
+
+
+class Prometheus:
+    def __init__(self, directory: Path, credential: Credential, rules: str) -> None:
+        self.port = git_servers.free_port()
+        (directory / "alerts.yaml").write_text(rules)
+        config = {
+            "global": {"scrape_interval": "1s", "evaluation_interval": "1s"},
+            "rule_files": [str(directory / "alerts.yaml")],
+            "scrape_configs": [
+                {
+                    "job_name": "gitfed",
+                    "scheme": "https",
+                    "tls_config": {
+                        "ca_file": str(credential.files["ca"]),
+                        "cert_file": str(credential.files["certificate"]),
+                        "key_file": str(credential.files["key"]),
+                    },
+                    "static_configs": [{"targets": [credential.url.removeprefix("https://")]}],
+                }
+            ],
+        }
+        path = directory / "prometheus.yaml"
+        path.write_text(yaml.safe_dump(config))
+        self.log = (directory / "prometheus.log").open("wb")
+        self.process = subprocess.Popen(
+            ["prometheus", f"--config.file={path}", f"--storage.tsdb.path={directory / 'tsdb'}",
+             f"--web.listen-address=127.0.0.1:{self.port}"],
+            stdout=self.log, stderr=subprocess.STDOUT,
+        )  # fmt: skip
+
+    def alerts(self) -> set[tuple[str, str]]:
+        """Those that fire, with the cluster or gate that they are about."""
+        try:
+            with urllib.request.urlopen(f"http://127.0.0.1:{self.port}/api/v1/alerts", timeout=30) as answer:
+                found: list[dict[str, Any]] = json.load(answer)["data"]["alerts"]
+        except OSError:
+            return set()
+        return {
+            (one["labels"]["alertname"], one["labels"].get("cluster") or one["labels"].get("gate") or "")
+            for one in found
+            if one["state"] == "firing"
+        }
+
+    def close(self) -> None:
+        self.process.terminate()
+        self.process.wait(patience.SECONDS)
+        self.log.close()
+
+
+@needs.program("prometheus")
+def test_prometheus_fires_for_an_unreachable_cluster_and_for_changes_held(world: World, faulty: Faulty) -> None:
+    world.push(_files())
+    daemon = world.daemon("--hub-address", "0.0.0.0:0", *_FAST)
+    credential = Credential(world, _port(world, daemon), "prometheus")
+    world.until(lambda: len(world.objects("m2", "ConfigMap", "shop")) == 3, "the fleet is as it should be")
+    # What is waited for is minutes in earnest; `promtool test rules` has looked at that.
+    rules = yaml.safe_load(ALERTS.read_text())
+    for group in rules["groups"]:
+        for rule in group["rules"]:
+            rule["for"] = "1s"
+    server = Prometheus(world.directory, credential, yaml.safe_dump(rules))
+    try:
+        faulty.tell("m2", lambda faults: faults.down())
+        world.push({f"maps/{number}.json": None for number in range(3)})
+        expected = {("GitfedClusterUnreachable", "m2"), ("GitfedChangesHeld", "deletions")}
+        world.until(lambda: expected <= server.alerts(), "both alerts fire")
+        assert ("GitfedClusterUnreachable", "m1") not in server.alerts()
+        assert ("GitfedDown", "") not in server.alerts()
+        faulty.tell("m2", lambda faults: faults.up())
+        world.until(lambda: ("GitfedClusterUnreachable", "m2") not in server.alerts(), "it is over")
+    finally:
+        server.close()
+    assert daemon.stop() == 0
