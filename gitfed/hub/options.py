@@ -9,7 +9,7 @@ from pathlib import Path
 from gitfed.edges import oidc
 from gitfed.errors import UsageError
 
-EVERYWHERE = ("0.0.0.0", "::")
+EVERYWHERE = ("0.0.0.0", "::")  # noqa: S104
 """Every address of this machine: nothing that anybody could call."""
 
 
