@@ -27,6 +27,7 @@ raised); one object that did not work out is an outcome (a value). Callers choos
     │   ├── ObjectConflict         409 on a write: another manager's fields or another version
     │   ├── ObjectInvalid          400 or 422: the server refuses the object itself
     │   ├── HistoryGone            410: list again
+    │   ├── ClusterReplaced        another cluster answers at the address, or the same one from a backup
     │   ├── KindUnknown            discovery does not know the kind
     │   └── NotRetained            nobody can say what of an object belongs to the cluster
     ├── WebhookError               an interpreter webhook answered what cannot be used
@@ -174,6 +175,13 @@ class ObjectConflict(ClusterError):
 
 class ObjectInvalid(ClusterError):
     """400 or 422: the server refuses the object."""
+
+
+class ClusterReplaced(ClusterError):
+    """Another cluster answers at the address than a moment ago, or the same one as it was earlier: nothing that is
+    known of it holds."""
+
+    retry = True
 
 
 class HistoryGone(ClusterError):

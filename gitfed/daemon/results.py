@@ -67,6 +67,8 @@ def after(
         outcome = _outcome(failed=bool(failures), held=bool(holding), waiting=name in waiting or bool(unfinished))
         objects = max(0, len(member.entries()) - deletions.get(name, 0))
         result = {"commit": str(plan.commit), "outcome": outcome, "objects": objects}
+        if member.id:
+            result["id"] = member.id
         if failures:
             result["failures"] = len(failures)
         if holding:

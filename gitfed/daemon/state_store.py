@@ -154,6 +154,10 @@ class Memory:
         """How many inventory entries a cluster has at least."""
         return results.entries(self._record.state.results, cluster)
 
+    def cluster_id(self, cluster: ClusterName) -> str:
+        """Which cluster it was when it was in use last; "" when nobody knows."""
+        return str(self._record.state.results.get(cluster, {}).get("id") or "")
+
     def approve(self, approval: Approval) -> None:
         self._approvals.append(approval)
 

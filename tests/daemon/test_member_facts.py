@@ -53,7 +53,7 @@ def upward(woken: list[str] | None = None) -> FleetCallbacks:
 async def serving(open_session: Callable[[Cluster], Session], **options: Any) -> AsyncIterator[Member]:
     capacity = options.pop("capacity", False)
     told = upward(options.pop("woken", None))
-    member = Member(DECLARED, open_session, told, federation="acme", repository_id=lambda: "id", **options)
+    member = Member(DECLARED, open_session, told, **{"federation": "acme", "repository_id": lambda: "id", **options})
     member.want_capacity(capacity)
     member.claim()
     work = asyncio.create_task(member.run())

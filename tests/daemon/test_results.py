@@ -23,7 +23,7 @@ KEY = ObjectKey("", "ConfigMap", "shop", "c")
 def after(*changes: Change, failures: tuple[ApplyResult, ...] = ()) -> dict[str, Any]:
     ready = asyncio.Event()
     ready.set()
-    member = SimpleNamespace(ready=ready, starting=False, entries=dict)
+    member = SimpleNamespace(ready=ready, starting=False, entries=dict, id="")
     fleet = SimpleNamespace(members={"m1": member}, failures=lambda name: list(failures))
     plan = SimpleNamespace(changes=changes, commit="c" * 40)
     return dict(results.after({}, cast(Plan, plan), cast(Fleet, fleet), {"m1"}, set())["m1"])

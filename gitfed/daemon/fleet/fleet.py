@@ -106,6 +106,7 @@ class Fleet:
         repository_id: Callable[[], str],
         remembered: Callable[[ClusterName], int],
         claimed: bool,
+        recorded_id: Callable[[ClusterName], str] = lambda name: "",
         known: Mapping[ClusterName, ClusterFacts] = MappingProxyType({}),
         capacity: bool = False,
     ) -> None:
@@ -145,6 +146,8 @@ class Fleet:
                 federation=repo.settings.metadata.name,
                 repository_id=repository_id,
                 expected=functools.partial(remembered, name),
+                recorded_id=functools.partial(recorded_id, name),
+                elsewhere=functools.partial(self._with_id, name, recorded_id),
                 adopt=name in self._options.adopt,
                 timing=self._options.timing,
                 concurrency=self._options.concurrency,
@@ -154,6 +157,12 @@ class Fleet:
             self._tasks[name] = asyncio.create_task(member.run(), name=f"member-{name}")
             if claimed:
                 member.claim()
+
+    def _with_id(self, but: ClusterName, recorded_id: Callable[[ClusterName], str], uid: str) -> ClusterName:
+        """The other cluster that has this id; "" when none has."""
+        return next(
+            (name for name, other in self.members.items() if name != but and uid in (other.id, recorded_id(name))), ""
+        )
 
     def claim(self) -> None:
         for member in self.members.values():

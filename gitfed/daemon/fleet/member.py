@@ -12,7 +12,7 @@ import logging
 import random
 import time
 import uuid
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime
 
 from gitfed import errors
@@ -21,8 +21,9 @@ from gitfed.daemon.fleet.apply_change import Writing
 from gitfed.daemon.fleet.callbacks import FleetCallbacks
 from gitfed.daemon.fleet.cluster_health import Timing, Vitals
 from gitfed.daemon.fleet.worker import Worker
-from gitfed.edges.kube import facts, unschedulable
+from gitfed.edges.kube import facts, identity, unschedulable
 from gitfed.edges.kube.discovery import Discovery
+from gitfed.edges.kube.identity import Identity
 from gitfed.edges.kube.inventory import Inventory
 from gitfed.edges.kube.observe import Observer
 from gitfed.edges.kube.session import Session
@@ -39,6 +40,8 @@ _MEASURE = 30.0
 """Seconds that a cluster is waited for when its room is wanted: it can be used without."""
 _STUCK = 20.0
 """Seconds for looking into pods that wait for a node; what is not answered by then is asked the next time."""
+_FRESH = 1.0
+"""Seconds for which it need not be asked again, before a write, whether it is still the same cluster."""
 _READY = 4
 """Changes that are begun before the session has a place for their request, so that no place ever waits for the loop."""
 _MOST_LOOKS = 500
@@ -75,13 +78,17 @@ class Member:
         federation: str,
         repository_id: Callable[[], str],
         expected: Callable[[], int] = lambda: 0,
+        recorded_id: Callable[[], str] = str,
+        elsewhere: Callable[[str], ClusterName] = lambda uid: "",
         adopt: bool = False,
         timing: Timing | None = None,
         concurrency: int = 16,
         known: ClusterFacts | None = None,
     ) -> None:
-        """`expected`: entries that the state remembers of this cluster; far fewer mean a damaged inventory. `known`:
-        facts of an earlier process."""
+        """`expected`: entries that the state remembers of this cluster; far fewer mean a damaged inventory.
+        `recorded_id`: which cluster it was, by the uid of its kube-system; "" when that is not on record. `elsewhere`:
+        the name of another cluster of the fleet that has this uid. `known`: facts of an earlier process.
+        """
         self.name: ClusterName = cluster.metadata.name
         self.cluster = cluster
         self.asked = False
@@ -99,6 +106,12 @@ class Member:
         self._federation = federation
         self._repository_id = repository_id
         self._expected = expected
+        self._recorded_id = recorded_id
+        self._elsewhere = elsewhere
+        self._identity: Identity | None = None
+        """Which cluster was read, and how far it was."""
+        self._confirmed_at = 0.0
+        self._replaced = False
         self._adopt = adopt
         self._probe = (timing or Timing()).probe
         self._concurrency = concurrency
@@ -130,6 +143,11 @@ class Member:
     def facts(self) -> ClusterFacts:
         """What is believed of it."""
         return self._vitals.facts
+
+    @property
+    def id(self) -> str:
+        """The uid of its kube-system; "" while it was not read."""
+        return self._identity.uid if self._identity is not None else ""
 
     @property
     def starting(self) -> bool:
@@ -253,6 +271,8 @@ class Member:
     async def run(self) -> None:
         attempt = 0
         while True:
+            if self._replaced:
+                self._forget()
             try:
                 await self._serve()
             except errors.NotOwned as error:
@@ -260,6 +280,7 @@ class Member:
                 pause = 60.0
             except Exception as error:  # noqa: BLE001
                 # Whatever it is: one cluster must not be lost to the fleet for as long as this process lives.
+                self._replaced = any(isinstance(one, errors.ClusterReplaced) for one in _leaves(error))
                 self._fail(str(self._failure(error)))
                 pause = RETRIES[min(attempt, len(RETRIES) - 1)]
             finally:
@@ -282,6 +303,31 @@ class Member:
                 self._defect = failure.message
                 trouble.say("a defect of gitfed, or an answer that no API server gives", failure, cluster=self.name)
         return failure
+
+    def _forget(self) -> None:
+        """Nothing that was read of it holds, neither what is there nor what we wrote down there."""
+        self._replaced = False
+        self._session = self._discovery = self.inventory = self.observer = self.worker = None
+        self._kinds = (None, frozenset())
+
+    async def _confirm(self) -> None:
+        """Raise ClusterReplaced unless it is the cluster that was read; asked at most once a second."""
+        loop, session = asyncio.get_running_loop(), self._session
+        if session is None or loop.time() - self._confirmed_at < _FRESH:
+            return
+        found, known = await identity.read(session), self._identity
+        self._confirmed_at = loop.time()
+        if found is None or known is None:
+            return
+        if found.uid != known.uid:
+            raise errors.ClusterReplaced(
+                f"cluster {self.name}: another cluster answers at its address than before", cluster=self.name
+            )
+        if found.is_before(known):
+            raise errors.ClusterReplaced(
+                f"cluster {self.name}: it was restored to an earlier state: reading it anew", cluster=self.name
+            )
+        self._identity = found
 
     def _fail(self, message: str) -> None:
         message = message.removeprefix(f"cluster {self.name}: ")  # said beside the cluster's name everywhere
@@ -308,7 +354,16 @@ class Member:
         if found.reach is not Reach.READY:
             message = next((c.message for c in found.conditions if c.type == "Ready"), "not ready")
             raise errors.ClusterUnreachable(f"cluster {self.name}: {message}", cluster=self.name)
-        await inventory.read(expected=0 if self._adopt else self._expected() if self._term is None else None)
+        found_id = await identity.read(session)
+        known_id = self.id or self._recorded_id()
+        other = found_id is not None and known_id not in ("", found_id.uid)
+        remembered = self._expected() if self._term is None else None
+        # One that was made anew has nothing of ours, and gets everything again; whose inventory it has, if it has one,
+        # is asked before the first write (`_lead`).
+        await inventory.read(expected=0 if self._adopt or other else remembered)
+        if other and found_id is not None and (name := self._elsewhere(found_id.uid)):
+            raise errors.NotOwned(f"cluster {self.name}: the cluster {name} answers at its address")
+        self._identity, self._confirmed_at = found_id, asyncio.get_running_loop().time()
         observer = self.observer = Observer(
             session,
             discovery,
@@ -350,6 +405,7 @@ class Member:
                 concurrency=self._concurrency + _READY,
                 rush=self._upward.rush,
                 waited=self._upward.waited,
+                confirm=self._confirm,
             )
             self.ready.set()
             self._served, self._began = True, time.monotonic()
@@ -375,6 +431,13 @@ class Member:
             found = await facts.probe(session, discovery, now=self._upward.now(), previous=self.facts)
             was = self.facts.reach
             self._vitals.take(found)
+            if found.reach is Reach.READY:
+                try:
+                    await self._confirm()
+                except errors.ClusterReplaced:
+                    raise
+                except errors.ClusterError:
+                    continue  # the next look tells
             if self.worker is not None and was is not Reach.READY and self.facts.reach is Reach.READY:
                 self.worker.wake()
                 if self.observer is not None:
@@ -389,3 +452,12 @@ class Member:
     async def _close(self) -> None:
         if self._session is not None:
             await self._session.close()
+
+
+def _leaves(error: BaseException) -> Iterator[BaseException]:
+    """What a group of failures is made of, or the failure itself."""
+    if isinstance(error, BaseExceptionGroup):
+        for one in error.exceptions:
+            yield from _leaves(one)
+    else:
+        yield error

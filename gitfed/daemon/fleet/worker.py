@@ -62,8 +62,11 @@ class Worker:
         concurrency: int = 16,
         rush: set[ClusterName] | None = None,
         waited: Callable[[ClusterName, float], None] = lambda cluster, seconds: None,
+        confirm: Callable[[], Awaitable[None]] | None = None,
     ) -> None:
-        """`rush`, shared by all workers: clusters that have more to do than may be under way there, until that is over.
+        """`confirm` raises ClusterReplaced when it is not the cluster that was read: asked before anything is written.
+
+        `rush`, shared by all workers: clusters that have more to do than may be under way there, until that is over.
         Meanwhile whatever nobody waits for can wait itself."""
         self.cluster = cluster
         self._rush = set() if rush is None else rush
@@ -74,6 +77,7 @@ class Worker:
         self._finished = finished
         self._concurrency = concurrency
         self._queue = queue.Queue(partial(waited, cluster))
+        self._confirm = confirm
         self._wake = asyncio.Event()
         self._tasks: set[asyncio.Task[None]] = set()
         self._failures = 0
@@ -205,6 +209,14 @@ class Worker:
         if pause > 0 or self.stopped:
             await self._sleep(pause if pause > 0 else None)
             return
+        if self._confirm is not None and (self._queue.startable(loop.time()) or self._uids or self._forget):
+            try:
+                await self._confirm()
+            except errors.ClusterReplaced:
+                raise
+            except errors.ClusterError as error:
+                self._pause(error)
+                return
         try:
             self._inventory.check_ours()  # what the watch told: a newer leader writes here now
             await self._write_down(loop.time())

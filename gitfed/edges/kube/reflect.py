@@ -267,4 +267,11 @@ def _take(session: Session, line: bytes, follower: Follower, version: str) -> st
         check_object(session, body)
         follower.event(kind, body)
         metadata = body["metadata"]
-    return str(metadata.get("resourceVersion") or version)
+    brought = str(metadata.get("resourceVersion") or version)
+    if kind == "BOOKMARK" and brought.isdecimal() and version.isdecimal() and int(brought) < int(version):
+        # A watch from a version of the future is not refused: it stays silent until that is reached again.
+        raise errors.HistoryGone(
+            f"cluster {session.cluster}: the server is at {brought}, which is before {version}: it was restored",
+            cluster=session.cluster,
+        )
+    return brought

@@ -68,6 +68,8 @@ def failure(
         if reason == "AlreadyExists":
             return errors.ObjectExists(message, cluster=cluster, status=status, reason=reason)
         return errors.ObjectConflict(message, cluster=cluster, reason=reason, causes=_causes(details, redact))
+    if status == 504 and _is_of_the_future(details):
+        return errors.HistoryGone(message, cluster=cluster, status=status, reason=reason)
     if status == 410:
         return errors.HistoryGone(message, cluster=cluster, status=status, reason=reason)
     if status in (429, 503):
@@ -75,6 +77,13 @@ def failure(
     if status < 500 or _refuses_the_object(raw_text):
         return errors.ObjectInvalid(message, cluster=cluster, status=status, reason=_why_invalid(reason, details))
     return errors.ClusterFailed(message, cluster=cluster, status=status, reason=reason)
+
+
+def _is_of_the_future(details: Mapping[str, Any]) -> bool:
+    """Whether the server has not reached a version that it once gave: it was restored from a backup."""
+    causes = details.get("causes")
+    listed = causes if isinstance(causes, list) else []
+    return any(isinstance(one, dict) and one.get("reason") == "ResourceVersionTooLarge" for one in listed)
 
 
 def unreachable(cluster: str, error: BaseException, *, server: str = "") -> errors.ClusterError:

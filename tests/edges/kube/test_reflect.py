@@ -128,8 +128,23 @@ async def test_a_watch_that_broke_off_goes_on_from_the_last_version_and_nothing_
         assert [request.query.get("resourceVersion") for request in server.asked] == [None, "5", "6"]
 
 
+FUTURE = {
+    "kind": "Status", "code": 504, "reason": "Timeout", "message": "Too large resource version: 5, current: 2",
+    "details": {"causes": [{"reason": "ResourceVersionTooLarge", "message": "Too large resource version"}]},
+}  # fmt: skip
+"""What a server says that was restored from a backup: the version is one of its future."""
+
+
 @pytest.mark.parametrize(
-    "forgotten", [web.Response(status=410, body=orjson.dumps(GONE)), [event("ERROR", GONE)]], ids=["refusal", "event"]
+    "forgotten",
+    [
+        web.Response(status=410, body=orjson.dumps(GONE)),
+        [event("ERROR", GONE)],
+        web.Response(status=504, body=orjson.dumps(FUTURE)),
+        [event("ERROR", FUTURE)],
+        [event("BOOKMARK", named("", 2)), None],
+    ],
+    ids=["refusal", "event", "refusal of the future", "event of the future", "bookmark of the past"],
 )
 async def test_when_history_is_gone_everything_is_listed_again(forgotten: Any) -> None:
     again = [event("ADDED", named("c", 51)), None]
