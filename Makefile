@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 JOBS   ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-kubesim check formatted lint types imports format bench e2e docs wheel golden clean
+.PHONY: fuzz help demo test test-kubesim check formatted lint types imports format bench e2e docs wheel golden clean
 
 help: ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## /  make \1\t/' | expand -t 18
@@ -72,6 +72,9 @@ wheel: $(VENV)/.test ## build the wheel and prove that it works in an empty virt
 
 golden: $(VENV)/.test ## rewrite the golden texts; read the diff
 	@GITFED_UPDATE_GOLDEN=1 $(BIN)/pytest tests/planning tests/cli
+
+fuzz: $(VENV)/.test ## try inputs that nobody wrote, each target for SECONDS=60 (ARGS: which targets)
+	@$(BIN)/python -m tests.fuzz $(or $(SECONDS),60) $(ARGS)
 
 clean: ## remove what was built
 	@rm -rf $(VENV) build dist site $(foreach one,. kubesim,$(addprefix $(one)/,.pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache .coverage*))

@@ -15,7 +15,9 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Any
 
+from gitfed.documents import lenient
 from gitfed.documents.bindings import time_text
+from gitfed.errors import InputError
 from gitfed.model.base import Body
 from gitfed.model.fleet import ApiEnablements, ClusterFacts, Condition, NodeFacts, QuotaFacts, Reach
 from gitfed.text import moment, quantity
@@ -31,6 +33,7 @@ def is_cluster(document: object) -> bool:
         isinstance(document, Mapping)
         and document.get("kind") == "Cluster"
         and str(document.get("apiVersion", "")).startswith("cluster.karmada.io/")
+        and isinstance(_map(document.get("metadata")).get("name"), str)
     )
 
 
@@ -50,40 +53,46 @@ def from_documents(documents: Iterable[Body]) -> dict[str, ClusterFacts]:
 
 
 def from_document(document: Body) -> ClusterFacts:
-    """Facts of one Cluster. One without conditions counts as not ready only if it has a status at all."""
-    status: Mapping[str, Any] = document.get("status") or {}
+    """Facts of one Cluster. One without conditions counts as not ready only if it has a status at all.
+
+    What in it is not as it should be is not there: a branch can be edited by hand. Raises InputError without a name.
+    """
+    status = _map(document.get("status"))
+    name = lenient.mapping(document.get("metadata"), "metadata").get("name")
+    if not isinstance(name, str):
+        raise InputError("metadata.name is missing")
     conditions = tuple(
         Condition(
-            item.get("type", ""),
-            item.get("status", "Unknown"),
-            item.get("reason", ""),
-            item.get("message", ""),
+            lenient.text(item.get("type")),
+            lenient.text(item.get("status")) or "Unknown",
+            lenient.text(item.get("reason")),
+            lenient.text(item.get("message")),
             _time(item.get("lastTransitionTime")),
         )
-        for item in status.get("conditions") or []
+        for item in _maps(status.get("conditions"))
     )
     apis: ApiEnablements | None = None
     if "apiEnablements" in status:
         complete = next((c.status == "True" for c in conditions if c.type == "CompleteAPIEnablements"), True)
         apis = ApiEnablements(
             frozenset(
-                (entry.get("groupVersion", ""), resource.get("kind", ""))
-                for entry in status["apiEnablements"] or []
-                for resource in entry.get("resources") or []
+                (lenient.text(entry.get("groupVersion")), lenient.text(resource.get("kind")))
+                for entry in _maps(status["apiEnablements"])
+                for resource in _maps(entry.get("resources"))
             ),
             complete,
         )
     return ClusterFacts(
-        name=document["metadata"]["name"],
-        reach=_said_reach(document) or reach_of(conditions, has_status=bool(status)),
+        name=name,
+        reach=_said_reach(document) or reach_of(conditions, has_status=bool(document.get("status"))),
         conditions=conditions,
         apis=apis,
-        kubernetes_version=status.get("kubernetesVersion", ""),
-        resource_summary=status.get("resourceSummary"),
-        nodes=tuple(_node(item) for item in status.get("nodeClasses") or [] if isinstance(item, Mapping)),
-        quotas=tuple(_quota(item) for item in status.get("resourceQuotas") or [] if isinstance(item, Mapping)),
+        kubernetes_version=lenient.text(status.get("kubernetesVersion")),
+        resource_summary=_map(status.get("resourceSummary")) or None,
+        nodes=tuple(_node(item) for item in _maps(status.get("nodeClasses"))),
+        quotas=tuple(_quota(item) for item in _maps(status.get("resourceQuotas"))),
         declared=document,
-        assumed=not status,
+        assumed=not document.get("status"),
     )
 
 
@@ -95,9 +104,16 @@ def reach_of(conditions: Iterable[Condition], *, has_status: bool) -> Reach:
     return Reach.NOT_READY if has_status else Reach.READY
 
 
+def _map(value: object) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}
+
+
+def _maps(value: object) -> list[Mapping[str, Any]]:
+    return [item for item in lenient.items(value) if isinstance(item, Mapping)]
+
+
 def _said_reach(document: Body) -> Reach | None:
-    annotations = (document.get("metadata") or {}).get("annotations")
-    said = annotations.get(REACH_ANNOTATION) if isinstance(annotations, Mapping) else None
+    said = _map(_map(document.get("metadata")).get("annotations")).get(REACH_ANNOTATION)
     return next((reach for reach in Reach if reach.value == said), None)
 
 
@@ -159,20 +175,20 @@ def _class(node: NodeFacts) -> Body:
 
 
 def _node(item: Mapping[str, Any]) -> NodeFacts:
-    allocatable = dict(item.get("allocatable") or {})
-    free = item.get("free")
+    allocatable = dict(_map(item.get("allocatable")))
+    free = _map(item["free"]) if item.get("free") is not None else None
     if not allocatable and free:
         allocatable = dict(free)
-    requested = item.get("requested") or (_less(allocatable, free) if free is not None else {})
+    requested = _map(item.get("requested")) or (_less(allocatable, free) if free is not None else {})
     count = item.get("count", 1)
     return NodeFacts(
-        name=item.get("name", ""),
+        name=lenient.text(item.get("name")),
         allocatable=allocatable,
         requested={name: value for name, value in requested.items() if value != "0"},
-        labels=item.get("labels") or {},
-        taints=tuple(item.get("taints") or ()),
+        labels=_map(item.get("labels")),
+        taints=tuple(_maps(item.get("taints"))),
         unschedulable=bool(item.get("unschedulable")),
-        ready=item.get("ready", True),
+        ready=item.get("ready", True) is not False,
         count=count if isinstance(count, int) and count >= 0 else 1,
     )
 
@@ -193,12 +209,13 @@ def _quota_document(quota: QuotaFacts) -> Body:
 
 def _quota(item: Mapping[str, Any]) -> QuotaFacts:
     return QuotaFacts(
-        namespace=item.get("namespace", ""),
-        name=item.get("name", ""),
-        hard=item.get("hard") or {},
-        used=item.get("used") or {},
+        namespace=lenient.text(item.get("namespace")),
+        name=lenient.text(item.get("name")),
+        hard=_map(item.get("hard")),
+        used=_map(item.get("used")),
         classes=tuple(
-            (one.get("operator", ""), tuple(one.get("values") or ())) for one in item.get("priorityClasses") or ()
+            (lenient.text(one.get("operator")), tuple(map(lenient.text, lenient.items(one.get("values")))))
+            for one in _maps(item.get("priorityClasses"))
         ),
     )
 
