@@ -62,6 +62,7 @@ class ReasonCode(StrEnum):
     EVICTION_UNPLACED = "EvictionUnplaced"
     # to go
     MOVED = "Moved"
+    WITHDRAWN = "Withdrawn"
     EVICTED = "Evicted"
     EVICTED_DIRECTLY = "EvictedDirectly"
     EVICTED_AFTERWARDS = "EvictedAfterReplacement"
@@ -115,6 +116,7 @@ SENTENCES: MappingProxyType[ReasonCode, str] = MappingProxyType(
         ReasonCode.EVICTION_SUPPRESSED: "evicted: stays until suppressDeletion is false",
         ReasonCode.EVICTION_UNPLACED: "evicted: nothing takes its place",
         ReasonCode.MOVED: "moved",
+        ReasonCode.WITHDRAWN: "not placed here any more, and nowhere else instead",
         ReasonCode.EVICTED: "evicted",
         ReasonCode.EVICTED_DIRECTLY: "evicted (purgeMode Directly)",
         ReasonCode.EVICTED_AFTERWARDS: "evicted, once its replacement is healthy",

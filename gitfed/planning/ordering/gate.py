@@ -1,14 +1,15 @@
 """Gates: limits on what one plan may do without a person's consent.
 
 A gate holds exactly what it counts: those changes become `skip` with the gate as reason, everything else proceeds.
-Deletions that complete a move or an eviction do not count as deletions. An approval is given to one plan, named by a
+Deletions that complete a move or an eviction do not count as deletions; those of copies that nothing replaces do, and
+replicas that are lost count as moved ones do (`displacement`). An approval is given to one plan, named by a
 digest that does not depend on approvals, and holds for that commit and so many changes.
 
 The limits are those of the last commit that was rolled out with nothing held: a commit must not loosen what would hold
 it, and as long as something of it waits, it has not.
 
 A federated quota is shown as a gate too, but it holds earlier: a placement that it does not allow is not decided at all
-(`turns`), so there is no change to hold, and nothing that a person could let through but another quota.
+(`contention`), so there is no change to hold, and nothing that a person could let through but another quota.
 """
 
 from __future__ import annotations
@@ -16,20 +17,21 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import replace
-from operator import attrgetter
 
 from gitfed.model.base import ClusterName, ObjectKey
-from gitfed.model.decisions import Decision, Decisions, Share
+from gitfed.model.decisions import Decision, Decisions
 from gitfed.model.fleet import LiveState
 from gitfed.model.plan import Action, Binding, Change, Gate
 from gitfed.model.reason import Reason, ReasonCode
 from gitfed.model.repo import RepoSnapshot
 from gitfed.placement.capacity import quota
+from gitfed.planning.ordering import displacement
 from gitfed.planning.unplanned import NOBODY, Beside
 from gitfed.text import quantity
 
 HISTORY = "history"
 """The gate of commits that do not descend from the applied one."""
+DELETIONS, PERCENT = "deletions", "deletion percent"
 MOVED = "moved replicas"
 """The gate of moves: like the other it holds decisions, not only what follows from them."""
 _SMALL = 8
@@ -54,20 +56,23 @@ def hold(
         if approval.commit == repo.commit:
             for name, count in approval.allowed:
                 allowed[name] = max(count, allowed.get(name, 0))
+    gone = displacement.withdrawn(changes, bindings, decisions)
+    changes = displacement.told_apart(changes, gone) if gone else changes
     kept = list(changes)
     gates: list[Gate] = []
 
     def gate(
         name: str, limit: str, value: str, *, over: bool, counts: Callable[[Change], bool],
-        least: int = 0, message: str = "",
+        least: int = 0, message: str = "", waiting: bool = False,
     ) -> None:  # fmt: skip
+        acts = [change.action in _ACTS or (waiting and displacement.is_waiting(change)) for change in changes]
         # Every gate counts for itself, whatever another one holds already: an approval has to name them all.
-        counted = [i for i, change in enumerate(changes) if change.action in _ACTS and counts(change)] if over else []
+        counted = [i for i, change in enumerate(changes) if acts[i] and counts(change)] if over else []
         count = max(len(counted), least) if over else 0
         held = count if count > allowed.get(name, 0) else 0
         if held:
             for index in counted:
-                if kept[index].action in _ACTS:
+                if kept[index].action is not Action.SKIP:
                     reason = Reason(ReasonCode.GATE, name, detail=f"{value} of at most {limit}")
                     kept[index] = replace(changes[index], action=Action.SKIP, reason=reason)
         gates.append(Gate(name, limit, value, held, (message,) if message and held else ()))
@@ -85,17 +90,24 @@ def hold(
         gate(HISTORY, f"descendants of {applied}", repo.commit[:12], over=True, counts=lambda change: True, least=1,
              message=said)  # fmt: skip
     deletions = [change for change in changes if change.action is Action.DELETE and not change.move]
-    count = len(deletions) + _still_to_come(deletions, bindings, decisions, live)
-    gate("deletions", str(guards.max_deletions), str(count), over=count > guards.max_deletions, counts=_is_deletion)
-    owned = _owned(live) + beside.copies if deletions else 0  # counting a million copies is not for every cycle
+    later = sum(gone.values()) - sum(change.reason.code is ReasonCode.WITHDRAWN for change in deletions)
+    count = len(deletions) + later + _still_to_come(deletions, bindings, decisions, live)
+
+    def goes(change: Change) -> bool:
+        return _is_deletion(change) or (change.move and change.key in gone)
+
+    gate(DELETIONS, str(guards.max_deletions), str(count), over=count > guards.max_deletions, counts=goes,
+         waiting=True)  # fmt: skip
+    owned = _owned(live) + beside.copies if count else 0  # counting a million copies is not for every cycle
     percent = min(100 * count / owned, 100.0) if owned >= _SMALL else 0.0
-    gate("deletion percent", f"{guards.max_deletion_percent}%", f"{percent:.0f}%",
-         over=percent > guards.max_deletion_percent, counts=_is_deletion)  # fmt: skip
-    moved, total, movers = _moved(bindings, decisions)
-    total += beside.replicas
-    share = 100 * moved / total if total >= _SMALL else 0.0
+    gate(PERCENT, f"{guards.max_deletion_percent}%", f"{percent:.0f}%",
+         over=percent > guards.max_deletion_percent, counts=goes, waiting=True)  # fmt: skip
+    displaced = displacement.replicas(bindings, decisions, gone)
+    total = displaced.total + beside.replicas
+    share = 100 * displaced.moved / total if total >= _SMALL else 0.0
     gate(MOVED, f"{guards.max_moved_replicas_percent}%", f"{share:.0f}%",
-         over=share > guards.max_moved_replicas_percent, counts=lambda change: change.key in movers)  # fmt: skip
+         over=share > guards.max_moved_replicas_percent, counts=lambda change: change.key in displaced.keys,
+         waiting=True)  # fmt: skip
     if guards.max_clusters_touched is not None:
         touched = {change.cluster for change in changes if change.action in _ACTS}
         gate("clusters touched", str(guards.max_clusters_touched), str(len(touched)),
@@ -139,7 +151,12 @@ def decisions_to_record(
     So does that of a template which is gone, as long as a copy of it may be left: it says how to treat that
     (`preserveResourcesOnDeletion`).
     """
-    waiting = {change.key for change in changes if change.gate in (MOVED, HISTORY)}
+    waiting = {
+        change.key
+        for change in changes
+        if change.gate in (MOVED, HISTORY)
+        or (change.gate in (DELETIONS, PERCENT) and _is_left(change, bindings, decisions))
+    }
     recorded: dict[ObjectKey, Decision] = {}
     for key, binding in bindings.items():
         if waiting and key in waiting:
@@ -159,6 +176,14 @@ def _may_be_left(decision: Decision, live: LiveState | None) -> bool:
         return True
     clusters = (live.clusters.get(share.cluster) for share in decision.targets)
     return any(cluster is None or not cluster.inventory_read for cluster in clusters)
+
+
+def _is_left(change: Change, bindings: Mapping[ObjectKey, Binding], decisions: Decisions) -> bool:
+    """Whether it is about a cluster that its object was placed in, and is not any more."""
+    binding, previous = bindings.get(change.key), decisions.bindings.get(change.key)
+    if binding is None or previous is None or any(share.cluster == change.cluster for share in binding.shares):
+        return False
+    return any(share.cluster == change.cluster for share in previous.targets)
 
 
 def _is_deletion(change: Change) -> bool:
@@ -188,45 +213,3 @@ def _owned(live: LiveState | None) -> int:
     if live is None:
         return 0
     return sum(1 for copies in live.objects.values() for copy in copies.values() if copy.ours)
-
-
-_REPLICAS = attrgetter("replicas")
-"""A loop in C: a million shares are looked at in every build of a large fleet."""
-
-
-def _moved(bindings: Mapping[ObjectKey, Binding], decisions: Decisions) -> tuple[int, int, frozenset[ObjectKey]]:
-    """(replicas that change their cluster, all replicas, the bindings they belong to).
-
-    Growing or shrinking moves nothing; evicted replicas are exempt: a failing cluster must not be held back by a
-    limit meant for mistakes.
-    """
-    moved, total = 0, 0
-    movers: set[ObjectKey] = set()
-    sums: dict[int, int] = {}
-    """By the identity of shares, which many workloads have in common."""
-    for key, binding in bindings.items():
-        if binding.replicas is None:
-            continue
-        place = id(binding.shares)
-        if place not in sums:
-            sums[place] = sum(filter(None, map(_REPLICAS, binding.shares)))
-        total += sums[place]
-        previous = decisions.bindings.get(key)
-        if previous is None or previous is binding.decision or previous.targets == binding.shares:
-            continue
-        exempt = {task.from_cluster for task in (*previous.evictions, *binding.evictions)}
-        lost, won = _difference(previous.shares, binding.shares, exempt)
-        here = min(lost, won)
-        if here:
-            moved += here
-            movers.add(key)
-    return moved, total, frozenset(movers)
-
-
-def _difference(before: Iterable[Share], after: Iterable[Share], exempt: set[str]) -> tuple[int, int]:
-    same = {*before} & {*after}  # of a hundred clusters all but a few
-    old = {share.cluster: share.replicas or 0 for share in before if share not in same}
-    new = {share.cluster: share.replicas or 0 for share in after if share not in same}
-    lost = sum(max(0, count - new.get(name, 0)) for name, count in old.items() if name not in exempt)
-    won = sum(max(0, count - old.get(name, 0)) for name, count in new.items())
-    return lost, won

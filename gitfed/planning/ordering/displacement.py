@@ -1,0 +1,123 @@
+"""What a plan takes from where it was: replicas that move or are lost, and copies that nothing replaces.
+
+A copy that leaves one cluster while another one is made elsewhere has moved. One that leaves while none is made is
+deleted, whatever its policy calls it: limits of deletions count it. What evictions take away is exempt, for a failing
+cluster must not be held back by a limit meant for mistakes; so is what a template does without when it asks for fewer
+replicas.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from operator import attrgetter
+
+from gitfed.model.base import ClusterName, ObjectKey
+from gitfed.model.decisions import Decision, Decisions, Share
+from gitfed.model.plan import Action, Binding, Change
+from gitfed.model.reason import Reason, ReasonCode
+
+_REPLICAS = attrgetter("replicas")
+"""A loop in C: a million shares are looked at in every build of a large fleet."""
+_LEAVES = (ReasonCode.MOVED, ReasonCode.REPLACEMENT_AWAITED)
+
+
+@dataclass(frozen=True, slots=True)
+class Replicas:
+    """`moved`: those that change their cluster or are lost. `total`: all, the lost ones included. `keys`: whose."""
+
+    moved: int
+    total: int
+    keys: frozenset[ObjectKey]
+
+
+def replicas(bindings: Mapping[ObjectKey, Binding], decisions: Decisions, gone: Mapping[ObjectKey, int]) -> Replicas:
+    """Growing moves nothing, nor does shrinking that the template asks for. `gone`: of `withdrawn`."""
+    moved, total = 0, 0
+    movers: set[ObjectKey] = set()
+    sums: dict[int, int] = {}
+    """By the identity of shares, which many workloads have in common."""
+    for key, binding in bindings.items():
+        if binding.replicas is None:
+            continue
+        place = id(binding.shares)
+        if place not in sums:
+            sums[place] = sum(filter(None, map(_REPLICAS, binding.shares)))
+        total += sums[place]
+        previous = decisions.bindings.get(key)
+        if previous is None or previous is binding.decision or previous.targets == binding.shares:
+            continue
+        less, more = _difference(previous.shares, binding.shares, _exempt(previous, binding))
+        lost = max(0, less - more - _renounced(previous, binding)) if key in gone else 0
+        total += lost
+        here = min(less, more) + lost
+        if here:
+            moved += here
+            movers.add(key)
+    return Replicas(moved, total, frozenset(movers))
+
+
+def withdrawn(
+    changes: Sequence[Change], bindings: Mapping[ObjectKey, Binding], decisions: Decisions
+) -> dict[ObjectKey, int]:
+    """How many copies of each object leave without another being made for them, now or when the others are healthy."""
+    leaving: dict[ObjectKey, int] = defaultdict(int)
+    for change in changes:
+        if change.reason.code not in _LEAVES or change.action not in (Action.DELETE, Action.KEEP):
+            continue
+        previous, binding = decisions.bindings.get(change.key), bindings.get(change.key)
+        if previous is None or binding is None or not any(one.cluster == change.cluster for one in previous.targets):
+            continue
+        scaled = binding.replicas is not None and not _is_duplicated(previous) and _renounced(previous, binding) > 0
+        if not scaled and change.cluster not in _exempt(previous, binding):
+            leaving[change.key] += 1
+    found = {key: number - _newcomers(decisions.bindings[key], bindings[key]) for key, number in leaving.items()}
+    return {key: number for key, number in found.items() if number > 0}
+
+
+def told_apart(changes: Iterable[Change], gone: Mapping[ObjectKey, int]) -> list[Change]:
+    """The same changes; deletions of copies that nothing replaces are no part of a move. `gone`: of `withdrawn`."""
+    left = dict(gone)
+    found: list[Change] = []
+    for change in changes:
+        if change.action is Action.DELETE and change.reason.code is ReasonCode.MOVED and left.get(change.key, 0) > 0:
+            left[change.key] -= 1
+            change = replace(change, reason=Reason(ReasonCode.WITHDRAWN), move=False)
+        found.append(change)
+    return found
+
+
+def is_waiting(change: Change) -> bool:
+    """Whether it goes once the copies in other clusters are healthy."""
+    return change.action is Action.KEEP and change.reason.code is ReasonCode.REPLACEMENT_AWAITED
+
+
+def _difference(before: Iterable[Share], after: Iterable[Share], exempt: set[ClusterName]) -> tuple[int, int]:
+    same = {*before} & {*after}  # of a hundred clusters all but a few
+    old = {share.cluster: share.replicas or 0 for share in before if share not in same}
+    new = {share.cluster: share.replicas or 0 for share in after if share not in same}
+    less = sum(max(0, count - new.get(name, 0)) for name, count in old.items() if name not in exempt)
+    more = sum(max(0, count - old.get(name, 0)) for name, count in new.items())
+    return less, more
+
+
+def _renounced(previous: Decision, binding: Binding) -> int:
+    """Replicas that go because the template asks for fewer; of a duplicated one in each of its clusters."""
+    fewer = max(0, (previous.replicas or 0) - (binding.replicas or 0))
+    return fewer * (len(previous.shares) if _is_duplicated(previous) else 1)
+
+
+def _is_duplicated(previous: Decision) -> bool:
+    """Whether every cluster had the whole number, as far as the decision tells."""
+    counts = {share.replicas for share in previous.shares}
+    return previous.replicas is None or counts == {previous.replicas}
+
+
+def _newcomers(previous: Decision, binding: Binding) -> int:
+    before = {share.cluster for share in previous.targets}
+    return sum(share.cluster not in before for share in binding.shares)
+
+
+def _exempt(previous: Decision, binding: Binding) -> set[ClusterName]:
+    return {task.from_cluster for task in (*previous.evictions, *binding.evictions)}
