@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -34,9 +35,17 @@ def forge(world: World, path: str, **members: object) -> str:
     world.write({path: yaml.safe_dump(document)})
     world.git("commit", "-q", "-a", "--no-gpg-sign", "-m", "Decide for everybody [skip ci]")
     commit = world.git("rev-parse", "HEAD")
-    world.git("push", "-q", "--force", "origin", "forged:gitfed/state")
+    world.until(lambda: _pushed(world), "pushed, although the daemon may write the branch in the same moment")
     world.git("checkout", "-q", "main")
     return commit
+
+
+def _pushed(world: World) -> bool:
+    try:
+        world.git("push", "-q", "--force", "origin", "forged:gitfed/state")
+    except subprocess.CalledProcessError:
+        return False
+    return True
 
 
 def test_forged_evictions_and_approvals_on_the_state_branch_do_nothing(world: World, people: Path) -> None:
