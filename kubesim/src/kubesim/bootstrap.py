@@ -11,7 +11,6 @@ from kubesim.server.world import World
 Body = dict[str, Any]
 
 NAMESPACES: Final = ("default", "kube-node-lease", "kube-public", "kube-system")
-_RBAC: Final = "rbac.authorization.k8s.io/v1"
 _READ: Final = ["get", "list", "watch"]
 _WRITE: Final = ["create", "delete", "deletecollection", "patch", "update"]
 _WORKLOADS: Final = {

@@ -127,10 +127,6 @@ def duplicate(path: str, value: Any) -> FieldError:
     return FieldError("Duplicate value", path, "", value)
 
 
-def not_found_field(path: str, value: Any) -> FieldError:
-    return FieldError("Not found", path, "", value)
-
-
 def not_supported(path: str, value: Any, supported: Iterable[str]) -> FieldError:
     """``supported`` is told in the order given: some validations sort their set first, others do not."""
     names = ", ".join(quote(name) for name in supported)

@@ -1,8 +1,8 @@
 """additionalPrinterColumns: values picked out of an object by JSONPath, shown as cells of a table.
 
 The JSONPath here is the dialect of client-go: ``.status.conditions[?(@.type=="Ready")].status``,
-``.metadata.labels.example\\.com/x``, ``.spec.items[*].key``, ``['a']``, ``[-1]``, ``[0:2]``. Only the first result
-makes the cell. A path that finds nothing gives an empty cell.
+``.metadata.labels.example\\.com/x``, ``.spec.items[*].key``, ``['a']``, ``[-1]``. Only the first result makes the
+cell. A path that finds nothing gives an empty cell, and so do ranges, ``..`` and filters that compare by size.
 """
 
 from __future__ import annotations
@@ -28,15 +28,14 @@ _NAME_HELP: Final = (
     "Cannot be updated. More info: https://kubernetes.io/docs/concepts/overview/working-with-objects/names#names"
 )
 _PART: Final = re.compile(
-    r"""\.\.(?P<deep>(?:\\.|[^.\[\]\\])*)
-    |\.(?P<name>(?:\\.|[^.\[\]\\])+)
+    r"""\.(?P<name>(?:\\.|[^.\[\]\\])+)
     |\[\s*(?P<quoted>'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")\s*\]
     |\[\s*\?\((?P<filter>.*?)\)\s*\]
-    |\[(?P<slice>[\s\d:*,-]*)\]
+    |\[\s*(?P<index>\*|-?\d+)\s*\]
     |(?P<end>\.\Z)""",
     re.VERBOSE,
 )
-_FILTER: Final = re.compile(r"\s*@(?P<path>[^=!<>]*?)\s*(?:(?P<op>==|!=|>=|<=|>|<)\s*(?P<value>.+?))?\s*\Z")
+_FILTER: Final = re.compile(r"\s*@(?P<path>[^=!<>]*?)\s*(?:(?P<op>==|!=)\s*(?P<value>.+?))?\s*\Z")
 
 
 class PathError(ValueError):
@@ -69,15 +68,13 @@ def _plain(name: str) -> str:
 
 
 def _step(part: re.Match[str]) -> Step:
-    if part["deep"] is not None:
-        return _deep(_plain(part["deep"]))
     if part["name"] is not None:
         return _field(_plain(part["name"]))
     if part["quoted"] is not None:
         return _field(_plain(part["quoted"][1:-1]))
     if part["filter"] is not None:
         return _filter(part["filter"])
-    return _slice(part["slice"])
+    return _children if part["index"] == "*" else _item(int(part["index"]))
 
 
 def _field(name: str) -> Step:
@@ -92,32 +89,8 @@ def _children(value: Any) -> Iterable[Any]:
     return value if isinstance(value, list) else []
 
 
-def _deep(name: str) -> Step:
-    def run(value: Any) -> list[Any]:
-        here = [value] if not name else list(_field(name)(value))
-        return here + [found for child in _children(value) for found in run(child)]
-
-    return run
-
-
-def _slice(text: str) -> Step:
-    cleaned = text.replace(" ", "")
-    if cleaned == "*":
-        return _children
-    if ":" in cleaned:
-        bounds = [int(part) if part else None for part in cleaned.split(":")]
-        return lambda value: value[slice(*bounds)] if isinstance(value, list) else []
-    try:
-        numbers = [int(part) for part in cleaned.split(",")]
-    except ValueError as problem:
-        raise PathError(f"invalid array index {text}") from problem
-
-    def run(value: Any) -> list[Any]:
-        if not isinstance(value, list):
-            return []
-        return [value[number] for number in numbers if -len(value) <= number < len(value)]
-
-    return run
+def _item(number: int) -> Step:
+    return lambda value: value[number : number + 1 or None] if isinstance(value, list) else []
 
 
 def _filter(text: str) -> Step:
@@ -131,7 +104,8 @@ def _filter(text: str) -> Step:
         values = list(path(item))
         if operator is None:
             return bool(values)
-        return bool(values) and _compares(values[0], operator, wanted)
+        alike = bool(values) and isinstance(values[0], bool) == isinstance(wanted, bool) and values[0] == wanted
+        return bool(values) and alike == (operator == "==")
 
     return lambda value: [item for item in value if keeps(item)] if isinstance(value, list) else []
 
@@ -139,23 +113,10 @@ def _filter(text: str) -> Step:
 def _literal(text: str) -> Any:
     if text[:1] in "'\"" and text[-1:] == text[:1]:
         return _plain(text[1:-1])
-    if text in ("true", "false"):
-        return text == "true"
     try:
-        return float(text)
-    except ValueError:
+        return orjson.loads(text)
+    except orjson.JSONDecodeError:
         return text
-
-
-def _compares(left: Any, operator: str, right: Any) -> bool:
-    if isinstance(left, bool) != isinstance(right, bool) or isinstance(left, str) != isinstance(right, str):
-        return operator == "!="
-    if operator in ("==", "!="):
-        return bool((left == right) == (operator == "=="))
-    try:
-        return bool({"<": left < right, "<=": left <= right, ">": left > right, ">=": left >= right}[operator])
-    except TypeError:
-        return False
 
 
 def read(definitions: Iterable[Mapping[str, Any]]) -> tuple[tuple[Column, ...], Callable[[Body, datetime], list[Any]]]:

@@ -179,17 +179,6 @@ def environment_name(value: str) -> list[str]:
     return []
 
 
-def c_identifier(value: str) -> list[str]:
-    """A name in the sense of the C language."""
-    if _fits(_C_IDENTIFIER, value):
-        return []
-    text = (
-        "a valid C identifier must start with alphabetic character or '_', followed by a string of alphanumeric"
-        " characters or '_'"
-    )
-    return [_rule(text, _C_IDENTIFIER, "my_name", "MY_NAME", "MyName")]
-
-
 def header_name(value: str) -> list[str]:
     """A name of an HTTP header."""
     if _fits(_HEADER, value):

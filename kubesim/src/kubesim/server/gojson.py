@@ -38,37 +38,6 @@ def loads(data: bytes) -> Any:
         raise JsonError(complaint) from None
 
 
-def duplicates(data: bytes, value: Any) -> list[str]:
-    """Paths of repeated keys, as strict decoding tells them: ``metadata.name``, ``spec.ports[0].name``; in order,
-    each once.
-
-    Counting quotes first makes the usual case nearly free: a dropped key takes its quotes with it.
-    """
-    if data.count(b'"') == orjson.dumps(value).count(b'"'):
-        return []
-    found: list[str] = []
-    _walk(json.loads(data.decode("utf-8", "replace"), object_pairs_hook=_Pairs), "", found)
-    return list(dict.fromkeys(found))
-
-
-class _Pairs(list[tuple[str, Any]]):
-    """An object with its keys as written."""
-
-
-def _walk(value: Any, path: str, found: list[str]) -> None:
-    if isinstance(value, _Pairs):
-        seen: set[str] = set()
-        for key, item in value:
-            here = f"{path}.{key}" if path else key
-            if key in seen:
-                found.append(here)
-            seen.add(key)
-            _walk(item, here, found)
-    elif isinstance(value, list):
-        for index, item in enumerate(value):
-            _walk(item, f"{path}[{index}]", found)
-
-
 class _End(Exception):
     """The text ended too early."""
 

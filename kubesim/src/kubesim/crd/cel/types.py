@@ -29,7 +29,6 @@ BYTES: Final = CelType("bytes")
 NULL: Final = CelType("null")
 TIMESTAMP: Final = CelType("timestamp")
 DURATION: Final = CelType("duration")
-QUANTITY: Final = CelType("kubernetes.Quantity")
 TYPE: Final = CelType("type")
 
 
