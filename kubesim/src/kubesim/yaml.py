@@ -42,9 +42,14 @@ def load(data: bytes) -> tuple[Any, list[str]]:
     except yaml.reader.ReaderError:
         raise YamlError("yaml: control characters are not allowed") from None
     except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
-        raise YamlError(f"yaml: line {mark.line + 1 if mark else 1}: {error.problem}") from None
+        raise YamlError(f"yaml: {_where(error)}{error.problem}") from None
     return builder.value, builder.repeated
+
+
+def _where(error: yaml.MarkedYAMLError) -> str:
+    """Go counts lines from 0 in the parser and from 1 in the scanner, and does not name the first."""
+    line = error.problem_mark.line if error.problem_mark else 0
+    return f"line {line + isinstance(error, yaml.scanner.ScannerError)}: " if line else ""
 
 
 class _Builder:
@@ -63,7 +68,7 @@ class _Builder:
         if isinstance(event, yaml.MappingStartEvent | yaml.SequenceStartEvent):
             self._nodes += 1
             if len(self._stack) >= _DEPTH:
-                raise YamlError(f"yaml: line {line}: exceeded max depth of {_DEPTH}")
+                raise YamlError(f"yaml: exceeded max depth of {_DEPTH}")
             self._stack.append(({} if isinstance(event, yaml.MappingStartEvent) else [], event.anchor, self._nodes))
             self._keys.append(_OPEN)
             self._anchors[event.anchor] = (_OPEN, 0)
@@ -80,7 +85,9 @@ class _Builder:
         elif isinstance(event, yaml.AliasEvent):
             value, size = self._anchors.get(event.anchor, (_OPEN, 0))
             if value is _OPEN:
-                raise YamlError(f"yaml: unknown anchor '{event.anchor}' referenced")
+                known = event.anchor in self._anchors
+                what = f"anchor '{event.anchor}' value contains itself"
+                raise YamlError(f"yaml: {what}" if known else f"yaml: unknown anchor '{event.anchor}' referenced")
             self._nodes += size
             self._aliased += size
             if self._aliased > _ALIASED:
@@ -97,7 +104,7 @@ class _Builder:
             container.append(value)
         elif self._keys[-1] is _OPEN:
             if isinstance(value, dict | list):
-                raise YamlError(f"yaml: line {line}: invalid map key: {value!r}")
+                raise YamlError("yaml: invalid map key")
             key = str(value).lower() if value is None or isinstance(value, bool) else str(value)
             if key in container:
                 self.repeated.append(f'line {line}: key "{key}" already set in map')
@@ -123,7 +130,9 @@ def _resolved(word: str) -> Any:
         real = float(digits)
         return int(real) if real.is_integer() and abs(real) < 2**63 else real
     if _NOT_FINITE.fullmatch(word):
-        raise YamlError(f"json: unsupported value: {word}")
+        raise YamlError(
+            f"json: unsupported value: {'NaN' if word[-1] in 'nN' else '-Inf' if word[0] == '-' else '+Inf'}"
+        )
     return word
 
 
