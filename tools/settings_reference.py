@@ -38,7 +38,8 @@ MEANING = {
     "`reject`: the whole commit waits.",
     "sync.healthTimeout": "How long a copy may be unhealthy before the log says so (`binding not healthy in time`). "
     "What waits for it goes on waiting; `gitfed apply --wait --timeout` bounds the wait of one apply.",
-    "guards.maxDeletions": "More deletions than this in one plan are held, those of copies that nothing replaces included.",
+    "guards.maxDeletions": "More deletions than this in one plan are held, those of copies that nothing replaces "
+    "included.",
     "guards.maxDeletionPercent": "The same, in percent of what is owned. Ignored below 8 objects.",
     "guards.maxMovedReplicasPercent": "Moving or losing more than this share of all replicas is held. "
     "Ignored below 8 replicas.",
