@@ -14,7 +14,6 @@ This is the only module that imports PyYAML.
 from __future__ import annotations
 
 import base64
-import binascii
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -181,7 +180,7 @@ def _scalar(event: Any, line: int, column: int) -> tuple[Any, Fault | None]:
     if name == "binary":
         try:
             return base64.b64decode("".join(text.split()), validate=True).decode(), None
-        except (binascii.Error, UnicodeDecodeError):
+        except ValueError:  # no base64, no ASCII, or no UTF-8
             return None, Fault(line, column, "!!binary does not hold base64 of UTF-8 text")
     if name in _TYPES:
         value, note = _plain(text, line, column)

@@ -136,3 +136,9 @@ def test_a_pattern_that_would_need_too_much_is_refused() -> None:
     assert expression.why_not("a" * 201) == "is longer than 200 characters"
     assert expression.why_not(r"(a)\1") == r"is not a regular expression: invalid escape sequence: \1"
     assert not expression.matches(r"(a)\1", "aa")
+
+
+@pytest.mark.parametrize("text", ["é", "\ufeff", "a", "/w=="])
+def test_binary_that_is_none_is_a_fault_of_its_file(text: str) -> None:
+    (fault,) = yaml.parse(f"a: !!binary {text}\n".encode()).faults
+    assert fault.message == "!!binary does not hold base64 of UTF-8 text"
