@@ -10,6 +10,7 @@ import contextlib
 import hashlib
 import logging
 import os
+import socket
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
@@ -28,11 +29,12 @@ from gitfed.daemon.record import Record
 from gitfed.daemon.telemetry import Telemetry
 from gitfed.documents import bindings, facts
 from gitfed.edges import files, git, leader_ref, lock, pod
-from gitfed.edges.git import signing_key
+from gitfed.edges.git import signing_key, tracking
 from gitfed.edges.kube import credentials, election, lease
 from gitfed.edges.kube.session import Session
 from gitfed.edges.state import facts_branch, state
 from gitfed.errors import CredentialsError, GitfedError, InputError, SourceError
+from gitfed.model import leader as leading
 from gitfed.model.decisions import Approval
 from gitfed.model.declared.cluster import Cluster
 from gitfed.model.fleet import FleetSnapshot
@@ -142,11 +144,12 @@ def make_engine(
     listener: Callable[[str, Any], None] = lambda event, value: None,
     reading: Callable[[Reader], None] = lambda reader: None,
     one_shot: bool = False,
+    takes_over: bool = True,
 ) -> Engine:
     """An engine over real edges. Raises SourceError when the repository cannot be opened.
 
     `reading` hears of the reader before it asks for the first commit: who is told to stop meanwhile interrupts it.
-    `one_shot`: what cannot be recorded where others read it is not done.
+    `one_shot`: what cannot be recorded where others read it is not done. `takes_over`: also where a daemon leads.
     """
     clone, reader, settings, url = _opened(options, reading)
     push = settings.push if options.push_state is None else options.push_state
@@ -156,7 +159,7 @@ def make_engine(
 
     def pushed(name: str) -> None:
         if not reader.remote and settings.url is None and url != reader.location:
-            git.tracking.pushed(reader.repository, clone.path, name)
+            tracking.pushed(reader.repository, clone.path, name)
 
     record = Record(branch, url=url, push=push, alone=not one_shot, pushed=partial(pushed, settings.branch),
                     trust=believed)  # fmt: skip
@@ -164,9 +167,11 @@ def make_engine(
         facts_branch.FactsBranch(clone, facts, branch=settings.facts_branch, sign=key.sign), url=url, push=push,
         pushed=partial(pushed, settings.facts_branch), trust=believed,
     )  # fmt: skip
+    kind = leading.ONE_SHOT if one_shot else leading.DAEMON
     engine_options = EngineOptions(
         timing=options.timing, concurrency=options.concurrency, adopt=options.adopt, now=options.now,
         telemetry=options.telemetry,
+        leader=leading.name(kind, socket.gethostname(), str(data_dir(options).resolve())), takes_over=takes_over,
     )  # fmt: skip
     return Engine(
         reader,
@@ -219,9 +224,9 @@ def _opened(options: Options, reading: Callable[[Reader], None]) -> tuple[git.Re
     reading(reader)
     settings = _settings(reader)
     if not reader.remote:
-        origin = git.tracking.remote_address(reader.repository) or ""
+        origin = tracking.remote_address(reader.repository) or ""
         reader.repository.access = git.Access(options.git_credentials, source=origin)
-    home = git.tracking.home(reader.repository, location, settings.branch, url=settings.url)
+    home = tracking.home(reader.repository, location, settings.branch, url=settings.url)
     if not reader.remote and git.is_url(home):
         clone.access = git.Access(options.git_credentials, source=home)
     return clone, reader, settings, home
@@ -288,13 +293,17 @@ async def apply_once(
     confirm: str = "",
     by: str = "",
     review: Callable[[Plan], None] | None = None,
+    take_over: bool = False,
 ) -> Applied:
     """One plan carried out: returns when every reachable cluster holds it (`wait`: and its objects are healthy).
 
+    Where a daemon leads nothing is done, unless `take_over`: it leads again when this is over. Raises NotOwned.
     `review` sees that very plan before anything of it is done, and stops it by an exception.
     """
     with lock.exclusive(data_dir(options)):
-        engine = await asyncio.to_thread(make_engine, options, review=review, listener=listener, one_shot=True)
+        engine = await asyncio.to_thread(
+            make_engine, options, review=review, listener=listener, one_shot=True, takes_over=take_over
+        )
         work = asyncio.create_task(engine.run(poll=lambda: 3600.0))
         try:
             settled = await _settle(engine, work, timeout=timeout, wait=wait, confirm=confirm, by=by, now=options.now)

@@ -72,6 +72,8 @@ def why_not_ready(running: Running) -> str:
         return (engine.commits.error if engine is not None else "") or "no commit was planned yet"
     if lost := engine.fleet.lost():
         return f"clusters that nobody looks at any more: {', '.join(lost)}"
+    if superseded := engine.fleet.superseded():
+        return f"another gitfed leads, nothing is written: {', '.join(superseded)}"
     waiting = sorted(name for name, member in engine.fleet.members.items() if not member.looked.is_set())
     return f"clusters not looked at yet: {', '.join(waiting)}" if waiting else ""
 

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import signal
+import urllib.error
+import urllib.request
 from collections.abc import Sequence
 from typing import Any
 
 import pytest
 
+from tests import patience
 from tests.e2e.world import Daemon, World, cluster, deployment, policy, settings
 
 pytestmark = pytest.mark.e2e
@@ -108,3 +111,42 @@ def test_a_standby_is_ready_and_stops_at_once(world: World) -> None:
     world.until(lambda: second.said("standing by until nobody else leads"), "the second stands by")
     assert second.stop() == 0
     assert not second.said("leading")
+
+
+def ready(daemon: Daemon) -> str:
+    """What /readyz answers, "" for ok."""
+    (line,) = daemon.said("gitfed runs")[:1]
+    try:
+        with urllib.request.urlopen(f"http://127.0.0.1:{line['health']}/readyz", timeout=patience.SECONDS):
+            return ""
+    except urllib.error.HTTPError as error:
+        return error.read().decode()
+
+
+def test_apply_leaves_a_running_daemon_its_lead_or_gives_it_back(world: World) -> None:
+    world.push(BASE)
+    daemon = world.daemon()
+    applied_everywhere(world, "nginx:1.27")
+    data = ("--data-dir", str(world.directory / "other"))
+    done = world.apply(*data, check=False)
+    assert done.returncode == 4
+    assert "a daemon leads in m1, m2: it would write nothing more until this is over" in done.stderr
+    assert not daemon.said("cluster gets no write")
+    world.apply(*data, "--take-over")
+    world.until(lambda: len(daemon.said("the lead is free again: taking it")) == 2, "it leads again")
+    world.push({"apps/web.json": deployment("web", image="nginx:1.28")})
+    applied_everywhere(world, "nginx:1.28")
+    world.until(lambda: not ready(daemon), "ready")
+    assert daemon.stop() == 0
+    world.apply(*data)
+
+
+def test_a_daemon_in_whose_place_another_leads_is_not_ready(world: World) -> None:
+    world.push(BASE)
+    old = world.daemon()
+    applied_everywhere(world, "nginx:1.27")
+    new = world.daemon("--data-dir", str(world.directory / "other"))
+    world.until(lambda: ready(old) == "another gitfed leads, nothing is written: m1, m2\n", "said by the old one")
+    world.until(lambda: not ready(new), "the new one leads")
+    assert new.stop() == 0
+    world.until(lambda: not ready(old), "and then the old one again")

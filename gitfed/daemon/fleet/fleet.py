@@ -16,6 +16,7 @@ from datetime import UTC, datetime
 from types import MappingProxyType
 from typing import Any
 
+from gitfed import errors
 from gitfed.daemon.fleet.callbacks import FleetCallbacks
 from gitfed.daemon.fleet.cluster_health import Timing
 from gitfed.daemon.fleet.drift import Assessor
@@ -27,6 +28,7 @@ from gitfed.edges.kube.observe import Assessment
 from gitfed.edges.kube.session import Session
 from gitfed.interpret import collect
 from gitfed.interpret.registry import Interpreter
+from gitfed.model import leader
 from gitfed.model.base import Body, ClusterName, Kind, ObjectKey
 from gitfed.model.declared.cluster import Cluster
 from gitfed.model.fleet import (
@@ -65,6 +67,10 @@ class Options:
     """Clusters whose inventory becomes ours, whatever it says: a person asked for it."""
     now: Callable[[], datetime] = lambda: datetime.now(UTC)
     telemetry: Telemetry = field(default_factory=Telemetry)
+    leader: str = ""
+    """How this process is called in inventories (`model.leader.name`); "": nothing is to be known of it."""
+    takes_over: bool = True
+    """Whether it may lead where a daemon does that has not ended in good order."""
 
 
 class Fleet:
@@ -152,6 +158,7 @@ class Fleet:
                 timing=self._options.timing,
                 concurrency=self._options.concurrency,
                 known=known.get(name),
+                called=self._options.leader,
             )
             member.want_capacity(capacity, quotas=quotas)
             self._tasks[name] = asyncio.create_task(member.run(), name=f"member-{name}")
@@ -165,6 +172,15 @@ class Fleet:
         )
 
     def claim(self) -> None:
+        """Lead from now on. Raises NotOwned, and nothing was written, where that is left to a daemon."""
+        if not self._options.takes_over:
+            place = leader.place(self._options.leader)
+            led = sorted(name for name, member in self.members.items() if member.led_by_daemon(but=place))
+            if led:
+                raise errors.NotOwned(
+                    f"a daemon leads in {', '.join(led)}: it would write nothing more until this is over",
+                    hint="it applies what is pushed; --take-over applies all the same, also where a daemon was killed",
+                )
         for member in self.members.values():
             member.claim()
 
@@ -209,6 +225,10 @@ class Fleet:
         if tasks:
             await asyncio.wait(tasks, timeout=15)
         self._tasks.clear()
+
+    def superseded(self) -> list[ClusterName]:
+        """Clusters where somebody else leads, and this process writes nothing."""
+        return sorted(name for name, member in self.members.items() if member.superseded)
 
     # -- what is there ------------------------------------------------------------------------------------------
 

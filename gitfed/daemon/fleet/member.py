@@ -27,6 +27,7 @@ from gitfed.edges.kube.identity import Identity
 from gitfed.edges.kube.inventory import Inventory
 from gitfed.edges.kube.observe import Observer
 from gitfed.edges.kube.session import Session
+from gitfed.model import leader
 from gitfed.model.base import ClusterName, Kind, ObjectKey
 from gitfed.model.declared.cluster import Cluster
 from gitfed.model.fleet import ClusterFacts, ClusterLive, InventoryEntry, LiveObject, Reach, Stuck
@@ -34,6 +35,11 @@ from gitfed.planning.objects import compare
 
 log = logging.getLogger("gitfed.member")
 
+_LOOK_AT_LEAD = 1.0
+"""Seconds between two looks at who leads, at what the watch has brought anyway."""
+_ONE_SHOT = 600.0
+"""Seconds after which what is carried out once counts as killed."""
+_RESIGN = 2.0
 _SETTLE = 60.0
 """Seconds for the first list of every kind."""
 _MEASURE = 30.0
@@ -66,6 +72,10 @@ async def look_for(members: Iterable[Member], keys: Iterable[ObjectKey]) -> None
     await asyncio.gather(*(member.look_at(unseen[member.name]) for member in all_members))
 
 
+class _LeadIsFree(Exception):
+    """Who led in our place has ended."""
+
+
 class Member:
     """Call `run` as a task; it ends when cancelled."""
 
@@ -84,10 +94,12 @@ class Member:
         timing: Timing | None = None,
         concurrency: int = 16,
         known: ClusterFacts | None = None,
+        called: str = "",
     ) -> None:
         """`expected`: entries that the state remembers of this cluster; far fewer mean a damaged inventory.
         `recorded_id`: which cluster it was, by the uid of its kube-system; "" when that is not on record. `elsewhere`:
-        the name of another cluster of the fleet that has this uid. `known`: facts of an earlier process.
+        the name of another cluster of the fleet that has this uid. `known`: facts of an earlier process. `called`: how
+        our name in the inventory begins.
         """
         self.name: ClusterName = cluster.metadata.name
         self.cluster = cluster
@@ -129,7 +141,7 @@ class Member:
         self._measure = self._vitals.measure
         self._claim = asyncio.Event()
         self._term: int | None = None
-        self._leader = uuid.uuid4().hex
+        self._leader = f"{called}-{uuid.uuid4().hex}" if called else uuid.uuid4().hex
         self._served = False
         self._began = 0.0
         """time.monotonic() of the last time that the worker could begin."""
@@ -262,6 +274,17 @@ class Member:
         live = self.get(key)
         return live is not None and live.ours and live.uid == uid
 
+    @property
+    def superseded(self) -> bool:
+        """Whether somebody else leads here now."""
+        return self.worker is not None and bool(self.worker.stopped) and not self.worker.abandoned
+
+    def led_by_daemon(self, *, but: str) -> bool:
+        """Whether a daemon leads here, as far as its inventory tells; not one of the data folder `but`, which is ours
+        alone now."""
+        name = self.inventory.snapshot.leader if self.inventory is not None else ""
+        return leader.kind(name) == leader.DAEMON and leader.place(name) != but
+
     def claim(self) -> None:
         """The repository id is known: write it into the inventory, with a higher term, and begin to write."""
         self._claim.set()
@@ -278,7 +301,15 @@ class Member:
             except errors.NotOwned as error:
                 self._fail(error.message)
                 pause = 60.0
+            except asyncio.CancelledError:
+                await self._resign()
+                raise
             except Exception as error:  # noqa: BLE001
+                if isinstance(error, BaseExceptionGroup) and error.subgroup(_LeadIsFree) is not None:
+                    attempt = 0
+                    log.warning("the lead is free again: taking it", extra={"cluster": self.name})
+                    self.ready.clear()
+                    continue
                 # Whatever it is: one cluster must not be lost to the fleet for as long as this process lives.
                 self._replaced = any(isinstance(one, errors.ClusterReplaced) for one in _leaves(error))
                 self._fail(str(self._failure(error)))
@@ -413,10 +444,13 @@ class Member:
             group.create_task(worker.run())
             group.create_task(self._keep_probing(session, discovery))
             group.create_task(self._keep_looking_at_foreign())
+            group.create_task(self._wait_for_the_lead(inventory, worker))
 
     async def _lead(self, inventory: Inventory) -> None:
         """Raise the term once in this process's life: who meets a higher one has been replaced, and stops."""
         inventory.repository_id = self._repository_id()
+        if inventory.snapshot.term > (self._term or 0) and leader.is_done(inventory.snapshot.leader):
+            self._term = None  # who led in our place meanwhile has ended
         if self._term is None:
             self._term = inventory.snapshot.term + 1
         if self._adopt:
@@ -424,6 +458,34 @@ class Member:
             self._adopt = False
         else:
             await inventory.raise_term(self._term)
+
+    async def _wait_for_the_lead(self, inventory: Inventory, worker: Worker) -> None:
+        """Where somebody else began to lead, go on when that one has ended: in good order, or after a while where one
+        plan was carried out. Another daemon that lives keeps the lead.
+
+        Raises _LeadIsFree.
+        """
+        since, who = 0.0, ""
+        clock = asyncio.get_running_loop().time
+        while True:
+            await asyncio.sleep(_LOOK_AT_LEAD)
+            name = inventory.snapshot.leader
+            if not worker.stopped or worker.abandoned or leader.kind(self._leader) != leader.DAEMON:
+                continue
+            if name != who:
+                since, who = clock(), name
+            over = leader.kind(name) == leader.ONE_SHOT and clock() - since > _ONE_SHOT
+            if inventory.snapshot.term > (self._term or 0) and (leader.is_done(name) or over):
+                self._term = None
+                raise _LeadIsFree
+
+    async def _resign(self) -> None:
+        """We end in good order: who waits for the lead need not wait for a sign of life."""
+        if self.inventory is None or self._term is None or (self.worker is not None and self.worker.stopped):
+            return
+        with contextlib.suppress(errors.GitfedError, TimeoutError):
+            async with asyncio.timeout(_RESIGN):
+                await self.inventory.resign()
 
     async def _keep_probing(self, session: Session, discovery: Discovery) -> None:
         while True:

@@ -92,6 +92,8 @@ class Worker:
         self._announcing: asyncio.Task[None] | None = None
         self._foremost: list[ObjectKey] = []
         """Objects of one stage whose entries are being written: nothing of a later stage begins before they are."""
+        self.abandoned = False
+        """Whether this process as a whole leads no more."""
         self.stopped: str = ""
         """Why this cluster gets no write at all (it belongs to another repository, or to a newer leader)."""
 
@@ -151,6 +153,7 @@ class Worker:
     def abandon(self) -> None:
         """Somebody else leads now. Give up at once what is under way: an answer that comes late must not be the last
         word, and each write that is still on its way may undo one of theirs."""
+        self.abandoned = True
         self.stopped = "another daemon leads"
         for task in self._tasks:
             task.cancel()

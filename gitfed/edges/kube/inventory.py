@@ -17,12 +17,13 @@ import asyncio
 import logging
 import uuid
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from gitfed import errors
 from gitfed.edges.kube import inventory_format, reflect, shards, translate
 from gitfed.edges.kube.session import Session
 from gitfed.edges.kube.shards import NOT_READ as NOT_READ
+from gitfed.model import leader as leaders
 from gitfed.model.base import Body, ObjectKey
 from gitfed.model.fleet import InventoryEntry
 
@@ -40,6 +41,8 @@ class InventorySnapshot:
     entries: Mapping[ObjectKey, InventoryEntry] = field(default_factory=dict)
     repository_id: str = ""
     term: int = 0
+    leader: str = ""
+    """Who raised the term (`model.leader`)."""
     present: bool = False
 
 
@@ -82,6 +85,7 @@ class Inventory:
             entries=self.entries,
             repository_id=header.repository_id if header else "",
             term=header.term if header else 0,
+            leader=header.leader if header else "",
             present=bool(self._shards.known),
         )
 
@@ -165,6 +169,16 @@ class Inventory:
         """
         async with self._writing:
             await self._write_header(term, adopt=False)
+
+    async def resign(self) -> None:
+        """Say that nobody writes here any more, if it is we who lead. Raises ClusterError."""
+        async with self._writing:
+            header = self._shards.header
+            if header is None or header.term != self._term or header.leader != self.leader:
+                return
+            ended = replace(header, leader=leaders.done(self.leader))
+            count = len(self._shards.known[0].entries)
+            await self._shards.write(0, {**inventory_format.header_data(ended), "count": str(count)})
 
     async def adopt(self, term: int) -> None:
         """Make the inventory ours, whichever repository it belonged to (a person asked for it).

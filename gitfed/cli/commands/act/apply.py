@@ -66,6 +66,12 @@ _WRITTEN = ("created", "configured", "deleted", "unchanged")
     metavar="CLUSTER",
     help="Take over a cluster whose inventory is damaged or belongs to another repository; may be repeated.",
 )
+@options.option(
+    "--take-over",
+    shared=False,
+    is_flag=True,
+    help="Apply although a daemon leads, or was killed; it leads again afterwards.",
+)
 @options.output("text", "json", "yaml")
 def command(
     reviewed: Path | None,
@@ -79,12 +85,16 @@ def command(
     dry_run: str | None,
     data_dir: Path | None,
     adopt: tuple[str, ...],
+    take_over: bool,
     output: options.Output,
 ) -> int:
     """Carry out one plan: read, decide, write to every cluster that differs, remember.
 
     What is applied is a branch: the one that HEAD names, or that of --rev. With PLANFILE (from gitfed plan --out) the
     plan is built again and refused, with the difference, if its decisions or changes are not the reviewed ones.
+
+    Where a daemon leads, nothing is applied: it applies what is pushed. In a clone the state branch of its origin is
+    fetched and pushed to.
 
     \b
     gitfed apply --dry-run=client
@@ -94,7 +104,7 @@ def command(
 
     \b
     Exit codes: 0 done · 2 bad usage · 3 invalid input in the repository, or not the reviewed plan · 4 repository or a
-    cluster unreachable · 5 a gate holds something · 6 applied, but not healthy in time or refused.
+    cluster unreachable, or a daemon leads · 5 a gate holds something · 6 applied, but not healthy in time or refused.
     """
     if adopt:
         declared = load.Session(inputs).repo.clusters
@@ -137,6 +147,7 @@ def command(
         wait=wait,
         timeout=timeout,
         confirm=confirm,
+        take_over=take_over,
         output=output,
     )
 
@@ -163,6 +174,7 @@ def _carry_out(
     wait: bool,
     timeout: float,
     confirm: str,
+    take_over: bool,
     output: options.Output,
 ) -> int:
     from gitfed.daemon import wiring
@@ -182,6 +194,7 @@ def _carry_out(
                 listener=progress.listen,
                 confirm=confirm,
                 by=suspend.person(),
+                take_over=take_over,
                 review=None if saved is None else functools.partial(_check, saved),
             )
         )
