@@ -41,7 +41,7 @@ class InventorySnapshot:
     entries: Mapping[ObjectKey, InventoryEntry] = field(default_factory=dict)
     repository_id: str = ""
     term: int = 0
-    leader: str = ""
+    leader: str = field(default="", compare=False)
     """Who raised the term (`model.leader`)."""
     present: bool = False
 
