@@ -21,7 +21,7 @@ from tests import failed, needs, surroundings
 
 surroundings.forget()
 _TIMES = int(os.environ.get("GITFED_EXAMPLES", "0"))
-_WATCHED = frozenset({"text", "model", "source", "placement", "interpret", "render", "change", "cli", "daemon"})
+_WATCHED = frozenset({"text", "model", "source", "placement", "interpret", "render", "planning", "cli", "daemon"})
 
 # A deadline per example, or a complaint that data came slowly, would be an assertion about the machine's load.
 settings.register_profile("gitfed", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=not _TIMES)
