@@ -164,11 +164,10 @@ def _answer(asked: PlacementQuery, binder: Binder, room: Room, taken: _Taken | N
         asked, binder, lambda: taken.room_for(asked) if taken is not None else {}, trace, reads,
         beside=around[0], away_from=around[1], space=space, last=last,
     )  # fmt: skip
-    if bound.binding.decision is asked.decision:
-        # A new decision bears the time of its build, so an answer that was not recorded yet is given anew.
-        room.answered[key] = Answered(asked, binder.candidates, room.capacities, reads, around, trace, space, bound)
-    else:
+    if asked.decides(bound):
         room.answered.pop(key, None)
+    else:
+        room.answered[key] = Answered(asked, binder.candidates, room.capacities, reads, around, trace, space, bound)
     return bound
 
 

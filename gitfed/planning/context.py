@@ -146,3 +146,8 @@ class PlacementQuery:
     def waits(self) -> bool:
         """Whether the answer depends on what is decided for other templates."""
         return not self.stands and (self.request.needs_room or bool(self.group) or bool(self.apart))
+
+    def decides(self, bound: PlacementResult) -> bool:
+        """Whether this answer is a new decision: it bears the time of its build. As long as it is not on record,
+        because a gate holds it or nothing could be written, the next build has to give it anew."""
+        return bound.binding.decision is not self.decision

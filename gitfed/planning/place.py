@@ -45,6 +45,8 @@ class Question:
     names: object = None
     bound: PlacementResult | None = None
     """The answer, where it does not depend on other templates."""
+    answered: datetime | None = None
+    """The time of the build that gave it."""
     last: PlacementResult | None = None
     """The answer that it had when the candidates were others."""
     waits: bool = False
@@ -242,8 +244,8 @@ def _by_itself(question: Question, quotas: quota.Ledger, binder: Binder) -> None
         asked.request.is_workload and not asked.stands and quotas.covers(question.manifest.key.namespace)
     ):
         question.bound = None
-    elif question.bound is None:
-        question.bound = bind.answer(asked, binder, last=question.last)
+    elif question.bound is None or (asked.decides(question.bound) and question.answered != binder.now):
+        question.bound, question.answered = bind.answer(asked, binder, last=question.last), binder.now
 
 
 def _quotas_exceeded(repo: RepoSnapshot, quotas: quota.Ledger) -> Iterator[Problem]:

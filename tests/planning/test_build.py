@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from gitfed.interpret.native import Native
 from gitfed.interpret.registry import Inputs, Interpreter, InterpretError, NoAnswer, Operation, Replicas
 from gitfed.model.base import Commit, Kind, ObjectKey
-from gitfed.model.decisions import Approval, Decision, Decisions
+from gitfed.model.decisions import Approval, Decision, Decisions, Share
 from gitfed.model.fleet import (
     ApiEnablements,
     ClusterFacts,
@@ -80,9 +80,13 @@ def fleet(live: LiveState | None = None, **reach: Reach) -> FleetSnapshot:
 
 
 def plan_of(
-    repo: RepoSnapshot, live: LiveState | None = None, decisions: Decisions | None = None, **options: Any
+    repo: RepoSnapshot,
+    live: LiveState | None = None,
+    decisions: Decisions | None = None,
+    now: datetime = NOW,
+    **options: Any,
 ) -> Plan:
-    return build.build(repo, fleet(live), decisions or Decisions(repository_id="r"), INTERPRETER, NOW, **options)
+    return build.build(repo, fleet(live), decisions or Decisions(repository_id="r"), INTERPRETER, now, **options)
 
 
 def empty() -> LiveState:
@@ -168,15 +172,16 @@ def test_planning_against_the_plans_own_result_gives_no_change(files: dict[str, 
 @given(st.lists(repositories(), min_size=2, max_size=5), st.data())
 @settings(max_examples=60)
 def test_an_incremental_build_equals_a_full_one(history: list[dict[str, str]], data: st.DataObject) -> None:
-    memo = build.Memo()
+    memo, now = build.Memo(), NOW
     live, decisions = empty(), Decisions(repository_id="r")
     for number, files in enumerate(history):
         repo = read(files, str(number + 1))
         health = data.draw(st.sampled_from([Health.CURRENT, Health.IN_PROGRESS]))
         bodies = data.draw(st.booleans())
         for _ in range(2):
-            warm = plan_of(repo, live, decisions, memo=memo)
-            assert warm == plan_of(repo, live, decisions)
+            now += timedelta(seconds=1)
+            warm = plan_of(repo, live, decisions, now, memo=memo)
+            assert warm == plan_of(repo, live, decisions, now)
             live = carried_out(warm, live, health=health, bodies=bodies)
             decisions = decided(warm, decisions)
 
@@ -553,6 +558,20 @@ def test_too_many_moved_replicas_wait_and_the_decision_with_them() -> None:
     assert ("create", "b", "web") not in acts(moved)
     assert [one.name for one in moved.gates if one.held] == ["moved replicas"]
     assert decided(moved, decisions).bindings[WEB_KEY] is decisions.bindings[WEB_KEY]
+
+
+def test_a_held_move_is_decided_anew_at_the_time_of_every_build() -> None:
+    """Else a move that a person lets through at noon would be remembered as one of the night before."""
+    files = {"web.json": deployment("web", replicas=20), "p.json": policy("p", ["a"])}
+    live, decisions = settled(files)
+    repo, memo = read({**files, "p.json": policy("p", ["b"])}, "2"), build.Memo()
+    for hours in (1, 2):
+        now = NOW + timedelta(hours=hours)
+        plan = plan_of(repo, live, decisions, now, memo=memo)
+        decision = plan.bindings[WEB_KEY].decision
+        assert decision is not None
+        assert (decision.shares, decision.last_scheduled) == ((Share("b", 20),), now)
+        decisions = decided(plan, decisions)
 
 
 @pytest.mark.parametrize("reach", [Reach.NOT_READY, Reach.UNKNOWN])
