@@ -98,8 +98,8 @@ def _ask(
     if manifest.key in binder.stopped and decision is not None:
         return fallback.stopped(directive, losers, manifest, decision.undone or decision)
     before = binder.before.get(manifest.key)
-    decision = rebalance.triggered(decision, binder.rebalancers.get(manifest.key, ()), binder.now)
     standing = before or decision
+    decision = rebalance.triggered(decision, binder.rebalancers.get(manifest.key, ()), binder.now)
     body, identity = defaults.filled_in(manifest.body), binding_id(manifest.key)
     replicas, requirements = 0, None
     components: tuple[Body, ...] = ()

@@ -357,6 +357,25 @@ def test_a_rebalancer_places_a_workload_anew_and_only_once() -> None:
     assert of(again, "one").decision is decision
 
 
+def test_a_rebalancer_of_a_workload_that_cannot_be_placed_writes_nothing_again() -> None:
+    """It is served when the workload can be: until then its decision stands as it is."""
+    objects = [workload("one", 8), policy("p", ["one"], DYNAMIC)]
+    world = World(objects, {"a": "10", "b": "0"})
+    world = world.after(world.plan())
+    before = of(world.plan(), "one").decision
+    wrong = replace(world, objects=[workload("one", 8, "lots"), objects[1], rebalancer("one")])
+    memo = build.Memo()
+    for hours in (1, 2):
+        later = replace(wrong, now=NOW + timedelta(hours=hours))
+        plan = later.plan(memo)
+        assert of(plan, "one").why == "unknown: the last decision stays"
+        assert plan == later.plan()
+        assert of(plan, "one").decision is before
+        wrong = later.after(plan)
+    mended = replace(wrong, objects=[*objects, rebalancer("one")], rooms={"a": "0", "b": "24"})
+    assert where(mended.plan(), "one") == "a=2 b=6"
+
+
 def test_a_rebalancer_that_is_gone_is_forgotten_and_nothing_was_scheduled_for_that() -> None:
     objects = [workload("one", 8), policy("p", ["one"], DYNAMIC)]
     world = World([*objects, rebalancer("one")], {"a": "10"})
