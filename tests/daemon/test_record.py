@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import shutil
+import subprocess
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -111,10 +111,8 @@ def test_a_commit_made_while_another_is_pushed_is_pushed_next(tmp_path: Path, th
 def test_a_server_that_refuses_is_told_what_is_new_and_not_asked_for_what_others_wrote(
     tmp_path: Path, there: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    hook = there / "hooks" / "pre-receive"
-    hook.parent.mkdir(exist_ok=True)
-    hook.write_text("#!/bin/sh\nexit 1\n")
-    hook.chmod(0o755)
+    refuses = ["git", "-C", str(there), "config", "receive.hideRefs"]
+    subprocess.run([*refuses, "refs/heads"], check=True)
     ours = record(tmp_path / "a.git", there)
     decide(ours, "m1")
     assert not ours.exchange()
@@ -124,7 +122,7 @@ def test_a_server_that_refuses_is_told_what_is_new_and_not_asked_for_what_others
     assert [one.message for one in caplog.records if one.name == "gitfed.record"] == [
         "the state branch could not be pushed"
     ]
-    shutil.rmtree(hook.parent)
+    subprocess.run([*refuses[:-1], "--unset", refuses[-1]], check=True)
     decide(ours, "m3")
     assert not ours.exchange()
     assert ours.shared

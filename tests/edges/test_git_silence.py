@@ -34,6 +34,7 @@ def way(tmp_path: Path) -> Iterator[tuple[str, Cable]]:
 @pytest.fixture
 def clone(tmp_path: Path) -> Iterator[git.Repository]:
     repository = git.Repository.create(tmp_path / "clone.git")
+    repository.ours = True
     yield repository
     repository.close()
 

@@ -2,6 +2,7 @@
 
     location    URLs and folders: what Git may be asked to reach
     program     running the git program under a safe configuration
+    private_dir a Git folder of ours over a repository whose configuration is not obeyed
     trouble     what it complains of, in our words
     objects     trees and blobs of a commit
     history     names of commits, ancestors, versions of a file

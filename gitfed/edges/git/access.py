@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
 from gitfed.edges import address
-from gitfed.edges.git import location
+from gitfed.edges.git import location, program
 from gitfed.errors import SourceError, UsageError
 
 if TYPE_CHECKING:
@@ -117,7 +117,7 @@ class Access:
         if header:
             # Git itself compares scheme, host and port with those of the request.
             settings[f"http.{origin}/{_HEADER}"] = f"Authorization: {header}"
-        return environment | _settings(settings)
+        return environment | program.as_environment(settings)
 
     def _authorization(self, folder: Path, origin: location.Origin) -> str:
         if bearer := _text(folder, "bearerToken"):
@@ -183,18 +183,6 @@ def _pinned(origin: location.Origin) -> dict[str, str]:
         return {}
     places = ",".join(f"[{one}]" if ":" in one else one for one in found)
     return {"http.curloptResolve": f"{origin.host}:{origin.port}:{places}"}
-
-
-def _settings(settings: Mapping[str, str]) -> dict[str, str]:
-    """Git settings for one command, as environment: arguments can be read by every user. The user's own stay."""
-    if not settings:
-        return {}
-    count = os.environ.get("GIT_CONFIG_COUNT", "")
-    first = int(count) if count.isdecimal() else 0
-    found = {"GIT_CONFIG_COUNT": str(first + len(settings))}
-    for number, (name, value) in enumerate(settings.items(), first):
-        found |= {f"GIT_CONFIG_KEY_{number}": name, f"GIT_CONFIG_VALUE_{number}": value}
-    return found
 
 
 def _folders(folder: Path) -> list[Path]:

@@ -191,17 +191,10 @@ class Objects(Program):
                     return bytes(self._reader.get_object_data(blob_id)[3])
             except (ValueError, OSError, BrokenPipeError, GitCommandError) as error:
                 self._reader.clear_cache()
-                if self._is_partial():
+                if self.is_partial():
                     raise git_errors.partial_clone() from error
                 raise SourceError(f"object {blob_id} cannot be read from {self.path}") from error
         raise SourceError(f"object {blob_id} has {size} bytes, at most {_LARGEST_BLOB} are read")
-
-    def _is_partial(self) -> bool:
-        """Whether this clone was made without some objects (`git clone --filter`)."""
-        try:
-            return bool(self.text("config", "--get-regexp", r"^(extensions\.partialclone|remote\..*\.promisor)$"))
-        except SourceError:
-            return False
 
     def tree(self, commit: Commit) -> CommitTree:
         return CommitTree(self, commit)

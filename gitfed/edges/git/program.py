@@ -1,7 +1,8 @@
 """Running the git program: safely whatever the repository holds, ended with all it started, its errors in our words.
 
-Every command gets a configuration under which nothing in a repository can start a program on this machine, whatever
-its own configuration says. The commands themselves are next door: `objects`, `history`, `remote`, `write`.
+Every command gets a configuration and an environment under which nothing in a repository can start a program on this
+machine. Those that could obey settings with free names besides (to talk to another repository, to commit files of a
+checkout) run in a `private_dir`. The commands themselves are next door: `objects`, `history`, `remote`, `write`.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import os
 import re
+import shlex
 import signal
 import subprocess
 import tempfile
@@ -35,21 +37,30 @@ SAFE_CONFIG = (
     "core.fsmonitor=false",
     "credential.helper=",
     "gc.auto=0",
-    "protocol.allow=never",
-    "protocol.file.allow=always",
-    "protocol.git.allow=always",
-    "protocol.http.allow=always",
-    "protocol.https.allow=always",
-    "protocol.ssh.allow=always",
+    "maintenance.auto=false",
     "submodule.recurse=false",
     "log.showSignature=false",
     "core.alternateRefsCommand=",
+    # A push to a checkout would else write its files, through its filters.
+    "receive.denyCurrentBranch=refuse",
     "http.followRedirects=false",
     # A server that sends nothing for a minute will not send any more.
     "http.lowSpeedLimit=1",
     "http.lowSpeedTime=60",
     "transfer.fsckObjects=true",
 )
+SAFE_ENVIRONMENT = {
+    "GIT_TERMINAL_PROMPT": "0",
+    "GIT_ASKPASS": "",  # nor is a program asked for a password, whoever names one
+    "GIT_OPTIONAL_LOCKS": "0",
+    "GIT_ADVICE": "0",
+    # Unlike `protocol.allow`, no `protocol.ext.allow` of a repository goes before it.
+    "GIT_ALLOW_PROTOCOL": "file:git:http:https:ssh",
+    # An object that is missing in a partial clone would be fetched by a command of its configuration.
+    "GIT_NO_LAZY_FETCH": "1",
+    # Whoever may push could put another object in the place of a commit, its signature included.
+    "GIT_NO_REPLACE_OBJECTS": "1",
+}
 _OLDEST = (2, 39)
 _MOST_ENTRIES = 1_000_000
 _MOST_LISTED = 256 * 1024 * 1024
@@ -72,16 +83,7 @@ class Program:
         self._interrupted: tuple[str, ...] = ()
         """Commands that are under way no more, and will not be."""
         for runner in (self._git, self._reader):
-            runner.update_environment(
-                GIT_TERMINAL_PROMPT="0",
-                GIT_OPTIONAL_LOCKS="0",
-                GIT_ADVICE="0",
-                # An object that is missing in a partial clone would be fetched by a command of its configuration.
-                GIT_NO_LAZY_FETCH="1",
-                # Whoever may push could put another object in the place of a commit, its signature included.
-                GIT_NO_REPLACE_OBJECTS="1",
-                **(env or {}),
-            )
+            runner.update_environment(**SAFE_ENVIRONMENT, **(env or {}))
         self._reader.set_persistent_git_options(c=list(SAFE_CONFIG))
         weakref.finalize(self, self._reader.clear_cache).atexit = False
 
@@ -190,11 +192,39 @@ class Program:
     def text(self, *args: str) -> str:
         return self.run(*args).decode("utf-8", "surrogateescape").strip()
 
+    def is_partial(self) -> bool:
+        """Whether this clone was made without some objects (`git clone --filter`)."""
+        try:
+            return bool(self.text("config", "--get-regexp", r"^(extensions\.partialclone|remote\..*\.promisor)$"))
+        except SourceError:
+            return False
+
 
 def _kill(process: subprocess.Popen[bytes]) -> None:
     """With everything that it started."""
     with contextlib.suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
+
+
+def as_environment(settings: Mapping[str, str]) -> dict[str, str]:
+    """Git settings for one command, as environment: arguments can be read by every user. The user's own stay."""
+    if not settings:
+        return {}
+    count = os.environ.get("GIT_CONFIG_COUNT", "")
+    first = int(count) if count.isdecimal() else 0
+    found = {"GIT_CONFIG_COUNT": str(first + len(settings))}
+    for number, (name, value) in enumerate(settings.items(), first):
+        found |= {f"GIT_CONFIG_KEY_{number}": name, f"GIT_CONFIG_VALUE_{number}": value}
+    return found
+
+
+def other_side(service: str) -> str:
+    """What serves a repository on this machine to a fetch (`upload-pack`) or takes its push (`receive-pack`).
+
+    Git starts it in that repository, as us and with nothing of our configuration: its hooks would run. A shell reads
+    this.
+    """
+    return shlex.join(_command([service]))
 
 
 def _command(args: Sequence[str]) -> list[str]:

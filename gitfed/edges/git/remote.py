@@ -16,12 +16,13 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 
-from gitfed.edges.git import git_errors, location
+from gitfed.edges.git import git_errors, location, private_dir, program
 from gitfed.edges.git.access import Access
 from gitfed.edges.git.gc import Tidying
 from gitfed.errors import RevisionNotFound, SourceError, SourceUnreachable, StateConflict
 from gitfed.model.base import Commit
 
+_FETCH, _PUSH = "fetch", "push"
 _MOST_TRACED = 1024 * 1024
 _FORGOTTEN = 3600.0
 """Seconds after which a half-received pack belongs to nobody."""
@@ -62,7 +63,7 @@ class Remote(Tidying):
         try:
             # A shallow source makes this clone shallow: what lies behind is then unknown, and never taken for absent.
             self._ask(
-                url, "fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules", "--force",
+                url, _FETCH, "--quiet", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules", "--force",
                 "--update-shallow", "--end-of-options", None, *refspecs, timeout=timeout,
             )  # fmt: skip
         except SourceError as error:
@@ -114,7 +115,7 @@ class Remote(Tidying):
         """
         lease = f"--force-with-lease={ref}:{expected or ''}"
         try:
-            self._ask(url, "push", "--quiet", "--no-verify", lease, "--end-of-options", None, f"{commit or ref}:{ref}",
+            self._ask(url, _PUSH, "--quiet", "--no-verify", lease, "--end-of-options", None, f"{commit or ref}:{ref}",
                       timeout=timeout)  # fmt: skip
         except SourceError as error:
             text = error.message
@@ -122,15 +123,27 @@ class Remote(Tidying):
                 raise StateConflict(f"{ref} was pushed to {location.shown(url)} by somebody else") from error
             raise
 
-    def _ask(self, url: str, *args: str | None, timeout: float = _QUESTION) -> bytes:
-        """A command to another repository, whose address takes the place of None."""
-        with self.remote_command(str(args[0])):
-            return self._answered(url, *args, timeout=timeout)
+    def _ask(self, url: str, command: str, *args: str | None, timeout: float = _QUESTION) -> bytes:
+        """A command to another repository, whose address takes the place of None.
 
-    def _answered(self, url: str, *args: str | None, timeout: float) -> bytes:
+        Unless this clone is ours, it runs where nothing of its configuration is obeyed, and then hands over the refs
+        that it brought.
+        """
+        if _is_here(url):
+            service = ("receive-pack", "upload-pack")[command != _PUSH]
+            args = (f"--{service}={program.other_side(service)}", *args)
+        with self.remote_command(command):
+            if self.ours:
+                return self._answered(url, {}, command, *args, timeout=timeout)
+            with private_dir.of(self) as private:
+                answer = self._answered(url, private.environment, command, *args, timeout=timeout)
+                private.hand_over(f"{command} gitfed")
+                return answer
+
+    def _answered(self, url: str, where: Mapping[str, str], *args: str | None, timeout: float) -> bytes:
         if not location.is_url(url):
             path = str(Path(url).resolve())
-            return self.run(*(path if part is None else part for part in args), timeout=timeout)
+            return self.run(*(path if part is None else part for part in args), timeout=timeout, environment=where)
         location.check_url(url)
         until, said = self._asked_for_peace.get(location.origin(url), (0.0, None))
         if said is not None and time.monotonic() < until:
@@ -140,14 +153,14 @@ class Remote(Tidying):
             if time.monotonic() < silence.until:
                 raise silence.error
             if args[0] != "ls-remote":
-                self._send(url, "ls-remote", "--quiet", "--end-of-options", None, "HEAD", timeout=_AFTER_SILENCE)
+                self._send(url, where, "ls-remote", "--quiet", "--end-of-options", None, "HEAD", timeout=_AFTER_SILENCE)
             else:
                 timeout = min(timeout, _AFTER_SILENCE)
-        return self._send(url, *args, timeout=timeout)
+        return self._send(url, where, *args, timeout=timeout)
 
-    def _send(self, url: str, *args: str | None, timeout: float) -> bytes:
+    def _send(self, url: str, where: Mapping[str, str], *args: str | None, timeout: float) -> bytes:
         try:
-            answer = self._exchange(url, *args, timeout=timeout)
+            answer = self._exchange(url, where, *args, timeout=timeout)
         except SourceUnreachable as error:
             if error.retry_after is not None:
                 self._asked_for_peace[location.origin(url)] = (time.monotonic() + error.retry_after, error)
@@ -162,9 +175,9 @@ class Remote(Tidying):
         self._silent.pop(url, None)
         return answer
 
-    def _exchange(self, url: str, *args: str | None, timeout: float) -> bytes:
+    def _exchange(self, url: str, where: Mapping[str, str], *args: str | None, timeout: float) -> bytes:
         with self.access.to(url) as way, tempfile.NamedTemporaryFile(prefix="gitfed-headers-") as trace:
-            environment = dict(way.environment)
+            environment = {**way.environment, **where}
             if way.url.startswith("http"):
                 # Git does not tell what a server says in `Retry-After`. It writes received headers here, nothing else
                 # that matters: bodies are left out and what is sent is masked by Git.
@@ -187,3 +200,8 @@ class Remote(Tidying):
                 with contextlib.suppress(OSError):
                     if time.time() - path.stat().st_mtime > _FORGOTTEN:
                         path.unlink()
+
+
+def _is_here(url: str) -> bool:
+    """Whether this machine itself serves that repository."""
+    return not location.is_url(url) or location.origin(url).scheme == "file"
