@@ -29,6 +29,9 @@ from gitfed.text.construct import YamlError
 SUBJECT = re.compile(r"(?P<verb>Decide for|Applied|Held at|Failed at|Status at) (?P<commit>[0-9a-f]{7,64})\b")
 _FACTS = re.compile(r"^Facts: (?P<source>.*?)(?: (?P<commit>[0-9a-f]{40,64}))?$", re.M)
 _SKIP = " [skip ci]"
+_STATE = "state.yaml"
+_CLUSTER = ("cluster.karmada.io", "Cluster", "")
+"""Whose events these are, without the name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,10 +83,17 @@ class Chronicle:
         return [self._entry(info) for info in self._repository.log(self.tip, limit=limit, path=path)]
 
     def events(self, *, limit: int, key: ObjectKey | None = None) -> Iterator[tuple[Entry, ObjectKey, BindingEvent]]:
-        """What happened in the last `limit` commits (with `key`: in those that concern its binding), newest first."""
+        """What happened in the last `limit` commits (with `key`: in those that concern its binding), newest first.
+
+        What is held is told of clusters: also of objects that have no binding any more.
+        """
         for entry in self.entries(limit=limit, key=key):
-            after = self._bindings(entry.commit)
-            before = self._bindings(entry.parent) if entry.parent is not None else {}
+            after = self._records(entry.commit)
+            before = self._records(entry.parent) if entry.parent is not None else {}
+            state, was = after.pop(_STATE, ""), before.pop(_STATE, "")
+            if key is None and state != was:
+                for one in happened.held_between(self._document(was), self._document(state)):
+                    yield entry, ObjectKey(*_CLUSTER, one.cluster), one
             for path in sorted(after if key is None else {bindings.path_of(key)} & after.keys()):
                 if after[path] == before.get(path):
                     continue
@@ -95,10 +105,10 @@ class Chronicle:
                 for one in happened.between(self._document(before.get(path, "")), document):
                     yield entry, of, one
 
-    def _bindings(self, commit: Commit) -> dict[str, str]:
-        """Blob ids of the records by path."""
+    def _records(self, commit: Commit) -> dict[str, str]:
+        """Blob ids by path: of the bindings, and of the state."""
         listing = self._repository.entries(commit)
-        return {path: one.blob_id for path, one in listing.items() if path.startswith("bindings/")}
+        return {path: one.blob_id for path, one in listing.items() if path.startswith("bindings/") or path == _STATE}
 
     def _document(self, blob: str) -> Mapping[str, Any] | None:
         if not blob:

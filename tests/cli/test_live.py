@@ -184,6 +184,10 @@ def test_a_gate_leaves_with_5_and_a_digest_lets_it_through(bare: Path) -> None:
     assert entry["what"].startswith("Held at ")
     assert entry["source"] == json.loads(plan.out)["commit"]
     assert entry["reasons"] == [f"{name}: held: 9 by gate deletions" for name in ("eu-1", "eu-2", "us-1")]
+    events = json.loads(look(bare, "get", "events", "-o", "json").out)["items"]
+    assert [(one["cluster"], one["message"]) for one in events if one["reason"] == "ChangesHeld"] == [
+        (name, f"held in {name}: 9 by gate deletions") for name in ("eu-1", "eu-2", "us-1")
+    ]
     wrong = look(bare, "apply", "--confirm", "0" * 64)
     assert wrong.code == 5
     assert look(bare, "apply", "--confirm", digest).code == 0

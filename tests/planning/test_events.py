@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -69,3 +70,18 @@ def test_a_copy_is_told_when_it_is_written_and_when_it_cannot_be() -> None:
 def test_a_record_that_was_edited_by_hand_is_no_trouble(document: dict[str, Any]) -> None:
     assert isinstance(list(events.between(document, document)), list)
     assert list(events.between(document, None)) == []
+
+
+def test_what_begins_to_be_held_is_told_of_its_cluster() -> None:
+    before = {"clusters": {"m1": {"outcome": "applied"}, "m2": {"outcome": "held", "held": {"gate deletions": 3}}}}
+    after = {"clusters": {"m1": {"outcome": "held", "held": {"gate deletions": 20, "suspended": 1}},
+                          "m2": {"outcome": "held", "held": {"gate deletions": 3}}}}  # fmt: skip
+    assert [(one.type, one.reason, one.cluster, one.message) for one in events.held_between(before, after)] == [
+        ("Warning", "ChangesHeld", "m1", "held in m1: 20 by gate deletions, 1 by suspended"),
+    ]
+    assert list(events.held_between(after, after)) == []
+
+
+@pytest.mark.parametrize("broken", [None, {}, {"clusters": 7}, {"clusters": {"m1": [], "m2": {"held": "x"}}}])
+def test_a_state_that_was_edited_by_hand_tells_nothing_of_what_is_held(broken: Any) -> None:
+    assert list(events.held_between({}, broken)) == []

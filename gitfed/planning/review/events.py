@@ -6,7 +6,7 @@ as long as the branch is kept. Only what a person reacts to is told: a placement
 that is written or cannot be. Numbers that go up and down are no event.
 
 Reasons and types are the reference's (Karmada: policies §5.8): `ScheduleBindingSucceed`, `ScheduleBindingFailed`,
-`EvictWorkloadFromClusterSucceed`, `SyncSucceed`, `SyncFailed`.
+`EvictWorkloadFromClusterSucceed`, `SyncSucceed`, `SyncFailed`. `ChangesHeld` is ours: the reference has no gates.
 """
 
 from __future__ import annotations
@@ -38,6 +38,16 @@ def between(before: Body | None, after: Body | None) -> Iterator[BindingEvent]:
     yield from _scheduled(before, after)
     yield from _evicted(before, after)
     yield from _synced(before, after)
+
+
+def held_between(before: Body | None, after: Body | None) -> Iterator[BindingEvent]:
+    """What began to be held in clusters, and by what. The documents are `state.yaml`, which counts it by cluster."""
+    old, new = (_mapping(_mapping(one).get("clusters")) for one in (before, after))
+    for name, result in sorted(new.items()):
+        held, was = (_mapping(_mapping(one).get("held")) for one in (result, old.get(name)))
+        if held and held != was:
+            by = ", ".join(f"{count} by {holder}" for holder, count in sorted(held.items()))
+            yield BindingEvent(WARNING, "ChangesHeld", f"held in {name}: {by}", str(name))
 
 
 def _scheduled(before: Body, after: Body) -> Iterator[BindingEvent]:
