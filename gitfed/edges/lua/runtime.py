@@ -43,7 +43,10 @@ _FLAGS: Final = tuple(tuple(bool(flags & bit) for bit in (1, 2, 4)) for flags in
 _KEPT_SCRIPTS: Final = 1024
 _KEPT_TEXT: Final = 4 << 20
 """Characters of all scripts that stay compiled: they take several times as much of the memory."""
-_LONGEST_MESSAGE: Final = 10_000
+_LONGEST_MESSAGE: Final = 1000
+"""Characters of an error. A script chooses the text of its own, and it goes to terminals, logs and commits."""
+_LONGEST_RAISED: Final = 4 * _LONGEST_MESSAGE + 1
+"""Bytes of it that leave Lua: enough to tell that there was more."""
 
 
 class Runtime:
@@ -67,7 +70,7 @@ class Runtime:
         shared = self._lua.table_from(
             {
                 "bridge": self._bridge, "member": self._intake.member, "member_json": self._intake.member_json,
-                "memory": MEMORY, "reserve": RESERVE, "budget": INSTRUCTIONS, "step": _STEP,
+                "memory": MEMORY, "reserve": RESERVE, "budget": INSTRUCTIONS, "step": _STEP, "longest": _LONGEST_RAISED,
                 "run": self._lua.table(),
             }
         )  # fmt: skip
@@ -236,6 +239,9 @@ def _ended(message: str, script: Script, line: int) -> ScriptError:
 
 def _said(message: str, script: Script, line: int = 0) -> str:
     """A message of Lua, beginning with the script's name and a line; our own lines in it help nobody."""
-    text = re.sub(r"sandbox:\d+: ", "", utf8(message).decode(errors="replace"))
+    text = utf8(message[:_LONGEST_RAISED]).decode(errors="replace")
+    text = re.sub(r"sandbox:\d+: ", "", text)
+    if len(text) > _LONGEST_MESSAGE:
+        text = f"{text[:_LONGEST_MESSAGE].rstrip()} …"
     name = script.name[:NAME_SHOWN]
     return text if text.startswith(f"{name}:") else script.headed(text, line)

@@ -2,13 +2,13 @@
 
 local shared = ...
 local run, tick = shared.run, shared.tick
-local budget, step = shared.budget, shared.step
+local budget, step, longest = shared.budget, shared.step, shared.longest
 local opened, copied, environment = shared.opened, shared.copied, shared.environment
 local number_text, encode_list, encode_edits = shared.number_text, shared.encode_list, shared.encode_edits
 
 local error, next, pcall, setfenv, type, getmetatable, load = error, next, pcall, setfenv, type, getmetatable, load
 local sethook, getinfo = debug.sethook, debug.getinfo
-local byte = string.byte
+local byte, sub = string.byte, string.sub
 
 local function deep_copy(t)
   local copy = {}
@@ -51,6 +51,7 @@ local function finished(ok, first, second)
   local kind = type(first)
   if kind == "number" then first = number_text(first) end
   if kind ~= "number" and kind ~= "string" then first = "the script raised a " .. kind .. " as its error" end
+  if #first > longest then first = sub(first, 1, longest) end
   return false, first
 end
 
