@@ -24,6 +24,7 @@ from typing import Any, NamedTuple
 import pytest
 import yaml
 
+from gitfed.model.reason import IF_PRESENT, ONCE_EMPTY
 from gitfed.text import quantity
 from tests.cli.world import Result, gitfed
 from tests.clusters.rest import RefusedError
@@ -180,13 +181,15 @@ def _waits_for_ever(place: Place, reason: str, told: Told) -> bool:
 
 def _unforeseen(told: Told) -> set[Place]:
     """Where a policy suspended an object so far, or left it, Git does not tell what is there; the review says so."""
-    unknown = ("suspends it so far", "no longer suspended", "stands there already", "once it is empty",
-               "unless it is there")  # fmt: skip
-    return {place for place, one in told.items() if any(map(one["reason"].count, unknown))}
+    codes = ("SuspensionEnded", "LeftByEarlierCommit", "UnlessPresent", "UnlessLeftBehind")
+    unknown = (IF_PRESENT, ONCE_EMPTY)
+    return {
+        place for place, one in told.items() if one["reasonCode"] in codes or any(map(one["reason"].count, unknown))
+    }
 
 
 def _held(told: Told) -> set[Place]:
-    return {place for place, one in told.items() if one["action"] == "skip" and one["reason"].startswith("gate ")}
+    return {place for place, one in told.items() if one["action"] == "skip" and one["reasonCode"] == "Gate"}
 
 
 def _is_gated(document: dict[str, Any]) -> bool:
