@@ -43,6 +43,11 @@ class HealthServer:
     def port(self) -> int:
         return self._listener.port
 
+    @property
+    def open(self) -> int:
+        """Connections."""
+        return self._listener.open
+
     async def start(self, host: str, port: int) -> None:
         """Raises OSError when the address cannot be used. Port 0 chooses one; see `port`."""
         await self._listener.start(host, port)
@@ -86,6 +91,8 @@ def _handlers(running: Running) -> tuple[tuple[str, Handler], ...]:
 def _answer(question: Callable[[], str]) -> Handler:
     async def handle(request: web.Request) -> web.StreamResponse:
         reason = question()
-        return web.Response(status=503 if reason else 200, text=f"{reason or 'ok'}\n")
+        answer = web.Response(status=503 if reason else 200, text=f"{reason or 'ok'}\n")
+        answer.force_close()  # a connection that rests takes the room of the next probe
+        return answer
 
     return handle

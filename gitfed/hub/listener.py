@@ -2,7 +2,9 @@
 
 aiohttp serves requests; what comes before a request is ours. A connection that shakes no hands, or sends no complete
 request head, is closed after some seconds, however slowly it dribbles. One address may have half of all connections at
-most, and all together fewer than the process has file descriptors: Git and the clusters need theirs.
+most, and all together fewer than the process has file descriptors: Git and the clusters need theirs. Where the room is
+full, the connection that has waited longest for its first request makes way: who asks at once is answered, however
+many others hold connections open and ask nothing, even from the same address (behind a load balancer all have one).
 """
 
 from __future__ import annotations
@@ -70,6 +72,8 @@ class Listener:
         self._by_address: Counter[str] = Counter()
         self._sockets: list[socket.socket] = []
         self._tasks: set[asyncio.Task[None]] = set()
+        self._silent: dict[asyncio.Task[None], str] = {}
+        """Connections without a first request, by address, the longest wait first."""
         self._context: ssl.SSLContext | None = None
 
     async def start(self, host: str, port: int, context: ssl.SSLContext | None = None) -> None:
@@ -118,51 +122,84 @@ class Listener:
             self._keep(loop.create_task(self._take(connection, str(address[0]))))
 
     async def _take(self, connection: socket.socket, address: str) -> None:
-        limits = self.limits
-        if self.open >= limits.connections or self._by_address[address] >= limits.per_address:
+        if not await self._room(address):
             self.refused["too many"] += 1
             connection.close()
             return
+        limits = self.limits
+        task = asyncio.current_task()
+        assert task is not None
         self.open += 1
         self._by_address[address] += 1
+        self._silent[task] = address
         server = self._runner.server
         assert server is not None
         gone = asyncio.Event()
+        made: list[_Connection] = []
+
+        def protocol() -> _Connection:
+            made.append(_Connection(self, gone, task, server, loop=loop, **server._kwargs))
+            return made[0]
+
+        loop = asyncio.get_running_loop()
         secured = {"ssl_handshake_timeout": limits.handshake, "ssl_shutdown_timeout": 2.0} if self._context else {}
         try:
             connection.setblocking(False)
             with contextlib.suppress(OSError):
                 connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            loop = asyncio.get_running_loop()
-            await loop.connect_accepted_socket(
-                lambda: _Connection(self, gone, server, loop=loop, **server._kwargs), connection,
-                ssl=self._context, **secured,
-            )  # fmt: skip
+            await loop.connect_accepted_socket(protocol, connection, ssl=self._context, **secured)
             await gone.wait()
+        except asyncio.CancelledError:
+            for one in made:
+                one.force_close()
+            raise
         except (OSError, ssl.SSLError, EOFError):
             self.refused["handshake"] += 1
             connection.close()
         finally:
+            self._silent.pop(task, None)
             self.open -= 1
             self._by_address[address] -= 1
             if not self._by_address[address]:
                 del self._by_address[address]
 
+    def asked(self, connection: asyncio.Task[None]) -> None:
+        """It is not silent any more: nothing but its own time-outs ends it."""
+        self._silent.pop(connection, None)
+
+    async def _room(self, address: str) -> bool:
+        """Whether there is room for one more from there, once the longest silent one has gone."""
+        while True:
+            crowded = self._by_address[address] >= self.limits.per_address
+            if not crowded and self.open < self.limits.connections:
+                return True
+            longest = next((task for task, where in self._silent.items() if not crowded or where == address), None)
+            if longest is None:
+                return False
+            del self._silent[longest]
+            self.refused["made way"] += 1
+            longest.cancel()
+            await asyncio.wait([longest])
+
 
 class _Connection(RequestHandler):
     """aiohttp's side of one connection; it ends those whose next request takes too long to begin."""
 
-    __slots__ = ("_gone", "_head_due", "_listener")
+    __slots__ = ("_gone", "_head_due", "_listener", "_task")
 
-    def __init__(self, listener: Listener, gone: asyncio.Event, server: Any, **options: Any) -> None:
+    def __init__(
+        self, listener: Listener, gone: asyncio.Event, task: asyncio.Task[None], server: Any, **options: Any
+    ) -> None:
         super().__init__(server, **options)
         self._listener = listener
+        self._task = task
         self._gone = gone
         self._head_due: asyncio.TimerHandle | None = None
         make = self._request_factory
 
         def request(*parts: Any) -> Any:
             self._head_is_there()
+            listener.asked(task)
             return make(*parts)  # type: ignore[misc]
 
         self._request_factory = request

@@ -14,6 +14,7 @@ from gitfed.hub import routes
 from gitfed.hub.access.caller import Caller, Way
 from gitfed.hub.access.rights import Right
 from gitfed.hub.listener import Limits
+from gitfed.hub.options import Options
 from gitfed.hub.routes import Capability, Route
 from tests.hub import stage
 from tests.hub.stage import ask, get, policy, raw, staged, until, user
@@ -276,12 +277,28 @@ async def test_who_shakes_no_hands_is_cut_off(tmp_path: Path) -> None:
 async def test_one_address_has_half_of_all_connections_at_most(tmp_path: Path) -> None:
     async with staged(tmp_path, limits=Limits(connections=8)) as hub:
         kept = [await asyncio.open_connection("127.0.0.1", hub.port) for _ in range(4)]
+        for reader, writer in kept:
+            writer.write(b"GET /nothing HTTP/1.1\r\nHost: x\r\n\r\n")
+            assert b" 401 " in await reader.readline()
         assert await raw(hub, b"GET /livez HTTP/1.1\r\n\r\n") == b""
         kept[0][1].close()
         await kept[0][1].wait_closed()
         await until(lambda: hub.hub.listener is not None and hub.hub.listener.open == 3)
         assert await get(hub, "/livez") == (200, "ok\n")
         for _, writer in kept[1:]:
+            writer.close()
+
+
+@pytest.mark.parametrize("options", [stage.LOOPBACK, stage.EVERYWHERE], ids=["no request", "no handshake"])
+async def test_the_longest_silent_connection_makes_way(tmp_path: Path, options: Options) -> None:
+    async with staged(tmp_path, options=options, limits=Limits(connections=8)) as hub:
+        kept = [await asyncio.open_connection("127.0.0.1", hub.port) for _ in range(4)]
+        await until(lambda: hub.hub.listener is not None and hub.hub.listener.open == 4)
+        assert await get(hub, "/livez") == (200, "ok\n")
+        assert await kept[0][0].read() == b""
+        assert hub.hub.listener is not None
+        assert hub.hub.listener.refused["made way"] == 1
+        for _, writer in kept:
             writer.close()
 
 
