@@ -20,8 +20,10 @@ _SAFE = re.compile(
     r"(?:[ :][A-Za-z0-9_./$()=+;,@<>\\*!%^~|&{}\[\]?'\"-]+)*"
 )
 """Words that YAML reads back as themselves: no indicator in front, `:` only inside a word, single blanks inside."""
-_ESCAPED = re.compile("[\x7f-\xa0\u2028\u2029\ufeff\ufffe\uffff\ud800-\udfff]")
-_BLOCK_UNSAFE = re.compile("[\x00-\x09\x0b-\x1f\x7f-\xa0\u2028\u2029\ufeff\ufffe\uffff\ud800-\udfff]| \n| $")
+_UNSEEN = "\x7f-\xa0\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufffe\uffff\ud800-\udfff"
+"""What YAML forbids or folds, and what turns the direction of reading or is not seen at all."""
+_ESCAPED = re.compile(f"[{_UNSEEN}]")
+_BLOCK_UNSAFE = re.compile(f"[\x00-\x09\x0b-\x1f{_UNSEEN}]| \n| $")
 _LONGEST_KEY = 128  # YAML allows 1024 characters before the colon, counted as written
 
 

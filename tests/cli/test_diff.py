@@ -167,7 +167,7 @@ def test_many_new_clusters_are_one_cause_and_few_are_one_each(fleet: Path) -> No
     assert "  + Cluster (20) new  in 20 files  concern 3 objects, all of them differ\n      edge-00 edge-01 " in text
     assert text.count("  + ") == 1
     comment = gitfed(*RANGE, "-o", "md").out
-    assert "- **new** <code>Cluster &#40;20&#41;</code> in <code>20 files</code>: concern 3 objects" in comment
+    assert "- **new** <code>Cluster (20)</code> in <code>20 files</code>: concern 3 objects" in comment
     commit(fleet, {"clusters/edge-00.yaml": None, "clusters/edge-01.yaml": None})
     text = gitfed(*RANGE).out
     assert "  - Cluster/edge-00 gone  clusters/edge-00.yaml:1:1  concerns 3 objects, all of them differ\n" in text

@@ -62,9 +62,9 @@ def test_a_long_comment_leaves_out_fields_first_then_objects() -> None:
     assert "/spec/field3" in large(5, 5)
     middle = large(100, 50)
     assert "/spec/field3" not in middle
-    assert "web&#45;99" in middle
+    assert "web-99" in middle
     counts = large(5000, 1)
-    assert "web&#45;99" not in counts
+    assert "web-99" not in counts
     assert "5000 placements of 5000 changed" in counts
     assert all(len(text) < 65_000 for text in (middle, counts))
 
@@ -76,8 +76,8 @@ HOSTILE = st.lists(st.sampled_from(WORDS), max_size=40).map("".join)
 @given(HOSTILE)
 def test_escaped_text_has_no_character_that_markdown_or_html_reads(text: str) -> None:
     escaped = markdown.escape(text)
-    assert re.fullmatch(r"(?:[^!-+\--/:<-@\[-`{-~\n]|&#\d+;)*", escaped)
-    assert html.unescape(escaped) == plain.clean(text)
+    assert re.fullmatch(r"(?:[^&<>\\`*_\[\]|~$@\n]|&#\d+;|</?code>)*", escaped)
+    assert html.unescape(re.sub("</?code>", "", escaped)) == plain.clean(text)
 
 
 @given(st.lists(HOSTILE, max_size=5))

@@ -87,8 +87,8 @@ def test_a_checked_out_merge_is_compared_with_what_it_was_merged_into(fleet: Pat
     with servers.serving("github") as fake:
         env = environment("github", fake, newer, head, tmp_path)
         assert gitfed("review", env=env).code == 0
-        assert "shop&#47;Deploy&#47;web" in fake.comments[0]["body"]
-        assert "CM&#47;settings" not in fake.comments[0]["body"]
+        assert "shop/Deploy/web" in fake.comments[0]["body"]
+        assert "CM/settings" not in fake.comments[0]["body"]
         assert {sha for sha, _ in fake.statuses} == {head}
 
 

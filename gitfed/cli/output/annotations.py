@@ -14,10 +14,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 from urllib.parse import quote
 
-import orjson
-
 from gitfed import __version__
-from gitfed.cli.output import plain
+from gitfed.cli.output import plain, structured
 from gitfed.model.base import Problem, Severity
 
 _SARIF = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
@@ -101,4 +99,4 @@ def _property(text: str) -> str:
 
 
 def _json(value: Any) -> str:
-    return orjson.dumps(value, option=orjson.OPT_INDENT_2).decode() + "\n"
+    return structured.json_text(value) + "\n"

@@ -1,8 +1,9 @@
 """Foreign text in Markdown: it must stay text.
 
-What a repository holds is shown in a comment that others read. `code` writes every punctuation character as an HTML
-entity inside `<code>`: no markup, no link, no table bar, no HTML begins there, and forges turn neither `@name` nor
-`#1` inside code into a mention. `fence` takes more backticks than its content has.
+What a repository holds is shown in a comment that others read, in a browser, in an e-mail, in a terminal. So `escape`
+writes as HTML entities what Markdown or HTML would read as theirs, and nothing else: `shop/Deploy/web` stays readable.
+Forges look for `@name`, `#1` and commit ids in what they have rendered, and leave only code out: a word that holds one
+is shown as code. `fence` takes more backticks than its content has.
 """
 
 from __future__ import annotations
@@ -13,17 +14,30 @@ from collections.abc import Iterable, Sequence
 
 from gitfed.cli.output import plain
 
-_PUNCTUATION = re.compile(r"[!-+\--/:<-@\[-`{-~]")
-"""ASCII punctuation but the comma and the semicolon, which begin nothing."""
+_MARKUP = re.compile(r"[&<>\\`*_\[\]|~$@]")
+_LEADS = re.compile(r"^(?:[-+=#]|\d+(?=[.)]))")
+"""What would begin a list, a heading or a rule at the beginning of a line."""
+_ADDRESS = re.compile(r"(?i)(https?|ftp|mailto|xmpp|javascript|vbscript|data):")
+_LIVE = re.compile(
+    r"[@#!$%~^&]\w|\b[A-Z][A-Z0-9]+-\d|(?<![0-9a-zA-Z])[0-9a-f]{7,40}(?![0-9a-zA-Z])|://|(?i:\bwww\.|\bmailto:)"
+)
+"""What a forge makes a link of: people, issues, commits, addresses."""
 
 
 def escape(text: str) -> str:
-    """A text on one line with nothing in it that Markdown or HTML could take for theirs."""
-    return _PUNCTUATION.sub(lambda match: f"&#{ord(match[0])};", plain.clean(text))
+    """A text on one line with nothing in it that Markdown, HTML or a forge could take for theirs."""
+    words = re.split(r"( +)", plain.clean(text))
+    shown = "".join(f"<code>{_entities(word)}</code>" if _LIVE.search(word) else _entities(word) for word in words)
+    return _LEADS.sub(lambda match: f"&#{ord(match[0][0])};{match[0][1:]}", shown)
 
 
 def code(text: str) -> str:
-    return f"<code>{escape(text)}</code>" if text else ""
+    return f"<code>{_entities(plain.clean(text))}</code>" if text else ""
+
+
+def _entities(text: str) -> str:
+    marked = _MARKUP.sub(lambda match: f"&#{ord(match[0])};", text)
+    return re.sub(r"(?i)www\.", lambda match: f"{match[0][:-1]}&#46;", _ADDRESS.sub(r"\1&#58;", marked))
 
 
 def unbroken(text: str) -> str:

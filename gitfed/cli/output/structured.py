@@ -2,21 +2,30 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import click
 import orjson
+
+_UNSEEN = re.compile("[\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]")
 
 
 def echo(value: Any, form: str) -> None:
     """`form` is "json" or "yaml"; one document on stdout."""
     value = _writable(value)
     if form == "json":
-        click.echo(orjson.dumps(value, option=orjson.OPT_INDENT_2).decode())
+        click.echo(json_text(value))
         return
     from gitfed.text import yaml
 
     click.echo(yaml.dump(value), nl=False)
+
+
+def json_text(value: Any) -> str:
+    """The same value for every reader of JSON; what would act on a terminal is written as an escape."""
+    text = orjson.dumps(value, option=orjson.OPT_INDENT_2).decode()
+    return text if text.isascii() else _UNSEEN.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
 def _writable(value: Any) -> Any:

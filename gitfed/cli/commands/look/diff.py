@@ -8,7 +8,7 @@ from dataclasses import replace
 import click
 
 from gitfed.cli import complete, exits, load, options
-from gitfed.cli.output import compare, diff_show, formatting, plan_json, plan_text, structured
+from gitfed.cli.output import compare, diff_show, formatting, plain, plan_json, plan_text, structured
 from gitfed.errors import UsageError
 from gitfed.model.plan import Action
 from gitfed.offline import inputs as daemon_inputs
@@ -110,7 +110,7 @@ def _against_clusters(inputs: options.Inputs, credentials: options.Credentials, 
         structured.echo(plan_json.document(plan), output.format)
     elif output.format == "name":
         for name in sorted({f"{change.cluster} {change.key}" for change in differing}):
-            click.echo(name)
+            click.echo(plain.clean(name))
     elif differing and output.quiet:
         click.echo(plan_text.total(plan))
     elif differing:

@@ -9,7 +9,7 @@ import click
 from gitfed.cli import complete, exits, load, options
 from gitfed.cli.commands.look import listings, validate
 from gitfed.cli.main import meant
-from gitfed.cli.output import structured, table
+from gitfed.cli.output import plain, structured, table
 from gitfed.errors import NothingDecided, UsageError
 
 _THINGS = ("clusters", "bindings", "policies", "problems", "works", "orphans", "events")
@@ -138,7 +138,7 @@ def show(listing: listings.Listing, output: options.Output) -> None:
         return
     if output.format == "name":
         for name in listing.names:
-            click.echo(name)
+            click.echo(plain.clean(name))
         return
     if output.quiet:
         click.echo(str(len(listing.rows)))

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from gitfed.cli import exits, load, options, plan_file
-from gitfed.cli.output import plan_json, plan_markdown, plan_text, structured
+from gitfed.cli.output import plain, plan_json, plan_markdown, plan_text, structured
 from gitfed.model.plan import Plan
 
 
@@ -66,7 +66,7 @@ def show(shown: plan_text.View, output: options.Output) -> None:
     elif output.format == "name":
         for key, binding in shown.plan.bindings.items():
             if binding.shares:
-                click.echo(str(key))
+                click.echo(plain.clean(str(key)))
     else:
         wide = output.format == "wide"
         width = 10_000 if wide else output.width

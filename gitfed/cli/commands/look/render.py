@@ -10,7 +10,7 @@ import click
 
 from gitfed.cli import complete, exits, load, options
 from gitfed.cli.main import meant
-from gitfed.cli.output import formatting, manifest_text, names, structured
+from gitfed.cli.output import formatting, manifest_text, names, plain, structured
 from gitfed.edges import files
 from gitfed.errors import UsageError
 from gitfed.model.base import Body, ClusterName, ObjectKey
@@ -97,12 +97,12 @@ def _print(plan: Plan, clusters: list[ClusterName], output: options.Output) -> i
         structured.echo({"schema": SCHEMA, "commit": plan.commit, "manifests": items}, "json")
     elif output.format == "name":
         for cluster, key, _ in found:
-            click.echo(f"{cluster} {key}")
+            click.echo(plain.clean(f"{cluster} {key}"))
     elif output.quiet:
         click.echo(f"{formatting.count(len(found), 'manifest')} for {formatting.count(len(clusters), 'cluster')}.")
     else:
         for cluster, key, body in found:
-            click.echo(f"---\n# {cluster}: {names.shown(key)}\n{yaml.dump(body)}", nl=False)
+            click.echo(f"---\n# {cluster}: {plain.clean(names.shown(key))}\n{yaml.dump(body)}", nl=False)
     return len({key for _, key in hidden})
 
 

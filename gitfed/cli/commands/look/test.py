@@ -174,7 +174,7 @@ def _show(cases: Sequence[Case], output: options.Output) -> None:
     if output.format == "name":
         for case in cases:
             if case.failed:
-                click.echo(case.test.name)
+                click.echo(plain.clean(case.test.name))
         return
     paint = output.paint
     for case in cases if not output.quiet else ():
