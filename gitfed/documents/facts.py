@@ -33,8 +33,12 @@ def is_cluster(document: object) -> bool:
         isinstance(document, Mapping)
         and document.get("kind") == "Cluster"
         and str(document.get("apiVersion", "")).startswith("cluster.karmada.io/")
-        and isinstance(_map(document.get("metadata")).get("name"), str)
     )
+
+
+def is_fact(document: object) -> bool:
+    """Whether it is a Cluster with a name: what was edited by hand into a branch may be a Cluster and nobody's fact."""
+    return is_cluster(document) and isinstance(_map(_map(document).get("metadata")).get("name"), str)
 
 
 def path_of(name: str) -> str:
@@ -46,7 +50,7 @@ def from_documents(documents: Iterable[Body]) -> dict[str, ClusterFacts]:
     """Facts by cluster name. Documents of other kinds are ignored."""
     clusters: dict[str, ClusterFacts] = {}
     for document in documents:
-        if is_cluster(document):
+        if is_fact(document):
             facts = from_document(document)
             clusters[facts.name] = facts
     return clusters

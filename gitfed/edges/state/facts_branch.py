@@ -46,7 +46,7 @@ class FactsFormat(Protocol):
     """How facts are written. Passed in: the documents are `source`'s knowledge, not this edge's."""
 
     def path_of(self, name: str) -> str: ...
-    def is_cluster(self, document: object) -> bool: ...
+    def is_fact(self, document: object) -> bool: ...
     def to_document(self, facts: ClusterFacts) -> Mapping[str, Any]: ...
     def from_document(self, document: Mapping[str, Any]) -> ClusterFacts: ...
 
@@ -112,7 +112,7 @@ class FactsBranch:
     def _parsed(self, content: bytes) -> ClusterFacts | None:
         try:
             documents = yaml.load_all(content)
-            found = [self._form.from_document(one) for one in documents if self._form.is_cluster(one)]
+            found = [self._form.from_document(one) for one in documents if self._form.is_fact(one)]
         except (YamlError, AttributeError, KeyError, TypeError, ValueError):
             return None
         return found[0] if len(found) == 1 else None
