@@ -9,7 +9,9 @@ the newest commit. One that does not get there is told with every step up to it.
 from __future__ import annotations
 
 import random
+import subprocess
 import time
+from pathlib import Path
 from typing import Any
 
 from tests import patience
@@ -100,7 +102,7 @@ class Walk:
     def disturb(self) -> None:
         acts = [self.drift, self.drift, self.delete, self.strip, self.note, self.strange, self.occupy, self.vacate,
                 self.compete, self.relent, self.forsake, self.kill, self.fault, self.fault, self.restart, self.suspend,
-                self.suspend_one]  # fmt: skip
+                self.suspend_one, self.apply_beside]  # fmt: skip
         act = self.random.choice(acts)
         try:
             act()
@@ -301,13 +303,35 @@ class Walk:
         self.world.daemons[-1].kill()
         self.world.daemon()
 
+    def apply_beside(self) -> None:
+        """Somebody applies in a clone of long ago, while the daemon leads: it is left to the daemon."""
+        self.say("  apply in an old clone")
+        done = self.world.gitfed(
+            "apply", "--repo", str(self.old_clone()), "--kubeconfig", str(self.world.kubeconfig),
+            "--data-dir", str(self.world.directory / "old-data"), check=False,
+        )  # fmt: skip
+        assert done.returncode == 4, f"{done.stdout}\n{done.stderr}"
+        if not self.check.down and not self.faulty:
+            assert "a daemon leads in" in done.stderr, done.stderr
+
+    def old_clone(self) -> Path:
+        """A clone that nobody ever fetches into: what it knows of the state is what was there when it was made."""
+        clone = self.world.directory / "old-clone"
+        if not clone.exists():
+            subprocess.run(["git", "clone", "-q", str(self.world.bare), str(clone)], check=True)
+        return clone
+
+    def somewhere(self) -> str:
+        """Orders about clusters are given in the repository itself, or in the old clone, which knows no newer objects."""
+        return str(self.random.choice([self.world.bare, self.old_clone()]))
+
     def suspend(self) -> None:
         where = self.random.choice(CLUSTERS)
         if where in self.suspended:
             self.resume(where)
         else:
             self.say(f"  suspend {where}")
-            self.world.gitfed("suspend", f"cluster/{where}", "--repo", str(self.world.bare))
+            self.world.gitfed("suspend", f"cluster/{where}", "--repo", self.somewhere())
             self.suspended.add(where)
 
     def suspend_one(self) -> None:
@@ -325,7 +349,7 @@ class Walk:
 
     def resume(self, where: str) -> None:
         self.say(f"  resume {where}")
-        self.world.gitfed("resume", f"cluster/{where}", "--repo", str(self.world.bare))
+        self.world.gitfed("resume", f"cluster/{where}", "--repo", self.somewhere())
         self.suspended.discard(where)
 
     # -- what must be true --------------------------------------------------------------------------------------
