@@ -9,6 +9,8 @@ It follows the newest plan. Whose the object is, and whether it is news, is not 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from gitfed.edges.kube.observe import Assessment
 from gitfed.interpret import collect, readiness
 from gitfed.interpret.registry import Interpreter
@@ -87,7 +89,13 @@ class Assessor:
         self.interpreter = interpreter
         changed: list[ObjectKey] = []
         for key, classes in plan.rendered.items():
-            if self._classes_of.get(key) is classes:
+            known = self._classes_of.get(key)
+            if known is classes:
+                continue
+            if known is not None and _is_same(known, classes):
+                # A decision that a gate holds is taken anew in every build: judging its copies anew each time would
+                # bring the next build about, and so on.
+                self._classes_of[key] = classes
                 continue
             changed.append(key)
             self._forget(key)
@@ -109,6 +117,11 @@ class Assessor:
             for cluster in rendered.clusters:
                 self._classes.pop((key, cluster), None)
                 self._verdicts.pop((cluster, key), None)
+
+
+def _is_same(before: Sequence[RenderedManifest], after: Sequence[RenderedManifest]) -> bool:
+    """Whether the same is wanted in the same clusters."""
+    return [(one.digest, one.clusters) for one in before] == [(one.digest, one.clusters) for one in after]
 
 
 def _generation(body: Body) -> object:
