@@ -322,7 +322,7 @@ class Walk:
         return clone
 
     def somewhere(self) -> str:
-        """Orders about clusters are given in the repository itself, or in the old clone (which knows no newer object)."""
+        """Orders about clusters are given in the repository itself, or in the old clone, which knows old objects."""
         return str(self.random.choice([self.world.bare, self.old_clone()]))
 
     def suspend(self) -> None:
