@@ -3,9 +3,9 @@
 This is where the pure packages meet: `placement.scheduling.match` says whose template it is, the interpreter how many
 replicas it wants, `placement.scheduling.schedule` where they go. It happens in two steps, because templates share the
 room of clusters: `ask` finds out all that can be known of one template alone, `answer` decides when it is its turn
-(`turns`).
+(`contention`).
 
-What holds where that gives no new place is `settle`'s question, what is written down `record`'s.
+What holds where that gives no new place is `fallback`'s question, what is written down `record`'s.
 """
 
 from __future__ import annotations

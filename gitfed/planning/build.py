@@ -3,8 +3,8 @@
     fail      what leaves clusters that fail, and which old copies may go    (placement.failover)
     place     which policy, which clusters, how many replicas                (placement)
     render    one body for each class of clusters that get the same          (render)
-    compare   rendered against live: create, update, delete, keep, skip      (change.compare)
-    gate      limits hold what they count, and nothing else                  (change.gate)
+    compare   rendered against live: create, update, delete, keep, skip      (planning.objects)
+    gate      limits hold what they count, and nothing else                  (planning.ordering)
 
 `build` is pure: equal inputs give equal plans. What it computed for one template is kept in a `Memo` and used again
 while everything that template depends on *is the same object* as before, so a cycle costs what changed. A build with

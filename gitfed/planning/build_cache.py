@@ -118,7 +118,7 @@ class BuildContext:
     binder: Binder
     lazily: bool = False
     outlines: Outlines | None = None
-    """In the place of manifests, where they are made when they matter (`outline`)."""
+    """In the place of manifests, where they are made when they matter (`lazy_manifests`)."""
 
     def settled(self, key: ObjectKey) -> frozenset[ClusterName] | None:
         """Clusters where this commit's version of an object was not written when the roll-out was over; None: anywhere.

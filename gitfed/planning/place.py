@@ -1,7 +1,7 @@
 """Where every template of one commit goes, and what is to be said about it.
 
 First each template by itself (`bind`), as far as anything it depends on is another object than in the build before;
-then those that share something, one after the other (`turns`). Rendering and comparing begin after this.
+then those that share something, one after the other (`contention`). Rendering and comparing begin after this.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
 """The templates that a change does not reach: what a look at the others has to know of them all the same.
 
-A glance plans a few templates of many (`extent`). The rest stays as it is, but it counts: a limit may be a part of all
-there is, a namespace that no file declares goes where any of its content goes, and a workload that was placed a moment
-ago, or is still to be placed, takes room from others. So when everything was looked at, a row is remembered for each
-template: where it goes, with how many replicas, and whether it takes room that no facts show yet (`of`). The rows are
-good for another look while what they follow from is the same (`Circumstances`); decisions that were written since, and
-workloads that take room, are looked at again with the change.
+A glance plans a few templates of many (`affected_objects`). The rest stays as it is, but it counts: a limit may be a
+part of all there is, a namespace that no file declares goes where any of its content goes, and a workload that was
+placed a moment ago, or is still to be placed, takes room from others. So when everything was looked at, a row is
+remembered for each template: where it goes, with how many replicas, and whether it takes room that no facts show yet
+(`of`). The rows are good for another look while what they follow from is the same (`Circumstances`); decisions that
+were written since, and workloads that take room, are looked at again with the change.
 
 What the rows of those that are not looked at come to is a `Beside`.
 """

@@ -1,8 +1,8 @@
 """What webhooks answered, and what they still have to: the memory between builds that ask and a loop that waits.
 
-A build looks answers up here (`find`, from any thread) and never waits. What it did not find is *wanted*; `asking`
-fetches that and puts it in (`put`, `fail`). A build asks again wherever it found nothing, so `version` alone tells
-whether another build is worth its while.
+A build looks answers up here (`find`, from any thread) and never waits. What it did not find is *wanted*;
+`webhook_queue` fetches that and puts it in (`put`, `fail`). A build asks again wherever it found nothing, so `version`
+alone tells whether another build is worth its while.
 
 Answers that decisions and renderings are made from are recorded on the state branch by the digest of their question,
 so that a replay and a review need no network and get the same. What is asked about live objects (health, status,

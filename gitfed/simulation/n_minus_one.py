@@ -138,6 +138,6 @@ def _are_tied(repo: RepoSnapshot) -> bool:
 
 
 def _is_in_flight(decision: Decision, facts_taken: datetime | None) -> bool:
-    """Whether the facts may not show yet what it takes of the room (`turns`)."""
+    """Whether the facts may not show yet what it takes of the room (`contention`)."""
     when = decision.last_scheduled
     return facts_taken is not None and when is not None and when > facts_taken - contention.IN_FLIGHT

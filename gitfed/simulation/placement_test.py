@@ -1,7 +1,7 @@
 """One PlacementTest, tried out: the placement that its facts give, after what it lets happen to the fleet.
 
 A test begins with nothing decided, so that the same commit always gives the same answer; clusters fail on the virtual
-clock of `rehearsal`, by the daemon's own steps. Files that a test names are read from the revision that it stands in.
+clock of `simulation`, by the daemon's own steps. Files that a test names are read from the revision that it stands in.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 What a cluster's health is believed to be (`placement.recorded_facts`), what is decided from it (`planning.build`),
 what of it is recorded (`planning.ordering.gate`) and how it is told (`planning.decision_text`) is the daemon's code.
-The clusters are `imagined`. The clock jumps from one moment at which something can happen to the next.
+The clusters are `simulated_fleet`. The clock jumps from one moment at which something can happen to the next.
 """
 
 from __future__ import annotations

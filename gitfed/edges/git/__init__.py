@@ -3,7 +3,7 @@
     location    URLs and folders: what Git may be asked to reach
     program     running the git program under a safe configuration
     private_dir a Git folder of ours over a repository whose configuration is not obeyed
-    trouble     what it complains of, in our words
+    git_errors  what it complains of, in our words
     objects     trees and blobs of a commit
     history     names of commits, ancestors, versions of a file
     remote      fetch, ls-remote, push
@@ -11,7 +11,7 @@
     access      with which credentials: tokens, keys, authorities (`app`: tokens of a GitHub App)
     submodules  other repositories inside of one, as far as they are allowed
     write       commits on branches of ours
-    tidy        few packs out of many, in clones of ours
+    gc          few packs out of many, in clones of ours
     worktree    the files of a checkout, for `--worktree`
 
 Everything here blocks; the daemon calls it from a thread. One `Repository` may be used from several threads.

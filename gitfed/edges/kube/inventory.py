@@ -8,7 +8,8 @@ it first, and who then meets a higher one stops. Every write is bound to the ver
 cannot overwrite each other; a watch makes the loser notice at once.
 
 Changes are collected: what many workers record while a write is under way goes out together with the next one, one
-write per touched shard. The ConfigMaps and their completeness are `shards`, how entries look as text is `ledger`.
+write per touched shard. The ConfigMaps and their completeness are `shards`, how entries look as text is
+`inventory_format`.
 """
 
 from __future__ import annotations

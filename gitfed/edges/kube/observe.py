@@ -1,8 +1,8 @@
 """What lives in one cluster: the objects with our label, of the kinds that somebody wants to know about.
 
 One list and one watch per wanted kind (`reflect`), by the label `gitfed.io/federation`. What is kept of an object is a
-`LiveObject` (`sightings`): its body only while `assess`, given by the daemon, says that it is needed (it differs from
-what was rendered). In steady state nothing is read and no bodies are held.
+`LiveObject` (`object_cache`): its body only while `assess`, given by the daemon, says that it is needed (it differs
+from what was rendered). In steady state nothing is read and no bodies are held.
 
 The label alone proves nothing, and its absence neither:
 

@@ -1,8 +1,8 @@
 """The inventory's ConfigMaps themselves: read, written bound to a version, and checked for being complete.
 
-Whose inventory it is and what goes in is `inventory`'s question, how entries look as text `ledger`'s. Here one rule
-holds: all or nothing. A shard that the header names and that is missing, one that does not parse, or a list that is
-much shorter than it was make a `problem`, and while there is one, the inventory cannot be relied on.
+Whose inventory it is and what goes in is `inventory`'s question, how entries look as text `inventory_format`'s. Here
+one rule holds: all or nothing. A shard that the header names and that is missing, one that does not parse, or a list
+that is much shorter than it was make a `problem`, and while there is one, the inventory cannot be relied on.
 """
 
 from __future__ import annotations

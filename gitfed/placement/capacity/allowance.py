@@ -1,7 +1,7 @@
 """How many replicas the ResourceQuotas inside a cluster still allow in a namespace (Karmada: scheduling §5.3).
 
 This limit comes on top of the room of nodes: the smaller answer counts. It is another one for each namespace and
-priority class, so it is not part of `rooms`, which answers for all namespaces alike.
+priority class, so it is not part of `fleet_capacity`, which answers for all namespaces alike.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 Scheduling asks for the room of the clusters that fit, workload after workload, in the same order every time: a list
 that is there already costs nothing, a table by name costs a look-up for each cluster. Anything else that maps names to
-room does as well. `rooms` makes the columns.
+room does as well. `fleet_capacity` makes the columns.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ nodes themselves, with their labels and taints (`nodes`). Pod slots limit both. 
 they allow in the namespace is a third answer (`allowance`).
 
 A cluster of which nothing is known is not empty and not full: `room` then says None. One cluster at a time, slowly and
-with reasons: that is this module. `rooms` gives the same numbers for a whole fleet at once.
+with reasons: that is this module. `fleet_capacity` gives the same numbers for a whole fleet at once.
 """
 
 from __future__ import annotations

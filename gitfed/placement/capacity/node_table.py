@@ -3,7 +3,7 @@
 A row is a whole cluster, so many equal nodes, or one node; rows of one cluster stand together. Placing a replica
 touches one row of a cluster in a hundred, so a question that was asked before is answered from what was found then:
 only rows that were touched since are looked at again. Where rows stand for several nodes, placing splits them, and
-everything is counted anew. `rooms` puts three such tables together.
+everything is counted anew. `fleet_capacity` puts three such tables together.
 """
 
 from __future__ import annotations

@@ -56,7 +56,7 @@ class Step:
     """What became of clusters, as sentences for the record."""
     cut_off: bool = False
     paced: int = 0
-    """Workloads that wait for their turn to leave (`pace`)."""
+    """Workloads that wait for their turn to leave (`eviction_rate`)."""
     look_again: datetime | None = None
     stopped: frozenset[ObjectKey] = frozenset()
     """Workloads that were decided too often for the same inputs: nothing becomes of them here (`damper`)."""

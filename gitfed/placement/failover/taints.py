@@ -1,7 +1,7 @@
 """From what clusters say of themselves to their taints, with times: the first half of a failover.
 
 A cluster that is not ready is closed for new work at once (`placement.scheduling.cluster`). When it has not been ready
-for `failover.evictionTimeout`, it gets the taint NoExecute here, and `evict` says when work leaves because of it.
+for `failover.evictionTimeout`, it gets the taint NoExecute here, and `eviction` says when work leaves because of it.
 Three things set such taints: this timeout, a person's Cluster file, and ClusterTaintPolicies (Karmada: failover §2.2,
 §2.3).
 

@@ -3,7 +3,7 @@
 When a workload's division changes, some clusters get more and some get less. Those that get less keep what they have,
 whatever else of the manifest changes, until every cluster with at least as many as before holds its number and is
 healthy. So the fleet never runs fewer than the smaller of the old and the new total. A whole copy that moves is kept in
-the same way (`remove.unwanted`). All of it is read from what is there: the inventory's replica numbers and health.
+the same way (`prune.unwanted`). All of it is read from what is there: the inventory's replica numbers and health.
 """
 
 from __future__ import annotations

@@ -5,7 +5,8 @@ fields that nobody here asked for: defaults, what controllers and other people m
 
 - a field that the manifest has and the live object has not, or has with another value;
 - a field that the server recorded as *ours* (managed fields of our server-side apply) and that the manifest does not
-  have any more: it will be removed. Of a value that is recorded as one, `sealed` tells its members from defaults.
+  have any more: it will be removed. Of a value that is recorded as one, `atomic_fields` tells its members from
+  defaults.
 
 Values are compared as a server reads them: quantities by amount, lists that are maps by key (`lists`), a Secret's
 `stringData` as `data`. A server drops empty values; once it has recorded that we sent one, its absence is no
@@ -32,7 +33,7 @@ IGNORE_ANNOTATION = "gitfed.io/ignore-differences"
 _ABSENT: Any = object()
 _Extra: TypeAlias = Literal["left", "sealed", "removed"]
 """What becomes of a live member that the manifest does not have and no record names: it is left alone; it is inside a
-value that is ours as a whole (`sealed`); or inside one that somebody else took over, and goes in any case."""
+value that is ours as a whole (`atomic_fields`); or inside one that somebody else took over, and goes in any case."""
 _NOTHING_OWNED: Owned = {"": {}}
 """In the place of a record that says nothing of us; an empty one would say that the value as a whole is ours."""
 _QUANTITIES_IN = frozenset(

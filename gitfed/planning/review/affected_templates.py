@@ -4,7 +4,7 @@ Given what stands in the files that changed, `further` tells which templates of 
 a review of one file costs one file. Templates that share something are planned together: those that a policy selects,
 those of a namespace in which workloads take their dependencies along, keep together or use up a quota. What is a part
 of all there is (limits, the namespaces that nobody declares, the room of the clusters) is known of the others where
-they were looked at before (`bystanders`); where not, or where more is shared, the answer is: all of them. A review of
+they were looked at before (`unplanned`); where not, or where more is shared, the answer is: all of them. A review of
 few that is not the whole truth after all shows it by its result (`is_whole`).
 """
 

@@ -5,8 +5,8 @@ be there, ours and healthy, so that only what means something else is written (`
 of earlier commits. Where a policy lets nothing be written, what
 is there is not known from Git; then the change says that it goes as far as it has to.
 
-What stays because something else stays is `staying`'s question. Which limits hold the changes is `gate`'s, as always;
-`review` asks it.
+What stays because something else stays is `retained_dependents`'s question. Which limits hold the changes is `gate`'s,
+as always; `review` asks it.
 """
 
 from __future__ import annotations

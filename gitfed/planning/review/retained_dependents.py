@@ -99,7 +99,7 @@ def _owners(one: Change, sides: predict.Sides) -> Iterator[ObjectKey]:
 
 
 def _in_namespaces(found: Sequence[Change], left_over: leftovers.Copies) -> list[Change]:
-    """A namespace stays where something in it does (`namespaces_last`): what a limit holds, or what is kept."""
+    """A namespace stays where something in it does (`namespace_deletion`): what a limit holds, or what is kept."""
     going = {(one.cluster, one.key) for one in found if one.action is Action.DELETE}
     held: dict[tuple[ClusterName, str], ObjectKey] = {}
     for one in found:

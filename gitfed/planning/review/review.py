@@ -5,7 +5,7 @@ taken to be as the base left it, and the same rules (`compare`, `gate`) say what
 created, updated, moved or deleted, what stays and why, and which limits hold it. The limits are the base's: a change
 under review must not raise its own.
 
-Beside the objects stand their `causes`. Secrets are masked here, where the differences are made.
+Beside the objects stand their `declared_changes`. Secrets are masked here, where the differences are made.
 """
 
 from __future__ import annotations
