@@ -3,6 +3,9 @@
 Runs recorded cases through this project and prints what differs: the id, then expected and actual. Ends with the line
 `N passed, N failed`; exit code 1 if any failed. Which code runs a case is decided by the case's own shape: every
 module of this package with `matches(case)` and `run(case)` is asked in the order of names.
+
+Every line of a file counts as one case: what cannot be read, and what raises while it runs, is a failed one that says
+so, and the next is run.
 """
 
 from __future__ import annotations
@@ -28,21 +31,30 @@ def backends() -> list[ModuleType]:
     return [module for module in modules if hasattr(module, "matches") and hasattr(module, "run")]
 
 
-def cases(path: Path) -> Iterator[dict[str, Any]]:
+def lines(path: Path) -> Iterator[tuple[int, str]]:
     opener = gzip.open if path.suffix == ".gz" else open
-    with opener(path, "rt", encoding="utf-8") as lines:
-        for line in lines:
+    with opener(path, "rt", encoding="utf-8", errors="replace") as file:
+        for number, line in enumerate(file, 1):
             if line.strip():
-                yield json.loads(line)
+                yield number, line
 
 
 def run_file(path: Path, modules: list[ModuleType], only: set[str] | None) -> Iterator[tuple[str, list[str]]]:
-    """(id, differences) of each case, in the order of the file."""
-    for case in cases(path):
-        if only is None or case["id"] in only:
-            module = next((module for module in modules if module.matches(case)), None)
-            found = module.run(case) if module else ["no code of this project runs a case of this shape"]
-            yield case["id"], found
+    """(id, differences) of each case, in the order of the file. A case without an id is called by its line."""
+    for number, line in lines(path):
+        name = f"line {number}"
+        try:
+            case = json.loads(line)
+            name = case["id"]
+            if only is None or name in only:
+                yield name, _run(case, modules)
+        except Exception as error:  # noqa: BLE001 — whatever it is, it is the failure of this case and of no other
+            yield name, [f"raised {type(error).__name__}: {error}"]
+
+
+def _run(case: dict[str, Any], modules: list[ModuleType]) -> list[str]:
+    module = next((module for module in modules if module.matches(case)), None)
+    return module.run(case) if module else ["no code of this project runs a case of this shape"]
 
 
 def main(argv: list[str] | None = None) -> int:

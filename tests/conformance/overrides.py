@@ -38,5 +38,7 @@ def run(case: Mapping[str, Any]) -> list[str]:
 
 
 def _read(document: Any, place: pointer.Pointer) -> Any:
-    """The document with the YAML text at `place` replaced by what it says."""
+    """The document with the YAML text at `place` replaced by what it says; unchanged where an override removed it."""
+    if not pointer.has(document, place):
+        return document
     return pointer.replace(document, place, yaml.load_one_lenient(pointer.get(document, place)))
