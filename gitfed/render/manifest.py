@@ -123,7 +123,7 @@ def of_parts(
                 problems.append(_problem(overrides, result.error, manifest, result.clusters))
                 continue
             # State comes last: an override neither sees these labels nor changes what was preserved.
-            final = prune.prune(stamp(_one_secret(_labelled(result.body, labels)), federation, binding.id))
+            final = prune.prune(stamp(as_stored(_labelled(result.body, labels)), federation, binding.id))
             digest = Digest(canonical.digest(final))
             known = found.get(digest)
             found[digest] = RenderedManifest(
@@ -169,7 +169,7 @@ def stamp(body: Body, federation: str, binding: BindingId) -> Body:
     return {**body, "metadata": {**metadata, "labels": labels}}
 
 
-def _one_secret(body: Body) -> Body:
+def as_stored(body: Body) -> Body:
     """A Secret's `stringData` as `data`, as the server would store it.
 
     Server-side apply would record `stringData` as ours and `data` as nobody's: a key that leaves the file would stay.

@@ -4,12 +4,12 @@ local DEPLOYMENT = {
 }
 local JOB = {PENDING = 1, RUNNING = 2, SUCCEEDED = 3, STOPPED = 4, FAILED = 5}
 
--- The status of the highest rank, of equals the first.
-local function highest(items, field, ranks)
+-- The status of the highest rank, of equals the first. Without `blank` an empty text says nothing.
+local function highest(items, field, ranks, blank)
   local found, top
   for _, item in ipairs(items) do
     local own = item.status
-    if own ~= nil and own[field] ~= nil then
+    if own ~= nil and own[field] ~= nil and (blank or own[field] ~= "") then
       local rank = ranks[own[field]] or 0
       if top == nil or rank > top then
         found, top = own, rank
@@ -20,11 +20,11 @@ local function highest(items, field, ranks)
 end
 
 local function combine(items, own)
-  local deployment = highest(items, "jobDeploymentStatus", DEPLOYMENT)
+  local deployment = highest(items, "jobDeploymentStatus", DEPLOYMENT, true)
   own.jobDeploymentStatus = deployment.jobDeploymentStatus
   own.reason = deployment.reason
   own.message = deployment.message
-  own.jobStatus = highest(items, "jobStatus", JOB).jobStatus
+  own.jobStatus = highest(items, "jobStatus", JOB, false).jobStatus
 end
 
 function AggregateStatus(desiredObj, statusItems)
