@@ -241,6 +241,8 @@ class Gate:
     """What is to be said of it beyond the numbers."""
     consent: bool = True
     """Whether a person may let through what it holds; what a quota refuses needs another quota."""
+    over: bool = False
+    """The value is beyond the limit although nothing is held: what runs already asks for more than it did."""
 
 
 @dataclass(frozen=True, slots=True)

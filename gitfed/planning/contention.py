@@ -178,8 +178,8 @@ def _within_quota(
     if not quotas.covers(namespace):
         return bound
     before, after = _usage(asked, asked.request.previous), _usage(asked, bound.binding.shares)
-    message = quotas.admit(namespace, before, after)
-    return bound if message is None else fallback.refused(asked, bound, binder, message)
+    refused = quotas.admit(namespace, before, after)
+    return fallback.refused(asked, bound, binder, " ".join(map(str, refused))) if refused else bound
 
 
 def _usage(asked: PlacementQuery, shares: Sequence[Share]) -> quota.Usage:

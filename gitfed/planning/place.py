@@ -249,10 +249,13 @@ def _by_itself(question: Question, quotas: quota.Ledger, binder: Binder) -> None
 
 
 def _quotas_exceeded(repo: RepoSnapshot, quotas: quota.Ledger) -> Iterator[Problem]:
-    exceeded = quotas.exceeded()
-    for declared in repo.quotas:
-        for message in exceeded.get(f"{declared.metadata.namespace or ''}/{declared.metadata.name}", ()):
-            yield Problem(declared.origin or Origin(""), message, severity=Severity.WARNING)
+    origins = {f"{one.metadata.namespace or ''}/{one.metadata.name}": one.origin for one in repo.quotas}
+    for state in quotas.states():
+        for resource in state.exceeded():
+            used, limit = quota.in_words(resource, state.used[resource], state.overall[resource])
+            message = f"FederatedResourceQuota({state.name}) is exceeded for resource {resource}: "
+            message += f"used {used}, limit {limit}."
+            yield Problem(origins[state.name] or Origin(""), message, severity=Severity.WARNING)
 
 
 def _nothing_to_rebalance(repo: RepoSnapshot) -> Iterator[Problem]:

@@ -163,3 +163,26 @@ def _binary_text(units: int) -> str:
     while units % 1024 == 0 and power < 6:
         units, power = units // 1024, power + 1
     return f"{units}{_BINARY_SUFFIX.get(power, '')}"
+
+
+def readable(quantity: Quantity, *, binary: bool) -> str:
+    """As people write it: at most four digits, and at most two of them after the point; rounded where it has more.
+
+    `binary`: it counts bytes, in powers of 1024. Who needs the exact amount asks for `text`.
+    """
+    exact = text(quantity)
+    number = exact.rstrip("numkMGTPEi")
+    if len(number.lstrip("-")) <= _FEW_DIGITS:
+        return exact
+    nano, suffixes = abs(quantity.nano), _BINARY_SUFFIX if binary else _THOUSANDS_SUFFIX
+    unit, base = NANO, 1024 if binary else 1000
+    power = 0
+    while nano >= unit * base and power + 1 in suffixes:
+        unit, power = unit * base, power + 1
+    whole, part = divmod(-(-nano * 100 // unit), 100)
+    digits = f"{whole}.{part:02}".rstrip("0").rstrip(".")
+    return f"{'-' if quantity.nano < 0 else ''}{digits}{suffixes.get(power, '')}"
+
+
+_FEW_DIGITS = 4
+_THOUSANDS_SUFFIX = {exponent // 3: suffix for suffix, exponent in _DECIMAL.items() if exponent > 0}

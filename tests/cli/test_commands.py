@@ -625,6 +625,71 @@ def test_get_for_programs_carries_its_schema(fleet: Path, thing: str, form: str)
     assert document["schema"] == f"gitfed.io/{thing}/v1"
 
 
+QUOTAS = """\
+apiVersion: policy.karmada.io/v1alpha1
+kind: FederatedResourceQuota
+metadata: {name: all, namespace: shop}
+spec:
+  overall: {cpu: "20", memory: 6Gi}
+  staticAssignments:
+  - {clusterName: us-1, hard: {cpu: "3"}}
+---
+apiVersion: policy.karmada.io/v1alpha1
+kind: FederatedResourceQuota
+metadata: {name: all, namespace: web}
+spec: {overall: {cpu: "4"}}
+"""
+QUOTA_INSIDE = """\
+---
+apiVersion: v1
+kind: ResourceQuota
+metadata: {name: all, namespace: shop, annotations: {gitfed.io/cluster: us-1}}
+spec: {hard: {cpu: "3"}}
+status: {hard: {cpu: "3"}, used: {cpu: "1"}}
+"""
+
+
+def test_get_quotas_shows_what_is_used_of_each_resource_and_assignment(fleet: Path, tmp_path: Path) -> None:
+    asks = deployment().replace('"web:1"', '"web:1", resources: {requests: {cpu: "2", memory: 700M}}')
+    commit(fleet, {"quotas.yaml": QUOTAS, "apps/web.yaml": asks})
+    (tmp_path / "fleet.yaml").write_text(FLEET + QUOTA_INSIDE)
+    shown = gitfed("get", "quotas", "--fleet", tmp_path / "fleet.yaml")
+    assert (
+        shown.out
+        == """\
+NAME       CLUSTER   RESOURCE   USED    LIMIT   STATE
+shop/all   –         cpu        12      20      ok
+shop/all   –         memory     4200M   6Gi     ok
+shop/all   us-1      cpu        4       3       exceeded
+web/all    –         cpu        0       4       ok
+"""
+    )
+    assert gitfed("get", "quota", "web/all", "-o", "name").out == "FederatedResourceQuota/web/all\n"
+    found = yaml.safe_load(gitfed("get", "frq", "shop/all", "-o", "json", "--fleet", tmp_path / "fleet.yaml").out)
+    assert found["schema"] == "gitfed.io/quotas/v1"
+    assert [(item["metadata"], item["status"]) for item in found["items"]] == [
+        (
+            {"namespace": "shop", "name": "all"},
+            {
+                "overall": {"cpu": "20", "memory": "6Gi"},
+                "overallUsed": {"cpu": "12", "memory": "4200M"},
+                "aggregatedStatus": [{"clusterName": "us-1", "hard": {"cpu": "3"}, "used": {"cpu": "1"}}],
+            },
+        )
+    ]
+
+
+def test_get_quotas_says_which_resources_refuse_work(fleet: Path) -> None:
+    asks = deployment().replace('"web:1"', '"web:1", resources: {requests: {cpu: "4", memory: 700M}}')
+    commit(fleet, {"quotas.yaml": QUOTAS, "apps/web.yaml": asks})
+    rows = [line.split() for line in gitfed("get", "quotas", "-n", "shop").out.splitlines()]
+    assert rows[1:] == [
+        ["shop/all", "–", "cpu", "0", "20", "refuses", "work"],
+        ["shop/all", "–", "memory", "0", "6Gi", "ok"],
+        ["shop/all", "us-1", "cpu", "0", "3", "ok"],
+    ]
+
+
 def test_get_of_one_by_name(fleet: Path) -> None:
     assert gitfed("get", "cluster", "eu-2", "-o", "name").out == "eu-2\n"
     result = gitfed("get", "cluster", "eu-3")

@@ -73,8 +73,18 @@ def test_a_quota_refuses_what_would_lift_the_sum_above_it(
     used: quota.Usage, delta: quota.Usage, answer: str | None
 ) -> None:
     said = answer and f"FederatedResourceQuota(shop/all) exceeded for resource {answer}."
-    refused = quota.refusal("shop/all", OVERALL, used, delta)
-    assert (str(refused) if refused else None) == said
+    refused = quota.refusals("shop/all", OVERALL, used, delta)
+    assert (" ".join(map(str, refused)) or None) == said
+
+
+def test_every_resource_that_is_exceeded_is_named() -> None:
+    refused = quota.refusals("shop/all", OVERALL, amounts(cpu="8"), amounts(cpu="3", memory="21Gi"))
+    assert [(one.resource, str(one.requested), str(one.limit)) for one in refused] == [
+        ("cpu", "11", "10"),
+        ("memory", "21Gi", "20Gi"),
+    ]
+    assert quota.Refusal.read(" ".join(map(str, refused))) == tuple(refused)
+    assert quota.Refusal.read("no enough resource") == ()
 
 
 def declared(
@@ -98,12 +108,12 @@ def declared(
 def test_a_ledger_counts_what_is_admitted() -> None:
     ledger = quota.Ledger.of([declared(cpu="10")])
     ledger.count("shop", amounts(cpu="8"))
-    assert ledger.admit("shop", {}, amounts(cpu="2")) is None
-    assert ledger.admit("shop", {}, amounts(cpu="1m")) == (
+    assert ledger.admit("shop", {}, amounts(cpu="2")) == ()
+    assert [str(one) for one in ledger.admit("shop", {}, amounts(cpu="1m"))] == [
         "FederatedResourceQuota(shop/all) exceeded for resource cpu: requested sum 10001m, limit 10."
-    )
-    assert ledger.admit("shop", amounts(cpu="2"), {}) is None
-    assert ledger.admit("shop", {}, amounts(cpu="1")) is None
+    ]
+    assert ledger.admit("shop", amounts(cpu="2"), {}) == ()
+    assert ledger.admit("shop", {}, amounts(cpu="1")) == ()
     assert texts(ledger.used["shop"]) == {"cpu": "9"}
     assert (ledger.covers("shop"), ledger.covers("other")) == (True, False)
 
@@ -112,24 +122,46 @@ def test_using_less_is_allowed_even_above_the_limit() -> None:
     """Other than in the reference: there would be no way back below the limit."""
     ledger = quota.Ledger.of([declared(cpu="10")])
     ledger.count("shop", amounts(cpu="15"))
-    assert ledger.admit("shop", amounts(cpu="5"), amounts(cpu="4")) is None
-    assert ledger.exceeded() == {
-        "shop/all": ["FederatedResourceQuota(shop/all) is exceeded for resource cpu: used 14, limit 10."]
-    }
+    assert ledger.admit("shop", amounts(cpu="5"), amounts(cpu="4")) == ()
+    (state,) = ledger.states()
+    assert (state.exceeded(), texts(state.used)) == (["cpu"], {"cpu": "14"})
 
 
 def test_a_move_is_not_checked() -> None:
     ledger = quota.Ledger.of([declared(cpu="1")])
     ledger.count("shop", amounts(cpu="3"))
-    assert ledger.admit("shop", amounts(cpu="3"), amounts(cpu="3")) is None
+    assert ledger.admit("shop", amounts(cpu="3"), amounts(cpu="3")) == ()
 
 
 def test_all_quotas_of_a_namespace_must_allow_it() -> None:
     ledger = quota.Ledger.of([declared("b", cpu="5"), declared("a", memory="1Gi")])
-    assert ledger.admit("shop", {}, amounts(cpu="6")) == (
-        "FederatedResourceQuota(shop/b) exceeded for resource cpu: requested sum 6, limit 5."
-    )
+    assert [str(one) for one in ledger.admit("shop", {}, amounts(cpu="6", memory="2Gi"))] == [
+        "FederatedResourceQuota(shop/a) exceeded for resource memory: requested sum 2Gi, limit 1Gi.",
+        "FederatedResourceQuota(shop/b) exceeded for resource cpu: requested sum 6, limit 5.",
+    ]
     assert ledger.used == {}
+
+
+@pytest.mark.parametrize(
+    ("resource", "amount", "limit", "words"),
+    [
+        ("memory", "1536870912", "2Gi", ("1.44Gi", "2Gi")),
+        ("memory", "0.3Gi", "1Gi", ("307.2Mi", "1Gi")),
+        ("requests.memory", "2560Mi", "20Gi", ("2560Mi", "20Gi")),
+        ("memory", "13958643713", "13Gi", ("13.01Gi", "13Gi")),
+        ("hugepages-2Mi", "4294967296", "8Gi", ("4Gi", "8Gi")),
+        ("memory", "1G", "512M", ("1G", "512M")),
+        ("cpu", "10500m", "12", ("10.5", "12")),
+        ("cpu", "250m", "500m", ("250m", "500m")),
+        ("cpu", "1234567m", "2k", ("1.24k", "2k")),
+        ("pods", "0", "100", ("0", "100")),
+        ("memory", "13958643713", "13958643714", ("13958643713", "13958643714")),
+    ],
+)
+def test_amounts_stand_in_units_that_people_write(
+    resource: str, amount: str, limit: str, words: tuple[str, str]
+) -> None:
+    assert quota.in_words(resource, quantity.parse(amount), quantity.parse(limit)) == words
 
 
 def test_an_assignment_is_a_quota_of_one_cluster() -> None:

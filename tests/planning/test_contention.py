@@ -8,9 +8,11 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from gitfed.cli.output import plain, plan_text
 from gitfed.documents import bindings
 from gitfed.interpret.native import Native
 from gitfed.interpret.registry import Inputs, Interpreter, Operation
@@ -18,6 +20,7 @@ from gitfed.model.base import Body, Commit, ObjectKey
 from gitfed.model.decisions import Decision, Decisions, Share
 from gitfed.model.fleet import ClusterFacts, FactsRef, FleetSnapshot, NodeFacts, QuotaFacts, Reach
 from gitfed.model.plan import Binding, Gate, Plan
+from gitfed.placement.capacity import quota as quotas
 from gitfed.planning import build, contention
 from gitfed.planning.ordering import gate
 from gitfed.source import repo as source
@@ -291,6 +294,42 @@ def test_a_quota_refuses_what_does_not_fit_into_it() -> None:
 def test_a_quota_that_holds_nothing_is_shown_with_what_is_used_of_it() -> None:
     world = World([workload("one", 4, "500m"), policy("p", ["one"]), quota("6")], {"a": None, "b": None})
     assert world.plan().gates[-1] == Gate("quota shop/all cpu", "6", "4", consent=False)
+
+
+def test_each_resource_that_is_exceeded_is_a_gate_of_its_own() -> None:
+    both = quota("6")
+    both["spec"]["overall"] |= {"memory": "1Gi", "pods": "9"}
+    hungry = workload("two", 4)
+    hungry["spec"]["template"]["spec"]["containers"][0]["resources"]["requests"]["memory"] = "1.5G"
+    plan = World([workload("one", 4), hungry, policy("p", ["one", "two"]), both], {"a": None}).plan()
+    condition = of(plan, "two").condition
+    assert condition is not None
+    said = "FederatedResourceQuota(shop/all) exceeded for resource"
+    cpu, memory = f"{said} cpu: requested sum 8, limit 6.", f"{said} memory: requested sum 6G, limit 1Gi."
+    assert condition.message == f"{cpu} {memory}"
+    assert plan.gates[-2:] == (
+        Gate("quota shop/all cpu", "6", "8", 1, (cpu,), consent=False),
+        Gate("quota shop/all memory", "1Gi", "6G", 1, (memory,), consent=False),
+    )
+
+
+def test_a_quota_that_is_exceeded_by_what_runs_is_not_called_ok() -> None:
+    world = World([workload("one", 4), policy("p", ["one"]), quota("6")], {"a": None})
+    world = world.after(world.plan())
+    plan = replace(world, objects=[workload("one", 4, "2"), policy("p", ["one"]), quota("6")]).plan()
+    assert plan.gates[-1] == Gate("quota shop/all cpu", "6", "8", consent=False, over=True)
+    assert plan_text.gates(plan.gates[-1:], plain.Paint(False)) == ["Gates   quota shop/all cpu 8/6 EXCEEDED"]
+
+
+@pytest.mark.parametrize("cpu", ["6", "20"])
+def test_what_a_quota_is_said_to_use_is_what_the_plan_counted(cpu: str) -> None:
+    objects = [workload("one", 4), workload("two", 3, "500m"), policy("p", ["one", "two"]), quota(cpu)]
+    plan = World(objects, {"a": None, "b": None}).plan()
+    used = quotas.used("shop", plan.bindings.values())
+    assert {name: str(amount) for name, amount in used.items()} == ({"cpu": "3"} if cpu == "6" else {"cpu": "11"})
+    if cpu == "20":
+        assert plan.gates[-1] == Gate("quota shop/all cpu", "20", "11", consent=False)
+        assert str(quotas.used("shop", plan.bindings.values(), "a")["cpu"]) == "5500m"
 
 
 def test_a_refused_workload_stays_as_it_was() -> None:

@@ -138,7 +138,7 @@ def _deleted(shown: DiffView) -> list[str]:
 
 def _foot(shown: DiffView) -> list[str]:
     gates = [
-        f"{markdown.escape(f'{gate.name} {gate.value}/{gate.limit}')} {'HELD' if gate.held else 'ok'}"
+        f"{markdown.escape(f'{gate.name} {gate.value}/{gate.limit}')} {plan_text.verdict(gate)}"
         for gate in shown.review.gates
     ]
     lines = [

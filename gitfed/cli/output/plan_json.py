@@ -50,6 +50,7 @@ def facts(ref: FactsRef) -> dict[str, Any]:
 
 def gate(item: Gate) -> dict[str, Any]:
     shown: dict[str, Any] = {"name": item.name, "limit": item.limit, "value": item.value, "held": item.held}
+    shown |= {"exceeded": True} if item.over else {}
     return shown | {"messages": list(item.messages)} if item.messages else shown
 
 

@@ -230,9 +230,16 @@ def gates(found: Sequence[Gate], paint: plain.Paint) -> list[str]:
     parts = []
     for gate in found:
         text = plain.clean(f"{gate.name} {gate.value}/{gate.limit}")
-        parts.append(paint.removed(f"{text} HELD {held(gate)}") if gate.held else f"{text} ok")
+        if gate.held:
+            parts.append(paint.removed(f"{text} {verdict(gate)} {held(gate)}"))
+        else:
+            parts.append(f"{text} {verdict(gate)}")
     said = [f"  {plain.clean(message)}" for gate in found if gate.held for message in gate.messages]
     return [f"{paint.strong('Gates')}   {' · '.join(parts)}", *said]
+
+
+def verdict(gate: Gate) -> str:
+    return "HELD" if gate.held else "EXCEEDED" if gate.over else "ok"
 
 
 def held(gate: Gate) -> str:

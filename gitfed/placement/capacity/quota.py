@@ -9,7 +9,7 @@ cluster, which that cluster enforces.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -20,6 +20,8 @@ from gitfed.text.quantity import ZERO, Quantity
 
 if TYPE_CHECKING:
     from gitfed.model.declared.quota import FederatedResourceQuota
+    from gitfed.model.fleet import QuotaFacts
+    from gitfed.model.plan import Binding
 
 Usage: TypeAlias = Mapping[str, Quantity]
 
@@ -35,8 +37,11 @@ def usage(shares: Sequence[Share], requirements: Body | None, components: Sequen
     return total
 
 
+_BYTES = re.compile(r"(^|[./])(memory|storage|ephemeral-storage|hugepages-[^/]*)$")
+"""Resources that count bytes."""
 _REFUSAL = re.compile(
-    r"FederatedResourceQuota\((.+)\) exceeded for resource (.+): requested sum ([0-9a-zA-Z.]+), limit ([0-9a-zA-Z.]+)\."
+    r"FederatedResourceQuota\(([^()]+)\) exceeded for resource (\S+): "
+    r"requested sum ([0-9a-zA-Z.]+), limit ([0-9a-zA-Z.]+)\."
 )
 
 
@@ -56,29 +61,43 @@ class Refusal:
         )
 
     @classmethod
-    def read(cls, message: str) -> Refusal | None:
-        """From its text, as a condition keeps it."""
-        found = _REFUSAL.fullmatch(message)
-        if found is None:
-            return None
-        name, resource, requested, limit = found.groups()
-        return cls(name, resource, quantity.parse(requested), quantity.parse(limit))
+    def read(cls, message: str) -> tuple[Refusal, ...]:
+        """From the text that a condition keeps, as the reference has it: one sentence for each."""
+        return tuple(
+            cls(name, resource, quantity.parse(requested), quantity.parse(limit))
+            for name, resource, requested, limit in _REFUSAL.findall(message)
+        )
 
 
-def refusal(name: str, overall: Usage, used: Usage, delta: Usage) -> Refusal | None:
-    """Why a quota, `<namespace>/<name>`, does not allow so much more; None: it does.
+def refusals(name: str, overall: Usage, used: Usage, delta: Usage) -> list[Refusal]:
+    """Why a quota, `<namespace>/<name>`, does not allow so much more, by resource; none: it does.
 
     Only resources that the quota names exactly count. If one of those that the change touches is named, all limits
     must hold afterwards.
     """
     touched = {resource: amount for resource, amount in delta.items() if amount and resource in overall}
     if not touched:
-        return None
-    for resource in sorted(overall):
-        requested = used.get(resource, ZERO) + touched.get(resource, ZERO)
-        if requested.nano > 0 and requested > overall[resource]:
-            return Refusal(name, resource, requested, overall[resource])
-    return None
+        return []
+    requested = {resource: used.get(resource, ZERO) + touched.get(resource, ZERO) for resource in sorted(overall)}
+    return [
+        Refusal(name, resource, amount, overall[resource])
+        for resource, amount in requested.items()
+        if amount.nano > 0 and amount > overall[resource]
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """What of a quota is used, and what it refused. `name` is `<namespace>/<name>`."""
+
+    name: str
+    overall: Usage
+    used: Usage
+    refused: tuple[Refusal, ...] = ()
+
+    def exceeded(self) -> list[str]:
+        """Resources of which more is used than allowed: nothing new was let through, a template asks for more."""
+        return [resource for resource in sorted(self.overall) if self.used[resource] > self.overall[resource]]
 
 
 @dataclass(slots=True)
@@ -109,8 +128,8 @@ class Ledger:
         if namespace in self.limits:
             self.used[namespace] = _plus(self.used.get(namespace, {}), amounts)
 
-    def admit(self, namespace: str, before: Usage, after: Usage) -> str | None:
-        """Take a decision into account, or say which quota does not allow it.
+    def admit(self, namespace: str, before: Usage, after: Usage) -> tuple[Refusal, ...]:
+        """Take a decision into account, or say which quotas do not allow it, and for which resources.
 
         Using less is always allowed: the reference refuses even that while a limit is exceeded, and then there is no
         way back below it.
@@ -118,26 +137,56 @@ class Ledger:
         delta = _plus(after, {name: Quantity(-amount.nano, amount.format) for name, amount in before.items()})
         if any(amount.nano > 0 for amount in delta.values()):
             used = self.used.get(namespace, {})
-            for name, overall in self.limits.get(namespace, ()):
-                if (refused := refusal(name, overall, used, delta)) is not None:
-                    self.refusals.append(refused)
-                    return str(refused)
+            refused = [
+                one for name, overall in self.limits.get(namespace, ()) for one in refusals(name, overall, used, delta)
+            ]
+            if refused:
+                self.refusals.extend(refused)
+                return tuple(refused)
         self.count(namespace, delta)
-        return None
+        return ()
 
-    def exceeded(self) -> dict[str, list[str]]:
-        """Quotas whose limits do not hold, though nothing new was allowed: a template asks for more than it did."""
-        found: dict[str, list[str]] = {}
+    def states(self) -> Iterator[State]:
+        """Of each quota, in the order of names."""
         for namespace, limits in self.limits.items():
             used = self.used.get(namespace, {})
             for name, overall in limits:
-                for resource, limit in sorted(overall.items()):
-                    if resource in used and used[resource] > limit:
-                        found.setdefault(name, []).append(
-                            f"FederatedResourceQuota({name}) is exceeded for resource {resource}: "
-                            f"used {used[resource]}, limit {limit}."
-                        )
-        return found
+                refused = tuple(one for one in self.refusals if one.quota == name)
+                yield State(name, overall, {one: used.get(one, ZERO) for one in overall}, refused)
+
+
+def used(namespace: str, bindings: Iterable[Binding], cluster: ClusterName | None = None) -> Usage:
+    """What is placed uses of each resource, in all clusters together or in one."""
+    total: dict[str, Quantity] = {}
+    for binding in bindings:
+        if binding.key.namespace == namespace:
+            shares = [share for share in binding.shares if cluster in (None, share.cluster)]
+            total = _plus(total, usage(shares, binding.requirements, binding.components))
+    return total
+
+
+def status(
+    declared: FederatedResourceQuota, amounts: Usage, members: Mapping[ClusterName, Sequence[QuotaFacts]]
+) -> dict[str, Any]:
+    """As Karmada's status of a FederatedResourceQuota. `members`: what is known of ResourceQuotas in each cluster."""
+    assigned = []
+    for cluster, body in sorted(assignments(declared, members).items()):
+        space, name = declared.metadata.namespace, declared.metadata.name
+        known = next((one for one in members[cluster] if (one.namespace, one.name) == (space, name)), None)
+        item: dict[str, Any] = {"clusterName": cluster, "hard": body["spec"]["hard"]}
+        assigned.append(item if known is None else {**item, "used": dict(known.used)})
+    return {
+        "overall": dict(declared.spec.overall),
+        "overallUsed": {resource: str(amounts.get(resource, ZERO)) for resource in sorted(declared.spec.overall)},
+        "aggregatedStatus": assigned,
+    }
+
+
+def in_words(resource: str, amount: Quantity, limit: Quantity) -> tuple[str, str]:
+    """An amount and its limit in units that people write; exactly where rounding would make them look the same."""
+    binary = _BYTES.search(resource) is not None
+    texts = quantity.readable(amount, binary=binary), quantity.readable(limit, binary=binary)
+    return (str(amount), str(limit)) if texts[0] == texts[1] and amount != limit else texts
 
 
 def assignments(declared: FederatedResourceQuota, clusters: Iterable[ClusterName]) -> dict[ClusterName, Body]:

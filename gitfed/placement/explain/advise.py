@@ -136,7 +136,8 @@ def to_be_placed(
     if condition is None or condition.status:
         return
     if refused := quota.Refusal.read(condition.message):
-        yield f"raise {refused.resource} of FederatedResourceQuota {refused.quota} to {refused.requested}"
+        for one in refused:
+            yield f"raise {one.resource} of FederatedResourceQuota {one.quota} to {one.requested}"
         return
     for name in schedule.waits_for_room(condition):
         yield f"let the nodes and pods of {name} be read: its room is not known"

@@ -116,25 +116,30 @@ def hold(
 
 
 def quotas(ledger: quota.Ledger) -> Iterator[Gate]:
-    """Federated quotas: one gate each, with the resource that is refused, or nearest to its limit."""
-    for limits in ledger.limits.values():
-        for name, overall in limits:
-            refused = [one for one in ledger.refusals if one.quota == name]
-            used = ledger.used.get(name.partition("/")[0], {})
-            if refused:
-                resource, value = refused[0].resource, refused[0].requested
-            elif overall:
-                resource = max(sorted(overall), key=lambda one: _part(used.get(one), overall[one]))
-                value = used.get(resource, quantity.ZERO)
-            else:
-                continue
-            messages = tuple(dict.fromkeys(map(str, refused)))
-            yield Gate(f"quota {name} {resource}", str(overall[resource]), str(value), len(refused),
-                       messages, consent=False)  # fmt: skip
+    """Federated quotas: one gate for each resource that is refused or exceeded, else for the one nearest its limit."""
+    for state in ledger.states():
+        refused: dict[str, list[quota.Refusal]] = {}
+        for one in state.refused:
+            refused.setdefault(one.resource, []).append(one)
+        shown = sorted({*refused, *state.exceeded()})
+        if not shown and state.overall:
+            shown = [max(sorted(state.overall), key=lambda one: _part(state.used[one], state.overall[one]))]
+        for resource in shown:
+            of = refused.get(resource, [])
+            amount = of[0].requested if of else state.used[resource]
+            value, limit = quota.in_words(resource, amount, state.overall[resource])
+            messages = tuple(dict.fromkeys(map(str, of)))
+            over = not of and amount > state.overall[resource]
+            yield Gate(of_quota(state.name, resource), limit, value, len(of), messages, consent=False, over=over)
 
 
-def _part(used: quantity.Quantity | None, limit: quantity.Quantity) -> float:
-    if used is None or not used.nano:
+def of_quota(name: str, resource: str) -> str:
+    """The name of the gate that a federated quota, `<namespace>/<name>`, is for one of its resources."""
+    return f"quota {name} {resource}"
+
+
+def _part(used: quantity.Quantity, limit: quantity.Quantity) -> float:
+    if not used.nano:
         return 0.0
     return used.nano / limit.nano if limit.nano > 0 else math.inf
 

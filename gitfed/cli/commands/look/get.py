@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import click
@@ -12,11 +13,12 @@ from gitfed.cli.main import meant
 from gitfed.cli.output import plain, structured, table
 from gitfed.errors import NothingDecided, UsageError
 
-_THINGS = ("clusters", "bindings", "policies", "problems", "works", "orphans", "events")
+_THINGS = ("clusters", "bindings", "policies", "problems", "works", "orphans", "quotas", "events")
 _WORDS = {
     "cluster": "clusters", "binding": "bindings", "rb": "bindings", "crb": "bindings", "resourcebindings": "bindings",
     "policy": "policies", "pp": "policies", "cpp": "policies", "op": "policies", "cop": "policies",
-    "problem": "problems", "work": "works", "orphan": "orphans", "event": "events", "ev": "events",
+    "problem": "problems", "work": "works", "orphan": "orphans",
+    "quota": "quotas", "frq": "quotas", "federatedresourcequotas": "quotas", "event": "events", "ev": "events",
 }  # fmt: skip
 
 
@@ -77,6 +79,7 @@ def command(
     problems    what is wrong, as gitfed validate
     works       every object in every cluster; with --live its state there
     orphans     objects in clusters that no policy or file asks for any more (reads the clusters)
+    quotas      federated quotas: what is used of them, in all clusters and where a part is assigned
     events      what happened to objects lately, newest first, in Karmada's words (from the state branch)
 
     \b
@@ -126,9 +129,11 @@ def _chosen(listing: listings.Listing, only: tuple[str, ...]) -> listings.Listin
             one = "policy" if listing.kind == "policies" else listing.kind.removesuffix("s")
             raise UsageError(f"no {one} {name!r}{meant(name, known)}", hint=f"gitfed get {listing.kind} lists all")
     kept = [index for index, spellings in enumerate(spelled) if spellings & set(only)]
-    return listings.Listing(
-        listing.kind, listing.head, [listing.rows[i] for i in kept], [listing.items[i] for i in kept],
-        [listing.names[i] for i in kept], listing.wide,
+    called = [listing.names[index] for index in kept]
+    of = listing.names if listing.of is None else listing.of
+    return replace(
+        listing, rows=[listing.rows[index] for index in kept], names=called,
+        items=[item for name, item in zip(of, listing.items, strict=True) if name in called],
     )  # fmt: skip
 
 

@@ -16,7 +16,10 @@ from gitfed.model.plan import Action, Plan
 from gitfed.model.status import CopyStatus
 from gitfed.offline import inputs
 from gitfed.offline.state_log import Chronicle
+from gitfed.placement.capacity import quota
 from gitfed.planning import status
+from gitfed.planning.ordering import gate as gates
+from gitfed.text import quantity
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +33,8 @@ class Listing:
     names: Sequence[str]
     wide: int = 0
     """How many of the last columns only `-o wide` shows."""
+    of: Sequence[str] | None = None
+    """The names of `items`, where one has several rows."""
 
 
 def _clusters(session: load.Session, fleet: FleetSnapshot, plan: Plan, namespace: str, only: str) -> Listing:
@@ -222,6 +227,40 @@ def _orphans(session: load.Session, fleet: FleetSnapshot, plan: Plan, namespace:
     return Listing("orphans", ["CLUSTER", "OBJECT", "REASON"], rows, items, called)
 
 
+def _quotas(session: load.Session, fleet: FleetSnapshot, plan: Plan, namespace: str, only: str) -> Listing:
+    """Federated quotas: what is used of each resource in all clusters, and in those that are assigned a part of it."""
+    rows, items, called, of = [], [], [], []
+    inside = {name: fleet.clusters[name].quotas if name in fleet.clusters else () for name in plan.clusters}
+    held = {gate.name for gate in plan.gates if gate.held}
+    placed = tuple(plan.bindings.values())
+    for declared in sorted(session.repo.quotas, key=lambda one: one.key):
+        space = declared.metadata.namespace or ""
+        if namespace and space != namespace:
+            continue
+        name = f"{space}/{declared.metadata.name}"
+        used = quota.used(space, placed)
+        status_ = quota.status(declared, used, inside)
+        items.append({
+            "apiVersion": declared.api_version, "kind": declared.kind,
+            "metadata": {"namespace": space, "name": declared.metadata.name}, "status": status_,
+            "origin": str(declared.origin),
+        })  # fmt: skip
+        of.append(f"{declared.kind}/{name}")
+        parts = [(matrix.NONE, declared.spec.overall, used)]
+        for part in status_["aggregatedStatus"]:
+            parts.append((part["clusterName"], part["hard"], quota.used(space, placed, part["clusterName"])))
+        for cluster, limits, amounts in parts:
+            for resource, text in sorted(limits.items()):
+                if only and cluster != only:
+                    continue
+                amount, limit = amounts.get(resource, quantity.ZERO), quantity.parse(text)
+                refuses = cluster == matrix.NONE and gates.of_quota(name, resource) in held
+                state = "exceeded" if amount > limit else "refuses work" if refuses else "ok"
+                rows.append([name, cluster, resource, *quota.in_words(resource, amount, limit), state])
+                called.append(f"{declared.kind}/{name}")
+    return Listing("quotas", ["NAME", "CLUSTER", "RESOURCE", "USED", "LIMIT", "STATE"], rows, items, called, of=of)
+
+
 NO_EVENTS = Listing("events", ["WHEN", "TYPE", "REASON", "OBJECT", "MESSAGE"], [], [], [])
 _COMMITS = 200
 """Commits of the state branch that are read for events; of one object: that concern it."""
@@ -256,4 +295,5 @@ OF: dict[str, Callable[[load.Session, FleetSnapshot, Plan, str, str], Listing]] 
     "policies": _policies,
     "works": _works,
     "orphans": _orphans,
+    "quotas": _quotas,
 }
