@@ -632,7 +632,7 @@ metadata: {name: all, namespace: shop}
 spec:
   overall: {cpu: "20", memory: 6Gi}
   staticAssignments:
-  - {clusterName: us-1, hard: {cpu: "3"}}
+  - {clusterName: eu-1, hard: {cpu: "3"}}
 ---
 apiVersion: policy.karmada.io/v1alpha1
 kind: FederatedResourceQuota
@@ -643,7 +643,7 @@ QUOTA_INSIDE = """\
 ---
 apiVersion: v1
 kind: ResourceQuota
-metadata: {name: all, namespace: shop, annotations: {gitfed.io/cluster: us-1}}
+metadata: {name: all, namespace: shop, annotations: {gitfed.io/cluster: eu-1}}
 spec: {hard: {cpu: "3"}}
 status: {hard: {cpu: "3"}, used: {cpu: "1"}}
 """
@@ -653,14 +653,14 @@ def test_get_quotas_shows_what_is_used_of_each_resource_and_assignment(fleet: Pa
     asks = deployment().replace('"web:1"', '"web:1", resources: {requests: {cpu: "2", memory: 700M}}')
     commit(fleet, {"quotas.yaml": QUOTAS, "apps/web.yaml": asks})
     (tmp_path / "fleet.yaml").write_text(FLEET + QUOTA_INSIDE)
-    shown = gitfed("get", "quotas", "--fleet", tmp_path / "fleet.yaml")
+    shown = gitfed("get", "quotas", "--fleet", tmp_path / "fleet.yaml").out
     assert (
-        shown.out
+        shown
         == """\
 NAME       CLUSTER   RESOURCE   USED    LIMIT   STATE
 shop/all   –         cpu        12      20      ok
 shop/all   –         memory     4200M   6Gi     ok
-shop/all   us-1      cpu        4       3       exceeded
+shop/all   eu-1      cpu        12      3       exceeded
 web/all    –         cpu        0       4       ok
 """
     )
@@ -673,7 +673,7 @@ web/all    –         cpu        0       4       ok
             {
                 "overall": {"cpu": "20", "memory": "6Gi"},
                 "overallUsed": {"cpu": "12", "memory": "4200M"},
-                "aggregatedStatus": [{"clusterName": "us-1", "hard": {"cpu": "3"}, "used": {"cpu": "1"}}],
+                "aggregatedStatus": [{"clusterName": "eu-1", "hard": {"cpu": "3"}, "used": {"cpu": "1"}}],
             },
         )
     ]
@@ -686,7 +686,7 @@ def test_get_quotas_says_which_resources_refuse_work(fleet: Path) -> None:
     assert rows[1:] == [
         ["shop/all", "–", "cpu", "0", "20", "refuses", "work"],
         ["shop/all", "–", "memory", "0", "6Gi", "ok"],
-        ["shop/all", "us-1", "cpu", "0", "3", "ok"],
+        ["shop/all", "eu-1", "cpu", "0", "3", "ok"],
     ]
 
 
