@@ -6,9 +6,12 @@ COPY gitfed gitfed
 COPY kubesim kubesim
 COPY examples examples
 COPY interpreters interpreters
+COPY deploy/image deploy/image
 RUN pip install --no-cache-dir build && python -m build --wheel --outdir /wheels kubesim \
  && python -m build --wheel --outdir /wheels \
- && python -m venv /opt/gitfed && /opt/gitfed/bin/pip install --no-cache-dir /wheels/*.whl
+ && python -m venv /opt/gitfed \
+ && /opt/gitfed/bin/pip install --no-cache-dir --require-hashes --requirement deploy/image/requirements.txt \
+ && /opt/gitfed/bin/pip install --no-cache-dir --no-deps /wheels/*.whl
 
 FROM python:3.13-slim
 RUN apt-get update \

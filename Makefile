@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 JOBS   ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: fuzz help demo test test-kubesim check formatted lint types imports format bench e2e docs wheel golden clean
+.PHONY: fuzz lock audit sbom help demo test test-kubesim check formatted lint types imports format bench e2e docs wheel golden clean
 
 help: ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## /  make \1\t/' | expand -t 18
@@ -69,6 +69,24 @@ docs: $(VENV)/.test ## build the documentation, strictly
 
 wheel: $(VENV)/.test ## build the wheel and prove that it works in an empty virtual environment
 	@$(BIN)/python tools/wheel_proof.py
+
+$(VENV)/.release: $(VENV)/.test
+	@echo "Installing the tools of a release into $(VENV) ..."
+	@$(BIN)/pip install --quiet --disable-pip-version-check -e '.[release]'
+	@touch $@
+
+lock: $(VENV)/.release ## write the versions and hashes that the image installs (deploy/image/requirements.txt)
+	@$(BIN)/uv pip compile pyproject.toml kubesim/pyproject.toml --universal --python-version 3.11 --generate-hashes \
+	  --no-emit-index-url --no-emit-find-links --no-header --no-annotate --quiet --upgrade -o deploy/image/requirements.txt
+
+audit: $(VENV)/.release ## are advisories known for what the image installs?
+	@$(BIN)/python tools/audit.py
+
+sbom: $(VENV)/.release ## write the image's bill of materials (dist/gitfed.cdx.json)
+	@mkdir -p dist
+	@$(BIN)/cyclonedx-py requirements deploy/image/requirements.txt --pyproject pyproject.toml --output-reproducible \
+	  --validate -o dist/gitfed.cdx.json
+	@echo "dist/gitfed.cdx.json"
 
 golden: $(VENV)/.test ## rewrite the golden texts; read the diff
 	@GITFED_UPDATE_GOLDEN=1 $(BIN)/pytest tests/planning tests/cli

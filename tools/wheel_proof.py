@@ -60,10 +60,13 @@ def main() -> None:
         demo = (str(program / "gitfed"), "demo", "--once")
         clean = {name: value for name, value in os.environ.items() if not name.startswith(("GITFED_", "PYTHON"))}
         clean |= {"HOME": scratch, "XDG_CACHE_HOME": f"{scratch}/cache", "XDG_STATE_HOME": f"{scratch}/state"}
-        run(*install, str(wheel), cwd=folder)
+        # As in the image: the locked versions by their hashes, then the wheels alone.
+        run(*install, "--require-hashes", "--requirement", str(ROOT / "deploy/image/requirements.txt"), cwd=folder)
+        run(*install, "--no-deps", str(wheel), cwd=folder)
         if "pip install 'gitfed[demo]'" not in run(*demo, cwd=folder, env=clean, code=2):
             raise SystemExit("wheel: without kubesim, gitfed demo does not say what to install")
-        run(*install, str(simulator), cwd=folder)
+        run(*install, "--no-deps", str(simulator), cwd=folder)
+        run(str(program / "pip"), "check", cwd=folder)
         run(*demo, cwd=folder, env=clean)
         print(f"wheel: {wheel.name}, {simulator.name} installed into an empty environment, gitfed demo --once passed")
 
