@@ -20,5 +20,6 @@ def forget() -> None:
     for name in list(os.environ):
         if name.startswith(_PREFIXES) or name.lower() in _NAMES:
             del os.environ[name]
-    os.environ["GIT_CONFIG_GLOBAL"] = os.devnull
+    # No file, and none can be made there: `git config --global` of a test run by root would replace /dev/null itself.
+    os.environ["GIT_CONFIG_GLOBAL"] = "/nonexistent/gitconfig"
     os.environ["GIT_CONFIG_NOSYSTEM"] = "1"

@@ -20,6 +20,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from gitfed.errors import WebhookError, WebhookUnreachable
+from gitfed.interpret.registry import InterpretError
 from gitfed.model.base import Body
 from gitfed.model.webhook import Question, Webhook
 from gitfed.reading.webhook_cache import Answers
@@ -204,8 +205,10 @@ class Asking:
             self._answers.put(waiting.question, await client.ask(waiting.question))
         except WebhookError as error:
             return error
-        except ValueError as error:
+        except InterpretError as error:
             return WebhookError(f"gave an answer that cannot be used: {error}")
+        except ValueError:
+            return WebhookError("gave an answer that cannot be used")
         return None
 
     def _fail(self, questions: list[Question], fault: WebhookError) -> bool:

@@ -16,6 +16,10 @@ _METADATA: Final = frozenset({ipaddress.ip_address("fd00:ec2::254"), ipaddress.i
 _BROADCAST: Final = ipaddress.IPv4Address("255.255.255.255")
 
 
+class NotContacted(OSError):
+    """A name leads only where nobody has business. The text is ours, so a message may hold it."""
+
+
 def resolved(host: str, port: int) -> tuple[tuple[str, ...], str]:
     """The addresses of a host that may be contacted, and why the others are not ("" when all may be).
 

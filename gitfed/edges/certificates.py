@@ -6,10 +6,7 @@ either for a server or for a client, never for both: TLS checks that on each sid
 
 from __future__ import annotations
 
-import contextlib
 import ipaddress
-import os
-import tempfile
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -20,6 +17,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
+from gitfed.edges import files
 from gitfed.errors import InputError, UsageError
 
 LONGEST_NAME = 64
@@ -137,25 +135,10 @@ def _create(folder: Path, now: datetime) -> None:
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         # The certificate last: whoever finds it finds the key too.
-        write_private(folder / "ca.key", _pem(key))
-        write_private(folder / "ca.crt", certificate.public_bytes(serialization.Encoding.PEM))
+        files.write_atomically(folder / "ca.key", _pem(key), durable=True)
+        files.write_atomically(folder / "ca.crt", certificate.public_bytes(serialization.Encoding.PEM), durable=True)
     except OSError as error:
         raise UsageError(f"no certificate authority can be made in {folder}: {error.strerror}") from error
-
-
-def write_private(path: Path, content: bytes) -> None:
-    """The whole file or none of it, readable by this user alone. Raises OSError."""
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(name, path)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            os.unlink(name)
-        raise
 
 
 def _name(parts: Iterable[tuple[x509.ObjectIdentifier, str]]) -> x509.Name:

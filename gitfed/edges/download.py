@@ -16,7 +16,7 @@ from http.client import HTTPException, HTTPMessage
 from typing import IO, Final
 
 from gitfed import __version__
-from gitfed.edges import https
+from gitfed.edges import https, no_answer
 from gitfed.errors import SourceError, SourceUnreachable, UsageError
 
 _SECONDS: Final = 30.0
@@ -47,7 +47,7 @@ def fetch(url: str, *, most: int) -> bytes:
         kind = SourceUnreachable if error.code >= 500 else SourceError
         raise kind(f"{_shown(url)}: HTTP status {error.code}") from None
     except (OSError, HTTPException, ValueError) as error:
-        raise SourceUnreachable(f"{_shown(url)}: {getattr(error, 'reason', error)}") from error
+        raise SourceUnreachable(f"{_shown(url)}: {no_answer.why(error)}") from error
     return bytes(found[: most + 1])
 
 

@@ -10,10 +10,12 @@ What the bytes mean is the reader's affair (`source`); which refs matter is the 
 from __future__ import annotations
 
 import contextlib
+import errno
 import hashlib
 import logging
 import os
 import re
+import stat
 import tempfile
 import warnings
 from collections.abc import AsyncIterator, Callable
@@ -40,13 +42,24 @@ def cache_directory(environment: dict[str, str] | None = None) -> Path:
     return root / "gitfed"
 
 
-def write_atomically(path: Path, content: bytes, *, mode: int = 0o600) -> None:
-    """Readers see the old content or the new one, never half of it. Raises OSError."""
+def write_atomically(path: Path, content: bytes, *, mode: int = 0o600, durable: bool = False) -> None:
+    """Readers see the old content or the new one, never half of it; `durable`: after a power cut too. Raises OSError.
+
+    Only a regular file is replaced: root could put an ordinary file in the place of /dev/null for everybody.
+    """
+    with contextlib.suppress(FileNotFoundError):
+        if not stat.S_ISREG(kind := path.stat().st_mode):
+            if stat.S_ISDIR(kind):
+                raise OSError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+            raise OSError(errno.EINVAL, "it is not a regular file", str(path))
     descriptor, scratch = tempfile.mkstemp(dir=path.parent, prefix=".gitfed-")
     try:
         with os.fdopen(descriptor, "wb") as file:
             file.write(content)
             os.fchmod(file.fileno(), mode)
+            if durable:
+                file.flush()
+                os.fsync(file.fileno())
         os.replace(scratch, path)
     except BaseException:
         with contextlib.suppress(OSError):

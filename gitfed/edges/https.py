@@ -26,7 +26,7 @@ def _connect(place: tuple[str, int], timeout: Any = None, source: Any = None) ->
     found, refused = address.resolved(host, port)
     if refused and not found:
         itself = refused.removeprefix(f"{host}, ")
-        raise OSError(f"{host} is {itself}")
+        raise address.NotContacted(f"{host} is {itself}")
     trouble: OSError | None = None
     for one in found or (host,):
         try:

@@ -19,6 +19,7 @@ import jwt
 import orjson
 import yarl
 
+from gitfed.edges import no_answer
 from gitfed.errors import IdentityError, IdentityUnreachable, UsageError
 
 ALGORITHMS = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA")
@@ -89,7 +90,7 @@ class Issuer:
         try:
             header = jwt.get_unverified_header(token)
         except (jwt.PyJWTError, ValueError) as error:
-            raise IdentityError(f"no token: {error}") from error
+            raise IdentityError("it is no token") from error
         if header.get("alg") not in ALGORITHMS:
             raise IdentityError(f"the algorithm {header.get('alg')!r:.40} is not accepted")
         key = await self._key(str(header.get("kid", "")))
@@ -104,7 +105,7 @@ class Issuer:
                 options={"require": ["exp", "iss", "aud"]},
             )
         except (jwt.PyJWTError, ValueError, TypeError) as error:
-            raise IdentityError(f"the token is not accepted: {error}") from error
+            raise IdentityError(f"the token is not accepted: {_why_not(error)}") from error
         return self._read(claims)
 
     async def discover(self) -> dict[str, Any]:
@@ -176,8 +177,8 @@ class Issuer:
                 content = await answer.content.read(_LARGEST + 1)
                 while len(content) <= _LARGEST and (more := await answer.content.read(_LARGEST)):
                     content += more
-        except (aiohttp.ClientError, OSError, TimeoutError) as error:
-            raise IdentityUnreachable(f"{url} gives no answer: {str(error) or type(error).__name__}") from error
+        except (aiohttp.ClientError, OSError, ValueError) as error:
+            raise IdentityUnreachable(no_answer.why(error, str(url))) from error
         try:
             document = orjson.loads(content[: _LARGEST + 1])
         except ValueError as error:
@@ -200,11 +201,28 @@ def _checked(address: str) -> yarl.URL:
     raise UsageError(f"{address} is no https URL", hint="the issuer's address, as its tokens spell it")
 
 
+_REFUSALS: tuple[tuple[type[jwt.PyJWTError], str], ...] = (
+    (jwt.ExpiredSignatureError, "it has expired"),
+    (jwt.ImmatureSignatureError, "it is not valid yet"),
+    (jwt.InvalidIssuedAtError, "it says that it was issued in the future"),
+    (jwt.InvalidAudienceError, "it was issued for another audience"),
+    (jwt.InvalidIssuerError, "it was issued by somebody else"),
+    (jwt.InvalidSignatureError, "its signature is not the issuer's"),
+)
+
+
+def _why_not(error: Exception) -> str:
+    """In words of ours: those of the library may quote the token."""
+    if isinstance(error, jwt.MissingRequiredClaimError):
+        return f"it lacks the claim {error.claim}"
+    return next((words for kind, words in _REFUSALS if isinstance(error, kind)), "it cannot be verified")
+
+
 def _context(authority: Path | None) -> ssl.SSLContext:
     try:
         return ssl.create_default_context(cafile=authority)
     except OSError as error:
-        raise UsageError(f"{authority} holds no certificates: {error.strerror or error}") from error
+        raise UsageError(f"{authority} holds no certificates: {no_answer.unusable_certificates(error)}") from error
 
 
 def _is_name(text: str) -> bool:

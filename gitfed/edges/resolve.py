@@ -14,10 +14,6 @@ from aiohttp import ThreadedResolver, abc
 from gitfed.edges import address
 
 
-class NotContacted(OSError):
-    """A name leads only where nobody has business. The text is ours, so a message may hold it."""
-
-
 class Checked(abc.AbstractResolver):
     """Raises NotContacted, and OSError for a name that is not known."""
 
@@ -30,7 +26,7 @@ class Checked(abc.AbstractResolver):
         found = await self._inner.resolve(host, port, family)
         allowed = [one for one in found if not address.why_not(one["host"])]
         if found and not allowed:
-            raise NotContacted(f"{host} is {found[0]['host']}, {address.why_not(found[0]['host'])}")
+            raise address.NotContacted(f"{host} is {found[0]['host']}, {address.why_not(found[0]['host'])}")
         return allowed
 
     async def close(self) -> None:

@@ -32,7 +32,7 @@ import orjson
 import yarl
 from aiohttp import abc
 
-from gitfed.edges import pod, resolve
+from gitfed.edges import no_answer, pod, resolve
 from gitfed.errors import WebhookError, WebhookUnreachable
 from gitfed.model.base import Body
 from gitfed.model.webhook import GROUP, Question, Webhook
@@ -41,6 +41,8 @@ _LARGEST: Final = 4 << 20
 """Bytes of an answer: a patch of the largest object that a cluster can hold, twice over."""
 _CONNECT: Final = 5.0
 _CONNECTIONS: Final = 16
+_SERVER: Final = "its server"
+"""A webhook's name says whom we asked; where it leads is not told."""
 """At a time, to one webhook."""
 
 
@@ -124,14 +126,15 @@ class Client:
                         raise WebhookError(f"answers with more than {_LARGEST >> 20} MiB")
                 return bytes(received)
         except aiohttp.ClientConnectorCertificateError as error:
-            raise WebhookUnreachable(f"is not who it should be: {error.certificate_error}") from error
+            raise WebhookUnreachable(f"is not who it should be: {no_answer.certificate(error)}") from error
         except aiohttp.ClientConnectorError as error:
-            # "Cannot connect to host …" is not told: the webhook's name says whom, and a repository its address.
-            raise WebhookUnreachable(f"cannot be reached: {_reason(error.os_error)}") from error
+            raise WebhookUnreachable(f"cannot be reached: {no_answer.why(error, _SERVER)}") from error
         except (aiohttp.ServerDisconnectedError, aiohttp.ClientOSError) as error:
-            raise _Closed(f"cannot be asked: {_reason(error)}") from error
-        except (aiohttp.ClientError, ValueError, OSError) as error:
-            raise WebhookUnreachable(f"cannot be asked: {_reason(error)}") from error
+            raise _Closed(f"cannot be asked: {no_answer.why(error, _SERVER)}") from error
+        except ValueError as error:
+            raise WebhookUnreachable("cannot be asked: its address is not valid") from error
+        except (aiohttp.ClientError, OSError) as error:
+            raise WebhookUnreachable(f"cannot be asked: {no_answer.why(error, _SERVER)}") from error
 
     def _url(self, webhook: Webhook) -> yarl.URL:
         service = webhook.service
@@ -190,7 +193,3 @@ def _document(data: bytes) -> Mapping[str, Any]:
     if not isinstance(document, dict):
         raise WebhookError("answers with JSON that is not an object")
     return document
-
-
-def _reason(error: BaseException) -> str:
-    return " ".join(str(error).split())[:200] or type(error).__name__

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 from gitfed.daemon import wiring
-from gitfed.edges import certificates, oidc, pod
+from gitfed.edges import files, oidc, pod
 from gitfed.errors import UsageError
 from gitfed.hub import capabilities
 from gitfed.hub.access.authentication import Authentication, OidcTokens, ReviewedTokens, Tokens
@@ -53,7 +53,7 @@ async def serving(options: wiring.Options, hub_options: Options, running: Runnin
             hint="name another address with --hub-address",
         ) from error
     with contextlib.suppress(OSError):  # a full disk: who wants it names it
-        certificates.write_private(hub.folder / _URL, f"{hub.url}\n".encode())
+        files.write_atomically(hub.folder / _URL, f"{hub.url}\n".encode())
     try:
         yield hub
     finally:

@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from gitfed.edges import certificates
+from gitfed.edges import certificates, files, no_answer
 from gitfed.errors import UsageError
 from gitfed.hub.options import EVERYWHERE, Options
 
@@ -49,10 +49,9 @@ class Identity:
             if loaded == self._loaded:
                 return False
             self.context.load_cert_chain(chain, key)
-        except (OSError, ssl.SSLError) as error:
-            said = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        except OSError as error:
             raise UsageError(
-                f"the hub cannot use {chain} and {key}: {said}",
+                f"the hub cannot use {chain} and {key}: {no_answer.unusable_certificates(error)}",
                 hint="tls.crt and tls.key of one certificate, in PEM form",
             ) from error
         self._loaded = loaded
@@ -65,8 +64,8 @@ class Identity:
         now = datetime.now(UTC)
         if self._own is None or self._own.due(now):
             self._own = self.authority.server(_names(self._options), now=now)
-            certificates.write_private(key, self._own.key)
-            certificates.write_private(chain, self._own.certificate)
+            files.write_atomically(key, self._own.key, durable=True)
+            files.write_atomically(chain, self._own.certificate, durable=True)
         return chain, key
 
     async def keep_fresh(self) -> None:

@@ -58,7 +58,8 @@ class Question:
     """Everything that is sent but the `uid`. `digest` covers all of it."""
     digest: Digest
     read: Callable[[Body], Body] = field(compare=False, repr=False)
-    """The `response` of a webhook in the form in which it is kept. Raises ValueError, saying what is wrong with it."""
+    """The `response` of a webhook in the form in which it is kept. Raises `InterpretError`, which says what is wrong
+    with it, and ValueError."""
 
 
 @dataclass(frozen=True, slots=True)

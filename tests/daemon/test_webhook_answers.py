@@ -11,7 +11,7 @@ import pytest
 
 from gitfed.daemon.webhook_queue import AT_A_TIME, Asking
 from gitfed.errors import WebhookError, WebhookUnreachable
-from gitfed.interpret.registry import Operation
+from gitfed.interpret.registry import InterpretError, Operation
 from gitfed.model.base import BindingId, Body, Digest, ObjectKey, Origin
 from gitfed.model.decisions import Share
 from gitfed.model.plan import Binding
@@ -42,7 +42,7 @@ def question(
 
 def usable(response: Body) -> Body:
     if "fault" in response:
-        raise ValueError(response["fault"])
+        raise InterpretError(response["fault"])
     return response
 
 

@@ -39,7 +39,7 @@ class Console:
             "HOME": str(folder),
             "COLUMNS": "120",
             "PYTHONPATH": str(ROOT),
-            "GIT_CONFIG_GLOBAL": os.devnull,
+            "GIT_CONFIG_GLOBAL": "/nonexistent/gitconfig",
             "GIT_CONFIG_SYSTEM": os.devnull,
             "GIT_CONFIG_COUNT": "1",
             "GIT_CONFIG_KEY_0": "init.defaultBranch",

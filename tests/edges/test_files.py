@@ -6,6 +6,7 @@ import asyncio
 import logging
 import os
 import queue
+import stat
 import subprocess
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -181,3 +182,21 @@ def test_a_move_after_the_loop_has_ended_disturbs_nobody(tmp_path: Path) -> None
     seen.get(timeout=patience.SECONDS)
     stop()
     del watch
+
+
+def test_only_a_regular_file_is_replaced(tmp_path: Path) -> None:
+    """Root could replace /dev/null by a file; so could whoever names a link that leads there."""
+    pipe, link, folder = tmp_path / "pipe", tmp_path / "link", tmp_path / "folder"
+    os.mkfifo(pipe)
+    link.symlink_to(pipe)
+    folder.mkdir()
+    for path, said in (
+        (pipe, "it is not a regular file"),
+        (link, "it is not a regular file"),
+        (folder, "Is a directory"),
+    ):
+        with pytest.raises(OSError, match=said):
+            files.write_atomically(path, b"x")
+    assert sorted(one.name for one in tmp_path.iterdir()) == ["folder", "link", "pipe"]
+    assert stat.S_ISFIFO(pipe.stat().st_mode)
+    assert link.is_symlink()

@@ -104,17 +104,17 @@ async def test_a_forged_or_foreign_token_is_refused() -> None:
     shared = base64.urlsafe_b64decode("c2VjcmV0") + b"-" * 32
     async with _issuer() as forge:
         cases: Mapping[str, str] = {
-            forge.token(key=_OTHER): "the token is not accepted: Signature verification failed",
-            forge.token(aud="elsewhere"): "the token is not accepted: Audience doesn't match",
-            forge.token(aud=None): 'the token is not accepted: Token is missing the "aud" claim',
-            forge.token(iss="https://elsewhere.example"): "the token is not accepted: Invalid issuer",
-            forge.token(exp=now - 61): "the token is not accepted: Signature has expired",
-            forge.token(exp=None): 'the token is not accepted: Token is missing the "exp" claim',
-            forge.token(nbf=now + 600): "the token is not accepted: The token is not yet valid (nbf)",
+            forge.token(key=_OTHER): "the token is not accepted: its signature is not the issuer's",
+            forge.token(aud="elsewhere"): "the token is not accepted: it was issued for another audience",
+            forge.token(aud=None): "the token is not accepted: it lacks the claim aud",
+            forge.token(iss="https://elsewhere.example"): "the token is not accepted: it was issued by somebody else",
+            forge.token(exp=now - 61): "the token is not accepted: it has expired",
+            forge.token(exp=None): "the token is not accepted: it lacks the claim exp",
+            forge.token(nbf=now + 600): "the token is not accepted: it is not valid yet",
             forge.token(kid="unknown"): "the issuer knows no key 'unknown'",
             forge.token(key=shared, kid="shared", algorithm="HS256"): "the algorithm 'HS256' is not accepted",
             forge.token(key=None, algorithm="none"): "the algorithm 'none' is not accepted",
-            "a.b.c": "no token: Invalid header padding",
+            "a.b.c": "it is no token",
         }
         for token, told in cases.items():
             said = await _said(forge, token)

@@ -152,7 +152,7 @@ async def test_a_407_of_a_proxy_says_what_to_do(tmp_path: Path) -> None:
         )
 
 
-def _foreign() -> list[BaseException]:
+def foreign() -> list[BaseException]:
     """Every class of the client's and of the system's exceptions, with a password in all its texts."""
     request = aiohttp.RequestInfo(URL(f"http://u:{PASSWORD}@h"), "GET", {}, URL(f"http://u:{PASSWORD}@h"))  # type: ignore[arg-type]
     key = type("Key", (), {"host": "h", "port": 1, "ssl": True, "is_ssl": True})()
@@ -174,7 +174,7 @@ def _foreign() -> list[BaseException]:
 
 
 def test_no_text_of_a_foreign_exception_leaves_translate() -> None:
-    foreign = _foreign()
-    assert len(foreign) > 20
-    for error in foreign:
+    known = foreign()
+    assert len(known) > 20
+    for error in known:
         assert PASSWORD not in str(translate.unreachable("m1", error, server="https://h:1")), type(error)

@@ -19,7 +19,7 @@ from http.client import HTTPException
 from typing import IO, Any
 
 from gitfed import __version__
-from gitfed.edges import https
+from gitfed.edges import https, no_answer
 from gitfed.errors import ForgeError, ForgeUnreachable, UsageError
 
 _TIMEOUT = 30.0
@@ -97,8 +97,7 @@ class Client:
                 said = error.read(4096)
             raise self._refused(where, error.code, error.headers, said) from None
         except (OSError, HTTPException) as error:
-            reason = getattr(error, "reason", error)
-            raise ForgeUnreachable(f"{where}: {reason}") from None
+            raise ForgeUnreachable(f"{where}: {no_answer.why(error)}") from None
         if len(content) > _LARGEST:
             raise ForgeError(f"{where}: the answer is too long")
         try:

@@ -15,10 +15,11 @@ import urllib.request
 from dataclasses import dataclass, field
 from datetime import datetime
 from email.message import Message
+from http.client import HTTPException
 from pathlib import Path
 from typing import IO, Any
 
-from gitfed.edges import https
+from gitfed.edges import https, no_answer
 from gitfed.edges.git import git_errors
 from gitfed.errors import SourceError, SourceUnreachable
 
@@ -73,9 +74,8 @@ def installation_token(
         if error.code >= 500:
             raise SourceUnreachable(said) from error
         raise SourceError(said, hint="compare app id, installation id and key") from error
-    except OSError as error:
-        reason = getattr(error, "reason", error)
-        raise SourceUnreachable(f"{base} gives app {identity} no token: {reason}") from error
+    except (OSError, HTTPException) as error:
+        raise SourceUnreachable(f"{base} gives app {identity} no token: {no_answer.why(error)}") from error
     except (ValueError, KeyError, TypeError) as error:
         raise SourceError(f"{base} gives app {identity} no token: its answer is not GitHub's") from error
 

@@ -47,8 +47,10 @@ class SigningSetup:
     def _run(self, command: list[str], payload: bytes) -> bytes:
         try:
             done = subprocess.run(command, input=payload, capture_output=True, check=False, timeout=_TIMEOUT)
-        except (OSError, subprocess.TimeoutExpired) as error:
-            raise SourceError(f"{self.program} cannot sign: {error}") from error
+        except subprocess.TimeoutExpired as error:
+            raise SourceError(f"{self.program} did not sign within {_TIMEOUT:g} seconds") from error
+        except OSError as error:
+            raise SourceError(f"{self.program} cannot be run: {error.strerror}") from error
         if done.returncode or b"SIGNATURE-----" not in done.stdout:
             said = done.stderr.decode("utf-8", "replace").strip().splitlines()
             raise SourceError(

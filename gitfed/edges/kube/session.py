@@ -26,7 +26,7 @@ import orjson
 import yarl
 
 from gitfed import errors
-from gitfed.edges import resolve
+from gitfed.edges import no_answer, resolve
 from gitfed.edges.kube import translate
 from gitfed.edges.kube.credentials import Connection
 from gitfed.edges.kube.fence import Fence
@@ -287,7 +287,7 @@ class Session:
             except OSError as error:  # ssl.SSLError among them: certificates that do not parse or match
                 raise errors.CredentialsError(
                     f"cluster {self.cluster}: {self.connection.source}: unusable certificates: "
-                    f"{translate.unusable_certificates(error)}",
+                    f"{no_answer.unusable_certificates(error)}",
                     cluster=self.cluster,
                 ) from error
             for server in (configuration.host, tls.proxy or ""):

@@ -3,19 +3,14 @@
 Callers choose by class (`errors.ObjectConflict`, …) and by `retry`, never by text. Texts of the server are shortened
 and go through the caller's `redact`, because an API server quotes refused values, a Secret's included.
 
-No text of a foreign exception is passed on: the client library puts the URL of a proxy into some of its own, and that
-may hold a password. What happened is told from the exception's class and number.
+No text of a foreign exception is passed on (`no_answer` says why).
 """
 
 from __future__ import annotations
 
-import errno
-import http
 import logging
 import os
 import re
-import socket
-import ssl
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -23,7 +18,7 @@ import aiohttp
 import orjson
 
 from gitfed import errors
-from gitfed.edges import resolve
+from gitfed.edges import no_answer
 
 _log = logging.getLogger(__name__)
 
@@ -37,7 +32,6 @@ TERMINATING = "NamespaceTerminating"
 _IMMUTABLE = re.compile(r"immutable|updates to .* are forbidden|may not (?:be )?change|cannot be changed", re.I | re.S)
 _TAKEN = re.compile(r"already allocated|provided (?:port|IP) is (?:already allocated|not in)|cannot allocate", re.I)
 _DENIED = re.compile(r"admission webhook", re.I)
-_NO_WAY = frozenset({errno.EHOSTUNREACH, errno.ENETUNREACH, errno.EHOSTDOWN, errno.ENETDOWN})
 _LONGEST = 800
 """Characters of a server's text that we pass on: one that quotes a whole object helps nobody."""
 
@@ -91,7 +85,7 @@ def unreachable(cluster: str, error: BaseException, *, server: str = "") -> erro
 
     `server` is the address as configured, for the message.
     """
-    certificate = _certificate_error(error)
+    certificate = no_answer.certificate(error)
     if certificate is not None:
         return errors.ClusterUnreachable(
             f"cluster {cluster}: the server's certificate is not trusted: {certificate}",
@@ -106,43 +100,8 @@ def unreachable(cluster: str, error: BaseException, *, server: str = "") -> erro
             f"cluster {cluster}: the address of {server or 'the server'}, or of its proxy, is not valid",
             cluster=cluster,
         )
-    text = _why_no_answer(error, server or "the server")
+    text = no_answer.why(error, server or "the server")
     return errors.ClusterUnreachable(f"cluster {cluster}: {text}", cluster=cluster, reason=type(error).__name__)
-
-
-def _why_no_answer(error: BaseException, server: str) -> str:
-    """In words of what happened, not of the library that it happened to."""
-    inner = getattr(error, "os_error", None) or error
-    if isinstance(error, aiohttp.ClientHttpProxyError):
-        proxy = error.request_info.real_url
-        return f"the proxy {proxy.raw_host}:{proxy.port} answers HTTP {status_text(error.status)}"
-    if isinstance(error, aiohttp.ClientProxyConnectionError):
-        server = f"the proxy {error.host}:{error.port}"
-    if isinstance(inner, ConnectionRefusedError):
-        return f"{server} refuses the connection"
-    if isinstance(inner, socket.gaierror):
-        cannot = inner.errno == socket.EAI_AGAIN
-        return f"{server}: its host name {'cannot be looked up at present' if cannot else 'is not known'}"
-    if isinstance(inner, resolve.NotContacted):
-        return f"{server}: {inner}"
-    if isinstance(inner, OSError) and inner.errno in _NO_WAY:
-        return f"{server}: there is no way to it ({os.strerror(inner.errno)})"
-    if isinstance(inner, ConnectionError | aiohttp.ServerDisconnectedError | aiohttp.ClientPayloadError):
-        return f"{server} cut the connection"
-    if isinstance(inner, ssl.SSLError):
-        return f"{server}: no connection over TLS ({_ssl_reason(inner)})"
-    if isinstance(error, aiohttp.ClientResponseError):
-        return f"{server}: its answer is not HTTP"
-    if isinstance(inner, OSError) and inner.errno is not None:
-        return f"{server}: {os.strerror(inner.errno)}"
-    return f"{server}: {type(error).__name__}"
-
-
-def unusable_certificates(error: OSError) -> str:
-    """Why certificates and keys cannot be loaded."""
-    if isinstance(error, ssl.SSLError):
-        return _ssl_reason(error) if getattr(error, "reason", None) else "they are not in PEM form"
-    return os.strerror(error.errno) if error.errno is not None else type(error).__name__
 
 
 def unusable_context(error: BaseException) -> str:
@@ -152,20 +111,6 @@ def unusable_context(error: BaseException) -> str:
     if isinstance(error, KeyError):
         return "an entry of it is not complete"
     return f"the client library cannot use it ({type(error).__name__})"
-
-
-def status_text(status: int) -> str:
-    """An HTTP status with the words of the standard, not with those that a server chose."""
-    try:
-        return f"{status} {http.HTTPStatus(status).phrase}"
-    except ValueError:
-        return str(status)
-
-
-def _ssl_reason(error: ssl.SSLError) -> str:
-    """OpenSSL's constant for it, e.g. `wrong version number`."""
-    reason = getattr(error, "reason", None)
-    return str(reason).replace("_", " ").lower() if reason else type(error).__name__
 
 
 def broken(cluster: str, what: str) -> errors.ClusterError:
@@ -275,17 +220,4 @@ def _retry_after(details: Mapping[str, Any], headers: Mapping[str, str] | None) 
             continue
         if 0 < seconds < 86_400:
             return seconds
-    return None
-
-
-def _certificate_error(error: BaseException | None) -> str | None:
-    """aiohttp wraps the ssl module's exception; the reason ("hostname mismatch", "self-signed") is inside."""
-    while error is not None:
-        inner = getattr(error, "certificate_error", None) or getattr(error, "os_error", None)
-        if isinstance(inner, BaseException) and inner is not error:
-            error = inner
-        elif isinstance(error, ssl.SSLCertVerificationError):
-            return str(getattr(error, "verify_message", "") or "it cannot be verified")
-        else:
-            error = error.__cause__
     return None

@@ -1,0 +1,114 @@
+"""Why a server gave no answer, in words of ours: for aiohttp, urllib, ssl and the system alike.
+
+No text of a foreign exception is passed on. Client libraries put addresses into theirs, a proxy's among them, and such
+an address may hold a password. What happened is told from the exception's class and number.
+"""
+
+from __future__ import annotations
+
+import errno
+import http
+import http.client
+import os
+import re
+import socket
+import ssl
+import urllib.error
+
+import aiohttp
+
+from gitfed.edges import address
+
+_NO_WAY = frozenset({errno.EHOSTUNREACH, errno.ENETUNREACH, errno.EHOSTDOWN, errno.ENETDOWN})
+_TUNNEL = re.compile(r"Tunnel connection failed: (\d{3})\b")
+"""http.client tells a proxy's refusal as an OSError without a number, in these words and the proxy's own."""
+
+
+def why(error: BaseException, server: str = "the server") -> str:
+    """`server` is how the message calls it."""
+    error = _inside(error)
+    if isinstance(error, address.NotContacted):
+        return str(error)
+    if (untrusted := certificate(error)) is not None:
+        return f"{server}: its certificate is not trusted: {untrusted}"
+    if isinstance(error, aiohttp.ClientHttpProxyError):
+        proxy = error.request_info.real_url
+        return f"the proxy {proxy.raw_host}:{proxy.port} answers HTTP {status_text(error.status)}"
+    if isinstance(error, aiohttp.ClientProxyConnectionError):
+        server = f"the proxy {error.host}:{error.port}"
+    if isinstance(error, ValueError | http.client.InvalidURL):
+        return f"the address of {server}, or of its proxy, is not valid"
+    if isinstance(error, aiohttp.ClientResponseError | http.client.BadStatusLine | http.client.LineTooLong) and not (
+        isinstance(error, OSError)
+    ):
+        return f"{server}: its answer is not HTTP"
+    if isinstance(error, aiohttp.ServerDisconnectedError | aiohttp.ClientPayloadError | http.client.IncompleteRead):
+        return f"{server} cut the connection"
+    return _of_the_system(getattr(error, "os_error", None) or error, server)
+
+
+def certificate(error: BaseException | None) -> str | None:
+    """What is wrong with the server's certificate ("Hostname mismatch, …", "self-signed certificate"); None for other
+    errors. aiohttp and urllib wrap the ssl module's exception; its words are OpenSSL's and name the certificate only.
+    """
+    while error is not None:
+        inner = getattr(error, "certificate_error", None) or getattr(error, "os_error", None)
+        if isinstance(error, urllib.error.URLError):
+            inner = error.reason
+        if isinstance(inner, BaseException) and inner is not error:
+            error = inner
+        elif isinstance(error, ssl.SSLCertVerificationError):
+            return str(getattr(error, "verify_message", "") or "it cannot be verified")
+        else:
+            error = error.__cause__
+    return None
+
+
+def tls_reason(error: ssl.SSLError) -> str:
+    """OpenSSL's constant for it, e.g. `wrong version number`."""
+    reason = getattr(error, "reason", None)
+    return str(reason).replace("_", " ").lower() if reason else type(error).__name__
+
+
+def unusable_certificates(error: OSError) -> str:
+    """Why certificates and keys cannot be loaded for a connection."""
+    if isinstance(error, ssl.SSLError):
+        return tls_reason(error) if getattr(error, "reason", None) else "they are not in PEM form"
+    return os.strerror(error.errno) if error.errno is not None else type(error).__name__
+
+
+def status_text(status: int) -> str:
+    """An HTTP status with the words of the standard, not with those that a server chose."""
+    try:
+        return f"{status} {http.HTTPStatus(status).phrase}"
+    except ValueError:
+        return str(status)
+
+
+def _inside(error: BaseException) -> BaseException:
+    """What urllib wrapped; a name that leads nowhere of use, whoever wrapped it."""
+    if isinstance(error, urllib.error.URLError) and isinstance(error.reason, BaseException):
+        error = error.reason
+    refused = getattr(error, "os_error", None)
+    return refused if isinstance(refused, address.NotContacted) else error
+
+
+def _of_the_system(error: BaseException, server: str) -> str:
+    if isinstance(error, TimeoutError):
+        return f"{server} does not answer in time"
+    if isinstance(error, ConnectionRefusedError):
+        return f"{server} refuses the connection"
+    if isinstance(error, socket.gaierror):
+        cannot = error.errno == socket.EAI_AGAIN
+        return f"{server}: its host name {'cannot be looked up at present' if cannot else 'is not known'}"
+    if isinstance(error, OSError) and error.errno in _NO_WAY:
+        return f"{server}: there is no way to it ({os.strerror(error.errno)})"
+    if isinstance(error, ConnectionError):
+        return f"{server} cut the connection"
+    if isinstance(error, ssl.SSLError):
+        return f"{server}: no connection over TLS ({tls_reason(error)})"
+    if isinstance(error, OSError) and error.errno is not None:
+        return f"{server}: {os.strerror(error.errno)}"
+    if isinstance(error, OSError) and (tunnel := _TUNNEL.match(str(error))):
+        return f"the proxy on the way to {server} answers HTTP {status_text(int(tunnel[1]))}"
+    return f"{server}: {type(error).__name__}"

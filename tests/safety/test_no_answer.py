@@ -1,0 +1,135 @@
+"""What a client library says of a failure is told in words of ours: its own may hold a proxy's password, or a token."""
+
+from __future__ import annotations
+
+import ast
+import http.client
+import inspect
+import ssl
+import urllib.error
+from collections.abc import Iterator
+from pathlib import Path
+
+import aiohttp
+import pytest
+from aiohttp import client_exceptions
+from yarl import URL
+
+import gitfed
+from gitfed import errors
+from gitfed.edges import download, no_answer, oidc
+from gitfed.edges.forge.call import Client
+from gitfed.edges.git import app
+from tests.safety.test_cluster_credentials import PASSWORD, foreign
+
+OURS = {name for name, kind in inspect.getmembers(errors, inspect.isclass) if issubclass(kind, errors.GitfedError)}
+
+
+def of_urllib() -> list[BaseException]:
+    made: list[BaseException] = [kind(PASSWORD) for _, kind in inspect.getmembers(http.client, inspect.isclass)
+                                 if issubclass(kind, http.client.HTTPException)]  # fmt: skip
+    return [*made, urllib.error.URLError(PASSWORD), *map(urllib.error.URLError, [*made, *foreign()])]
+
+
+def test_why_a_server_gave_no_answer_repeats_nothing_of_the_exception() -> None:
+    for error in (*foreign(), *of_urllib()):
+        assert PASSWORD not in no_answer.why(error), repr(error)
+
+
+def test_what_happened_is_told_from_class_and_number() -> None:
+    wrapped = urllib.error.URLError
+    said = {
+        "the server refuses the connection": wrapped(ConnectionRefusedError(111, "x")),
+        "the server does not answer in time": wrapped(TimeoutError("x")),
+        "the server cut the connection": http.client.RemoteDisconnected("x"),
+        "the server: its answer is not HTTP": http.client.BadStatusLine("x"),
+        "the address of the server, or of its proxy, is not valid": http.client.InvalidURL("nonnumeric port: 'x'"),
+        "the proxy on the way to the server answers HTTP 407 Proxy Authentication Required": wrapped(
+            OSError("Tunnel connection failed: 407 x")
+        ),
+        "the server: its certificate is not trusted: it cannot be verified": wrapped(ssl.SSLCertVerificationError("x")),
+        "the server: there is no way to it (No route to host)": wrapped(OSError(113, "x")),
+    }
+    assert {no_answer.why(error): None for error in said.values()} == dict.fromkeys(said)
+
+
+@pytest.fixture(params=["http://u:{}@127.0.0.1:nowhere", "http://u:{}@127.0.0.1:9", "http://u:{}@nowhere.invalid:3128"])
+def proxy(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """A proxy as people get it wrong: no port, nobody there, no such name."""
+    address: str = request.param.format(PASSWORD)
+    for name in ("https_proxy", "HTTPS_PROXY", "http_proxy", "HTTP_PROXY"):
+        monkeypatch.setenv(name, address)
+    return address
+
+
+@pytest.mark.usefixtures("proxy")
+def test_the_password_of_a_proxy_is_in_no_error_of_a_forge_or_a_download() -> None:
+    with pytest.raises(errors.ForgeUnreachable) as of_forge:
+        Client("https://forge.invalid/api", {"Authorization": "Bearer t0ken"}, again=()).get("/user")
+    with pytest.raises(errors.SourceUnreachable) as of_file:
+        download.fetch("https://files.invalid/rules.yaml", most=10)
+    for raised in (of_forge, of_file):
+        assert PASSWORD not in f"{raised.value} {raised.value.hint}"
+        assert ".invalid" in str(raised.value)
+
+
+@pytest.mark.usefixtures("proxy")
+def test_the_password_of_a_proxy_is_in_no_error_of_a_github_app(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(app, "_statement", lambda identity, key: "signed")
+    with pytest.raises(errors.SourceUnreachable) as raised:
+        app.installation_token("7", "8", "key", base="https://forge.invalid/api")
+    assert PASSWORD not in str(raised.value)
+
+
+@pytest.mark.usefixtures("proxy")
+async def test_the_password_of_a_proxy_is_in_no_error_of_an_issuer() -> None:
+    issuer = oidc.Issuer(oidc.Settings("https://issuer.invalid", "gitfed"))
+    try:
+        with pytest.raises(errors.IdentityUnreachable) as raised:
+            await issuer.discover()
+    finally:
+        await issuer.close()
+    assert PASSWORD not in str(raised.value)
+
+
+def test_the_address_of_a_proxy_with_a_password_is_in_none_of_the_clients_texts() -> None:
+    error = aiohttp.InvalidURL(URL(f"http://u:{PASSWORD}@h"))
+    assert PASSWORD in str(error), "the library does tell it"
+    assert PASSWORD not in no_answer.why(error)
+    assert isinstance(error, client_exceptions.InvalidURL)
+
+
+def _told(handler: ast.ExceptHandler) -> Iterator[ast.AST]:
+    """Where a handler makes a text of the exception itself: `f"{error}"`, `str(error)`, `repr(error)`."""
+    for node in ast.walk(handler):
+        value = node.value if isinstance(node, ast.FormattedValue) else None
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("str", "repr"):
+            value = node.args[0] if node.args else None
+        if isinstance(value, ast.Name) and value.id == handler.name:
+            yield node
+
+
+def _foreign_classes(handler: ast.ExceptHandler) -> list[str]:
+    kinds = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
+    names = [ast.unparse(kind) for kind in kinds if kind is not None]
+    return [name for name in names if name.startswith(_LIBRARIES) or hasattr(__builtins__, name) or name in _SYSTEM]
+
+
+_LIBRARIES = ("aiohttp.", "ssl.", "urllib.", "http.", "jwt.", "yarl.", "socket.", "subprocess.", "git.", "kubernetes.")
+_SYSTEM = {"Exception", "BaseException", "OSError", "ValueError", "TypeError", "KeyError", "HTTPException",
+           "UnicodeError", "RuntimeError", "EOFError", "AttributeError"}  # fmt: skip
+"""TimeoutError is raised by asyncio.timeout and says nothing."""
+
+
+def test_no_room_that_talks_to_the_world_passes_on_the_text_of_a_foreign_exception() -> None:
+    root = Path(gitfed.__file__).parent
+    found = [
+        f"{path.relative_to(root)}:{node.lineno} {ast.unparse(node)} of {', '.join(_foreign_classes(handler))}"
+        for room in ("edges", "daemon", "hub", "reading", "offline")
+        for path in sorted((root / room).rglob("*.py"))
+        for handler in ast.walk(ast.parse(path.read_text()))
+        if isinstance(handler, ast.ExceptHandler) and handler.name and _foreign_classes(handler)
+        for node in _told(handler)
+        if isinstance(node, ast.expr)
+    ]
+    assert not found, "\n".join(found)
