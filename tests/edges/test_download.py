@@ -96,7 +96,7 @@ def test_what_the_server_says_is_told_without_the_query(
 
 
 def test_a_server_that_is_not_there_or_sends_us_round_is_told(server: str) -> None:
-    with pytest.raises(SourceUnreachable, match="^http://127.0.0.1:1/x: the server refuses the connection$"):
+    with pytest.raises(SourceUnreachable, match=r"^http://127.0.0.1:1/x: the server refuses the connection$"):
         download.fetch("http://127.0.0.1:1/x", most=10)
     with pytest.raises(SourceError, match="/round: HTTP status 302"):
         download.fetch(f"{server}/round", most=10)
