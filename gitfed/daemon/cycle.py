@@ -156,22 +156,27 @@ class Engine:
     async def _run(self, poll: Callable[[], float]) -> None:
         self._asking.start()
         descheduling = asyncio.create_task(self._descheduler.run(), name="descheduler")
+        polled = time.monotonic()
         try:
             while True:
                 if descheduling.done():
                     trouble.say("descheduling failed", descheduling.exception())
                     descheduling = asyncio.create_task(self._descheduler.run(), name="descheduler")
                 self._wake.clear()
+                if self.commits.due:
+                    polled = time.monotonic()
                 report = await self.turn()
                 if self.trouble is not None:
                     await asyncio.sleep(self._trouble.pause)  # whatever happens meanwhile: it would only fail again
                     continue
                 if report is not None:
                     await self._calm(min(_BUSY, max(_CALM, report.took)))
-                seconds = poll()
+                # What clusters do wakes the loop, often without an end; a poll is due all the same.
+                pause = poll()
+                seconds = max(0.0, polled + pause - time.monotonic())
                 due = self._falls_due()
                 await self._sleep(seconds if due is None else min(seconds, due))
-                if not self._wake.is_set() and (due is None or due >= seconds):
+                if time.monotonic() - polled >= pause - _CALM:
                     self.commits.changed()
         finally:
             descheduling.cancel()

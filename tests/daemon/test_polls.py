@@ -1,0 +1,48 @@
+"""When a remote repository is asked again."""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+from pathlib import Path
+
+from gitfed.daemon import wiring
+from tests.safety.engines import until
+from tests.source.trees import SETTINGS
+
+
+def _commit(repo: Path) -> str:
+    command = ["git", "-C", str(repo), "-c", "user.name=T", "-c", "user.email=t@example.com"]
+    subprocess.run([*command, "add", "-A"], check=True)
+    subprocess.run([*command, "commit", "-q", "--allow-empty", "-m", "change"], check=True)
+    return subprocess.run([*command, "rev-parse", "HEAD"], check=True, capture_output=True, text=True).stdout.strip()
+
+
+def _repository(folder: Path) -> tuple[Path, str]:
+    """And its first commit."""
+    repo = folder / "fleet"
+    subprocess.run(["git", "init", "-q", "-b", "main", str(repo)], check=True)
+    (repo / "gitfed.yaml").write_text(SETTINGS)
+    return repo, _commit(repo)
+
+
+async def test_clusters_that_wake_the_loop_all_the_time_put_off_no_poll(tmp_path: Path) -> None:
+    repo, first = await asyncio.to_thread(_repository, tmp_path)
+    engine = wiring.make_engine(wiring.Options(f"file://{repo}", data_dir=tmp_path / "data"))
+    assert engine.reader.remote
+
+    async def wake() -> None:
+        while True:
+            engine._wake.set()
+            await asyncio.sleep(0.01)
+
+    work = asyncio.create_task(engine.run(poll=lambda: 0.5))
+    waking = asyncio.create_task(wake())
+    try:
+        await until(lambda: engine.repo is not None and engine.repo.commit == first)
+        second = await asyncio.to_thread(_commit, repo)
+        await until(lambda: engine.repo is not None and engine.repo.commit == second)
+    finally:
+        for task in (waking, work):
+            task.cancel()
+        await asyncio.gather(waking, work, return_exceptions=True)
