@@ -19,6 +19,7 @@ BENCHES = {
     "record": "24 hours of 100 clusters and 10,000 bindings: what the state and facts branches weigh",
     "rollout": "300 Deployments to 2 clusters against a bare loop of the same requests",
     "push": "from git push until both clusters hold one changed image",
+    "delivery": "from a forge's delivery until both clusters hold what was pushed, beside a push that is watched",
     "steady": "requests of an unchanged cycle",
     "drift": "100 objects changed by somebody at once: repair against writing them once",
     "isolation": "a roll-out beside a cluster that fails every request",

@@ -16,12 +16,12 @@ from tests.clusters.rest import Endpoint, RefusedError
 
 
 class Daemon:
-    def __init__(self, repo: Path, kubeconfig: Path, data: Path) -> None:
+    def __init__(self, repo: Path | str, kubeconfig: Path, data: Path, *more: str) -> None:
         self.log = data.parent / f"{data.name}.log"
         self._file = self.log.open("wb")
         self.process = subprocess.Popen(
             [sys.executable, "-m", "gitfed", "run", "--repo", str(repo), "--kubeconfig", str(kubeconfig), "--data-dir",
-             str(data), "--interval", "60s", "--logging-format", "json", "--health-address", "127.0.0.1:0"],
+             str(data), "--interval", "60s", "--logging-format", "json", "--health-address", "127.0.0.1:0", *more],
             stdout=subprocess.DEVNULL, stderr=self._file,
         )  # fmt: skip
 

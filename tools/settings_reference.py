@@ -31,7 +31,8 @@ MEANING = {
     "since the last applied. Read from the last applied commit.",
     "sources.verify.keys": "Who may sign: paths of public keys in this repository (PGP blocks, SSH's `.pub`), SSH "
     "public keys, or fingerprints.",
-    "sync.interval": "Pause between two polls of a remote repository, ±10 %. A local repository is watched.",
+    "sync.interval": "Pause between two polls of a remote repository, ±10 %; ten times as long "
+    "while a [forge webhook](../how-to/forge-webhooks.md) tells of pushes. A local repository is watched.",
     "sync.prune": "Delete objects whose template is gone. With `false` they are kept and reported.",
     "sync.selfHeal": "Put back what somebody else changed. With `false` the plan shows it as skipped.",
     "sync.onInvalidFile": "`hold`: the objects of a file with errors stay at its last good version. "

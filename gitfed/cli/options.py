@@ -214,6 +214,9 @@ _HUB = (
            help="The claim that lists the user's groups."),
     option("--oidc-ca-file", type=Files(exists=True, dir_okay=False), metavar="FILE",
            help="Certificates to trust the issuer by.  [default: the machine's]"),
+    option("--hook-secret-file", type=Files(exists=True, dir_okay=False), metavar="FILE",
+           help="Let forges tell of pushes at /hooks/github, gitlab, gitea, forgejo, bitbucket or generic; the secret "
+           "that they sign with, one a line while it is replaced.  [default: nobody tells, the repository is polled]"),
 )  # fmt: skip
 
 
@@ -285,7 +288,7 @@ def _hub(given: Mapping[str, Any]) -> Any:
     if bool(given["oidc_issuer_url"]) != bool(given["oidc_client_id"]):
         raise click.UsageError("--oidc-issuer-url and --oidc-client-id need each other")
     if not given["hub_address"]:
-        for name in ("hub_url", "hub_tls_dir", "oidc_issuer_url"):
+        for name in ("hub_url", "hub_tls_dir", "oidc_issuer_url", "hook_secret_file"):
             if given[name]:
                 raise click.UsageError(f"--{name.replace('_', '-')} is about the hub: --hub-address says where it is")
         return None
@@ -296,7 +299,9 @@ def _hub(given: Mapping[str, Any]) -> Any:
             given["oidc_issuer_url"], given["oidc_client_id"], given["oidc_username_claim"],
             given["oidc_groups_claim"], given["oidc_ca_file"],
         )  # fmt: skip
-    return options.Options(host, port, given["hub_url"], given["hub_tls_dir"], issuer)
+    return options.Options(
+        host, port, given["hub_url"], given["hub_tls_dir"], issuer, hook_secret_file=given["hook_secret_file"]
+    )
 
 
 def _output(given: Mapping[str, Any]) -> Output:

@@ -22,6 +22,8 @@ class Options:
     tls_dir: Path | None = None
     """A mounted Secret: tls.crt, tls.key. None: certificates of our own authority."""
     oidc: oidc.Settings | None = None
+    hook_secret_file: Path | None = None
+    """What deliveries of forges are signed with; None: there are none."""
 
     @property
     def loopback(self) -> bool:

@@ -7,6 +7,7 @@ reads must not show a commit, nor believe its AccessPolicies, before that.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -41,6 +42,7 @@ class Recorded:
         self.alone = alone
         self._options = options
         self._seen = _Seen()
+        self._wake = asyncio.Event()
         self.error = "nothing was read yet"
         """Why the last look gave nothing; "" when it gave something."""
 
@@ -63,9 +65,16 @@ class Recorded:
     async def run(self, leads: Callable[[], bool] = lambda: False) -> None:
         """Look again and again, until cancelled; not while this process leads, and knows better."""
         while True:
+            self._wake.clear()
             if not leads():
                 await self.look()
-            await asyncio.sleep(self._interval())
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(self._interval()):
+                    await self._wake.wait()
+
+    def look_soon(self) -> None:
+        """Somebody says that there is something new."""
+        self._wake.set()
 
     async def look(self) -> None:
         try:

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple, Protocol
 
 from gitfed.daemon.cycle import Engine
 from gitfed.daemon.telemetry import Telemetry
+from gitfed.hub.polling import Polling
 from gitfed.model.base import ClusterName
 from gitfed.model.decisions import Decisions
 from gitfed.model.fleet import ClusterFacts
@@ -50,12 +51,15 @@ class Record(Protocol):
 class Running:
     """`engine` and `standing_by` are set by who runs the daemon (`serve`)."""
 
-    def __init__(self, recorded: Record | None = None, telemetry: Telemetry | None = None) -> None:
+    def __init__(
+        self, recorded: Record | None = None, telemetry: Telemetry | None = None, polling: Polling | None = None
+    ) -> None:
         self.engine: Engine | None = None
         """None: this process does not lead (yet), so it can operate nothing and sees no live objects."""
         self.standing_by = False
         self.recorded = recorded
         self.telemetry = telemetry or Telemetry()
+        self.polling = polling or Polling()
         self.began = time.monotonic()
         self._listeners: list[Callable[[str, Any], None]] = []
         self._readers: set[asyncio.Queue[Event]] = set()

@@ -24,6 +24,7 @@ from gitfed.edges.kube.election import Election
 from gitfed.hub import assembly
 from gitfed.hub.health import HealthServer
 from gitfed.hub.options import Options as HubOptions
+from gitfed.hub.polling import Polling
 from gitfed.hub.recorded import Recorded
 from gitfed.hub.running import Running
 from gitfed.hub.server import Hub
@@ -51,7 +52,10 @@ async def run(
     # Threads that wait for a server which says nothing must not be all that there are: plans are made in threads too.
     asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(_THREADS, thread_name_prefix="gitfed"))
     # Who stands by has to read what the leader wrote down.
-    running = Running(Recorded(options) if hub is not None and options.leader is not None else None, options.telemetry)
+    running = Running(
+        Recorded(options) if hub is not None and options.leader is not None else None, options.telemetry,
+        Polling(alone=options.leader is None),
+    )  # fmt: skip
     with locks.exclusive(folder):
         health = HealthServer(running)
         async with AsyncExitStack() as stack:
@@ -163,7 +167,7 @@ async def _follow(
             watching = asyncio.create_task(_watch(watch, engine))
             stack.callback(watching.cancel)
         started(engine)
-        work = asyncio.create_task(engine.run(poll=lambda: _interval(engine, options)))
+        work = asyncio.create_task(engine.run(poll=lambda: _interval(engine, options, running.polling)))
         either: set[asyncio.Future[Any]] = {work, stop}
         try:
             await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
@@ -225,9 +229,10 @@ async def _watch(path: Path, engine: Engine) -> None:
         log.warning("the repository is not watched, only polled", extra={"error": str(error)})
 
 
-def _interval(engine: Engine, options: Options) -> float:
+def _interval(engine: Engine, options: Options, polling: Polling) -> float:
     """±10 % so that many daemons do not ask one server at the same moment."""
     seconds = options.interval
     if seconds is None:
         seconds = engine.repo.settings.spec.sync.interval.total_seconds() if engine.repo is not None else 10.0
-    return seconds * random.uniform(0.9, 1.1)
+    polling.at(engine.repo.commit if engine.repo is not None else None)
+    return polling.interval(seconds) * random.uniform(0.9, 1.1)

@@ -55,6 +55,8 @@ class Reader:
         self._guards: tuple[Commit, Guards] | None = None
         self.refused = ""
         """Why the newest commit is not the one that `newest` gave; "" when it is."""
+        self.ref = ""
+        """Full name of the branch that is followed; "" until it was asked for, and while HEAD names none."""
         self.trust = trust.Trust(
             self.repository,
             lambda commit: self.read(commit, None, {}).settings,
@@ -100,6 +102,7 @@ class Reader:
     def _tip(self) -> Commit:
         if self._local is not None:
             branch = self._branch or self._local.head_branch()
+            self.ref = f"refs/heads/{branch}" if branch is not None else ""
             if branch is None:
                 return self._local.resolve("HEAD")
             commit = self._local.branch_commit(branch)
@@ -111,6 +114,7 @@ class Reader:
     def _newest_there(self) -> Commit:
         """Asking where a branch stands is one small question; only a commit that is not here yet is fetched."""
         ref, commit = self._clone.remote_tip(self.location, self._branch)
+        self.ref = ref if ref != "HEAD" else ""
         if self._clone.branch_commit(_FETCHED) != commit:
             self._clone.fetch(self.location, [f"+{ref}:{_FETCHED}"])
         return self._clone.resolve(_FETCHED)
