@@ -5,6 +5,7 @@ raised); one object that did not work out is an outcome (a value). Callers choos
 
     GitfedError
     ├── UsageError                 the command line or a setting of the process is wrong (exit code 2)
+    │   └── NotThere               what was named is not there
     ├── InputError                 what was named cannot be used as input: facts file, decisions file, plan file (3)
     ├── SourceError                the repository cannot be read (4)
     │   ├── SourceUnreachable      network, missing repository, lock: trying again may help
@@ -36,6 +37,7 @@ raised); one object that did not work out is an outcome (a value). Callers choos
     │   └── ForgeUnreachable       no answer, 5xx, 429: `retry_after` may say how long
     ├── IdentityError              who calls the hub cannot be told: the credential is not accepted
     │   └── IdentityUnreachable    the issuer or API server that would know gives no answer
+    ├── TooBusy                    so much is asked of the hub that this has to wait
     ├── NotOwned                   the inventory or the term says that this daemon must not write
     └── Unforeseen                 an exception of another class, caught by a loop that must not end (70)
 
@@ -63,6 +65,10 @@ class GitfedError(Exception):
 
 class UsageError(GitfedError):
     """The command line or a setting of the process is wrong."""
+
+
+class NotThere(UsageError):
+    """What was named is not there."""
 
 
 class InputError(GitfedError):
@@ -206,6 +212,12 @@ class WebhookError(GitfedError):
 
 class WebhookUnreachable(WebhookError):
     """Not this question's fault: others would not be answered either."""
+
+    retry = True
+
+
+class TooBusy(GitfedError):
+    """So much is asked of the hub at a time that this has to wait."""
 
     retry = True
 

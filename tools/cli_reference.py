@@ -31,7 +31,7 @@ def _head() -> Iterator[str]:
     yield ""
     yield "| Shown | Kind |"
     yield "|---|---|"
-    from gitfed.cli.output import names
+    from gitfed.views import names
 
     for (group, kind), shown in sorted(names.short_forms().items(), key=lambda item: item[1]):
         yield f"| `{shown}` | {kind}{f' of {group}' if group else ''} |"

@@ -45,7 +45,7 @@ def policies(ctx: click.Context, param: click.Parameter, incomplete: str) -> lis
 
 
 def workloads(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
-    from gitfed.cli.output import names
+    from gitfed.views import names
 
     return _names(ctx, incomplete, lambda repo: [spelling for key in repo.manifests for spelling in names.offered(key)])
 
@@ -58,7 +58,7 @@ def interpreted(ctx: click.Context, param: click.Parameter, incomplete: str) -> 
 
 def orders(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
     """What can be suspended and resumed."""
-    from gitfed.cli.output import names
+    from gitfed.views import names
 
     return _names(
         ctx,

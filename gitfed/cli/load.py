@@ -23,14 +23,11 @@ from gitfed.cli.output import plain
 from gitfed.daemon import logs
 from gitfed.model.base import Commit, Problem, Severity
 from gitfed.model.decisions import Decisions
-from gitfed.model.fleet import ClusterFacts, FleetSnapshot
+from gitfed.model.fleet import FleetSnapshot
 from gitfed.model.plan import Plan
 from gitfed.model.repo import RepoSnapshot
 from gitfed.offline import input_files as given_files
 from gitfed.offline import inputs
-from gitfed.placement.failover import step
-from gitfed.placement.scheduling.cluster import Candidate, candidate
-from gitfed.planning import place
 
 if TYPE_CHECKING:
     from gitfed.daemon import wiring
@@ -232,13 +229,3 @@ def unread_notes(plan: Plan) -> list[str]:
 
 def code(problems: Iterable[Problem]) -> int:
     return exits.INVALID if any(problem.severity is Severity.ERROR for problem in problems) else exits.OK
-
-
-def candidates(repo: RepoSnapshot, fleet: FleetSnapshot, plan: Plan) -> list[Candidate]:
-    """Every cluster, declared or only in the facts, as placement sees it, with the taints of `plan`; by name."""
-    found = (
-        candidate(repo.clusters.get(name), fleet.clusters.get(name) or ClusterFacts(name, assumed=True))
-        for name in sorted(repo.clusters.keys() | fleet.clusters.keys())
-    )
-    tainted = step.marked(tuple(found), plan.records, plan.outage, repo, plan.now)
-    return [replace(one, capacity=place.capacity_of(one, repo.settings)) for one in tainted]

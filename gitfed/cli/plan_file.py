@@ -12,11 +12,11 @@ from typing import Any
 
 import orjson
 
-from gitfed.cli.output import plan_json
 from gitfed.edges import files
 from gitfed.errors import InputError, UsageError
 from gitfed.model.base import Commit, Digest
 from gitfed.model.plan import Plan
+from gitfed.views import plans
 
 SCHEMA = "gitfed.io/planfile/v1"
 VERSION = 1
@@ -38,7 +38,7 @@ def write(path: Path, plan: Plan) -> None:
         "schemaVersion": VERSION,
         "commit": plan.commit,
         "digest": plan.digest,
-        "facts": plan_json.document(plan)["facts"],
+        "facts": plans.document(plan)["facts"],
         **_compared(plan),
     }
     check_folder(path)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from gitfed.cli.output import names
 from gitfed.model.base import Body, ObjectKey, Origin, Problem, Severity
 from gitfed.model.decisions import PolicyRef
 from gitfed.model.declared.policy import Propagation
@@ -16,6 +15,7 @@ from gitfed.model.plan import Plan
 from gitfed.model.repo import RepoSnapshot
 from gitfed.placement.scheduling import match
 from gitfed.planning import notes
+from gitfed.views import names
 
 
 def check(repo: RepoSnapshot, plan: Plan) -> tuple[Problem, ...]:

@@ -9,6 +9,7 @@ from gitfed.cli.commands.look import validate
 from gitfed.cli.output import explain_numbers, plain
 from gitfed.placement.capacity.estimate import Estimate
 from gitfed.placement.explain import explain
+from gitfed.views import explanations
 from tests.placement.make import policy
 from tests.placement.reference import spread
 
@@ -24,7 +25,7 @@ STORY = explain.Story("divided by dynamic weights", "", 3, 5, (ONE, TWO), ("room
 
 
 def test_numbers_and_advice_are_shown() -> None:
-    assert list(explain_numbers.lines(STORY, plain.Paint(on=False))) == [
+    assert list(explain_numbers.lines(explanations.numbers(STORY), plain.Paint(on=False))) == [
         "Numbers  divided by dynamic weights, 3 wanted, room for 5",
         "  CLUSTER   ROOM   LIMITED BY   WEIGHT   PART       SCORE",
         "  eu-1      5      nodes: cpu   5        3.40 → 3   100",
@@ -35,11 +36,14 @@ def test_numbers_and_advice_are_shown() -> None:
 
 
 def test_nothing_is_shown_where_nothing_counts() -> None:
-    assert list(explain_numbers.lines(explain.Story("", "", 0, None, (), ()), plain.Paint(on=False))) == []
+    assert (
+        list(explain_numbers.lines(explanations.numbers(explain.Story("", "", 0, None, (), ())), plain.Paint(on=False)))
+        == []
+    )
 
 
 def test_a_document_holds_all_of_it() -> None:
-    told = explain_numbers.document(STORY)
+    told = explanations.numbers(STORY)
     assert (told["room"], told["wouldChange"]) == (5, ["room for 1 more replicas"])
     assert told["clusters"][0]["estimates"] == [{"estimator": "nodes", "replicas": 5, "limitedBy": "cpu"}]
     assert (told["clusters"][1]["rejected"], told["clusters"][1]["filters"]) == (["no"], ["TaintToleration"])
@@ -47,7 +51,9 @@ def test_a_document_holds_all_of_it() -> None:
 
 def test_each_estimator_is_shown_where_there_are_several() -> None:
     two = replace(ONE, estimates=(Estimate("node grades", 7, "cpu"), Estimate("nodes", 5, "cpu")), exact=None, before=3)
-    assert list(explain_numbers.lines(replace(STORY, clusters=(two,), changes=()), plain.Paint(on=False)))[1:] == [
+    assert list(
+        explain_numbers.lines(explanations.numbers(replace(STORY, clusters=(two,), changes=())), plain.Paint(on=False))
+    )[1:] == [
         "  CLUSTER   ROOM   LIMITED BY   ESTIMATES                WEIGHT   PART     SCORE",
         "  eu-1      5      nodes: cpu   node grades 7, nodes 5   5        3 kept   100",
     ]

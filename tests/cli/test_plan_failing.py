@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from gitfed.cli.output import plain, plan_failing, plan_json
+from gitfed.cli.output import plain, plan_failing
+from gitfed.views import plans
 from tests.planning.stage import Stage
 from tests.planning.test_failover import DIRECTLY, evicted
 
@@ -43,7 +44,7 @@ def test_what_waits_for_a_deletion_says_so_also_as_json() -> None:
     stage = evicted(failover=DIRECTLY)
     plan = stage.turn()
     assert any("m2 waits for the confirmed deletion there" in line for line in plan_failing.lines(plan, PLAIN))
-    document = plan_json.document(plan)
+    document = plans.document(plan)
     assert [one["reach"] for one in document["failover"]["clusters"]] == ["Unknown", "Ready", "Ready", "Ready"]
     [web] = [one for one in document["bindings"] if one["resource"]["name"] == "web"]
     assert web["awaitsDeletion"] == ["m1"]

@@ -8,11 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gitfed.cli.output import matrix, names, plain, plan_text, table
+from gitfed.cli.output import matrix, plain, plan_text, table
 from gitfed.model.base import ObjectKey
 from gitfed.model.decisions import ScheduledCondition
 from gitfed.model.plan import Action, Gate, Totals
 from gitfed.model.reason import Reason, ReasonCode
+from gitfed.views import names
 from tests.cli import values
 from tests.cli.world import golden
 

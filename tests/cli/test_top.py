@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from gitfed.cli.output import capacity
+from gitfed.views import capacity
 from tests.cli.world import gitfed
 from tests.clusters.embedded import EmbeddedFleet
 from tests.clusters.rest import Endpoint

@@ -14,12 +14,13 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from gitfed.cli.output import manifest_text, matrix, names, reasons
+from gitfed.cli.output import manifest_text, matrix, reasons
 from gitfed.model.base import Body, ClusterName, ObjectKey
 from gitfed.model.plan import Action, RenderedManifest
 from gitfed.planning.review import declared_changes, predict
 from gitfed.planning.review import review as reviewing
 from gitfed.text import canonical
+from gitfed.views import names
 
 _REPLICAS = ("/spec/replicas", "/spec/parallelism")
 """What a share sets; the placement table shows it for every cluster."""

@@ -10,11 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from gitfed.cli.output import compare, diff_show, formatting, markdown, matrix, names, plain, plan_text
+from gitfed.cli.output import compare, diff_show, formatting, markdown, matrix, plain, plan_text
 from gitfed.cli.output.diff_show import DiffView
 from gitfed.model.base import ObjectKey, Severity
 from gitfed.model.plan import Action, Change
 from gitfed.planning.review.declared_changes import Declaration
+from gitfed.views import names
 
 LIMIT = 65_000
 MARKER = "<!-- gitfed.io/diff -->"

@@ -14,24 +14,14 @@ from typing import Any, NamedTuple
 import click
 
 from gitfed.cli import options
-from gitfed.cli.output import (
-    compare,
-    external_diff,
-    formatting,
-    manifest_text,
-    matrix,
-    names,
-    plain,
-    plan_json,
-    plan_text,
-    structured,
-)
+from gitfed.cli.output import compare, external_diff, formatting, manifest_text, matrix, plain, plan_text, structured
 from gitfed.model.base import Problem, Severity
 from gitfed.model.plan import Change, FieldChange
 from gitfed.offline.preview import Preview
 from gitfed.planning.review import declared_changes, predict
 from gitfed.planning.review.declared_changes import Declaration
 from gitfed.planning.review.review import Flow, Review
+from gitfed.views import names, plans
 
 SCHEMA = "gitfed.io/diff/v1"
 _MOST_FIELDS = 20
@@ -302,7 +292,7 @@ def new_problems(shown: DiffView) -> list[Problem]:
 
 def document(shown: DiffView, found: list[compare.Difference]) -> dict[str, Any]:
     review = shown.review
-    facts = plan_json.facts(review.head.facts)
+    facts = plans.facts(review.head.facts)
     return {
         "schema": SCHEMA,
         "base": review.base.commit,
@@ -314,11 +304,11 @@ def document(shown: DiffView, found: list[compare.Difference]) -> dict[str, Any]
         "placement": list(_placement(review)),
         "manifests": [_manifest(item, shown.titles) for item in found],
         "changes": [
-            {name: value for name, value in plan_json.change(one).items() if name != "diff"} for one in review.changes
+            {name: value for name, value in plans.change(one).items() if name != "diff"} for one in review.changes
         ],
-        "gates": [plan_json.gate(one) for one in review.gates],
-        "totals": plan_json.totals(review.totals),
-        "problems": [plan_json.problem(problem) for problem in problems(shown)],
+        "gates": [plans.gate(one) for one in review.gates],
+        "totals": plans.totals(review.totals),
+        "problems": [plans.problem(problem) for problem in problems(shown)],
     }
 
 
@@ -330,9 +320,9 @@ def _placement(review: Review) -> Iterator[dict[str, Any]]:
             continue
         moved = flows.get(key)
         yield {
-            "resource": plan_json.binding(new or old)["resource"],  # type: ignore[arg-type]
-            "before": plan_json.binding(old)["clusters"] if old else [],
-            "after": plan_json.binding(new)["clusters"] if new else [],
+            "resource": plans.binding(new or old)["resource"],  # type: ignore[arg-type]
+            "before": plans.binding(old)["clusters"] if old else [],
+            "after": plans.binding(new)["clusters"] if new else [],
             "moved": moved.replicas if moved else 0,
             "why": new.why if new else "removed from the repository",
         }
@@ -345,7 +335,7 @@ def _declaration(one: Declaration) -> dict[str, Any]:
         "name": one.key.name,
         "change": one.verb,
         "origin": str(one.origin),
-        "fields": [plan_json.field(part) for part in one.fields],
+        "fields": [plans.field(part) for part in one.fields],
         "concerns": [str(key) for key in one.concerns],
         "differing": [str(key) for key in one.differing],
         "limits": loosens(one),

@@ -9,13 +9,14 @@ from typing import Any
 import click
 
 from gitfed.cli import options
-from gitfed.cli.output import formatting, names, plain, structured
+from gitfed.cli.output import formatting, plain, structured
 from gitfed.interpret import cases
 from gitfed.interpret.registry import Answer, Inputs, Operation, Unknown
 from gitfed.model.base import ObjectKey
 from gitfed.offline.rule_files import Found
 from gitfed.planning.objects import redact
 from gitfed.text import canonical, yaml
+from gitfed.views import names
 
 SCHEMA = "gitfed.io/interpretation/v1"
 _RULE = "-" * 35

@@ -1,15 +1,15 @@
-"""What a plan says of clusters that fail and of work that leaves them: lines for a terminal, members for JSON."""
+"""What a plan says of clusters that fail and of work that leaves them: lines for a terminal."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
-from gitfed.cli.output import formatting, names, plain, table
+from gitfed.cli.output import formatting, plain, table
 from gitfed.cli.output.table import Cell
-from gitfed.model.decisions import ClusterRecord, EvictionTask
+from gitfed.model.decisions import EvictionTask
 from gitfed.model.fleet import Reach
 from gitfed.model.plan import Binding, Plan
+from gitfed.views import names
 
 _WORDS = {Reach.NOT_READY: "is not ready", Reach.UNKNOWN: "does not answer", Reach.READY: "is ready"}
 
@@ -50,45 +50,3 @@ def _waits(binding: Binding, task: EvictionTask) -> str:
     if not others:
         return "its copy stays: nothing takes its place"
     return f"its copy stays until {others} is healthy" if task.purge_mode != "Directly" else f"{others} takes its place"
-
-
-def document(plan: Plan) -> dict[str, Any]:
-    """The member `failover` of a plan."""
-    outage = plan.outage
-    return {
-        "clusters": [_record(record) for _, record in sorted(plan.records.items())],
-        "outage": None
-        if outage is None
-        else {"since": formatting.time(outage.since), "ended": formatting.time(outage.ended) if outage.ended else None},
-        "events": list(plan.said),
-        "nextDecision": formatting.time(plan.look_again) if plan.look_again is not None else None,
-    }
-
-
-def _record(record: ClusterRecord) -> dict[str, Any]:
-    return {
-        "name": record.name,
-        "reach": record.reach.value,
-        "since": formatting.time(record.since),
-        "reason": record.reason,
-        "taints": [
-            {
-                "key": one.key,
-                "value": one.value,
-                "effect": one.effect,
-                "timeAdded": formatting.time(one.added),
-                "by": one.by,
-            }
-            for one in record.taints
-        ],
-    }
-
-
-def members(binding: Binding) -> dict[str, Any]:
-    """What a binding has to say of a failover, in JSON."""
-    return {
-        "gracefulEvictionTasks": [task.raw for task in binding.evictions],
-        "awaitsDeletion": list(binding.awaits_deletion),
-        "released": list(binding.decision.released) if binding.decision is not None else [],
-        "injectedLabels": {name: dict(labels) for name, labels in binding.injected},
-    }

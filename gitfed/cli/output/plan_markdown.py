@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from gitfed.cli.output import formatting, markdown, matrix, names, plan_text
+from gitfed.cli.output import formatting, markdown, matrix, plan_text
 from gitfed.model.base import Severity
 from gitfed.model.plan import Action, Change
+from gitfed.views import names
 
 LIMIT = 65_000
 MARKER = "<!-- gitfed.io/plan -->"

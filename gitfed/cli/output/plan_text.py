@@ -16,12 +16,13 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from gitfed.cli.output import formatting, matrix, names, plain, plan_failing, reasons, table
+from gitfed.cli.output import formatting, matrix, plain, plan_failing, reasons, table
 from gitfed.cli.output.table import Cell
 from gitfed.model.base import ObjectKey
 from gitfed.model.decisions import Decisions
 from gitfed.model.plan import Action, Binding, Change, FieldChange, Gate, Plan
 from gitfed.planning.ordering import order
+from gitfed.views import names
 
 _MOST_UNCHANGED = 40
 """Unchanged rows up to this many are context; above it they hide what changed."""

@@ -1,20 +1,18 @@
-"""What a rehearsal showed, as text and as documents (docs/reference/simulation-json.md)."""
+"""What a rehearsal showed, as text."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import Any, TypeAlias
 
-from gitfed.cli.output import formatting, names, plain, plan_json, table
+from gitfed.cli.output import formatting, plain, table
 from gitfed.model.base import ObjectKey
 from gitfed.model.plan import Binding
-from gitfed.simulation import capacity_loss, simulation
+from gitfed.simulation import simulation
+from gitfed.views import names, plans
+from gitfed.views.simulations import Each
 
-SCHEMA, EACH_SCHEMA = "gitfed.io/simulation/v1", "gitfed.io/n-minus-one/v1"
-Each: TypeAlias = Sequence[tuple[str, Sequence[capacity_loss.Loss]]]
-"""What every cluster and every region would cost alone."""
 _MOST = 40
 """Lines of one list that are printed; of more, how many there are."""
 _AT_ONCE = 12
@@ -121,7 +119,7 @@ def _moved(story: simulation.Story) -> Iterable[tuple[ObjectKey, Binding, Bindin
     """(object, before, after) of what a policy places and has another place now."""
     for key, binding in story.plan.bindings.items():
         before = story.before.get(key)
-        if before is not None and plan_json.is_policy(binding.policy) and before.shares != binding.shares:
+        if before is not None and plans.is_policy(binding.policy) and before.shares != binding.shares:
             yield key, before, binding
 
 
@@ -161,48 +159,3 @@ def each_text(found: Each, *, quiet: bool) -> Iterable[str]:
             yield f"  … and {len(lost) - _MOST} more"
     bad = sum(1 for _, lost in found if lost)
     yield f"Total:  {bad} of {formatting.count(len(found), 'failure')} would cost replicas."
-
-
-# -- JSON ---------------------------------------------------------------------------------------------------------
-
-
-def document(story: simulation.Story, commit: str, until: float) -> dict[str, Any]:
-    return {
-        "schema": SCHEMA,
-        "commit": commit,
-        "until": until,
-        "timeline": [{"after": one.after, "kind": one.kind, "text": one.text} for one in story.timeline],
-        "placement": [
-            {
-                **_resource(key),
-                "before": _shares(story.before[key]) if key in story.before else [],
-                "after": _shares(binding),
-                "evicting": [task.raw for task in binding.evictions],
-            }
-            for key, binding in story.plan.bindings.items()
-        ],
-        "pending": [{**_resource(key), "reason": text} for key, text in story.pending],
-        "deletedOnRecovery": [{"cluster": cluster, **_resource(key)} for cluster, key in story.on_recovery],
-        "losses": [_loss(one) for one in story.losses],
-        "fallsDue": story.falls_due,
-    }
-
-
-def each_document(found: Each, commit: str) -> dict[str, Any]:
-    return {
-        "schema": EACH_SCHEMA,
-        "commit": commit,
-        "targets": [{"target": target, "losses": [_loss(one) for one in lost]} for target, lost in found],
-    }
-
-
-def _loss(one: capacity_loss.Loss) -> dict[str, Any]:
-    return {**_resource(one.key), "running": one.running, "wanted": one.wanted, "reason": one.why}
-
-
-def _shares(binding: Binding) -> list[dict[str, Any]]:
-    return [{"name": one.cluster, "replicas": one.replicas} for one in binding.shares]
-
-
-def _resource(key: ObjectKey) -> dict[str, str]:
-    return {"group": key.group, "kind": key.kind, "namespace": key.namespace, "name": key.name}

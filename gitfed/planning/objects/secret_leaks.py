@@ -61,11 +61,17 @@ def masked(plan: Plan) -> Plan:
     """The plan with such copies masked in its differences; those of Secrets themselves are masked already."""
     if not any(change.diff for change in plan.changes or ()):
         return plan
-    hidden = redact.Hidden(_secrets(plan))
-    return replace(plan, changes=tuple(_masked(change, hidden) for change in plan.changes or ()))
+    hidden = hidden_of(plan)
+    return replace(plan, changes=tuple(without(change, hidden) for change in plan.changes or ()))
 
 
-def _masked(change: Change, hidden: redact.Hidden) -> Change:
+def hidden_of(plan: Plan) -> redact.Hidden:
+    """What the Secrets of a plan hold."""
+    return redact.Hidden(_secrets(plan))
+
+
+def without(change: Change, hidden: redact.Hidden) -> Change:
+    """The change with nothing in its differences that Secrets hold."""
     if not change.diff:
         return change
     fields = (replace(one, before=hidden.value(one.before), after=hidden.value(one.after)) for one in change.diff)

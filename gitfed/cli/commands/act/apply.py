@@ -15,9 +15,10 @@ from gitfed.cli import exits, load, options, plan_file
 from gitfed.cli.commands.act import suspend
 from gitfed.cli.commands.look.plan import codes
 from gitfed.cli.commands.look.plan import show as show_plan
-from gitfed.cli.output import formatting, names, plain, plan_json, plan_text, structured, table
+from gitfed.cli.output import formatting, plain, plan_text, structured, table
 from gitfed.errors import CredentialsError, InputError, UsageError
 from gitfed.model.plan import Plan
+from gitfed.views import names, plans
 
 SCHEMA = "gitfed.io/applied/v1"
 _WRITTEN = ("created", "configured", "deleted", "unchanged")
@@ -283,7 +284,7 @@ def _print(done: Any, progress: Progress, output: options.Output, *, wait: bool)
 def _document(done: Any, progress: Progress) -> dict[str, Any]:
     return {
         "schema": SCHEMA,
-        "plan": plan_json.document(done.plan),
+        "plan": plans.document(done.plan),
         "outcomes": {name: dict(counts) for name, counts in sorted(progress.outcomes.items())},
         "failures": list(done.failures),
         "unreachable": list(done.unreachable),

@@ -9,11 +9,11 @@ import click
 
 from gitfed.cli import complete, load, options
 from gitfed.cli.main import meant
-from gitfed.cli.output import names
 from gitfed.errors import UsageError
 from gitfed.model.base import ObjectKey, key_from
 from gitfed.model.orders import CLUSTER, EVERYTHING, Suspension
 from gitfed.offline import operator_orders
+from gitfed.views import names
 
 _SCHEDULING = options.option(
     "--scheduling", shared=False, is_flag=True,

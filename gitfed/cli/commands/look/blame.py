@@ -8,10 +8,11 @@ from typing import Any
 import click
 
 from gitfed.cli import complete, load, options
-from gitfed.cli.commands.look.log import document, key_of, said
-from gitfed.cli.output import formatting, matrix, names, plain, structured
+from gitfed.cli.commands.look.log import key_of, said
+from gitfed.cli.output import formatting, matrix, plain, structured
 from gitfed.model.base import ObjectKey
 from gitfed.offline.state_log import Blame, Chronicle
+from gitfed.views import history, names
 
 SCHEMA = "gitfed.io/blame/v1"
 
@@ -83,7 +84,7 @@ def _document(key: ObjectKey, found: list[Blame]) -> dict[str, Any]:
                 "name": one.share.cluster,
                 "replicas": one.share.replicas,
                 "before": one.before.replicas if one.before is not None else None,
-                "entry": document(one.entry),
+                "entry": history.entry(one.entry),
                 "previousSource": one.previous.source if one.previous is not None else None,
                 "factsChanged": list(one.moved),
             }

@@ -8,11 +8,12 @@ from dataclasses import replace
 import click
 
 from gitfed.cli import complete, exits, load, options
-from gitfed.cli.output import compare, diff_show, formatting, plain, plan_json, plan_text, structured
+from gitfed.cli.output import compare, diff_show, formatting, plain, plan_text, structured
 from gitfed.errors import UsageError
 from gitfed.model.plan import Action
 from gitfed.offline import inputs as daemon_inputs
 from gitfed.offline import preview
+from gitfed.views import plans
 
 
 @click.command("diff")
@@ -107,7 +108,7 @@ def _against_clusters(inputs: options.Inputs, credentials: options.Credentials, 
     for note in plan.notes:
         load.note(note)
     if output.format in ("json", "yaml"):
-        structured.echo(plan_json.document(plan), output.format)
+        structured.echo(plans.document(plan), output.format)
     elif output.format == "name":
         for name in sorted({f"{change.cluster} {change.key}" for change in differing}):
             click.echo(plain.clean(name))

@@ -10,7 +10,7 @@ import click
 from gitfed.cli import complete, exits, load, options
 from gitfed.cli.commands.look import listings, validate
 from gitfed.cli.main import meant
-from gitfed.cli.output import plain, structured, table
+from gitfed.cli.output import listing
 from gitfed.errors import NothingDecided, UsageError
 
 _THINGS = ("clusters", "bindings", "policies", "problems", "works", "orphans", "quotas", "events")
@@ -94,63 +94,43 @@ def command(
     """
     session = load.Session(inputs, credentials)
     if thing == "problems":
-        found = validate.problems_of(session)
-        validate.show(found, output, of=validate.contents(session.repo))
-        return load.code(found)
+        problems = validate.problems_of(session)
+        validate.show(problems, output, of=validate.contents(session.repo))
+        return load.code(problems)
     if thing == "events":
         try:
-            show(listings.events(session, only, namespace, cluster), output)
+            listing.show(listing.of("events", listings.events(session, only, namespace, cluster)), output)
         except NothingDecided as nothing:
-            show(listings.NO_EVENTS, output)
+            listing.show(listing.of("events", ()), output)
             load.note(str(nothing))
         return exits.OK
     fleet = session.fleet(live=True if thing == "orphans" else None)
     plan = session.plan(fleet)
     if cluster and cluster not in plan.clusters:
         raise UsageError(f"no cluster {cluster!r}{meant(cluster, list(plan.clusters))}", hint="gitfed get clusters")
-    listing = listings.OF[thing](session, fleet, plan, namespace, cluster)
-    listing = _chosen(listing, only)
-    if thing == "orphans" and output.format in ("text", "wide") and not listing.rows and load.unread_notes(plan):
+    found = _chosen(listings.of(thing, session, fleet, plan, namespace, cluster), only)
+    if thing == "orphans" and output.format in ("text", "wide") and not found.rows and load.unread_notes(plan):
         click.echo("No orphans found where it could be looked:", err=True)
     else:
-        show(listing, output)
-    if thing == "works" and fleet.live is None and listing.rows:
+        listing.show(found, output)
+    if thing == "works" and fleet.live is None and found.rows:
         load.note("what is in the clusters was not looked at: --live asks them")
     return exits.first([load.tell_errors(plan.problems), load.tell_unread(plan)])
 
 
-def _chosen(listing: listings.Listing, only: tuple[str, ...]) -> listings.Listing:
+def _chosen(found: listing.Listing, only: tuple[str, ...]) -> listing.Listing:
     if not only:
-        return listing
-    spelled = [{name, name.rpartition("/")[2], row[0]} for name, row in zip(listing.names, listing.rows, strict=True)]
+        return found
+    spelled = [{name, name.rpartition("/")[2], row[0]} for name, row in zip(found.names, found.rows, strict=True)]
     for name in only:
         if not any(name in spellings for spellings in spelled):
             known = sorted(set().union(*spelled)) if spelled else []
-            one = "policy" if listing.kind == "policies" else listing.kind.removesuffix("s")
-            raise UsageError(f"no {one} {name!r}{meant(name, known)}", hint=f"gitfed get {listing.kind} lists all")
+            one = "policy" if found.kind == "policies" else found.kind.removesuffix("s")
+            raise UsageError(f"no {one} {name!r}{meant(name, known)}", hint=f"gitfed get {found.kind} lists all")
     kept = [index for index, spellings in enumerate(spelled) if spellings & set(only)]
-    called = [listing.names[index] for index in kept]
-    of = listing.names if listing.of is None else listing.of
+    called = [found.names[index] for index in kept]
+    of = found.names if found.of is None else found.of
     return replace(
-        listing, rows=[listing.rows[index] for index in kept], names=called,
-        items=[item for name, item in zip(of, listing.items, strict=True) if name in called],
+        found, rows=[found.rows[index] for index in kept], names=called,
+        items=[item for name, item in zip(of, found.items, strict=True) if name in called],
     )  # fmt: skip
-
-
-def show(listing: listings.Listing, output: options.Output) -> None:
-    if output.format in ("json", "yaml"):
-        structured.echo({"schema": f"gitfed.io/{listing.kind}/v1", "items": list(listing.items)}, output.format)
-        return
-    if output.format == "name":
-        for name in listing.names:
-            click.echo(plain.clean(name))
-        return
-    if output.quiet:
-        click.echo(str(len(listing.rows)))
-        return
-    if not listing.rows:
-        click.echo(f"No {listing.kind} found.", err=True)
-        return
-    cut = len(listing.head) - (0 if output.format == "wide" else listing.wide)
-    for line in table.lines([listing.head[:cut], *(row[:cut] for row in listing.rows)]):
-        click.echo(line)

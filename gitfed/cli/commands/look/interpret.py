@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from gitfed.cli import complete, exits, load, options
-from gitfed.cli.output import interpret_show, names
+from gitfed.cli.output import interpret_show
 from gitfed.errors import InputError, UsageError
 from gitfed.interpret import cases, judge
 from gitfed.interpret.cases import CaseError
@@ -20,6 +20,7 @@ from gitfed.model.declared.interpreter import ResourceInterpreterCustomization
 from gitfed.offline import inputs as daemon_inputs
 from gitfed.offline import rule_files
 from gitfed.reading import interpreters
+from gitfed.views import names
 
 _CUSTOMIZATION = ("", "ric", "resourceinterpretercustomization", "resourceinterpretercustomizations")
 RULES_SHOWN = (

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import click
 
 from gitfed.cli import complete, load, options
-from gitfed.cli.output import formatting, names, plain, structured
+from gitfed.cli.output import formatting, plain, structured
 from gitfed.errors import NothingDecided
 from gitfed.model.base import ObjectKey
-from gitfed.offline import state_log
 from gitfed.offline.state_log import Chronicle, Entry
+from gitfed.views import history, names
 
-SCHEMA = "gitfed.io/log/v1"
 _MOST = 5
 """Reasons of one commit that are shown without -o wide."""
 
@@ -45,7 +42,7 @@ def command(what: str, inputs: options.Inputs, count: int, output: options.Outpu
         entries = []
         load.note(str(nothing))
     if output.format in ("json", "yaml"):
-        structured.echo({"schema": SCHEMA, "entries": [document(one) for one in entries]}, output.format)
+        structured.echo({"schema": history.SCHEMA, "entries": [history.entry(one) for one in entries]}, output.format)
     elif output.format == "name":
         for entry in entries:
             click.echo(entry.commit)
@@ -86,14 +83,3 @@ def _print(session: load.Session, entry: Entry, output: options.Output) -> None:
 
 def _verb(entry: Entry) -> str:
     return entry.what.rpartition(" ")[0]
-
-
-def document(entry: state_log.Entry) -> dict[str, Any]:
-    return {
-        "commit": entry.commit,
-        "when": formatting.time(entry.when),
-        "what": entry.what,
-        "source": entry.source,
-        "facts": entry.facts or None,
-        "reasons": list(entry.reasons),
-    }

@@ -7,8 +7,9 @@ from pathlib import Path
 import click
 
 from gitfed.cli import exits, load, options, plan_file
-from gitfed.cli.output import plain, plan_json, plan_markdown, plan_text, structured
+from gitfed.cli.output import plain, plan_markdown, plan_text, structured
 from gitfed.model.plan import Plan
+from gitfed.views import plans
 
 
 @click.command("plan")
@@ -60,7 +61,7 @@ def codes(result: Plan) -> list[int]:
 
 def show(shown: plan_text.View, output: options.Output) -> None:
     if output.format in ("json", "yaml"):
-        structured.echo(plan_json.document(shown.plan), output.format)
+        structured.echo(plans.document(shown.plan), output.format)
     elif output.format == "md":
         click.echo(plan_markdown.comment(shown), nl=False)
     elif output.format == "name":

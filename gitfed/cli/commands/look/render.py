@@ -10,12 +10,13 @@ import click
 
 from gitfed.cli import complete, exits, load, options
 from gitfed.cli.main import meant
-from gitfed.cli.output import formatting, manifest_text, names, plain, structured
+from gitfed.cli.output import formatting, manifest_text, plain, structured
 from gitfed.edges import files
 from gitfed.errors import UsageError
 from gitfed.model.base import Body, ClusterName, ObjectKey
 from gitfed.model.plan import Plan
 from gitfed.text import yaml
+from gitfed.views import names
 
 SCHEMA = "gitfed.io/manifests/v1"
 

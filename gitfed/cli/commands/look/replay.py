@@ -7,11 +7,12 @@ from typing import Any
 import click
 
 from gitfed.cli import complete, exits, load, options
-from gitfed.cli.commands.look.log import document, said
+from gitfed.cli.commands.look.log import said
 from gitfed.cli.output import formatting, manifest_text, plain, structured
 from gitfed.offline import replay
 from gitfed.offline.replay import Replay
 from gitfed.offline.state_log import Chronicle
+from gitfed.views import history
 
 SCHEMA = "gitfed.io/replay/v1"
 _MOST = 20
@@ -78,7 +79,7 @@ def _print(session: load.Session, result: Replay, output: options.Output) -> Non
 def _document(result: Replay) -> dict[str, Any]:
     return {
         "schema": SCHEMA,
-        "entry": document(result.entry),
+        "entry": history.entry(result.entry),
         "digest": result.digest,
         "decisions": result.files,
         "same": not result.differing,

@@ -18,6 +18,7 @@ from gitfed.offline.inputs import interpreter_of
 from gitfed.placement import recorded_facts
 from gitfed.simulation import scenario
 from gitfed.simulation import simulation as rehearsal
+from gitfed.views import simulations
 
 _PATIENCE = 2.0
 """Seconds until a person is told how far it is."""
@@ -100,7 +101,7 @@ def command(
             for line in simulation.each_text(found, quiet=output.quiet):
                 click.echo(line)
         else:
-            structured.echo(simulation.each_document(found, session.repo.commit), output.format)
+            structured.echo(simulations.each_document(found, session.repo.commit), output.format)
         lost = any(lost for _, lost in found)
         return exits.first([problems, exits.HELD if lost else exits.OK])
     _check(happening, stage, fleet, until)
@@ -109,7 +110,7 @@ def command(
         for line in simulation.text(story, output.paint, quiet=output.quiet):
             click.echo(line, color=True)
     else:
-        structured.echo(simulation.document(story, session.repo.commit, until), output.format)
+        structured.echo(simulations.document(story, session.repo.commit, until), output.format)
     return problems
 
 

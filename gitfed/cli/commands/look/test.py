@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from gitfed.cli import exits, load, options
-from gitfed.cli.output import formatting, junit, manifest_text, matrix, names, plain, structured
+from gitfed.cli.output import formatting, junit, manifest_text, matrix, plain, structured
 from gitfed.cli.output.junit import Case
 from gitfed.edges import files
 from gitfed.errors import InputError, UsageError
@@ -19,6 +19,7 @@ from gitfed.model.declared.federation import PlacementTest
 from gitfed.model.declared.shape import duration_text
 from gitfed.offline import inputs as daemon_inputs
 from gitfed.simulation import placement_test
+from gitfed.views import names
 
 SCHEMA = "gitfed.io/tests/v1"
 _NAMED = 8

@@ -10,10 +10,11 @@ import click
 
 from gitfed.cli import complete, exits, load, options
 from gitfed.cli.main import meant
-from gitfed.cli.output import capacity, matrix, structured, table
-from gitfed.cli.output.capacity import Room
+from gitfed.cli.output import matrix, structured, table
 from gitfed.errors import UsageError
 from gitfed.model.fleet import ClusterFacts, FleetSnapshot, NodeFacts, Reach
+from gitfed.views import capacity
+from gitfed.views.capacity import Room
 
 _THINGS = ("clusters", "nodes")
 
@@ -90,7 +91,7 @@ def _fleet(session: load.Session) -> FleetSnapshot:
 def _cluster(facts: ClusterFacts) -> list[Line]:
     found = capacity.of_cluster(facts)
     ready = "assumed" if facts.assumed else {"Ready": "True", "NotReady": "False"}.get(facts.reach.value, "Unknown")
-    cells = [facts.name, ready, capacity.nodes_text(facts), *capacity.cells(found, percent=True)]
+    cells = [facts.name, ready, capacity.nodes_text(capacity.node_count(facts)), *capacity.cells(found, percent=True)]
     item = {
         "name": facts.name,
         "state": facts.reach.value,

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
 
 import click
 
 from gitfed.cli import complete, load, options, policy_lint
 from gitfed.cli.output import annotations as forms
-from gitfed.cli.output import formatting, markdown, parse_summary, plain, plan_json, structured, table
+from gitfed.cli.output import formatting, markdown, parse_summary, plain, structured, table
 from gitfed.model.base import Body, Origin, Problem, Severity
 from gitfed.model.decisions import Decisions
 from gitfed.model.plan import Plan
@@ -21,8 +20,7 @@ from gitfed.placement.scheduling import match, schedule
 from gitfed.planning import notes
 from gitfed.planning.objects import secret_leaks
 from gitfed.source import lint, locate
-
-SCHEMA = "gitfed.io/problems/v1"
+from gitfed.views import problems as views
 
 
 @click.command("validate")
@@ -112,7 +110,7 @@ def show(problems: list[Problem], output: options.Output, *, of: str) -> None:
     errors = sum(1 for problem in problems if problem.severity is Severity.ERROR)
     summary = f"{formatting.count(errors, 'error')}, {formatting.count(len(problems) - errors, 'warning')}"
     if output.format in ("json", "yaml"):
-        structured.echo(document(problems), output.format)
+        structured.echo(views.document(problems), output.format)
     elif output.format == "md":
         for line in [f"**{summary}**", "", *(f"- {markdown.code(str(problem))}" for problem in problems)]:
             click.echo(line)
@@ -137,14 +135,6 @@ def painted(problem: Problem, paint: plain.Paint) -> str:
     where = plain.clean(str(problem.origin))
     colour = paint.removed if problem.severity is Severity.ERROR else paint.changed
     return colour(where) + text[len(where) :]
-
-
-def document(problems: list[Problem]) -> dict[str, Any]:
-    return {
-        "schema": SCHEMA,
-        "problems": [plan_json.problem(problem) for problem in problems],
-        "errors": sum(1 for problem in problems if problem.severity is Severity.ERROR),
-    }
 
 
 def contents(repo: RepoSnapshot) -> str:

@@ -7,15 +7,28 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
-from gitfed.cli.output.matrix import NONE
 from gitfed.model.fleet import ClusterFacts, NodeFacts
 from gitfed.text import quantity
 from gitfed.text.quantity import NANO
+from gitfed.views.value import View
 
+NONE = "–"
 SHOWN = ("cpu", "memory", "pods")
 _UNITS = ((1 << 40, "Ti"), (1 << 30, "Gi"), (1 << 20, "Mi"), (1 << 10, "Ki"))
+
+
+Number: TypeAlias = int | float
+
+
+class RoomView(View):
+    """One resource of a cluster: cores, bytes or pieces."""
+
+    allocatable: Number
+    """What its nodes have for pods."""
+    requested: Number
+    """What its pods ask for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,11 +61,16 @@ def of_node(node: NodeFacts) -> dict[str, Room]:
     return {name: Room(_nano(value), _nano(node.requested.get(name, 0))) for name, value in node.allocatable.items()}
 
 
-def nodes_text(facts: ClusterFacts | None) -> str:
-    """`3/4`: ready of all. Facts of a file may tell of room and not of nodes."""
+def node_count(facts: ClusterFacts | None) -> tuple[int, int] | None:
+    """(ready, all); None: not known. Facts of a file may tell of room and not of nodes."""
     if facts is None or not facts.nodes:
-        return NONE
-    return f"{sum(node.count for node in facts.nodes if node.ready)}/{sum(node.count for node in facts.nodes)}"
+        return None
+    return sum(node.count for node in facts.nodes if node.ready), sum(node.count for node in facts.nodes)
+
+
+def nodes_text(counted: tuple[int, int] | None) -> str:
+    """`3/4`: ready of all."""
+    return NONE if counted is None else f"{counted[0]}/{counted[1]}"
 
 
 def cells(found: Mapping[str, Room] | None, *, percent: bool = False) -> list[str]:
@@ -66,11 +84,18 @@ def cells(found: Mapping[str, Room] | None, *, percent: bool = False) -> list[st
     return texts
 
 
-def item(found: Mapping[str, Room] | None) -> dict[str, Any] | None:
+def item(found: Mapping[str, Room] | None) -> dict[str, RoomView] | None:
     """For programs: exact numbers of cores, bytes and pieces."""
     if found is None:
         return None
     return {name: {"allocatable": _number(one.offered), "requested": _number(one.asked)} for name, one in found.items()}
+
+
+def of_item(shown: Mapping[str, RoomView] | None) -> dict[str, Room] | None:
+    """What `item` was made of."""
+    if shown is None:
+        return None
+    return {name: Room(round(one["allocatable"] * NANO), round(one["requested"] * NANO)) for name, one in shown.items()}
 
 
 def amount(name: str, nano: int) -> str:
@@ -88,7 +113,7 @@ def _short(value: float, places: int) -> str:
     return f"{value:.{places}f}".rstrip("0").rstrip(".")
 
 
-def _number(nano: int) -> int | float:
+def _number(nano: int) -> Number:
     return nano // NANO if nano % NANO == 0 else nano / NANO
 
 

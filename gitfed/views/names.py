@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from gitfed.errors import UsageError
-from gitfed.model.base import ObjectKey
+from gitfed.errors import NotThere, UsageError
+from gitfed.model.base import ObjectKey, group_of
+from gitfed.views.value import ResourceRef
 
 _KINDS = {
     # (group, kind): (shown, what else may be typed)
@@ -60,11 +61,15 @@ def shown(key: ObjectKey) -> str:
     return f"{key.namespace}/{what}" if key.namespace else what
 
 
+def of(resource: ResourceRef) -> ObjectKey:
+    return ObjectKey(group_of(resource["apiVersion"]), resource["kind"], resource["namespace"], resource["name"])
+
+
 def find(text: str, known: Iterable[ObjectKey], *, namespace: str = "") -> ObjectKey:
     """The one object that `KIND/[NS/]NAME` means.
 
-    Raises UsageError when the text has another form, when nothing has this name (with a suggestion), or when several
-    objects could be meant.
+    Raises UsageError when the text has another form or several objects could be meant, NotThere when nothing has this
+    name (with a suggestion).
     """
     parts = text.split("/")
     if len(parts) not in (2, 3) or not all(parts):
@@ -85,7 +90,7 @@ def find(text: str, known: Iterable[ObjectKey], *, namespace: str = "") -> Objec
     if found:
         raise UsageError(f"{text!r} may be {' or '.join(typed(key) for key in found)}", hint="say which")
     close = _closest(text, {spelled: whole for key in keys for spelled, whole in _spellings(key, len(parts))})
-    raise UsageError(
+    raise NotThere(
         f"no object {text!r} in the repository",
         hint=f"did you mean {close}?" if close else "gitfed get bindings lists them",
     )

@@ -8,16 +8,17 @@ import orjson
 import pytest
 
 from gitfed.cli import plan_file
-from gitfed.cli.output import plan_json, structured
+from gitfed.cli.output import structured
 from gitfed.errors import InputError
 from gitfed.model.base import Origin, Problem, Severity
 from gitfed.model.plan import Action, FieldChange
 from gitfed.model.reason import Reason, ReasonCode
+from gitfed.views import plans
 from tests.cli import values
 
 
 def test_the_document_has_the_contracts_members() -> None:
-    document = plan_json.document(values.contract_example().plan)
+    document = plans.document(values.contract_example().plan)
     assert {"schema", "commit", "base", "facts", "digest", "bindings", "changes", "gates", "problems", "totals"} <= set(
         document
     )
@@ -32,7 +33,7 @@ def test_the_document_has_the_contracts_members() -> None:
 
 
 def test_a_binding() -> None:
-    web = plan_json.document(values.contract_example().plan)["bindings"][1]
+    web = plans.document(values.contract_example().plan)["bindings"][1]
     assert web["resource"] == {"apiVersion": "apps/v1", "kind": "Deployment", "namespace": "shop", "name": "web"}
     assert web["policy"] == {"kind": "PropagationPolicy", "namespace": "shop", "name": "web"}
     assert web["clusters"] == [
@@ -52,13 +53,13 @@ def test_a_binding() -> None:
 
 def test_a_kind_without_replicas_has_null() -> None:
     made = values.plan([values.binding(values.SPACE, {"eu-1": None}, policy=None)])
-    (only,) = plan_json.document(made)["bindings"]
+    (only,) = plans.document(made)["bindings"]
     assert only["clusters"] == [{"name": "eu-1", "replicas": None, "components": []}]
     assert only["policy"] is None
 
 
 def test_a_change_says_before_and_after_and_what_is_missing_is_no_null() -> None:
-    changes = plan_json.document(values.contract_example().plan)["changes"]
+    changes = plans.document(values.contract_example().plan)["changes"]
     assert [change["action"] for change in changes] == ["create", "update", "update", "delete", "keep"]
     assert changes[1]["diff"] == [{"path": "/spec/replicas", "before": 6, "after": 2}]
     assert changes[2]["diff"] == [{"path": "/spec/paused", "after": True}]
@@ -67,14 +68,14 @@ def test_a_change_says_before_and_after_and_what_is_missing_is_no_null() -> None
 
 def test_a_problem() -> None:
     problem = Problem(Origin("a.yaml", 3, 4), "wrong", "right it", Severity.WARNING)
-    assert plan_json.problem(problem) == {
+    assert plans.problem(problem) == {
         "path": "a.yaml", "line": 3, "column": 4, "severity": "warning", "message": "wrong", "hint": "right it",
     }  # fmt: skip
 
 
 def test_clusters_that_were_not_read_are_told_from_clusters_without_changes() -> None:
-    assert plan_json.document(values.plan([], None))["observed"] is False
-    assert plan_json.document(values.plan([], []))["observed"] is True
+    assert plans.document(values.plan([], None))["observed"] is False
+    assert plans.document(values.plan([], []))["observed"] is True
 
 
 def test_a_file_name_that_is_no_text_can_be_printed(capsys: pytest.CaptureFixture[str]) -> None:

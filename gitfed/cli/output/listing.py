@@ -1,0 +1,169 @@
+"""What `gitfed get` lists, as rows for people, made of the items that programs get."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+import click
+
+from gitfed.cli import options
+from gitfed.cli.output import matrix, plain, structured, table
+from gitfed.model.base import ObjectKey
+from gitfed.views import capacity, names, policies
+from gitfed.views.bindings import PlacedBinding, StatusView
+from gitfed.views.clusters import ClusterView
+from gitfed.views.history import EventView
+from gitfed.views.policies import PolicyView
+from gitfed.views.works import OrphanView, WorkView
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """Rows for every printer: `head` and `rows` for people (`wide` more columns), `items` for programs."""
+
+    kind: str
+    head: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    items: Sequence[Mapping[str, Any]]
+    names: Sequence[str]
+    wide: int = 0
+    """How many of the last columns only `-o wide` shows."""
+    of: Sequence[str] | None = None
+    """The names of `items`, where one has several rows."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Form:
+    head: Sequence[str]
+    row: Callable[[Any], Sequence[str]]
+    name: Callable[[Any], str]
+    wide: int = 0
+
+
+def of(kind: str, items: Sequence[Mapping[str, Any]]) -> Listing:
+    form = _FORMS[kind]
+    return Listing(kind, form.head, [form.row(one) for one in items], items, [form.name(one) for one in items],
+                   form.wide)  # fmt: skip
+
+
+def show(listing: Listing, output: options.Output) -> None:
+    if output.format in ("json", "yaml"):
+        structured.echo({"schema": f"gitfed.io/{listing.kind}/v1", "items": list(listing.items)}, output.format)
+        return
+    if output.format == "name":
+        for name in listing.names:
+            click.echo(plain.clean(name))
+        return
+    if output.quiet:
+        click.echo(str(len(listing.rows)))
+        return
+    if not listing.rows:
+        click.echo(f"No {listing.kind} found.", err=True)
+        return
+    cut = len(listing.head) - (0 if output.format == "wide" else listing.wide)
+    for line in table.lines([listing.head[:cut], *(row[:cut] for row in listing.rows)]):
+        click.echo(line)
+
+
+def _cluster(item: ClusterView) -> list[str]:
+    nodes = item["nodes"]
+    ready = {"Ready": "True", "NotReady": "False"}.get(item["state"], "Unknown")
+    cells = [
+        item["name"], item["version"], item["mode"], "assumed" if item["assumed"] else ready, item["region"],
+        str(item["objects"]), " ".join(item["taints"]), item["provider"], " ".join(item["zones"]),
+        item["apiEndpoint"], item["proxyURL"],
+        capacity.nodes_text((nodes["ready"], nodes["total"]) if nodes is not None else None),
+        *capacity.cells(capacity.of_item(item["room"])), item["declared"] or "facts only",
+    ]  # fmt: skip
+    return [cell or matrix.NONE for cell in cells]
+
+
+def _binding(item: PlacedBinding) -> list[str]:
+    condition, policy = item["condition"], item["policy"]
+    failed = condition is not None and condition["status"] != "True"
+    shares = [
+        one["name"] if one["replicas"] is None else f"{one['name']}={one['replicas']}" for one in item["clusters"]
+    ]
+    why = f"{condition['reason']}: {condition['message']}" if condition is not None and failed else item["why"] or "new"
+    return [
+        names.shown(names.of(item["resource"])),
+        policies.typed(policy["kind"], policy["namespace"], policy["name"]) if policy is not None else matrix.NONE,
+        matrix.NONE if condition is None else "False" if failed else "True",
+        matrix.NONE if item["replicas"] is None else str(item["replicas"]),
+        " ".join(shares) or matrix.NONE, *_status(item["status"]), why, item["origin"],
+    ]  # fmt: skip
+
+
+def _status(found: StatusView | None) -> list[str]:
+    """APPLIED and HEALTHY as `2/3`, and what is wrong first."""
+    if found is None:
+        return [matrix.NONE] * 3
+    copies = found["aggregatedStatus"]
+    applied = sum(1 for copy in copies if copy.get("applied"))
+    healthy = sum(1 for copy in copies if copy.get("health") == "Healthy")
+    wrong = next((copy for copy in copies if not copy.get("applied")), None)
+    sick = next((copy for copy in copies if copy.get("health") == "Unhealthy" or copy.get("healthMessage")), None)
+    if wrong is not None:
+        said = f"{wrong.get('clusterName')}: {wrong.get('appliedMessage', 'not applied')}"
+    else:
+        said = matrix.NONE
+        if sick is not None:
+            said = f"{sick.get('clusterName')}: {sick.get('healthMessage', 'not healthy')}"
+    return [f"{applied}/{len(copies)}", f"{healthy}/{len(copies)}", said]
+
+
+def _policy(item: PolicyView) -> list[str]:
+    priority = matrix.NONE if item["priority"] is None else str(item["priority"])
+    return [_policy_name(item), priority, str(item["objects"]), item["origin"]]
+
+
+def _policy_name(item: PolicyView) -> str:
+    return policies.typed(item["kind"], item["namespace"], item["name"])
+
+
+def _work(item: WorkView) -> list[str]:
+    replicas = matrix.NONE if item["replicas"] is None else str(item["replicas"])
+    shown = names.shown(_key(item))
+    return [item["cluster"], shown, replicas, item["state"], item["health"] or matrix.NONE, item["message"]]
+
+
+def _orphan(item: OrphanView) -> list[str]:
+    return [item["cluster"], names.shown(_key(item)), item["reason"]]
+
+
+def _event(item: EventView) -> list[str]:
+    return [item["when"], item["type"], item["reason"], names.shown(_key_of_event(item)), item["message"]]
+
+
+def _key(item: WorkView | OrphanView) -> ObjectKey:
+    return names.of(
+        {"apiVersion": item["apiVersion"], "kind": item["kind"], "namespace": item["namespace"], "name": item["name"]}
+    )
+
+
+def _key_of_event(item: EventView) -> ObjectKey:
+    return ObjectKey(item["group"], item["kind"], item["namespace"], item["name"])
+
+
+def _in_cluster(item: WorkView | OrphanView) -> str:
+    return f"{item['cluster']}/{names.typed(_key(item))}"
+
+
+_WIDE = ["PROVIDER", "ZONES", "API-ENDPOINT", "PROXY-URL", "NODES", "CPU", "MEMORY", "PODS", "FILE"]
+_FORMS: dict[str, _Form] = {
+    "clusters": _Form(
+        ["NAME", "VERSION", "MODE", "READY", "REGION", "OBJECTS", "TAINTS", *_WIDE],
+        _cluster, lambda item: cast(str, item["name"]), len(_WIDE),
+    ),
+    "bindings": _Form(
+        ["OBJECT", "POLICY", "SCHEDULED", "REPLICAS", "CLUSTERS", "APPLIED", "HEALTHY", "STATUS", "WHY", "FILE"],
+        _binding, lambda item: names.typed(names.of(item["resource"])), 5,
+    ),
+    "policies": _Form(["NAME", "PRIORITY", "OBJECTS", "FILE"], _policy, _policy_name),
+    "works": _Form(["CLUSTER", "OBJECT", "REPLICAS", "STATE", "HEALTH", "MESSAGE"], _work, _in_cluster),
+    "orphans": _Form(["CLUSTER", "OBJECT", "REASON"], _orphan, _in_cluster),
+    "events": _Form(["WHEN", "TYPE", "REASON", "OBJECT", "MESSAGE"], _event,
+                    lambda item: names.typed(_key_of_event(item))),
+}  # fmt: skip

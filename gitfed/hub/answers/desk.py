@@ -1,0 +1,144 @@
+"""Where answers are formed: in threads of the hub's own, a few at a time, and the same one once.
+
+The engine's threads are not ours: whoever asks for a thousand pages waits for other readers, not for the roll-out. What
+was formed is kept as long as the engine has not turned since, and at most for a second longer, so that many who look
+at one page cost as much as one. What a caller may see is part of the question, so rights that end count at once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import operator
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Hashable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import Generic, TypeVar
+
+from gitfed.errors import TooBusy
+from gitfed.hub.access.rights import Rights
+from gitfed.hub.answers import moment
+from gitfed.hub.answers.moment import Moment
+from gitfed.hub.answers.sight import Sight
+from gitfed.hub.running import Running
+
+T = TypeVar("T")
+
+_AT_ONCE = 2
+"""Answers that are formed at a time: they share one interpreter with the engine."""
+_MOST_WAITING = 64
+"""Different answers that wait for their turn; who comes later is told to come again."""
+_HEAVY_WAITING = 4
+_HOLDS = 1.0
+"""Seconds that an answer is given again although the engine has turned."""
+_MOST_KEPT = 32 << 20
+"""Bytes of answers."""
+
+
+@dataclass(slots=True)
+class _Kept(Generic[T]):
+    value: T
+    generation: int
+    formed: float
+    size: int
+
+
+@dataclass(slots=True)
+class _Line:
+    """A pool and who waits for it."""
+
+    pool: ThreadPoolExecutor
+    most: int
+    waiting: int = field(default=0)
+
+
+class Desk:
+    """One for each capability that answers; `close` it when the hub stops."""
+
+    def __init__(self, running: Running, clock: Callable[[], float] = time.monotonic) -> None:
+        self._running = running
+        self._clock = clock
+        self._turns = 0
+        self._made_from: tuple[object, ...] = ()
+        self._moment: Moment | None = None
+        self._generation = 0
+        """How many moments there were."""
+        self._kept: OrderedDict[Hashable, _Kept[bytes]] = OrderedDict()
+        self._size = 0
+        self._forming: dict[Hashable, asyncio.Task[bytes]] = {}
+        self._usual = _Line(ThreadPoolExecutor(_AT_ONCE, "hub-answers"), _MOST_WAITING)
+        self._heavy = _Line(ThreadPoolExecutor(1, "hub-heavy"), _HEAVY_WAITING)
+        running.listen(self._turned)
+
+    def _turned(self, name: str, value: object) -> None:
+        self._turns += 1
+
+    def now(self) -> Moment | None:
+        """What answers are formed from now; None: nothing was planned yet. Call it in the loop."""
+        running = self._running
+        made_from = (running.engine, running.repo, running.plan, running.decisions, self._turns)
+        same = len(self._made_from) == len(made_from) and all(map(operator.is_, self._made_from[:-1], made_from[:-1]))
+        if not same or self._made_from[-1] != self._turns:
+            self._made_from, self._moment = made_from, moment.of(running)
+            self._generation += 1
+        return self._moment
+
+    def sight(self, rights: Rights, of: Moment) -> Sight:
+        return Sight(rights, of.repo.clusters.keys() | of.facts.keys())
+
+    async def answer(self, question: Hashable, form: Callable[[], bytes], *, heavy: bool = False) -> bytes:
+        """What `form` makes in a thread. Equal questions are formed once; who asks puts everything into the question
+        that the answer depends on, but for the moment. Raises TooBusy, and what `form` raises."""
+        self.now()
+        kept = self._kept.get(question)
+        if kept is not None and (kept.generation == self._generation or self._clock() - kept.formed < _HOLDS):
+            self._kept.move_to_end(question)
+            return kept.value
+        task = self._forming.get(question)
+        if task is None:
+            line = self._heavy if heavy else self._usual
+            if line.waiting >= line.most:
+                raise TooBusy("too much is asked for at a time", hint="try again in some seconds")
+            task = asyncio.create_task(self._form(question, form, line))
+            self._forming[question] = task
+            task.add_done_callback(lambda done: self._formed(question, done))
+        return await asyncio.shield(task)
+
+    async def aside(self, form: Callable[[], T], *, heavy: bool = False) -> T:
+        """What `form` makes in a thread, not kept. Raises TooBusy, and what `form` raises."""
+        line = self._heavy if heavy else self._usual
+        if line.waiting >= line.most:
+            raise TooBusy("too much is asked for at a time", hint="try again in some seconds")
+        return await self._in_line(form, line)
+
+    async def _in_line(self, form: Callable[[], T], line: _Line) -> T:
+        line.waiting += 1
+        try:
+            return await asyncio.get_running_loop().run_in_executor(line.pool, form)
+        finally:
+            line.waiting -= 1
+
+    async def _form(self, question: Hashable, form: Callable[[], bytes], line: _Line) -> bytes:
+        generation, begun = self._generation, self._clock()
+        value = await self._in_line(form, line)
+        self._keep(question, _Kept(value, generation, begun, len(value)))
+        return value
+
+    def _formed(self, question: Hashable, task: asyncio.Task[bytes]) -> None:
+        self._forming.pop(question, None)
+        if not task.cancelled():
+            task.exception()  # whoever asked has heard of it, or has gone
+
+    def _keep(self, question: Hashable, kept: _Kept[bytes]) -> None:
+        if (old := self._kept.pop(question, None)) is not None:
+            self._size -= old.size
+        self._kept[question] = kept
+        self._size += kept.size
+        while self._size > _MOST_KEPT and self._kept:
+            _, dropped = self._kept.popitem(last=False)
+            self._size -= dropped.size
+
+    def close(self) -> None:
+        for line in (self._usual, self._heavy):
+            line.pool.shutdown(wait=False, cancel_futures=True)

@@ -1,0 +1,255 @@
+"""Lists of what there is, for one caller."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from typing import TypeVar
+
+from gitfed.errors import UsageError
+from gitfed.hub.answers import sight as seen
+from gitfed.hub.answers.moment import Moment
+from gitfed.hub.answers.query import Page, Place, Query, page, place_of, token
+from gitfed.hub.answers.sight import Sight
+from gitfed.model.base import ClusterName, ObjectKey, Origin, Problem, Severity
+from gitfed.model.decisions import Share
+from gitfed.model.plan import Binding, Change, RenderedManifest
+from gitfed.planning.objects import secret_leaks
+from gitfed.views import bindings, clusters, gates, plans, policies, problems, works
+
+STATES = ("unscheduled", "unapplied", "unhealthy", "moving")
+"""Of bindings: placed nowhere, a copy that is not applied, a copy that is not healthy, work that leaves a cluster."""
+SORTS = ("object", "namespace", "replicas", "clusters", "health")
+"""Of bindings; `health`: those with most copies that are not healthy last."""
+_SAMPLES = 100
+"""Changes that are shown of one gate."""
+T = TypeVar("T")
+
+
+def cluster_list(moment: Moment, sight: Sight, query: Query) -> clusters.ClusterList:
+    placed: Counter[ClusterName] = Counter()
+    for key, binding in moment.plan.bindings.items():
+        placed.update(share.cluster for share in binding.shares if sight.copy(share.cluster, key.namespace))
+    found = _page(
+        (
+            ((one.name,), one)
+            for one in moment.candidates
+            if sight.cluster(one.name)
+            if query.cluster in ("", one.name) and query.text in one.name
+        ),
+        query,
+    )
+    items = [clusters.item(one, moment.repo.clusters.get(one.name), placed[one.name]) for one in found.items]
+    answer: clusters.ClusterList = {"schema": "gitfed.io/clusters/v1", "items": items, "total": found.total}
+    if found.next:
+        answer["next"] = found.next
+    return answer
+
+
+def binding_list(moment: Moment, sight: Sight, query: Query) -> bindings.BindingList:
+    """Raises UsageError."""
+    if query.state and query.state not in STATES:
+        raise UsageError(f"no state {query.state!r}: {', '.join(STATES)}")
+    order = _order(moment, sight, query)
+    found = page(
+        (
+            ((order(binding), *key), binding)
+            for key, binding in moment.plan.bindings.items()
+            if _is_asked(key, query) and sight.binding(binding) and _matches(moment, sight, binding, query)
+        ),
+        query,
+        reverse=query.sort.startswith("-"),
+    )
+    items = [seen.placed(bindings.item(one, moment.status(one.key)), sight) for one in found.items]
+    answer: bindings.BindingList = {"schema": "gitfed.io/bindings/v1", "items": items, "total": found.total}
+    if found.next:
+        answer["next"] = found.next
+    return answer
+
+
+def _order(moment: Moment, sight: Sight, query: Query) -> Callable[[Binding], int | str]:
+    orders: dict[str, Callable[[Binding], int | str]] = {
+        "object": lambda one: "",
+        "namespace": lambda one: one.key.namespace,
+        "replicas": lambda one: sum(share.replicas or 0 for share in _shares(one, sight)),
+        "clusters": lambda one: sum(1 for _ in _shares(one, sight)),
+        "health": lambda one: sum(copy["health"] == "Unhealthy" for copy in _copies(moment, sight, one)),
+    }
+    name = query.sort.removeprefix("-") or "object"
+    if name not in orders:
+        raise UsageError(f"nothing is sorted by {name!r}: {', '.join(SORTS)}")
+    return orders[name]
+
+
+def _shares(binding: Binding, sight: Sight) -> Iterator[Share]:
+    return (share for share in binding.shares if sight.copy(share.cluster, binding.key.namespace))
+
+
+def _copies(moment: Moment, sight: Sight, binding: Binding) -> list[bindings.CopyView]:
+    status = seen.status(moment.status(binding.key), binding.key.namespace, sight)
+    return status["aggregatedStatus"] if status is not None else []
+
+
+def _is_asked(key: ObjectKey, query: Query) -> bool:
+    if query.namespace and key.namespace != query.namespace:
+        return False
+    if query.kind and query.kind.lower() not in (key.kind.lower(), f"{key.kind}.{key.group}".lower()):
+        return False
+    return not query.text or query.text.lower() in str(key).lower()
+
+
+def _matches(moment: Moment, sight: Sight, binding: Binding, query: Query) -> bool:
+    if query.policy and str(binding.policy) != query.policy:
+        return False
+    if query.cluster and all(share.cluster != query.cluster for share in _shares(binding, sight)):
+        return False
+    if query.state == "unscheduled":
+        return binding.condition is not None and not binding.condition.status
+    if query.state == "moving":
+        return any(sight.copy(task.from_cluster, binding.key.namespace) for task in binding.evictions)
+    if query.state == "unapplied":
+        return any(not copy.get("applied") for copy in _copies(moment, sight, binding))
+    if query.state == "unhealthy":
+        return any(copy.get("health") == "Unhealthy" for copy in _copies(moment, sight, binding))
+    return True
+
+
+def work_list(moment: Moment, sight: Sight, query: Query) -> works.WorkList:
+    """Cluster by cluster. A million of them may be there: only those of the page are looked at. Raises UsageError."""
+    pending = {(change.cluster, change.key): change for change in moment.plan.changes or ()}
+    items: list[works.WorkView] = []
+    last: Place = ()
+    more = False
+    for cluster, key, rendered in _rendered_after(moment, sight, query):
+        if len(items) == query.limit:
+            more = True
+            break
+        live = moment.live.get(cluster) if moment.live is not None else None
+        change = pending.get((cluster, key))
+        view = works.item(
+            cluster, rendered, change, moment.copies(key).get(cluster), live, observed=moment.live is not None
+        )
+        if change is not None and change.reason and not sight.whole(key.namespace):
+            view["message"] = ""
+        view["message"] = moment.hidden.text(view["message"])
+        items.append(view)
+        last = (cluster, *key)
+    answer: works.WorkList = {"schema": "gitfed.io/works/v1", "items": items}
+    if more:
+        answer["next"] = token(last, query.sort)
+    return answer
+
+
+def _rendered_after(
+    moment: Moment, sight: Sight, query: Query
+) -> Iterator[tuple[ClusterName, ObjectKey, RenderedManifest]]:
+    after = place_of(query.after, query.sort, ("",) * 5) if query.after else ("",)
+    for cluster in sorted(moment.plan.clusters):
+        if cluster < after[0] or query.cluster not in ("", cluster):
+            continue
+        for key, classes in moment.plan.rendered.items():
+            if cluster == after[0] and key <= after[1:]:
+                continue
+            if not _is_asked(key, query) or not sight.copy(cluster, key.namespace):
+                continue
+            for one in classes:
+                if cluster in one.clusters:
+                    yield cluster, key, one
+
+
+def orphan_list(moment: Moment, sight: Sight, query: Query) -> works.OrphanList:
+    found = _page(
+        (
+            ((change.cluster, *change.key), change)
+            for change in moment.plan.changes or ()
+            if works.is_orphan(change) and sight.change(change)
+            if query.cluster in ("", change.cluster) and _is_asked(change.key, query)
+        ),
+        query,
+    )
+    items = [works.orphan(one) for one in found.items]
+    for item in items:
+        if not sight.whole(item["namespace"]):
+            item["reason"] = ""
+    answer: works.OrphanList = {"schema": "gitfed.io/orphans/v1", "items": items, "total": found.total}
+    if found.next:
+        answer["next"] = found.next
+    return answer
+
+
+def policy_list(moment: Moment, sight: Sight, query: Query) -> policies.PolicyList:
+    """Those of a namespace that the caller sees everywhere; what selects objects of every namespace is of none."""
+    found = _page(
+        (
+            ((one["kind"], one["namespace"], one["name"]), one)
+            for one in policies.items(moment.repo, moment.plan)
+            if sight.whole(one["namespace"])
+            if query.namespace in ("", one["namespace"]) and query.text in one["name"]
+        ),
+        query,
+    )
+    answer: policies.PolicyList = {"schema": "gitfed.io/policies/v1", "items": found.items, "total": found.total}
+    if found.next:
+        answer["next"] = found.next
+    return answer
+
+
+def problem_list(moment: Moment, sight: Sight, query: Query) -> problems.ProblemList:
+    """Of the files and of the plan: what the daemon goes by."""
+    told = sorted({*moment.repo.problems, *moment.plan.problems})
+    if not sight.everything:
+        files = _files_in_sight(moment, sight)
+        told = [one for one in told if one.origin.path in files]
+    found = _page((((number,), one) for number, one in enumerate(told) if query.text in str(one)), query)
+    errors = sum(1 for one in told if one.severity is Severity.ERROR)
+    answer: problems.ProblemList = {
+        **problems.document([_without_secrets(one, moment) for one in found.items]),
+        "errors": errors,
+        "total": found.total,
+    }
+    if found.next:
+        answer["next"] = found.next
+    return answer
+
+
+def _without_secrets(problem: Problem, moment: Moment) -> Problem:
+    message = moment.hidden.text(problem.message)
+    return Problem(problem.origin, message, moment.hidden.text(problem.hint), problem.severity)
+
+
+def _files_in_sight(moment: Moment, sight: Sight) -> set[str]:
+    """Files of which every object is in a namespace that the caller sees everywhere."""
+    origins: list[tuple[str, Origin]] = [
+        *((key.namespace, one.origin) for key, one in moment.repo.manifests.items()),
+        *((key.namespace, origin) for key, origin in moment.repo.origins.items()),
+    ]
+    hidden = {origin.path for namespace, origin in origins if not sight.whole(namespace)}
+    return {origin.path for _, origin in origins} - hidden
+
+
+def gate_list(moment: Moment, sight: Sight) -> gates.GateList:
+    """All gates for callers who see the whole fleet; for others those that hold something they see."""
+    held: dict[str, list[Change]] = {}
+    for change in moment.plan.changes or ():
+        if change.gate and sight.change(change):
+            held.setdefault(change.gate, []).append(change)
+    items = []
+    for gate in moment.plan.gates:
+        waiting = held.get(gate.name, [])
+        if waiting or sight.everything:
+            shown = [change_view(moment, sight, one) for one in waiting[:_SAMPLES]]
+            count = gate.held if sight.everything else len(waiting)
+            items.append(gates.item(gate, shown, held=count, whole=sight.everything))
+    return {"schema": gates.SCHEMA, "commit": moment.plan.commit, "digest": moment.plan.digest, "gates": items}
+
+
+def change_view(moment: Moment, sight: Sight, change: Change) -> plans.ChangeView:
+    view = seen.change(plans.change(secret_leaks.without(change, moment.hidden)), sight)
+    return {**view, "reason": moment.hidden.text(view["reason"])}
+
+
+def _page(found: Iterable[tuple[Place, T]], query: Query) -> Page[T]:
+    """Of a list that has one order."""
+    if query.sort not in ("", "name"):
+        raise UsageError(f"this list is not sorted by {query.sort!r}", hint="leave out sort")
+    return page(found, query)

@@ -1,0 +1,66 @@
+"""Everything that an answer is formed from, as it was at one moment.
+
+`of` is called in the event loop and costs nothing; the rest may be called in a thread. Plans and snapshots never
+change; of a daemon's copies and statuses single ones are looked up while it goes on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from gitfed.daemon.cycle import Engine
+from gitfed.hub.running import Running
+from gitfed.model.base import ClusterName, ObjectKey
+from gitfed.model.decisions import Decisions
+from gitfed.model.fleet import ClusterFacts, ClusterLive, LiveObject
+from gitfed.model.plan import Plan
+from gitfed.model.repo import RepoSnapshot
+from gitfed.placement.scheduling.cluster import Candidate
+from gitfed.planning.objects import redact, secret_leaks
+from gitfed.views import bindings, clusters
+
+
+@dataclass(frozen=True)
+class Moment:
+    repo: RepoSnapshot
+    plan: Plan
+    decisions: Decisions
+    facts: Mapping[ClusterName, ClusterFacts]
+    live: Mapping[ClusterName, ClusterLive] | None
+    """What is known of each cluster as a whole; None: this process looks into none."""
+    results: Mapping[ClusterName, Mapping[str, Any]]
+    """What the last roll-out came to, by cluster, as it is recorded."""
+    engine: Engine | None
+
+    def status(self, key: ObjectKey) -> bindings.StatusView | None:
+        """As the clusters show it now; without an engine as last recorded."""
+        if self.engine is not None and (seen := self.engine.statuses.get(key)) is not None:
+            return bindings.seen(seen)
+        recorded = self.decisions.statuses.get(key)
+        return bindings.recorded(recorded) if recorded is not None else None
+
+    def copies(self, key: ObjectKey) -> Mapping[ClusterName, LiveObject]:
+        return self.engine.fleet.copies(key) if self.engine is not None else {}
+
+    @cached_property
+    def candidates(self) -> list[Candidate]:
+        """Every cluster as placement sees it."""
+        return clusters.candidates(self.repo, self.facts, self.plan)
+
+    @cached_property
+    def hidden(self) -> redact.Hidden:
+        """What Secrets hold: nothing that is formed may quote it."""
+        return secret_leaks.hidden_of(self.plan)
+
+
+def of(running: Running) -> Moment | None:
+    """None: nothing was planned yet."""
+    repo, plan, engine = running.repo, running.plan, running.engine
+    if repo is None or plan is None:
+        return None
+    if engine is None:
+        return Moment(repo, plan, running.decisions, running.facts, None, {}, None)
+    return Moment(repo, plan, running.decisions, running.facts, engine.fleet.known(), engine.memory.results, engine)

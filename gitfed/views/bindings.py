@@ -1,0 +1,79 @@
+"""Where each object goes and how its copies are: `gitfed.io/bindings/v1`."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, NotRequired, cast
+
+from gitfed.model.base import Body
+from gitfed.model.plan import Binding
+from gitfed.model.status import BindingStatus, CopyStatus
+from gitfed.views import plans
+from gitfed.views.value import View
+
+
+class CopyView(View):
+    """One copy: Karmada's AggregatedStatusItem, and why it is not healthy."""
+
+    clusterName: str
+    applied: bool
+    health: str
+    """Healthy, Unhealthy or Unknown."""
+    appliedMessage: NotRequired[str]
+    healthMessage: NotRequired[str]
+    status: NotRequired[Any]
+    """What was collected of the copy."""
+
+
+class StatusView(View):
+    """What became of an object's copies."""
+
+    aggregatedStatus: list[CopyView]
+    conditions: list[plans.ConditionView]
+    templateStatus: NotRequired[Any]
+    """That of the template as a whole, as far as its kind has a rule."""
+    error: NotRequired[str]
+    """Why there is no such status although the kind has a rule."""
+
+
+class PlacedBinding(plans.BindingView):
+    """A binding, and how its copies are."""
+
+    status: StatusView | None
+    """null: nothing is known of its copies."""
+
+
+class BindingList(View):
+    """Bindings, sorted by object."""
+
+    schema: Literal["gitfed.io/bindings/v1"]
+    items: list[PlacedBinding]
+    total: NotRequired[int]
+    """Of the whole list, in an answer of the API."""
+    next: NotRequired[str]
+    """In an answer of the API that is not the last: what to ask for next, as `continue`."""
+
+
+def item(binding: Binding, status: StatusView | None) -> PlacedBinding:
+    return {**plans.binding(binding), "status": status}
+
+
+def seen(found: BindingStatus) -> StatusView:
+    """As the clusters show it now."""
+    shown: StatusView = {
+        "aggregatedStatus": [_copy(one) for one in found.copies],
+        "conditions": cast(list[plans.ConditionView], [found.fully_applied.as_json()]),
+        "templateStatus": found.status,
+    }
+    if found.error:
+        shown["error"] = found.error
+    return shown
+
+
+def recorded(found: Body) -> StatusView:
+    """As the state branch has it."""
+    return cast(StatusView, dict(found))
+
+
+def _copy(copy: CopyStatus) -> CopyView:
+    said = copy.health_message if copy.applied and copy.health != "Healthy" else ""
+    return cast(CopyView, {**copy.as_json(), **({"healthMessage": said} if said else {})})

@@ -1,0 +1,265 @@
+"""Why an object goes where it goes: `gitfed.io/explanation/v1`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Literal
+
+from gitfed.model.base import ClusterName, ObjectKey, Origin
+from gitfed.model.decisions import Decision, PolicyRef
+from gitfed.model.plan import Binding, Edit, Plan
+from gitfed.model.repo import RepoSnapshot
+from gitfed.placement.capacity import allowance
+from gitfed.placement.explain import explain as placement
+from gitfed.placement.scheduling import match
+from gitfed.placement.scheduling.cluster import Candidate
+from gitfed.text import quantity
+from gitfed.views import plans
+from gitfed.views.value import View
+
+SCHEMA: Literal["gitfed.io/explanation/v1"] = "gitfed.io/explanation/v1"
+
+
+class Loser(View):
+    """A policy that selects the object too, and lost."""
+
+    kind: str
+    namespace: str
+    name: str
+    origin: str | None
+
+
+class Before(View):
+    """What was decided until now."""
+
+    chosen: bool
+    replicas: int | None
+
+
+class ClusterReason(View):
+    """One cluster's part."""
+
+    name: str
+    chosen: bool
+    replicas: int | None
+    before: Before
+    region: str
+    state: str
+    assumed: bool
+    """Nobody looked at it: it is taken to be ready."""
+    taints: list[str]
+    free: str
+    """`cpu 12 memory 40Gi`; "" when not known."""
+    reason: str
+
+
+class EstimateView(View):
+    """How many replicas one estimator sees room for."""
+
+    estimator: str
+    replicas: int
+    limitedBy: str
+    """The resource."""
+
+
+class ClusterNumbers(View):
+    """The numbers of one cluster; null where they do not matter, or are not known."""
+
+    name: str
+    rejected: list[str]
+    """What every filter that rejects it says."""
+    filters: list[str]
+    """The names of these filters, in the same order."""
+    score: int
+    tier: int | None
+    before: int | None
+    estimates: list[EstimateView]
+    room: int | None
+    limitedBy: str
+    """The estimator and resource that allow the fewest replicas."""
+    weight: int | None
+    part: float | None
+    """Before rounding to whole replicas."""
+    replicas: int | None
+    wouldChange: list[str]
+    """What would let it be used, or give it more."""
+
+
+class PlacementNumbers(View):
+    """The numbers behind a placement, and what would change it."""
+
+    division: str
+    group: str
+    wanted: int
+    room: int | None
+    wouldChange: list[str]
+    """What would let the object be placed, if it could not be."""
+    clusters: list[ClusterNumbers]
+
+
+class EditView(View):
+    """Who changed the manifest on its way, and where."""
+
+    by: str
+    what: str
+    origin: str
+    clusters: list[str]
+
+
+class ExplanationView(View):
+    """Why an object goes where it goes."""
+
+    schema: Literal["gitfed.io/explanation/v1"]
+    binding: plans.BindingView
+    declared: bool
+    """false: no file declares it; it is needed by what stands at its origin."""
+    held: str | None
+    """Its file has errors: the commit that it is held at."""
+    decided: Before | None
+    """null: nothing was decided before."""
+    policyOrigin: str | None
+    needsNoPolicy: bool
+    """It goes wherever what is in it goes: a namespace."""
+    losers: list[Loser]
+    clusters: list[ClusterReason]
+    placement: PlacementNumbers | None
+    """null: no policy places it."""
+    overrides: list[EditView]
+    changes: list[plans.ChangeView]
+
+
+def explain(
+    key: ObjectKey,
+    plan: Plan,
+    repo: RepoSnapshot,
+    candidates: Sequence[Candidate],
+    decision: Decision | None,
+    shown: Callable[[ClusterName], bool] = lambda name: True,
+) -> ExplanationView:
+    """Reads the reasons out of a plan; decides nothing. `decision`: that before the plan; `shown`: which clusters."""
+    binding = plan.bindings[key]
+    manifest = repo.manifests.get(key)
+    origins = {
+        PolicyRef(policy.kind, policy.metadata.namespace or "", policy.metadata.name): policy.origin
+        for policy in (*repo.propagation, *repo.overrides)
+    }
+    return {
+        "schema": SCHEMA,
+        "binding": plans.binding(binding),
+        "declared": manifest is not None,
+        "held": manifest.held if manifest is not None else None,
+        "decided": {"chosen": bool(decision.targets), "replicas": decision.replicas} if decision is not None else None,
+        "policyOrigin": _origin(origins, binding.policy),
+        "needsNoPolicy": binding.policy is not None and not plans.is_policy(binding.policy),
+        "losers": [
+            {"kind": one.kind, "namespace": one.namespace, "name": one.name, "origin": _origin(origins, one)}
+            for one in binding.losers
+        ],
+        "clusters": _clusters(binding, decision, candidates, shown),
+        "placement": _placement(key, binding, repo, candidates, decision, shown),
+        "overrides": _edits(plan, key, shown),
+        "changes": [plans.change(one) for one in plan.changes or () if one.key == key and shown(one.cluster)],
+    }
+
+
+def numbers(story: placement.Story, shown: Callable[[ClusterName], bool] = lambda name: True) -> PlacementNumbers:
+    return {
+        "division": story.division,
+        "group": story.group,
+        "wanted": story.wanted,
+        "room": story.room,
+        "wouldChange": list(story.changes),
+        "clusters": [
+            {
+                "name": item.cluster,
+                "rejected": list(item.rejected),
+                "filters": list(item.filters),
+                "score": item.score,
+                "tier": item.tier,
+                "before": item.before,
+                "estimates": [
+                    {"estimator": one.estimator, "replicas": one.replicas, "limitedBy": one.by}
+                    for one in item.estimates
+                ],
+                "room": item.room,
+                "limitedBy": item.limited_by,
+                "weight": item.weight,
+                "part": item.exact,
+                "replicas": item.share,
+                "wouldChange": list(item.changes),
+            }
+            for item in story.clusters
+            if shown(item.cluster)
+        ],
+    }
+
+
+def _origin(origins: Mapping[PolicyRef, Origin | None], ref: PolicyRef | None) -> str | None:
+    origin = origins.get(ref) if ref is not None else None
+    return str(origin) if origin is not None else None
+
+
+def _clusters(
+    binding: Binding, decision: Decision | None, candidates: Sequence[Candidate], shown: Callable[[ClusterName], bool]
+) -> list[ClusterReason]:
+    before = {share.cluster: share.replicas for share in decision.targets} if decision else {}
+    after = {share.cluster: share.replicas for share in binding.shares}
+    rejected = {rejection.cluster: rejection.reason for rejection in binding.rejections}
+    return [
+        {
+            "name": one.name,
+            "chosen": one.name in after,
+            "replicas": after.get(one.name),
+            "before": {"chosen": one.name in before, "replicas": before.get(one.name)},
+            "region": one.region,
+            "state": one.reach.value,
+            "assumed": one.facts is not None and one.facts.assumed,
+            "taints": [str(taint) for taint in one.taints],
+            "free": _free(one),
+            "reason": rejected.get(one.name) or (binding.why if one.name in after else "not chosen"),
+        }
+        for one in candidates
+        if shown(one.name)
+    ]
+
+
+def _free(candidate: Candidate) -> str:
+    """What is left there, as recorded: `cpu 12 memory 40Gi`."""
+    summary = (candidate.facts.resource_summary if candidate.facts else None) or {}
+    total, used = summary.get("allocatable") or {}, summary.get("allocated") or {}
+    parts = []
+    for name in ("cpu", "memory"):
+        try:
+            if name in total:
+                free = quantity.parse(str(total[name])) - quantity.parse(str(used.get(name, "0")))
+                parts.append(f"{name} {quantity.text(free)}")
+        except quantity.QuantityError:
+            continue  # a summary that cannot be read says nothing about room
+    return " ".join(parts)
+
+
+def _placement(
+    key: ObjectKey,
+    binding: Binding,
+    repo: RepoSnapshot,
+    candidates: Sequence[Candidate],
+    decision: Decision | None,
+    shown: Callable[[ClusterName], bool],
+) -> PlacementNumbers | None:
+    placed_by = next((policy for policy in repo.propagation if match.ref(policy) == binding.policy), None)
+    if placed_by is None or key not in repo.manifests:
+        return None
+    space = allowance.space_of(repo.manifests[key].body, key.namespace)
+    return numbers(placement.story(binding, placed_by.spec.placement, decision, candidates, space), shown)
+
+
+def _edits(plan: Plan, key: ObjectKey, shown: Callable[[ClusterName], bool]) -> list[EditView]:
+    edits: dict[Edit, list[ClusterName]] = {}
+    for rendered in plan.rendered.get(key, ()):
+        for edit in rendered.edits:
+            edits.setdefault(edit, []).extend(name for name in rendered.clusters if shown(name))
+    return [
+        {"by": edit.by, "what": edit.what, "origin": str(edit.origin), "clusters": sorted(clusters)}
+        for edit, clusters in edits.items()
+        if clusters
+    ]

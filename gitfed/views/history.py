@@ -1,0 +1,88 @@
+"""What was decided when and why: `gitfed.io/log/v1`; what happened to objects: `gitfed.io/events/v1`."""
+
+from __future__ import annotations
+
+from typing import Literal, NotRequired
+
+from gitfed.documents.bindings import time_text
+from gitfed.model.base import ObjectKey
+from gitfed.offline.state_log import Entry
+from gitfed.planning.review.events import BindingEvent
+from gitfed.views.value import Time, View
+
+SCHEMA: Literal["gitfed.io/log/v1"] = "gitfed.io/log/v1"
+
+
+class EntryView(View):
+    """One commit of the state branch."""
+
+    commit: str
+    when: Time
+    what: str
+    """`Decide for 3f2c1a9…`, or what a person ordered."""
+    source: str | None
+    """The commit that was decided for."""
+    facts: str | None
+    """Commit of the facts branch that was decided from."""
+    reasons: list[str]
+
+
+class LogView(View):
+    """Decisions, newest first."""
+
+    schema: Literal["gitfed.io/log/v1"]
+    entries: list[EntryView]
+    next: NotRequired[str]
+    """In an answer of the API that is not the last: what to ask for next, as `continue`."""
+
+
+class EventView(View):
+    """Something that happened to an object, or to a cluster, in Karmada's words."""
+
+    when: Time
+    type: str
+    """Normal or Warning."""
+    reason: str
+    group: str
+    kind: str
+    namespace: str
+    name: str
+    cluster: str
+    """"" where it is about no single one."""
+    message: str
+    commit: str
+    source: str | None
+
+
+class EventList(View):
+    """Events, newest first."""
+
+    schema: Literal["gitfed.io/events/v1"]
+    items: list[EventView]
+
+
+def entry(found: Entry) -> EntryView:
+    return {
+        "commit": found.commit,
+        "when": time_text(found.when),
+        "what": found.what,
+        "source": found.source,
+        "facts": found.facts or None,
+        "reasons": list(found.reasons),
+    }
+
+
+def event(of: Entry, key: ObjectKey, found: BindingEvent) -> EventView:
+    return {
+        "when": time_text(of.when),
+        "type": found.type,
+        "reason": found.reason,
+        "group": key.group,
+        "kind": key.kind,
+        "namespace": key.namespace,
+        "name": key.name,
+        "cluster": found.cluster,
+        "message": found.message,
+        "commit": of.commit,
+        "source": of.source,
+    }

@@ -1,0 +1,334 @@
+"""A plan: `gitfed.io/plan/v1`."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, NotRequired
+
+from gitfed.documents.bindings import time_text
+from gitfed.model.base import Problem
+from gitfed.model.decisions import PolicyRef, ScheduledCondition
+from gitfed.model.fleet import FactsRef
+from gitfed.model.plan import Binding, Change, FieldChange, Gate, Plan, Totals
+from gitfed.planning.ordering.order import NO_WAVE
+from gitfed.views import failover
+from gitfed.views.value import PolicyName, ResourceRef, Time, View, resource
+
+SCHEMA: Literal["gitfed.io/plan/v1"] = "gitfed.io/plan/v1"
+POLICIES = ("PropagationPolicy", "ClusterPropagationPolicy")
+"""What stands in `Binding.policy` for a Namespace that is placed by itself is no policy to others."""
+
+
+class FactsView(View):
+    """Where facts about the clusters come from."""
+
+    source: str
+    """`live`, `facts branch`, `assumed`, or the name of a file."""
+    commit: str
+    takenAt: Time | None
+    digest: str
+
+
+class ComponentShare(View):
+    """One component of a workload with several pod templates."""
+
+    name: str
+    replicas: int
+
+
+class ClusterShare(View):
+    """A cluster, and its part of the work."""
+
+    name: str
+    replicas: int | None
+    """null: the kind has no replicas."""
+    components: list[ComponentShare]
+
+
+class ConditionView(View):
+    """Karmada's condition of that type."""
+
+    type: str
+    status: str
+    reason: str
+    message: str
+
+
+class Requirement(View):
+    """What takes an object along, and where."""
+
+    resource: str
+    clusters: list[str]
+
+
+class Descheduled(View):
+    """When replicas were last taken back from clusters that cannot run them, and what."""
+
+    at: Time
+    message: str
+
+
+class BindingView(View):
+    """Where one object goes, and why not elsewhere."""
+
+    id: str
+    resource: ResourceRef
+    policy: PolicyName | None
+    """null: no policy placed it."""
+    clusters: list[ClusterShare]
+    """Sorted by name."""
+    condition: ConditionView | None
+    affinityName: str
+    rejected: dict[str, str]
+    """Why not, by cluster."""
+    replicas: int | None
+    requirements: Any
+    """What one replica needs (Karmada's ReplicaRequirements)."""
+    components: list[dict[str, Any]]
+    requiredBy: list[Requirement]
+    gracefulEvictionTasks: list[Any]
+    """As in Karmada's ResourceBinding."""
+    awaitsDeletion: list[str]
+    """Clusters whose old copy must be gone before anything is written."""
+    released: list[str]
+    """Clusters that it has left, where its copy is deleted as soon as they answer."""
+    injectedLabels: dict[str, dict[str, str]]
+    """State that a failover brought, by cluster."""
+    why: str
+    descheduled: Descheduled | None
+    origin: str
+    """`FILE:LINE:COLUMN` of its template."""
+
+
+class FieldView(View):
+    """One field that differs. A side without the field has no member, which is not the same as null."""
+
+    path: str
+    """JSON pointer."""
+    before: NotRequired[Any]
+    after: NotRequired[Any]
+
+
+class ChangeView(View):
+    """One object in one cluster that differs from what it should be, or is deliberately left alone."""
+
+    cluster: str
+    apiVersion: str
+    kind: str
+    namespace: str
+    name: str
+    action: str
+    """create, update, delete, keep or skip."""
+    reason: str
+    reasonCode: str
+    """Stable; see the page of reasons."""
+    move: bool
+    drift: bool
+    wave: int | None
+    waits: str | None
+    """What comes first; null: it is its turn."""
+    diff: list[FieldView]
+
+
+class GateView(View):
+    """A limit, and how much it holds."""
+
+    name: str
+    limit: str
+    value: str
+    held: int
+    exceeded: NotRequired[bool]
+    """Of a quota: more than it allows runs already."""
+    messages: NotRequired[list[str]]
+
+
+class ProblemView(View):
+    """Something wrong in a file of the repository."""
+
+    path: str
+    line: int
+    column: int
+    severity: str
+    """error or warning."""
+    message: str
+    hint: str
+
+
+class TotalsView(View):
+    """How many changes of each action."""
+
+    create: int
+    update: int
+    move: int
+    delete: int
+    keep: int
+    skip: int
+    clusters: int
+    """With at least one create, update, move or delete."""
+
+
+class PlanView(View):
+    """What a commit does to the fleet."""
+
+    schema: Literal["gitfed.io/plan/v1"]
+    commit: str
+    base: str | None
+    facts: FactsView
+    digest: str
+    """Over commit, decisions and changes: what `gitfed approve` names."""
+    federation: str
+    now: Time
+    observed: bool
+    """false: nobody looked into the clusters, so there are no changes to show."""
+    clusters: list[str]
+    bindings: list[BindingView]
+    changes: list[ChangeView]
+    gates: list[GateView]
+    problems: list[ProblemView]
+    totals: TotalsView
+    notes: list[str]
+    failover: failover.FailoverView
+    next: NotRequired[str]
+    """In an answer of the API that is not the last: what to ask for next, as `continue`."""
+
+
+def document(plan: Plan) -> PlanView:
+    """The whole plan as plain JSON values, without manifest bodies."""
+    return {
+        "schema": SCHEMA,
+        "commit": plan.commit,
+        "base": plan.base,
+        "facts": facts(plan.facts),
+        "digest": plan.digest,
+        "federation": plan.federation,
+        "now": time_text(plan.now),
+        "observed": plan.changes is not None,
+        "clusters": list(plan.clusters),
+        "bindings": [binding(item) for item in plan.bindings.values()],
+        "changes": [change(item) for item in plan.changes or ()],
+        "gates": [gate(item) for item in plan.gates],
+        "problems": [problem(item) for item in plan.problems],
+        "totals": totals(plan.totals),
+        "notes": list(plan.notes),
+        "failover": failover.document(plan),
+    }
+
+
+def facts(ref: FactsRef) -> FactsView:
+    return {
+        "source": ref.source,
+        "commit": ref.commit,
+        "takenAt": time_text(ref.taken_at) if ref.taken_at else None,
+        "digest": ref.digest,
+    }
+
+
+def gate(item: Gate) -> GateView:
+    shown: GateView = {"name": item.name, "limit": item.limit, "value": item.value, "held": item.held}
+    if item.over:
+        shown["exceeded"] = True
+    if item.messages:
+        shown["messages"] = list(item.messages)
+    return shown
+
+
+def totals(found: Totals) -> TotalsView:
+    return {
+        "create": found.create,
+        "update": found.update,
+        "move": found.move,
+        "delete": found.delete,
+        "keep": found.keep,
+        "skip": found.skip,
+        "clusters": found.clusters,
+    }
+
+
+def is_policy(ref: PolicyRef | None) -> bool:
+    return ref is not None and ref.kind in POLICIES
+
+
+def policy(ref: PolicyRef) -> PolicyName:
+    return {"kind": ref.kind, "namespace": ref.namespace, "name": ref.name}
+
+
+def binding(item: Binding) -> BindingView:
+    components: list[ComponentShare] = [{"name": name, "replicas": replicas} for name, replicas in item.each]
+    return {
+        "id": item.id,
+        "resource": resource(item.key, item.api_version),
+        "policy": policy(item.policy) if item.policy is not None and is_policy(item.policy) else None,
+        "clusters": [
+            {"name": share.cluster, "replicas": share.replicas, "components": components}
+            for share in sorted(item.shares)
+        ],
+        "condition": condition(item.condition) if item.condition is not None else None,
+        "affinityName": item.affinity_name,
+        "rejected": {rejection.cluster: rejection.reason for rejection in item.rejections},
+        "replicas": item.replicas,
+        "requirements": item.requirements,
+        "components": [dict(component) for component in item.components],
+        "requiredBy": [
+            {"resource": str(one.owner), "clusters": list(one.clusters)}
+            for one in (item.decision.required_by if item.decision else ())
+            if one.clusters
+        ],
+        "gracefulEvictionTasks": [task.raw for task in item.evictions],
+        "awaitsDeletion": list(item.awaits_deletion),
+        "released": list(item.decision.released) if item.decision is not None else [],
+        "injectedLabels": {name: dict(labels) for name, labels in item.injected},
+        "why": item.why,
+        "descheduled": _descheduled(item),
+        "origin": str(item.origin),
+    }
+
+
+def condition(found: ScheduledCondition) -> ConditionView:
+    return {
+        "type": "Scheduled",
+        "status": "True" if found.status else "False",
+        "reason": found.reason,
+        "message": found.message,
+    }
+
+
+def _descheduled(item: Binding) -> Descheduled | None:
+    told = item.decision.descheduled if item.decision is not None else None
+    return {"at": time_text(told.at), "message": told.message} if told is not None else None
+
+
+def change(item: Change) -> ChangeView:
+    return {
+        "cluster": item.cluster,
+        "apiVersion": item.api_version,
+        "kind": item.key.kind,
+        "namespace": item.key.namespace,
+        "name": item.key.name,
+        "action": item.action.value,
+        "reason": str(item.reason),
+        "reasonCode": item.reason.code.value,
+        "move": item.move,
+        "drift": item.drift,
+        "wave": None if item.wave == NO_WAVE else item.wave,
+        "waits": item.waits or None,
+        "diff": [field(part) for part in item.diff],
+    }
+
+
+def field(part: FieldChange) -> FieldView:
+    shown: FieldView = {"path": part.pointer}
+    if not part.absent_before:
+        shown["before"] = part.before
+    if not part.absent_after:
+        shown["after"] = part.after
+    return shown
+
+
+def problem(item: Problem) -> ProblemView:
+    return {
+        "path": item.origin.path,
+        "line": item.origin.line,
+        "column": item.origin.column,
+        "severity": item.severity.value,
+        "message": item.message,
+        "hint": item.hint,
+    }
