@@ -17,7 +17,7 @@ import urllib.error
 
 import aiohttp
 
-from gitfed.edges import address
+from gitfed.edges import address, socks
 
 _NO_WAY = frozenset({errno.EHOSTUNREACH, errno.ENETUNREACH, errno.EHOSTDOWN, errno.ENETDOWN})
 _TUNNEL = re.compile(r"Tunnel connection failed: (\d{3})\b")
@@ -94,6 +94,8 @@ def _inside(error: BaseException) -> BaseException:
 
 
 def _of_the_system(error: BaseException, server: str) -> str:
+    if isinstance(error, socks.Refused):
+        return f"{server}: {error}"
     if isinstance(error, TimeoutError):
         return f"{server} does not answer in time"
     if isinstance(error, ConnectionRefusedError):

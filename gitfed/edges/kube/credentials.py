@@ -31,6 +31,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import SplitResult, urlsplit
 
 from gitfed import errors
+from gitfed.edges import socks
 from gitfed.edges.kube import kubeconfig, tokens
 
 if TYPE_CHECKING:
@@ -305,11 +306,11 @@ def _check_server(cluster: str, where: str, server: str) -> str:
 
 def _check_proxy(cluster: str, where: str, proxy: str) -> str:
     parts = _split(cluster, where, proxy)
-    if proxy and parts.scheme not in ("http", "https"):
+    if proxy and parts.scheme not in ("http", "https", *socks.SCHEMES):
         raise errors.CredentialsError(
             f"cluster {cluster}: {where}: proxy scheme {parts.scheme!r} is not supported",
             cluster=cluster,
-            hint="use an http or https proxy",
+            hint="use an http, https or socks5 proxy",
         )
     if proxy and not parts.hostname:
         raise _odd_address(cluster, where)
@@ -347,10 +348,13 @@ def _check_user(cluster: str, where: str, user: Mapping[str, Any], allow_exec: b
     return False
 
 
+_PORTS = {"https": 443, **dict.fromkeys(socks.SCHEMES, socks.PORT)}
+
+
 def origin_of(server: str) -> tuple[str, str, int]:
     """What a credential is bound to: scheme, host and port."""
     parts = urlsplit(server)
-    return parts.scheme, parts.hostname or "", parts.port or (443 if parts.scheme == "https" else 80)
+    return parts.scheme, parts.hostname or "", parts.port or _PORTS.get(parts.scheme, 80)
 
 
 def _warnings(cluster: str, server: str, insecure: bool, stated: str) -> tuple[str, ...]:

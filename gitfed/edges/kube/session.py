@@ -26,7 +26,7 @@ import orjson
 import yarl
 
 from gitfed import errors
-from gitfed.edges import no_answer, resolve
+from gitfed.edges import no_answer, resolve, socks
 from gitfed.edges.kube import translate
 from gitfed.edges.kube.credentials import Connection
 from gitfed.edges.kube.fence import Fence
@@ -303,18 +303,22 @@ class Session:
             }
             if configuration.tls_server_name:
                 self._options["server_hostname"] = configuration.tls_server_name
-            if tls.proxy:
-                self._options["proxy"] = tls.proxy
+            # No limit: watches hold connections of their own beside the `concurrency` requests.
+            sockets: dict[str, Any] = {
+                "limit": 0,
+                "ssl": tls.ssl_context,
+                "socket_factory": self.fence.open_socket if self.fence else None,
+            }
+            if tls.proxy and socks.is_one(tls.proxy):
+                connector: aiohttp.TCPConnector = socks.Connector(tls.proxy, **sockets)
+            else:
+                connector = aiohttp.TCPConnector(resolver=resolve.Checked(), **sockets)
+                if tls.proxy:
+                    self._options["proxy"] = tls.proxy
             if tls.proxy_headers:
                 self._options["proxy_headers"] = tls.proxy_headers
             self._http = aiohttp.ClientSession(
-                # No limit: watches hold connections of their own beside the `concurrency` requests.
-                connector=aiohttp.TCPConnector(
-                    limit=0,
-                    ssl=tls.ssl_context,
-                    resolver=resolve.Checked(),
-                    socket_factory=self.fence.open_socket if self.fence else None,
-                ),
+                connector=connector,
                 # Proxies of the environment are the connection's business; the other thing that aiohttp would take
                 # from there is a password for this host from a .netrc file.
                 trust_env=False,

@@ -44,6 +44,9 @@ class ResourceModel(Part):
     ranges: Annotated[tuple[ModelRange, ...], Field(min_length=1)]
 
 
+_PROXIES = ("http", "https", "socks5", "socks5h")
+
+
 class ClusterSpec(Part):
     id: Annotated[str, Field(strict=True, max_length=128_000)] = ""
     sync_mode: Literal["Push", "Pull"]
@@ -81,7 +84,7 @@ class ClusterSpec(Part):
         if self.api_endpoint and (why := _why_not_endpoint(self.api_endpoint)):
             hint = "" if "://" in self.api_endpoint else f"write https://{self.api_endpoint}"
             yield Finding((*path, "apiEndpoint"), f"the address {why}", hint)
-        if self.proxy_url and _scheme_and_host(self.proxy_url)[0] not in ("http", "https", "socks5"):
+        if self.proxy_url and _scheme_and_host(self.proxy_url)[0] not in _PROXIES:
             yield Finding((*path, "proxyURL"), "the proxy's scheme must be http, https or socks5")
         if self.insecure_skip_tls_verification:
             message = "the certificate of this cluster is not verified: whoever answers gets the credentials"

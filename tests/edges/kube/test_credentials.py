@@ -166,9 +166,9 @@ def test_odd_servers_are_refused(tmp_path: Path, server: str, said: str) -> None
 
 
 def test_a_proxy_of_another_kind_is_refused(tmp_path: Path) -> None:
-    path = kubeconfig(tmp_path / "k", cluster={"proxy-url": "socks5://proxy:1080"})
+    path = kubeconfig(tmp_path / "k", cluster={"proxy-url": "socks4://proxy:1080"})
     assert refusal(cluster("m1"), sources(path)) == (
-        f"cluster m1: context m1 of {path}: proxy scheme 'socks5' is not supported (use an http or https proxy)"
+        f"cluster m1: context m1 of {path}: proxy scheme 'socks4' is not supported (use an http, https or socks5 proxy)"
     )
 
 
