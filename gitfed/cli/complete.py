@@ -71,6 +71,18 @@ def orders(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[
     )
 
 
+def approvals(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
+    """What can be approved, as far as the state branch was fetched: the plan that waits, and its gates."""
+
+    def held(opened: Opened) -> Iterable[str]:
+        from gitfed.offline import inputs
+
+        plan = inputs.decisions(opened, inputs.read(opened).repo).held_plan
+        return [] if plan is None else [plan.digest[:12], *(gate.name for gate in plan.gates)]
+
+    return sorted(word for word in _found(ctx, held) if word.startswith(incomplete))
+
+
 def failing(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
     """What can fail, come back or be tainted: a cluster, or all of a region, zone or provider."""
 

@@ -173,6 +173,11 @@ STATE_KEY = option(
     help="The private SSH key that signs what is written on the state branch; replicas share it.  "
     "[default: made once in --data-dir]",
 )  # fmt: skip
+WAIT = option("--wait", shared=False, is_flag=True, help="Wait until the daemon has carried it out.")
+WAIT_TIMEOUT = option(
+    "--timeout", shared=False, type=Duration(), default="5m", show_default=True, metavar="DURATION",
+    help="How long to wait.",
+)  # fmt: skip
 _SOURCE = (
     option("--repo", metavar="PATH|URL", default="", shell_complete=complete.folders,
            help="The repository: a path, or a URL (https, ssh, git, file).  [default: the one around this folder]"),

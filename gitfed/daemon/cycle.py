@@ -281,6 +281,7 @@ class Engine:
         )
         if not self.memory.opened:
             await self.memory.open(repo)
+        reconciled = self.fleet.reconcile(self.decisions.reconciliations)
         await self.fleet.measured(_FIRST_LOOK)
         if self._review is not None:
             if self.fleet.starting():
@@ -298,6 +299,8 @@ class Engine:
         if self._review is not None:
             self._ask_for_consent(self._review, plan)
         self.plan = plan
+        if self.memory.take_up_approvals(plan):
+            self._wake.set()
         self.commits.planned(repo)
         if self.memory.opened and not any(one.name == gate.HISTORY and one.held for one in plan.gates):
             await self.commits.accept(repo)
@@ -318,7 +321,7 @@ class Engine:
             self._wake.set()
         if self.fleet.quiet() and not waiting:
             unfinished = {change.cluster for change in self.waiting()}
-            if await self.memory.write_results(plan, repo, in_use, unfinished):
+            if await self.memory.write_results(plan, repo, in_use, unfinished, reconciled):
                 self._wake.set()
         self._trouble.ends()
         report = CycleReport(plan, handed, recorded, time.monotonic() - started)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import replace
 
 from gitfed import errors
@@ -22,13 +22,14 @@ from gitfed.daemon.push_queue import Sending
 from gitfed.daemon.record import Record
 from gitfed.daemon.statuses import Statuses
 from gitfed.model.base import ClusterName, Commit, ObjectKey
-from gitfed.model.decisions import Approval, ClusterRecord, Decisions
+from gitfed.model.decisions import Approval, ClusterRecord, Decisions, HeldPlan
 from gitfed.model.declared.federation import Guards
 from gitfed.model.fleet import ClusterFacts, FleetSnapshot, LiveState, Reach
+from gitfed.model.orders import Reconciliation
 from gitfed.model.plan import Plan
 from gitfed.model.repo import HeldFile, RepoSnapshot
 from gitfed.planning import decision_text
-from gitfed.planning.ordering import gate
+from gitfed.planning.ordering import consent, gate
 from gitfed.reading import effective_guards
 from gitfed.reading.reader import Reader
 from gitfed.reading.webhook_cache import Answers
@@ -161,6 +162,17 @@ class Memory:
     def approve(self, approval: Approval) -> None:
         self._approvals.append(approval)
 
+    def take_up_approvals(self, plan: Plan) -> bool:
+        """Whether a person approved exactly this plan: what that lets through counts from the next one on."""
+        taken = list(consent.taken_up(self._approvals, plan))
+        for order, one in zip(self._approvals, taken, strict=True):
+            if order is not one:
+                allowed = ", ".join(f"{name}={count}" for name, count in one.allowed)
+                log.info("approved", extra={"by": one.by, "commit": one.commit[:12], "allowed": allowed})
+        news = taken != self._approvals
+        self._approvals = taken
+        return news
+
     async def with_facts(self, repo: RepoSnapshot, fleet: FleetSnapshot) -> FleetSnapshot:
         """The snapshot with facts as they are written down, after writing what is due: decisions are taken from those.
 
@@ -239,7 +251,8 @@ class Memory:
             return False
         for sentence in plan.said:
             log.warning("failover", extra={"event": sentence})
-        reasons = decision_text.body(plan, decisions, bindings)
+        reasons = (*_opened(decisions.approvals, state.decisions.approvals),
+                   *decision_text.body(plan, decisions, bindings))  # fmt: skip
         self.decisions = await asyncio.to_thread(
             self._record.write,
             replace(decisions, bindings=bindings, clusters=plan.records, outage=plan.outage, answers=answers),
@@ -259,11 +272,17 @@ class Memory:
         return True
 
     async def write_results(
-        self, plan: Plan, repo: RepoSnapshot, in_use: Collection[ClusterName], waiting: Collection[ClusterName]
+        self,
+        plan: Plan,
+        repo: RepoSnapshot,
+        in_use: Collection[ClusterName],
+        waiting: Collection[ClusterName],
+        carried_out: Collection[Reconciliation] = (),
     ) -> bool:
         """When every reachable cluster holds the commit, that is worth remembering; whether it was news.
 
-        Called when all is quiet. For `in_use` and `waiting` see `results.after`. Raises StateConflict, SourceError.
+        Called when all is quiet. For `in_use` and `waiting` see `results.after`; `carried_out` are orders that stood
+        before this plan was made. Raises StateConflict, SourceError.
         """
         if not self.decisions.known:
             return False
@@ -272,12 +291,23 @@ class Memory:
         history = any(one.name == gate.HISTORY and one.held for one in plan.gates)
         applied = self.decisions.applied_commit if history else plan.commit
         bounds = effective_guards.after(self.decisions, plan, applied, reached)
-        known = (state.results, state.held, self.decisions.applied_commit, self.decisions.limits)
-        same = known == (reached, repo.held, applied, bounds)
+        held = consent.held_plan(plan)
+        known = (state.results, state.held, self.decisions.applied_commit, self.decisions.limits,
+                 self.decisions.held_plan)  # fmt: skip
+        same = known == (reached, repo.held, applied, bounds, held)
         statuses = self._statuses.to_record(self.decisions.bindings, at_once=not same)
         removals = results.removals_left(self.decisions.removals, self._fleet)
-        if same and statuses is None and removals == self.decisions.removals:
+        orders = tuple(one for one in self.decisions.reconciliations if one not in carried_out)
+        approvals = self.decisions.approvals
+        if not self._fleet.starting():
+            approvals = self._without_void(approvals, held)
+        decided = (removals, orders, approvals)
+        before = (self.decisions.removals, self.decisions.reconciliations, self.decisions.approvals)
+        if same and statuses is None and decided == before:
             return False
+        for order in self.decisions.reconciliations:
+            if order not in orders:
+                log.info("reconciled", extra={"of": order.of, "by": order.by})
         for one in repo.held:
             await asyncio.to_thread(self._reader.keep, one)
         if statuses is None:
@@ -289,6 +319,9 @@ class Memory:
                 applied_commit=applied,
                 limits=bounds,
                 removals=removals,
+                reconciliations=orders,
+                approvals=approvals,
+                held_plan=held,
                 statuses=statuses,
                 signatures=self.decisions.signatures if history else repo.settings.spec.sources.verify.commits,
             ),
@@ -300,6 +333,23 @@ class Memory:
         )
         await self.sending.recorded((), 0.0)
         return not same
+
+    def _without_void(self, approvals: tuple[Approval, ...], held: HeldPlan | None) -> tuple[Approval, ...]:
+        void = [one for one in consent.void(approvals) if one in self._approvals]
+        for one in void:
+            waits = held.digest[:12] if held is not None else "nothing"
+            log.warning("an approval is void: what is held is another plan",
+                        extra={"by": one.by, "approved": one.digest[:12], "held": waits})  # fmt: skip
+        self._approvals = [one for one in self._approvals if one not in void]
+        return tuple(one for one in approvals if one not in void)
+
+
+def _opened(approvals: Collection[Approval], before: Collection[Approval]) -> Iterator[str]:
+    """What was let through since the last record, and by whom."""
+    for one in approvals:
+        if one not in before and not one.pending:
+            gates = ", ".join(f"{name} ({count})" for name, count in one.allowed)
+            yield f"approved by {one.by or 'an approver'}: {gates}"
 
 
 def _patience(repo: RepoSnapshot) -> float:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from gitfed.model.base import Body, ClusterName, Commit, Digest, ObjectKey, Problem
 from gitfed.model.fleet import Reach
-from gitfed.model.orders import Removal, Suspension
+from gitfed.model.orders import Reconciliation, Removal, Suspension
 from gitfed.text import moment
 
 if TYPE_CHECKING:
@@ -235,18 +235,49 @@ class Decision:
 
 @dataclass(frozen=True, slots=True)
 class Approval:
-    """A person let the held changes of exactly one plan through (`gitfed apply --confirm DIGEST`).
+    """A person let the held changes of exactly one plan through (`gitfed approve`, `gitfed apply --confirm DIGEST`).
 
     The digest proves that the person saw that plan. Carrying it out takes many cycles, and each has fewer changes left
-    than the one before; so what holds on is its commit, and for each gate how many changes were let through.
+    than the one before; so what holds on is its commit, and for each gate how many changes were let through. An engine
+    fills that in when it has made the plan with this digest; until then the approval is an order that lets nothing
+    through.
     """
 
     digest: str
     commit: Commit
     allowed: tuple[tuple[str, int], ...]
-    """(gate, number of changes), sorted."""
+    """(gate, number of changes), sorted; none: an order that no engine has taken up."""
     by: str
     at: datetime
+    gates: tuple[str, ...] = ()
+    """Of an order: the gates that are meant, if not all that hold something."""
+
+    @property
+    def pending(self) -> bool:
+        return not self.allowed
+
+
+@dataclass(frozen=True, slots=True)
+class HeldGate:
+    """A gate that holds something, as it was written down for people to see."""
+
+    name: str
+    limit: str
+    value: str
+    held: int
+    """How many changes it holds."""
+
+    def __str__(self) -> str:
+        return f"{self.name} {self.value}/{self.limit}: {self.held} change{'s' if self.held > 1 else ''}"
+
+
+@dataclass(frozen=True, slots=True)
+class HeldPlan:
+    """What gates held when all was quiet last, and of which plan: what a person may approve."""
+
+    commit: Commit
+    digest: str
+    gates: tuple[HeldGate, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -281,6 +312,9 @@ class Decisions:
     outage: Outage | None = None
     suspensions: tuple[Suspension, ...] = ()
     removals: tuple[Removal, ...] = ()
+    reconciliations: tuple[Reconciliation, ...] = ()
+    held_plan: HeldPlan | None = None
+    """None: no gate holds anything that a person could let through."""
     answers: Mapping[str, Body] = field(default_factory=dict, compare=False)
     """What webhooks answered when these decisions were taken, by the digest of the question. Read lazily."""
     extra: Mapping[str, Any] = field(default_factory=dict)

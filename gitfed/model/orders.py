@@ -28,7 +28,7 @@ class Suspension:
     """Not the writing is suspended but the deciding: its clusters and replicas stay as they are."""
 
     def covers(self, cluster: ClusterName, key: ObjectKey) -> bool:
-        return self.of in (EVERYTHING, CLUSTER + cluster, str(key))
+        return _covers(self.of, cluster, key)
 
     def __str__(self) -> str:
         what = "scheduling suspended" if self.scheduling else "suspended"
@@ -59,6 +59,34 @@ class Removal:
         return {
             "cluster": self.cluster, "object": self.object, "uid": self.uid, "by": self.by, "at": self.at.isoformat(),
         }  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Reconciliation:
+    """Look anew, try again what failed, and repair drift, once (`gitfed reconcile`): also where `sync.selfHeal` is off.
+
+    It stands until the daemon has carried it out.
+    """
+
+    of: str
+    """As in `Suspension`."""
+    by: str
+    at: datetime
+
+    def covers(self, cluster: ClusterName, key: ObjectKey) -> bool:
+        return _covers(self.of, cluster, key)
+
+    def concerns(self, cluster: ClusterName) -> bool:
+        """Whether anything in this cluster may be meant."""
+        return not self.of.startswith(CLUSTER) or self.of == CLUSTER + cluster
+
+    @property
+    def object(self) -> str:
+        """The one object that is meant; "" for all of the fleet or of a cluster."""
+        return "" if self.of == EVERYTHING or self.of.startswith(CLUSTER) else self.of
+
+    def as_json(self) -> dict[str, Any]:
+        return {"of": self.of, "by": self.by, "at": self.at.isoformat()}
 
 
 def suspensions(items: object) -> tuple[Suspension, ...]:
@@ -96,6 +124,23 @@ def removals(items: object) -> tuple[Removal, ...]:
         except (KeyError, ValueError):
             continue
     return tuple(found)
+
+
+def reconciliations(items: object) -> tuple[Reconciliation, ...]:
+    """What a list in state.yaml says. An entry that cannot be read asks for nothing."""
+    found = []
+    for item in items if isinstance(items, list) else []:
+        if not isinstance(item, Mapping):
+            continue
+        try:
+            found.append(Reconciliation(str(item["of"]), str(item["by"]), _at(item)))
+        except (KeyError, ValueError):
+            continue
+    return tuple(found)
+
+
+def _covers(of: str, cluster: ClusterName, key: ObjectKey) -> bool:
+    return of in (EVERYTHING, CLUSTER + cluster, str(key))
 
 
 def _at(item: Mapping[str, Any]) -> datetime:

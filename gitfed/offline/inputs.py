@@ -242,7 +242,7 @@ def decisions(
     if known.applied_commit is None or not repo.commit:
         return known
     descends = opened.repository.is_ancestor(known.applied_commit, repo.commit)
-    guards = effective_guards.in_force(known, repo.commit, lambda commit: _settings_at(opened, commit).spec.guards)
+    guards = effective_guards.in_force(known, repo.commit, lambda commit: settings_at(opened, commit).spec.guards)
     approvals = (*known.approvals, *_granted(opened, repo, known.limits or known.applied_commit))
     return replace(known, descends=descends, guards=guards, approvals=approvals)
 
@@ -302,7 +302,7 @@ def _granted(opened: Opened, repo: RepoSnapshot, applied: Commit) -> tuple[Appro
     """What the commit's own trailer lets through, if an approver of the last applied commit signed it."""
     if repo.commit == applied:
         return ()
-    judge = trust.Trust(opened.repository, functools.partial(_settings_at, opened))
+    judge = trust.Trust(opened.repository, functools.partial(settings_at, opened))
     try:
         return judge.approvals(repo.commit, applied)[0]
     except SourceError:
@@ -317,7 +317,7 @@ def refused(opened: Opened, repo: RepoSnapshot, past: Decisions, otherwise: Comm
     applied = past.applied_commit or otherwise
     if applied is None or not repo.commit or repo.commit == applied:
         return ""
-    judge = trust.Trust(opened.repository, functools.partial(_settings_at, opened))
+    judge = trust.Trust(opened.repository, functools.partial(settings_at, opened))
     judge.begin_at(applied, past.signatures if past.applied_commit else "")
     try:
         return judge.why_not(repo.commit)
@@ -325,7 +325,8 @@ def refused(opened: Opened, repo: RepoSnapshot, past: Decisions, otherwise: Comm
         return ""  # as above: here it cannot be told
 
 
-def _settings_at(opened: Opened, commit: Commit) -> Federation:
+def settings_at(opened: Opened, commit: Commit) -> Federation:
+    """The Federation of a commit. Raises SourceError."""
     return reader.settings_at(opened.repository, opened.memory, commit, lambda: read(opened, commit).repo)
 
 

@@ -1,14 +1,18 @@
-"""Orders of a person to a running daemon, given through the state branch: no port, no password, and an audit trail.
+"""Writing to the state branch for a person: no port, no password, and an audit trail.
 
-Whoever may push the state branch may give them; where the repository asks for signatures, they count if one of its
-operators signed them (`reading.state_trust`), as Git is set up to sign for the person. The daemon sees that the branch
-moved, reads it again and plans anew; if both write at the same time, one of the pushes is refused and that one looks
-again.
+Whoever may push the state branch may give orders; where the repository asks for signatures, they count if one of its
+operators signed them (`reading.state_trust`), as Git is set up to sign for the person. One that would not count is
+refused here, before anybody sees it. The daemon sees that the branch moved, reads it again and plans anew; if both
+write at the same time, one of the pushes is refused and that one looks again.
+
+Which orders there are, and what each of them writes, stands in `orders`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import functools
+import time
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
@@ -17,82 +21,137 @@ from gitfed.documents import bindings
 from gitfed.edges import git
 from gitfed.edges.git import user_signing
 from gitfed.edges.state import state as state_edge
-from gitfed.errors import StateConflict, StateError
+from gitfed.errors import InputError, StateConflict, StateError
 from gitfed.model.base import ClusterName, Commit
-from gitfed.model.orders import Removal, Suspension
+from gitfed.model.decisions import Decisions
 from gitfed.model.repo import RepoSnapshot
+from gitfed.offline import inputs
 from gitfed.offline.inputs import Opened, open_repository
+from gitfed.reading import state_trust, trust
 from gitfed.reading.state_trust import TRUST
 
 _ATTEMPTS = 5
+_POLL = 1.0
+"""Seconds between two looks at what became of an order."""
 
 
 @dataclass(frozen=True, slots=True)
-class Orders:
-    """All orders that stand."""
+class OrderBook:
+    """Where orders are written, and who signs them."""
 
-    suspensions: tuple[Suspension, ...]
-    removals: tuple[Removal, ...]
+    opened: Opened
+    repo: RepoSnapshot
+    credentials: Path | None = None
+    """Folder of what the repository's server needs."""
+    sign: Callable[[bytes], bytes] | None = None
+    """Of an engine that passes on what it was told; None: the person signs, as Git is set up."""
 
 
 def change(
-    opened: Opened,
-    repo: RepoSnapshot,
-    edit: Callable[[Orders], Orders],
+    book: OrderBook,
+    edit: Callable[[Decisions], Decisions],
     *,
     subject: str,
     reason: str,
     now: datetime,
-    credentials: Path | None = None,
-) -> Orders:
-    """Write the orders that `edit` makes of those that stand; what stands after.
+) -> state_edge.State:
+    """Write what `edit` makes of the decisions that stand; the state as it stands after.
 
-    Raises StateError when nothing was ever decided here, StateConflict when others are always faster, and SourceError
-    when the branch cannot be pushed.
+    Raises StateError when nothing was ever decided here, InputError when the order would not count for who signs it,
+    StateConflict when others are always faster, and SourceError when the branch cannot be pushed.
     """
-    sign = _signer(opened, repo)
     for _ in range(_ATTEMPTS):
-        branch, url = _branch(opened, repo, credentials, sign)
+        branch, url = _branch(book)
         expected = branch.pull(url) if url else None
-        state = branch.read()
-        if state.commit is None or not state.decisions.known:
-            name = repo.settings.spec.state.branch
-            if state.commit is not None:
-                raise StateError(
-                    f"nothing was decided, as far as {name} tells: no order is written to it",
-                    hint=f"git log {name} shows what was put there; gitfed run or gitfed apply decides anew",
-                )
-            raise StateError(
-                f"there is no branch {name} to write an order to",
-                hint="the first gitfed run or gitfed apply makes it; a daemon that may not push keeps it to itself",
-            )
-        before = Orders(state.decisions.suspensions, state.decisions.removals)
-        after = edit(before)
-        if after == before:
-            return after
+        state = _decided(book, branch)
+        after = edit(state.decisions)
+        if after == state.decisions:
+            return state
+        approves = after.approvals != state.decisions.approvals
+        branch = branch.signing(_signer(book, state.decisions, approves=approves))
+        reasons = (reason,) if reason else ()
         try:
-            written = replace(state.decisions, suspensions=after.suspensions, removals=after.removals)
-            reasons = (reason,) if reason else ()
-            branch.write(state, replace(state, decisions=written), subject=subject, reasons=reasons, now=now)
+            made = branch.write(
+                state, replace(state, decisions=after), subject=subject, reasons=reasons, now=now, draft=True
+            )
+            if made.commit == state.commit:
+                return state
+            assert made.commit is not None
+            _check(book, branch, state, made.commit, approves=approves)
+            branch.publish(state, made.commit)
             if url:
                 branch.push(url, expected=expected)
         except StateConflict:
             continue
-        _remember(opened, repo, branch)
-        return after
+        finally:
+            branch.discard()
+        _remember(book.opened, book.repo, branch)
+        return made
     raise StateConflict("the state branch is written all the time by somebody else", hint="try again")
 
 
-def forget(
-    opened: Opened, repo: RepoSnapshot, cluster: ClusterName, *, now: datetime, credentials: Path | None = None
+def look(book: OrderBook) -> state_edge.State:
+    """The state as it stands where the daemon writes it. Raises what `change` raises."""
+    branch, url = _branch(book)
+    if url:
+        branch.pull(url)
+    return _decided(book, branch)
+
+
+def looks(book: OrderBook, seconds: float) -> Iterator[state_edge.State]:
+    """The state, again and again until the time is over: what became of an order."""
+    end = time.monotonic() + seconds
+    branch, url = _branch(book)
+    while True:
+        if url:
+            branch.pull(url)
+        yield _decided(book, branch)
+        if time.monotonic() >= end:
+            return
+        time.sleep(_POLL)
+
+
+def _decided(book: OrderBook, branch: state_edge.StateBranch) -> state_edge.State:
+    state = branch.read()
+    name = book.repo.settings.spec.state.branch
+    if state.commit is None:
+        raise StateError(
+            f"there is no branch {name} to write an order to",
+            hint="the first gitfed run or gitfed apply makes it; a daemon that may not push keeps it to itself",
+        )
+    if not state.decisions.known:
+        raise StateError(
+            f"nothing was decided, as far as {name} tells: no order is written to it",
+            hint=f"git log {name} shows what was put there; gitfed run or gitfed apply decides anew",
+        )
+    return state
+
+
+def _check(
+    book: OrderBook, branch: state_edge.StateBranch, before: state_edge.State, commit: Commit, *, approves: bool
 ) -> None:
+    """Raise InputError where a daemon would leave this order out."""
+    if book.sign is not None or before.commit is None:
+        return  # an engine's key; the daemon tells whether it is one of its own
+    parties = _parties(book, before.decisions)
+    why = state_trust.why_no_order(branch.repository, before.commit, commit, parties, approves=approves)
+    if why:
+        who = "spec.guards.approvers" if approves else "spec.guards.operators"
+        raise InputError(
+            f"this order would not count: it {why.removeprefix(commit[:12]).strip()}",
+            hint=f"{parties.named_by[:12]} says in {who} whose does; git config user.signingKey is yours",
+        )
+
+
+def forget(book: OrderBook, cluster: ClusterName, *, now: datetime) -> None:
     """A cluster was cleaned up: what it held is not reported any more. Nothing is done where no state tells of it.
 
     Raises StateConflict and SourceError like `change`.
     """
-    sign = _signer(opened, repo)
+    sign = _signer(book, None)
     for _ in range(_ATTEMPTS):
-        branch, url = _branch(opened, repo, credentials, sign)
+        branch, url = _branch(book)
+        branch = branch.signing(sign)
         expected = branch.pull(url) if url else None
         state = branch.read()
         if state.commit is None or cluster not in state.results:
@@ -104,7 +163,7 @@ def forget(
                 branch.push(url, expected=expected)
         except StateConflict:
             continue
-        _remember(opened, repo, branch)
+        _remember(book.opened, book.repo, branch)
         return
     raise StateConflict("the state branch is written all the time by somebody else", hint="try again")
 
@@ -115,18 +174,19 @@ def _remember(opened: Opened, repo: RepoSnapshot, branch: state_edge.StateBranch
         git.tracking.pushed(opened.repository, branch.repository.path, repo.settings.spec.state.branch)
 
 
-def vouch(opened: Opened, repo: RepoSnapshot, *, by: str, now: datetime, credentials: Path | None = None) -> Commit:
+def vouch(book: OrderBook, *, by: str, now: datetime) -> Commit:
     """Sign the branch as it is: daemons believe it from then on. The commit that does so.
 
     Raises StateError where there is no branch, StateConflict and SourceError like `change`.
     """
-    sign = user_signing.of_person(opened.repository.path, needed=True)
+    sign = user_signing.of_person(book.opened.repository.path, needed=True)
     for _ in range(_ATTEMPTS):
-        branch, url = _branch(opened, repo, credentials, sign)
+        branch, url = _branch(book)
+        branch = branch.signing(sign)
         expected = branch.pull(url) if url else None
         head = branch.head()
         if head is None:
-            raise StateError(f"there is no branch {repo.settings.spec.state.branch} to trust")
+            raise StateError(f"there is no branch {book.repo.settings.spec.state.branch} to trust")
         message = f"Trust the state as it is [skip ci]\n\nby {by}\n\n{TRUST}\n"
         try:
             made = branch.repository.commit_files(branch.ref, {}, message, parent=head, when=now, sign=sign)
@@ -134,32 +194,42 @@ def vouch(opened: Opened, repo: RepoSnapshot, *, by: str, now: datetime, credent
                 branch.push(url, expected=expected)
         except StateConflict:
             continue
-        _remember(opened, repo, branch)
+        _remember(book.opened, book.repo, branch)
         return made
     raise StateConflict("the state branch is written all the time by somebody else", hint="try again")
 
 
-def _signer(opened: Opened, repo: RepoSnapshot) -> Callable[[bytes], bytes] | None:
-    needed = repo.settings.spec.sources.verify.commits != "none"
-    return user_signing.of_person(opened.repository.path, needed=needed)
+def _signer(book: OrderBook, past: Decisions | None, *, approves: bool = False) -> Callable[[bytes], bytes] | None:
+    """What signs for the person; None where nobody signs, and nobody asks for it."""
+    if book.sign is not None:
+        return book.sign
+    needed = book.repo.settings.spec.sources.verify.commits != "none"
+    if approves and past is not None:
+        needed = needed or bool(_parties(book, past).approvers)
+    return user_signing.of_person(book.opened.repository.path, needed=needed)
 
 
-def _branch(
-    opened: Opened, repo: RepoSnapshot, credentials: Path | None, sign: Callable[[bytes], bytes] | None
-) -> tuple[state_edge.StateBranch, str | None]:
+def _parties(book: OrderBook, past: Decisions) -> trust.Parties:
+    """Whose orders count, as the last applied commit says where it is at hand."""
+    judge = trust.Trust(book.opened.repository, functools.partial(inputs.settings_at, book.opened))
+    judge.begin_at(past.applied_commit, past.signatures)
+    return judge.parties(book.repo.commit or inputs.resolve(book.opened, ""))
+
+
+def _branch(book: OrderBook) -> tuple[state_edge.StateBranch, str | None]:
     """The branch that the daemon follows, and where to push it; None: it is written where it lies.
 
     A bare repository holds it itself. A checkout knows it from its origin: then it is written in a clone of our own, so
     that no branch appears in somebody's working copy (`git.tracking.home`).
     """
-    settings = repo.settings.spec.state
+    settings, opened = book.repo.settings.spec.state, book.opened
     given = opened.name
     if not git.is_url(given):
         given = git.tracking.remote_address(opened.repository) or ""
-        opened.repository.access = git.Access(credentials, source=given)
+        opened.repository.access = git.Access(book.credentials, source=given)
     url = git.tracking.home(opened.repository, opened.name, settings.branch, url=settings.url)
     if url != opened.name:
         # `spec.state.url` stands in the repository: it does not say whom the credentials are for.
-        opened = open_repository(url, credentials=credentials, given=given)
-    branch = state_edge.StateBranch(opened.repository, bindings, branch=settings.branch, sign=sign)
+        opened = open_repository(url, credentials=book.credentials, given=given)
+    branch = state_edge.StateBranch(opened.repository, bindings, branch=settings.branch)
     return branch, url if git.is_url(url) else None

@@ -31,6 +31,7 @@ _FACTS = re.compile(r"^Facts: (?P<source>.*?)(?: (?P<commit>[0-9a-f]{40,64}))?$"
 _SKIP = " [skip ci]"
 _STATE = "state.yaml"
 _CLUSTER = ("cluster.karmada.io", "Cluster", "")
+_FEDERATION = ("gitfed.io", "Federation", "")
 """Whose events these are, without the name."""
 
 
@@ -61,6 +62,7 @@ class Chronicle:
         """Raises NothingDecided when there is no state branch, RevisionNotFound when there may be one elsewhere."""
         self.opened = opened
         self._repository = opened.repository
+        self._federation = repo.settings.metadata.name
         self.branch = repo.settings.spec.state.branch
         self.state = state_edge.StateBranch(opened.repository, bindings, branch=self.branch)
         tip = inputs.standing(opened, repo).commit
@@ -85,15 +87,19 @@ class Chronicle:
     def events(self, *, limit: int, key: ObjectKey | None = None) -> Iterator[tuple[Entry, ObjectKey, BindingEvent]]:
         """What happened in the last `limit` commits (with `key`: in those that concern its binding), newest first.
 
-        What is held is told of clusters: also of objects that have no binding any more.
+        What is held is told of clusters, also of objects that have no binding any more; who let it through, of the
+        federation.
         """
         for entry in self.entries(limit=limit, key=key):
             after = self._records(entry.commit)
             before = self._records(entry.parent) if entry.parent is not None else {}
             state, was = after.pop(_STATE, ""), before.pop(_STATE, "")
             if key is None and state != was:
-                for one in happened.held_between(self._document(was), self._document(state)):
+                documents = (self._document(was), self._document(state))
+                for one in happened.held_between(*documents):
                     yield entry, ObjectKey(*_CLUSTER, one.cluster), one
+                for one in happened.approved_between(*documents):
+                    yield entry, ObjectKey(*_FEDERATION, self._federation), one
             for path in sorted(after if key is None else {bindings.path_of(key)} & after.keys()):
                 if after[path] == before.get(path):
                     continue

@@ -53,6 +53,7 @@ class Item:
     live: Mapping[ClusterName, LiveObject] | None = None
     live_clusters: object = None
     drift_known: frozenset[ClusterName] | None = None
+    repaired: frozenset[ClusterName] | None = frozenset()
     render_again: bool = False
     """A rule gave no answer when this was rendered; it may the next time."""
     changes: tuple[Change, ...] = ()
@@ -119,6 +120,13 @@ class BuildContext:
     lazily: bool = False
     outlines: Outlines | None = None
     """In the place of manifests, where they are made when they matter (`lazy_manifests`)."""
+
+    def to_repair(self, key: ObjectKey) -> frozenset[ClusterName] | None:
+        """Clusters where drift of this object is repaired: everywhere (None), or where a person ordered a look."""
+        if self.repo.settings.spec.sync.self_heal:
+            return None
+        orders = self.decisions.reconciliations
+        return frozenset(name for name in self.by_name for one in orders if one.covers(name, key))
 
     def settled(self, key: ObjectKey) -> frozenset[ClusterName] | None:
         """Clusters where this commit's version of an object was not written when the roll-out was over; None: anywhere.

@@ -76,8 +76,10 @@ def item(
         or item.ask_again
         # Whether a difference is drift matters only where there is one: a push must not compare everything again.
         or (item.changes and item.drift_known != world.settled(manifest.key))
+        or (item.changes and item.repaired != world.to_repair(manifest.key))
     ):
         item.live, item.live_clusters, item.drift_known = live, world.live_clusters, world.settled(manifest.key)
+        item.repaired = world.to_repair(manifest.key)
         item.unretained, item.ask_again = (), False
         item.changes = () if live is None else tuple(_changes(world, item, live))
         memo.recomputed += 1
@@ -148,7 +150,7 @@ def _changes(world: BuildContext, item: Item, live: Mapping[ClusterName, LiveObj
         position=item.wave,
         depends_on=order.dependencies(item.manifest),
         interpreter=world.interpreter,
-        self_heal=settings.sync.self_heal,
+        repaired=item.repaired,
         prune=settings.sync.prune,
         unsettled=world.settled(item.manifest.key),
         needed=dependencies.still_needed(item.binding),

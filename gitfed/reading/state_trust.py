@@ -3,7 +3,7 @@
 Whoever may push to the repository may push this branch too. So a commit counts for who signed it:
 
     our own key, `spec.state.writers`    everything: an engine signs only on top of what it believes itself
-    `spec.guards.operators`              orders: suspensions, removals, a task or a placement edited by hand
+    `spec.guards.operators`              orders: suspend, remove, reconcile, a task or a placement edited by hand
     `spec.guards.approvers`              consent to what gates hold
 
 All as the base names them (`reading.trust`), never as the state does. Believed is the branch up to the first commit
@@ -34,7 +34,7 @@ log = logging.getLogger("gitfed.record")
 
 TRUST = "Gitfed-Order: trust"
 _STATE = "state.yaml"
-_ORDERS = frozenset({"suspensions", "removals", "clusters"})
+_ORDERS = frozenset({"suspensions", "removals", "reconciliations", "clusters"})
 """Members of state.yaml that an operator may change; the rest tells what an engine did."""
 _APPROVALS = "approvals"
 _EDITED = ("bindings/", "clusters/")
@@ -139,6 +139,21 @@ def judge(repository: git.Repository, tip: Commit, known: Commit | None, parties
             return Verdict(root, f"{commit[:12]} {why}")
         root = commit
     return Verdict(root)
+
+
+def why_no_order(
+    repository: git.Repository, before: Commit, commit: Commit, parties: trust.Parties, *, approves: bool
+) -> str:
+    """Why an order that a person is about to publish on top of `before` would not count; "" where it would.
+
+    Where nobody asks for signatures everything counts, but who names approvers means them: an approval of somebody
+    else is refused here too.
+    """
+    if parties.binding:
+        return judge(repository, commit, before, parties).why_not
+    if approves and parties.approvers:
+        return signature.verify(repository.read(commit), parties.approvers).why_not
+    return ""
 
 
 def _why_not_a_root(repository: git.Repository, commit: Commit, parties: trust.Parties) -> str:

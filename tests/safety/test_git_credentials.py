@@ -80,10 +80,9 @@ def test_the_password_goes_to_the_url_of_the_person_and_not_to_that_of_the_repos
     opened = inputs.open_repository(str(checkout))
     repo = inputs.read(opened).repo
     assert repo.settings.spec.state.url == thief.url
+    book = operator_orders.OrderBook(opened, repo, credentials)
     with pytest.raises(SourceError):
-        operator_orders.change(
-            opened, repo, lambda orders: orders, subject="x", reason="", now=datetime.now(UTC), credentials=credentials
-        )
+        operator_orders.change(book, lambda orders: orders, subject="x", reason="", now=datetime.now(UTC))
     assert thief.authorizations
     assert set(thief.authorizations) == {""}
 

@@ -22,6 +22,7 @@ from gitfed.daemon.fleet.cluster_health import Timing
 from gitfed.daemon.fleet.drift import Assessor
 from gitfed.daemon.fleet.live_state import Copies
 from gitfed.daemon.fleet.member import Member
+from gitfed.daemon.fleet.reconcile import Reconciler
 from gitfed.daemon.telemetry import Telemetry
 from gitfed.edges.kube import credentials
 from gitfed.edges.kube.observe import Assessment
@@ -29,7 +30,7 @@ from gitfed.edges.kube.session import Session
 from gitfed.interpret import collect
 from gitfed.interpret.registry import Interpreter
 from gitfed.model import leader
-from gitfed.model.base import Body, ClusterName, Kind, ObjectKey
+from gitfed.model.base import Body, ClusterName, Kind, ObjectKey, key_from
 from gitfed.model.declared.cluster import Cluster
 from gitfed.model.fleet import (
     ApplyResult,
@@ -43,6 +44,7 @@ from gitfed.model.fleet import (
     LiveState,
     Stuck,
 )
+from gitfed.model.orders import Reconciliation
 from gitfed.model.plan import Action, Change, Plan
 from gitfed.model.reason import ReasonCode
 from gitfed.model.repo import RepoSnapshot
@@ -99,6 +101,7 @@ class Fleet:
         self._tasks: dict[ClusterName, asyncio.Task[None]] = {}
         self._copies = Copies(self._look)
         self._assessor = Assessor()
+        self._reconciler = Reconciler(lambda: list(self.members.values()), self._try_again, wake)
         self._hidden = redact.Hidden(())
         self._touched: set[ObjectKey] = set()
         """Objects of which a cluster or a roll-out told something new, whether or not a plan has to know it."""
@@ -219,6 +222,7 @@ class Fleet:
 
     async def close(self) -> None:
         """Stop every member; what is under way is finished first, unless it was abandoned."""
+        await self._reconciler.close()
         tasks = list(self._tasks.values())
         for task in tasks:
             task.cancel()
@@ -312,6 +316,19 @@ class Fleet:
             if member.observer is not None:
                 member.observer.reassess(changed)
             member.want(kinds)
+
+    def reconcile(self, standing: Collection[Reconciliation]) -> frozenset[Reconciliation]:
+        """Look anew where orders say so; those of which that is over (`reconcile`)."""
+        return self._reconciler.take_up(standing)
+
+    def _try_again(self, member: Member, order: Reconciliation) -> None:
+        worker = member.worker
+        if worker is None:
+            return
+        for key in worker.waiting():
+            if order.covers(member.name, key):
+                self.results.pop((member.name, key), None)  # then it is not quiet there before another attempt
+        worker.retry([key_from(order.object)] if order.object else None)
 
     def hold(self, seconds: float) -> None:
         """Let the backlog wait while a push is being planned; `hand_over` ends it."""

@@ -12,7 +12,7 @@ import logging
 import random
 import time
 import uuid
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from datetime import datetime
 
 from gitfed import errors
@@ -140,6 +140,8 @@ class Member:
         )
         self._measure = self._vitals.measure
         self._claim = asyncio.Event()
+        self._hurry = asyncio.Event()
+        """A person wants the cluster to be asked now."""
         self._term: int | None = None
         self._leader = f"{called}-{uuid.uuid4().hex}" if called else uuid.uuid4().hex
         self._served = False
@@ -227,6 +229,15 @@ class Member:
                     await observer.look(key)
 
         await asyncio.gather(*(one(key) for key in keys))
+
+    async def look_anew(self, keys: Collection[ObjectKey] = ()) -> None:
+        """Read these objects, or everything, again; a cluster that waits to be asked again is asked now."""
+        self._hurry.set()
+        if keys or self.observer is None:
+            await self.look_at(keys)
+        else:
+            self.observer.look_anew()
+            await self.observer.settled()
 
     def foreign(self) -> list[ObjectKey]:
         """Objects in our way that are not ours, as last seen."""
@@ -319,7 +330,10 @@ class Member:
             attempt = 0 if self._lasted() else attempt + 1
             self._served, self._defective = False, False
             pause *= random.uniform(0.9, 1.1)
-            await asyncio.sleep(min(pause, self._vitals.next_look()) if self._vitals.in_doubt else pause)
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(min(pause, self._vitals.next_look()) if self._vitals.in_doubt else pause):
+                    await self._hurry.wait()
+            self._hurry.clear()
 
     def _lasted(self) -> bool:
         """Whether the service went well for a while, so that the next failure is the first one again. What nobody

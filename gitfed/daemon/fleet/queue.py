@@ -224,6 +224,19 @@ class Queue:
             heapq.heappush(self._heap, place)
         self._later.clear()
 
+    def retry(self, keys: Collection[ObjectKey] | None = None) -> None:
+        """Forget the waiting times of these objects, or of all: a person wants them tried now, contested ones too."""
+        meant = self._attempts.keys() | self._repaired.keys() if keys is None else set(keys)
+        for key in meant:
+            self._attempts.pop(key, None)
+            self._repaired.pop(key, None)
+        later, self._later = self._later, []
+        for not_before, place in later:
+            if place.key in meant:
+                heapq.heappush(self._heap, place)
+            else:
+                heapq.heappush(self._later, (not_before, place))
+
     def _place(self, change: Change) -> _Place:
         foundation = change.wave == order.NO_WAVE and change.action is not Action.DELETE
         if change.key in self._urgent or foundation:  # what a person's change needs is never slower than that

@@ -136,6 +136,12 @@ class Worker:
         self._queue.hurry()
         self._wake.set()
 
+    def retry(self, keys: Collection[ObjectKey] | None) -> None:
+        """A person wants these objects, or all, to be tried again now."""
+        self._paused_until = 0.0
+        self._queue.retry(keys)
+        self._wake.set()
+
     def hold(self, seconds: float) -> None:
         """Start nothing more for that long at most: a push is being planned, and its changes go before all of these."""
         self._held_until = asyncio.get_running_loop().time() + seconds

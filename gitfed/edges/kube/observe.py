@@ -132,6 +132,14 @@ class Observer:
         self._wants.set()
         self._note_settled()
 
+    def look_anew(self) -> None:
+        """List every kind again, whatever its watch told; `settled` tells when that is over."""
+        for kind in self._wanted:
+            self._unread[kind] = _NOT_YET
+            self._dropped.add(kind)
+        self._wants.set()
+        self.wake()
+
     def wake(self) -> None:
         """The cluster answers again, or a person wants an answer: try now what waits."""
         self._wake.set()

@@ -14,8 +14,8 @@ from typing import Any, Final
 from gitfed.errors import StateTooNew
 from gitfed.model import orders
 from gitfed.model.base import Commit
-from gitfed.model.decisions import Approval, Outage
-from gitfed.model.orders import Removal, Suspension
+from gitfed.model.decisions import Approval, HeldGate, HeldPlan, Outage
+from gitfed.model.orders import Reconciliation, Removal, Suspension
 
 SCHEMA_VERSION: Final = 1
 _MEMBERS: Final = frozenset(
@@ -30,6 +30,8 @@ _MEMBERS: Final = frozenset(
         "outage",
         "suspensions",
         "removals",
+        "reconciliations",
+        "gates",
     ]
 )
 
@@ -48,6 +50,8 @@ class StateFile:
     outage: Outage | None
     suspensions: tuple[Suspension, ...]
     removals: tuple[Removal, ...]
+    reconciliations: tuple[Reconciliation, ...] = ()
+    held_plan: HeldPlan | None = None
     extra: Mapping[str, Any] = field(default_factory=dict)
     """Members that this version does not act on: kept."""
 
@@ -99,6 +103,8 @@ def read(document: object) -> StateFile:
         outage=_outage(top.get("outage")),
         suspensions=orders.suspensions(top.get("suspensions")),
         removals=orders.removals(top.get("removals")),
+        reconciliations=orders.reconciliations(top.get("reconciliations")),
+        held_plan=_held_plan(top.get("gates")),
         extra={key: value for key, value in top.items() if key not in _MEMBERS},
     )
 
@@ -119,20 +125,22 @@ def document(file: StateFile) -> dict[str, Any]:
     if file.results:
         top["clusters"] = {name: dict(file.results[name]) for name in sorted(file.results)}
     if file.approvals:
-        top["approvals"] = [
-            {
-                "digest": a.digest,
-                "commit": str(a.commit),
-                "allowed": dict(a.allowed),
-                "by": a.by,
-                "at": a.at.isoformat(),
-            }
-            for a in file.approvals
-        ]
+        top["approvals"] = [_approval(one) for one in file.approvals]
     if file.suspensions:
         top["suspensions"] = [one.as_json() for one in file.suspensions]
     if file.removals:
         top["removals"] = [one.as_json() for one in file.removals]
+    if file.reconciliations:
+        top["reconciliations"] = [one.as_json() for one in file.reconciliations]
+    if file.held_plan is not None:
+        held = file.held_plan
+        top["gates"] = {
+            "commit": str(held.commit),
+            "digest": held.digest,
+            "held": [
+                {"name": one.name, "limit": one.limit, "value": one.value, "changes": one.held} for one in held.gates
+            ],
+        }
     if file.outage is not None:
         top["outage"] = {"since": file.outage.since.isoformat()}
         if file.outage.ended is not None:
@@ -164,15 +172,42 @@ def _outage(value: object) -> Outage | None:
         return None
 
 
+def _held_plan(value: object) -> HeldPlan | None:
+    """One that cannot be read shows nothing that could be approved."""
+    if not isinstance(value, Mapping):
+        return None
+    try:
+        gates = tuple(
+            HeldGate(str(one["name"]), str(one["limit"]), str(one["value"]), int(one["changes"]))
+            for one in value["held"]
+        )
+        return HeldPlan(Commit(str(value["commit"])), str(value["digest"]), gates) if gates else None
+    except (KeyError, TypeError, ValueError):
+        return None
+
+
+def _approval(one: Approval) -> dict[str, Any]:
+    found: dict[str, Any] = {
+        "digest": one.digest,
+        "commit": str(one.commit),
+        "allowed": dict(one.allowed),
+        "by": one.by,
+        "at": one.at.isoformat(),
+    }
+    if one.gates:
+        found["gates"] = list(one.gates)
+    return found
+
+
 def _approvals(items: object) -> list[Approval]:
     found = []
     for item in items if isinstance(items, list) else []:
         try:
             allowed = tuple(sorted((str(name), int(count)) for name, count in item["allowed"].items()))
             at = _time(item["at"])
-            found.append(
-                Approval(str(item["digest"]), Commit(str(item["commit"])), allowed, str(item.get("by") or ""), at)
-            )
+            gates = tuple(str(name) for name in item.get("gates") or ())
+            by = str(item.get("by") or "")
+            found.append(Approval(str(item["digest"]), Commit(str(item["commit"])), allowed, by, at, gates))
         except (KeyError, TypeError, ValueError, AttributeError):
             continue  # an approval that cannot be read lets nothing through
     return found

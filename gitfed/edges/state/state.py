@@ -37,6 +37,8 @@ _FETCH = 120.0
 """Seconds for a branch that holds little and is fetched often."""
 _THEIRS = "refs/gitfed/state/theirs"
 """The branch as another repository has it."""
+_DRAFT = "refs/gitfed/state/draft"
+"""A commit for the branch that may turn out not to count."""
 _README = """\
 # What this branch is
 
@@ -101,6 +103,10 @@ class StateBranch:
         self._sign = sign
         self._parsed: dict[str, tuple[Decision, Body | None]] = {}
         self._memory = memory.Memory(cache, hashlib.sha256(f"{repository.path}\0{self.ref}".encode()).hexdigest())
+
+    def signing(self, sign: Callable[[bytes], bytes] | None) -> StateBranch:
+        """The same branch, written with another signature."""
+        return StateBranch(self.repository, self._form, branch=self.ref.removeprefix("refs/heads/"), sign=sign)
 
     def head(self) -> Commit | None:
         return self.repository.branch_commit(self.ref)
@@ -185,6 +191,8 @@ class StateBranch:
             outage=file.outage,
             suspensions=file.suspensions,
             removals=file.removals,
+            reconciliations=file.reconciliations,
+            held_plan=file.held_plan,
             answers=state_answers.Answers(answers, self._load),
         )
         held.sort(key=lambda one: one.path)
@@ -231,10 +239,17 @@ class StateBranch:
         return documents[0]
 
     def write(
-        self, before: State, after: State, *, subject: str, reasons: tuple[str, ...] = (), now: datetime
+        self,
+        before: State,
+        after: State,
+        *,
+        subject: str,
+        reasons: tuple[str, ...] = (),
+        now: datetime,
+        draft: bool = False,
     ) -> State:
         """One commit with what differs between the two: `after` as it is read from then on. `before` itself when
-        nothing differs.
+        nothing differs. `draft`: the branch stays where it is until `publish`.
 
         Bindings and cluster records are compared by identity: what a decision left alone is the same object. Of
         `after`, `commit`, `documents` and what follows from the results are not read. `reasons`: lines of the message.
@@ -265,12 +280,25 @@ class StateBranch:
         if not files:
             return before
         message = "\n".join([f"{subject} [skip ci]", *(("", *reasons) if reasons else ())]) + "\n"
-        commit = self.repository.commit_files(self.ref, files, message, parent=before.commit, when=now, sign=self._sign)
+        if draft and before.commit is not None:
+            self.repository.update_ref(_DRAFT, before.commit)
+        commit = self.repository.commit_files(
+            _DRAFT if draft else self.ref, files, message, parent=before.commit, when=now, sign=self._sign
+        )
         statuses = {key: status for key, status in decisions.statuses.items() if key in decisions.bindings}
         decisions = replace(
             decisions, known=True, unfinished=file.unfinished, holdings=file.holdings, statuses=statuses
         )
         return replace(after, commit=commit, decisions=decisions, documents=documents)
+
+    def publish(self, before: State, draft: Commit) -> None:
+        """Let the branch be at a draft. Raises StateConflict when it is no longer at `before.commit`."""
+        self.repository.advance(self.ref, draft, expected=before.commit)
+        self.discard()
+
+    def discard(self) -> None:
+        """A draft is over, published or not."""
+        self.repository.update_ref(_DRAFT, None)
 
     def news(self, state: State, known: Commit | None) -> list[ObjectKey]:
         """The objects whose bindings `state` has otherwise than another commit of the branch."""
@@ -333,6 +361,8 @@ def _state_file(state: State) -> state_file.StateFile:
         outage=decisions.outage,
         suspensions=decisions.suspensions,
         removals=decisions.removals,
+        reconciliations=decisions.reconciliations,
+        held_plan=decisions.held_plan,
         extra=state.extra,
     )
 

@@ -39,7 +39,8 @@ class Context:
     position: Position
     depends_on: tuple[ObjectKey, ...]
     interpreter: Interpreter
-    self_heal: bool
+    repaired: frozenset[ClusterName] | None
+    """Where drift is repaired; None: everywhere."""
     prune: bool
     unsettled: frozenset[ClusterName] | None
     """Where this commit's version was not written yet; None: nobody knows of any cluster that it was."""
@@ -49,6 +50,10 @@ class Context:
     def is_drift(self, cluster: ClusterName) -> bool:
         """Whether a difference there is somebody else's doing: what should be was there already."""
         return self.unsettled is not None and cluster not in self.unsettled
+
+    def leaves_drift(self, cluster: ClusterName) -> bool:
+        """Whether a difference there is drift, and stays."""
+        return self.repaired is not None and cluster not in self.repaired and self.is_drift(cluster)
 
 
 def wanted(
@@ -94,7 +99,7 @@ def _needed(
             return make(context, cluster, Action.SKIP, unknown, rendered)
         gone = live.entry is not None and live.entry.uid != ""
         reason = Reason(ReasonCode.DELETED_BY_OTHERS) if gone else NO_REASON
-        if gone and context.is_drift(cluster) and not context.self_heal:
+        if gone and context.leaves_drift(cluster):
             return make(
                 context, cluster, Action.SKIP, Reason(ReasonCode.DELETION_KEPT), rendered,
                 drift=True,
@@ -119,7 +124,7 @@ def _needed(
         return None
     drift = context.is_drift(cluster)
     others = ", ".join(field_managers.of(live.body, differences))
-    if drift and not context.self_heal:
+    if context.leaves_drift(cluster):
         return make(
             context, cluster, Action.SKIP, Reason(ReasonCode.DRIFT_KEPT, others or "somebody else"),
             rendered, live=live, differences=differences, drift=True,

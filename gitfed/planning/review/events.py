@@ -6,7 +6,8 @@ as long as the branch is kept. Only what a person reacts to is told: a placement
 that is written or cannot be. Numbers that go up and down are no event.
 
 Reasons and types are the reference's (Karmada: policies §5.8): `ScheduleBindingSucceed`, `ScheduleBindingFailed`,
-`EvictWorkloadFromClusterSucceed`, `SyncSucceed`, `SyncFailed`. `ChangesHeld` is ours: the reference has no gates.
+`EvictWorkloadFromClusterSucceed`, `SyncSucceed`, `SyncFailed`. `ChangesHeld` and `ChangesApproved` are ours: the
+reference has no gates.
 """
 
 from __future__ import annotations
@@ -48,6 +49,24 @@ def held_between(before: Body | None, after: Body | None) -> Iterator[BindingEve
         if held and held != was:
             by = ", ".join(f"{count} by {holder}" for holder, count in sorted(held.items()))
             yield BindingEvent(WARNING, "ChangesHeld", f"held in {name}: {by}", str(name))
+
+
+def approved_between(before: Body | None, after: Body | None) -> Iterator[BindingEvent]:
+    """What a person let through. The documents are `state.yaml`; an order counts when an engine has taken it up."""
+    old, new = (_mapping(one).get("approvals") for one in (before, after))
+    known = [_consent(one) for one in (old if isinstance(old, list) else [])]
+    for one in new if isinstance(new, list) else []:
+        consent = _consent(one)
+        if consent[1] and consent not in known:
+            listed = ", ".join(f"{gate} ({count})" for gate, count in consent[1])
+            message = f"let through by {consent[0] or 'an approver'}: {listed}"
+            yield BindingEvent(NORMAL, "ChangesApproved", message)
+
+
+def _consent(approval: object) -> tuple[str, tuple[tuple[str, str], ...]]:
+    said = _mapping(approval)
+    allowed = sorted((str(gate), str(count)) for gate, count in _mapping(said.get("allowed")).items())
+    return str(said.get("by") or ""), tuple(allowed)
 
 
 def _scheduled(before: Body, after: Body) -> Iterator[BindingEvent]:

@@ -206,7 +206,7 @@ def _context(
         position=order.position(manifest),
         depends_on=order.dependencies(manifest),
         interpreter=sides.interpreter,
-        self_heal=settings.self_heal,
+        repaired=None if settings.self_heal else frozenset(),
         prune=settings.prune,
         unsettled=None,
     )

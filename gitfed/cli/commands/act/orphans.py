@@ -7,15 +7,14 @@ from collections.abc import Iterable
 import click
 
 from gitfed.cli import complete, load, options
-from gitfed.cli.commands.act.suspend import person
+from gitfed.cli.commands.act.suspend import book, person
 from gitfed.cli.main import meant
-from gitfed.cli.output import formatting
 from gitfed.errors import UsageError
 from gitfed.model.base import Body
 from gitfed.model.orders import Removal
 from gitfed.model.plan import Action, Change, Plan
 from gitfed.model.reason import ReasonCode
-from gitfed.offline import operator_orders
+from gitfed.offline import orders
 from gitfed.text import emit
 
 
@@ -48,23 +47,13 @@ def delete(only: tuple[str, ...], every: bool, inputs: options.Inputs, credentia
     plan = session.plan(session.fleet(live=True))
     chosen = _chosen(orphans(plan), only, every=every)
     by = person()
-    orders = tuple(
+    removals = [
         Removal(change.cluster, str(change.key), change.live.uid, by, session.now)
         for change in chosen
         if change.live is not None
-    )
-
-    def add(standing: operator_orders.Orders) -> operator_orders.Orders:
-        known = {(one.cluster, one.object, one.uid) for one in standing.removals}
-        new = (one for one in orders if (one.cluster, one.object, one.uid) not in known)
-        return operator_orders.Orders(standing.suspensions, (*standing.removals, *new))
-
-    operator_orders.change(
-        session.opened, session.repo, add, subject=f"Delete {formatting.count(len(orders), 'orphan')}",
-        reason="\n".join(f"{one.cluster}: {one.object} by {by}" for one in orders), now=session.now,
-        credentials=inputs.git_credentials,
-    )  # fmt: skip
-    for one in orders:
+    ]
+    orders.remove(book(session), removals, now=session.now)
+    for one in removals:
         click.echo(f"{one.cluster}: {one.object} will be deleted")
     return load.tell_unread(plan)
 

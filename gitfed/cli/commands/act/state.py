@@ -73,7 +73,6 @@ def trust(inputs: options.Inputs) -> int:
     from gitfed.offline import operator_orders
 
     session = load.Session(inputs)
-    commit = operator_orders.vouch(session.opened, session.repo, by=suspend.person(), now=datetime.now(UTC),
-                           credentials=inputs.git_credentials)  # fmt: skip
+    commit = operator_orders.vouch(suspend.book(session), by=suspend.person(), now=datetime.now(UTC))
     click.echo(f"The state branch is trusted as of {commit[:12]}.")
     return 0

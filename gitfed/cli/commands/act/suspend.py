@@ -7,12 +7,13 @@ from collections.abc import Iterable
 
 import click
 
-from gitfed.cli import complete, load, options
+from gitfed.cli import complete, exits, load, options
 from gitfed.cli.main import meant
 from gitfed.errors import UsageError
 from gitfed.model.base import ObjectKey, key_from
 from gitfed.model.orders import CLUSTER, EVERYTHING, Suspension
-from gitfed.offline import operator_orders
+from gitfed.offline import orders
+from gitfed.offline.operator_orders import OrderBook
 from gitfed.views import names
 
 _SCHEDULING = options.option(
@@ -44,18 +45,11 @@ def command(what: str, inputs: options.Inputs, scheduling: bool, reason: str, na
     branch cannot be read or written.
     """
     session = load.Session(inputs)
-    of = _meant(session, what, namespace)
+    of = meant_by(session, what, namespace)
     if scheduling and of.startswith(CLUSTER):
         raise UsageError("scheduling is suspended for an object or for all, not for a cluster")
-    by = person()
-    one = Suspension(of, by, session.now, reason, scheduling)
-
-    def add(orders: operator_orders.Orders) -> operator_orders.Orders:
-        others = tuple(old for old in orders.suspensions if (old.of, old.scheduling) != (of, scheduling))
-        return operator_orders.Orders((*others, one), orders.removals)
-
-    operator_orders.change(session.opened, session.repo, add, subject=f"Suspend {of}", reason=str(one), now=session.now,
-                   credentials=inputs.git_credentials)  # fmt: skip
+    one = Suspension(of, person(), session.now, reason, scheduling)
+    orders.suspend(book(session), one)
     click.echo(f"{of} is {one}.")
     return 0
 
@@ -83,22 +77,24 @@ def resume(what: str, inputs: options.Inputs, namespace: str) -> int:
         known = {one.of for one in standing}
         # What is gone from the repository may be suspended still.
         gone = [key_from(of) for of in known if of != EVERYTHING and not of.startswith(CLUSTER)]
-        of = what if what in known else _meant(session, what, namespace, gone)
-    ended = [one for one in standing if of in (EVERYTHING, one.of)]
-
-    def drop(orders: operator_orders.Orders) -> operator_orders.Orders:
-        left = tuple(one for one in orders.suspensions if of not in (EVERYTHING, one.of))
-        if left == orders.suspensions:
-            raise UsageError(f"{of} is not suspended", hint=", ".join(one.of for one in orders.suspensions))
-        return operator_orders.Orders(left, orders.removals)
-
-    operator_orders.change(session.opened, session.repo, drop, subject=f"Resume {of}", reason=f"by {person()}",
-                   now=session.now, credentials=inputs.git_credentials)  # fmt: skip
-    for one in ended:
+        of = what if what in known else meant_by(session, what, namespace, gone)
+    for one in orders.resume(book(session), of, by=person(), now=session.now):
         click.echo(f"{one.of} is resumed: it was {one}.")
-    if not ended:
-        click.echo(f"{of} is resumed.")
     return 0
+
+
+def book(session: load.Session) -> OrderBook:
+    """Where a command writes its order."""
+    return OrderBook(session.opened, session.repo, session.given.git_credentials)
+
+
+def tell(fate: orders.Fate, dropped: str = "the order was dropped") -> int:
+    """What became of an order that was waited for, and the exit code that it asks for."""
+    if fate is orders.Fate.DONE:
+        click.echo("Carried out.")
+        return exits.OK
+    load.note(dropped if fate is orders.Fate.DROPPED else "not carried out in time: does a daemon run?")
+    return exits.HELD
 
 
 def person() -> str:
@@ -109,7 +105,8 @@ def person() -> str:
         return "command line"
 
 
-def _meant(session: load.Session, what: str, namespace: str, gone: Iterable[ObjectKey] = ()) -> str:
+def meant_by(session: load.Session, what: str, namespace: str, gone: Iterable[ObjectKey] = ()) -> str:
+    """`all`, `cluster/NAME`, or the object that a person means. Raises UsageError."""
     if what == EVERYTHING:
         return what
     if what.startswith(CLUSTER):

@@ -155,7 +155,7 @@ def _forget(checkout: desired.Checkout, name: str) -> None:
     from gitfed.offline import operator_orders
 
     try:
-        operator_orders.forget(checkout.opened, checkout.repo, name, now=datetime.now(UTC))
+        operator_orders.forget(operator_orders.OrderBook(checkout.opened, checkout.repo), name, now=datetime.now(UTC))
     except (StateError, SourceError) as error:
         load.note(f"the state branch still tells of {name}: {error}")
 

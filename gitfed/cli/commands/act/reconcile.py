@@ -1,0 +1,61 @@
+"""gitfed reconcile"""
+
+from __future__ import annotations
+
+import click
+
+from gitfed.cli import complete, exits, load, options
+from gitfed.cli.commands.act import suspend
+from gitfed.edges.state.state import State
+from gitfed.model.orders import EVERYTHING, Reconciliation
+from gitfed.offline import orders
+from gitfed.cli.output import formatting, plain
+
+
+@click.command("reconcile")
+@click.argument("what", metavar="[all|cluster/NAME|KIND/[NS/]NAME]...", nargs=-1, shell_complete=complete.orders)
+@options.source
+@options.option("-n", "--namespace", shared=False, metavar="NS", default="", help="Namespace, when WHAT names none.")
+@options.WAIT
+@options.WAIT_TIMEOUT
+def command(what: tuple[str, ...], inputs: options.Inputs, namespace: str, wait: bool, timeout: float) -> int:
+    """Have the daemon look at everything anew, now: or at these clusters and objects.
+
+    It reads what is there instead of trusting its watches, tries again what failed, for good or for the time being, and
+    repairs drift, also where spec.sync.selfHeal is off. What gates and suspensions hold stays held. The order is
+    written to the state branch, and is over when it was carried out once.
+
+    \b
+    gitfed reconcile
+    gitfed reconcile cluster/eu-1 --wait
+    gitfed reconcile deploy/shop/web deploy/shop/cache
+
+    \b
+    Exit codes: 0 done · 2 no such object or cluster · 3 invalid input in the repository, or who signs is none of
+    spec.guards.operators · 4 the repository or its state branch cannot be read or written; a cluster is unreachable
+    (--wait) · 5 not carried out in time (--wait) · 6 something failed again (--wait).
+    """
+    session = load.Session(inputs)
+    chosen = [suspend.meant_by(session, one, namespace) for one in what] or [EVERYTHING]
+    book = suspend.book(session)
+    given = orders.reconcile(book, chosen, by=suspend.person(), now=session.now)
+    for one in given:
+        click.echo(f"{one.of} will be reconciled.")
+    if not wait:
+        return exits.OK
+    fate, state = orders.await_reconciliation(book, given, timeout)
+    code = suspend.tell(fate)
+    return exits.first([code, *_outcomes(state, given)]) if fate is orders.Fate.DONE else code
+
+
+def _outcomes(state: State, given: tuple[Reconciliation, ...]) -> list[int]:
+    """How it went in each cluster, as the daemon wrote it down."""
+    codes = []
+    for name, result in sorted(state.results.items()):
+        if not any(order.concerns(name) for order in given):
+            continue
+        outcome, failures = str(result.get("outcome") or "unknown"), result.get("failures")
+        why = f": {formatting.count(failures, 'object')} refused or failed" if isinstance(failures, int) else ""
+        click.echo(plain.clean(f"{name}: {outcome}{why}"))
+        codes.append({"failed": exits.UNHEALTHY, "unreachable": exits.UNREACHABLE}.get(outcome, exits.OK))
+    return codes
