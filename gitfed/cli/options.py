@@ -20,6 +20,7 @@ import click
 
 from gitfed.cli import complete
 from gitfed.cli.output import plain
+from gitfed.text import duration
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
@@ -99,25 +100,10 @@ class Duration(click.ParamType[float]):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
         if isinstance(value, int | float):
             return float(value)
-        seconds = duration(value)
+        seconds = duration.seconds(value)
         if seconds is None:
             self.fail(f"{value!r} is not a duration, such as 90s, 10m or 1h30m", param, ctx)
         return seconds
-
-
-_UNITS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0}
-
-
-def duration(text: str) -> float | None:
-    """Seconds of a Go duration; None when it is none."""
-    import re
-
-    if text == "0":
-        return 0.0
-    parts = re.findall(r"(\d+(?:\.\d+)?)(ns|us|µs|ms|s|m|h)", text)
-    if not parts or "".join(number + unit for number, unit in parts) != text:
-        return None
-    return sum(float(number) * _UNITS[unit] for number, unit in parts)
 
 
 class Files(click.Path):

@@ -13,6 +13,7 @@ import logging
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from datetime import datetime
+from pathlib import Path
 from typing import Any
 
 from gitfed import errors
@@ -53,6 +54,11 @@ class Record:
         self.away = False
         """The other side gave no answer, or asked to be left alone: it may answer the next time."""
         self.state = state_edge.State(None, Decisions(known=False))
+
+    @property
+    def clone(self) -> Path:
+        """The repository that our branch is in."""
+        return self._branch.repository.path
 
     @property
     def shared(self) -> bool:

@@ -13,6 +13,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import replace
+from pathlib import Path
 
 from gitfed import errors
 from gitfed.daemon import results
@@ -150,6 +151,11 @@ class Memory:
     def results(self) -> results.Results:
         """What became of the last roll-out in each cluster, as recorded."""
         return self._record.state.results
+
+    @property
+    def clone(self) -> Path:
+        """Where the state branch is."""
+        return self._record.clone
 
     def entries(self, cluster: ClusterName) -> int:
         """How many inventory entries a cluster has at least."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gitfed.hub import forge_webhooks, health, login, metrics
+from gitfed.hub import api, forge_webhooks, health, login, metrics
 from gitfed.hub.routes import Capability
 from gitfed.hub.server import Hub
 
@@ -14,3 +14,4 @@ def all_of(hub: Hub) -> Iterator[Capability]:
     yield login.capability(hub)
     yield metrics.capability(hub)
     yield forge_webhooks.capability(hub)
+    yield api.capability(hub)

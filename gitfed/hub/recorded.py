@@ -11,6 +11,7 @@ import contextlib
 import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from gitfed import errors
 from gitfed.daemon import wiring
@@ -32,6 +33,7 @@ class _Seen:
     plan: Plan | None = None
     decisions: Decisions = field(default_factory=lambda: Decisions(known=False))
     facts: Mapping[ClusterName, ClusterFacts] = field(default_factory=dict)
+    clone: Path | None = None
 
 
 class Recorded:
@@ -61,6 +63,10 @@ class Recorded:
     @property
     def facts(self) -> Mapping[ClusterName, ClusterFacts]:
         return self._seen.facts
+
+    @property
+    def clone(self) -> Path | None:
+        return self._seen.clone
 
     async def run(self, leads: Callable[[], bool] = lambda: False) -> None:
         """Look again and again, until cancelled; not while this process leads, and knows better."""
@@ -106,4 +112,4 @@ class Recorded:
         fleet = inputs.fleet(opened, repo)
         plan = inputs.plan(opened, repo, fleet, decisions)
         facts = fleet.clusters if fleet.facts.source != "assumed" else {}
-        return _Seen(repo, plan, decisions, facts)
+        return _Seen(repo, plan, decisions, facts, opened.repository.path)

@@ -11,6 +11,7 @@ import asyncio
 import contextlib
 import time
 from collections.abc import AsyncIterator, Callable, Mapping
+from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 from gitfed.daemon.cycle import Engine
@@ -46,6 +47,8 @@ class Record(Protocol):
     def decisions(self) -> Decisions: ...
     @property
     def facts(self) -> Mapping[ClusterName, ClusterFacts]: ...
+    @property
+    def clone(self) -> Path | None: ...
 
 
 class Running:
@@ -91,6 +94,13 @@ class Running:
         if self.engine is not None:
             return self.engine.fleet.facts()
         return self.recorded.facts if self.recorded is not None else {}
+
+    @property
+    def clone(self) -> Path | None:
+        """A repository that has the state branch, for reading its history; None: there is none yet."""
+        if self.engine is not None:
+            return self.engine.memory.clone
+        return self.recorded.clone if self.recorded is not None else None
 
     # -- what happens -------------------------------------------------------------------------------------------
 

@@ -28,7 +28,7 @@ from pathlib import Path
 from aiohttp import web
 
 from gitfed.errors import IdentityError
-from gitfed.hub import request_shape
+from gitfed.hub import refusal, request_shape
 from gitfed.hub.access.authentication import Authentication
 from gitfed.hub.access.caller import Caller
 from gitfed.hub.access.rights import Right, Rights, Rulebook
@@ -156,10 +156,10 @@ class Server:
             return answer
         except web.HTTPException as refused:
             status = refused.status
-            return _plain(status, refused.text or refused.reason, dict(refused.headers))
+            return refusal.answer(request, status, refused.text or refused.reason, dict(refused.headers))
         except TimeoutError:
             status = 503
-            return _plain(status, "this takes too long")
+            return refusal.answer(request, status, "this takes too long")
         finally:
             self.hub.requests[name, request.method if route is not None else "", str(status)] += 1
 
@@ -167,7 +167,7 @@ class Server:
         self, request: web.Request, route: Route | None, handler: Callable[[web.Request], Awaitable[web.StreamResponse]]
     ) -> web.StreamResponse:
         if wrong := request_shape.why_not(request):
-            answer = _plain(400, wrong)
+            answer = refusal.answer(request, 400, wrong)
             answer.force_close()  # what follows on this connection may be meant in another way, too
             return answer
         if route is not None and route.open:
@@ -179,11 +179,11 @@ class Server:
         except IdentityError as error:
             if error.retry:
                 log.warning("nobody can be authenticated", extra={"error": error.message})
-                return _plain(503, "who you are cannot be found out now", {"Retry-After": "5"})
+                return refusal.answer(request, 503, "who you are cannot be found out now", {"Retry-After": "5"})
             audit.info("caller refused", extra={"remote": request.remote, "error": error.message})
-            return _plain(401, "your credential is not accepted", _CHALLENGE)
+            return refusal.answer(request, 401, "your credential is not accepted", _CHALLENGE)
         if found is None:
-            return _plain(401, "no credential", _CHALLENGE)
+            return refusal.answer(request, 401, "no credential", _CHALLENGE)
         caller, session = found
         return await self._for_caller(request, route, handler, caller, session)
 
@@ -204,12 +204,14 @@ class Server:
         request_shape.limit_body(request, route.largest)
         if request.method not in _SAFE and (wrong := await _cross_site(request, session)):
             _note(request, caller, route, f"refused: {wrong}")
-            return _plain(403, wrong)
+            return refusal.answer(request, 403, wrong)
         if not _may(route, rights):
             _note(request, caller, route, "refused: no right")
-            return _plain(403, f"no AccessPolicy lets {caller.name} {route.needs}{' everything' * route.whole_fleet}")
+            return refusal.answer(
+                request, 403, f"no AccessPolicy lets {caller.name} {route.needs}{' everything' * route.whole_fleet}"
+            )
         if self._at_once[caller.name] >= _MOST_AT_ONCE:
-            return _plain(429, "too many requests at a time", {"Retry-After": "1"})
+            return refusal.answer(request, 429, "too many requests at a time", {"Retry-After": "1"})
         self._at_once[caller.name] += 1
         status = 500
         try:
@@ -276,11 +278,6 @@ async def _with_usual_headers(request: web.Request, answer: web.StreamResponse) 
     answer.headers["Server"] = "gitfed"  # and no version of anything
     for name, value in _USUAL_HEADERS.items():
         answer.headers.setdefault(name, value)
-
-
-def _plain(status: int, text: str, headers: dict[str, str] | None = None) -> web.Response:
-    kept = {name: value for name, value in (headers or {}).items() if name not in ("Content-Type", "Content-Length")}
-    return web.Response(status=status, text=f"{text}\n", headers=kept)
 
 
 async def _keep_running(service: Service) -> None:

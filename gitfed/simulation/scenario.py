@@ -46,3 +46,12 @@ def taint(text: str) -> tuple[Event, str | None] | None:
     if match is None:
         return None
     return Event(0.0, "taint", match["target"], (match["key"], match["value"] or "", match["effect"])), match["at"]
+
+
+def clock(seconds: float) -> str:
+    """`+12m30s`"""
+    whole = round(seconds)
+    minutes, rest = divmod(whole, 60)
+    hours, minutes = divmod(minutes, 60)
+    text = (f"{hours}h" if hours else "") + (f"{minutes}m" if minutes or hours else "") + f"{rest}s"
+    return f"+{text}"

@@ -66,6 +66,7 @@ class Recorded:
     plan: Plan | None = None
     decisions: Decisions = field(default_factory=lambda: Decisions(known=False))
     facts: Mapping[ClusterName, ClusterFacts] = field(default_factory=dict)
+    clone: Path | None = None
 
 
 @dataclass

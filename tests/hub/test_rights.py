@@ -81,3 +81,11 @@ def test_a_bracket_in_a_pattern_is_no_wildcard() -> None:
     assert rights.on_namespace(Right.VIEW, "web1")
     assert not rights.on_namespace(Right.VIEW, "web")
     assert not rights.on_namespace(Right.VIEW, "web1\n")
+
+
+@pytest.mark.parametrize("pattern", ["*", "?*", "shop"])
+def test_a_policy_with_namespaces_covers_nothing_that_is_in_none(pattern: str) -> None:
+    rights = _rights(policy("a", subjects=[user("ann")], allow=["view"], namespaces=[pattern]))
+    assert rights.on_object(Right.VIEW, "p1", "shop")
+    assert not rights.on_object(Right.VIEW, "p1", "")
+    assert not rights.on_namespace(Right.VIEW, "")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gzip
+import json
 import logging
 from pathlib import Path
 
@@ -37,13 +38,23 @@ ECHO = Capability(
 )
 
 
-@pytest.mark.parametrize("path", ["/", "/metrics", "/ui", "/api/v1/clusters", "/echo", "/livez/x", "/apis", "/logout"])
+@pytest.mark.parametrize("path", ["/", "/metrics", "/ui", "/echo", "/livez/x", "/apis", "/logout"])
 async def test_without_a_credential_every_path_answers_401(tmp_path: Path, path: str) -> None:
     async with staged(tmp_path, VIEWER, more=[ECHO]) as hub:
         for method in ("GET", "POST", "PUT", "DELETE", "OPTIONS"):
             status, text, headers = await ask(hub, method, path)
             assert (status, text) == (401, "no credential\n")
             assert headers["WWW-Authenticate"] == 'Bearer realm="gitfed"'
+
+
+async def test_below_api_refusals_are_problem_details(tmp_path: Path) -> None:
+    async with staged(tmp_path, VIEWER) as hub:
+        for path in ("/api", "/api/v1", "/api/v1/clusters", "/api/v2/x"):
+            status, text, headers = await ask(hub, "GET", path)
+            assert (status, headers["Content-Type"]) == (401, "application/problem+json")
+            assert json.loads(text) == {
+                "type": "about:blank", "title": "Unauthorized", "status": 401, "detail": "no credential",
+            }  # fmt: skip
 
 
 async def test_health_answers_without_a_credential(tmp_path: Path) -> None:

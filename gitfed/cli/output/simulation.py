@@ -9,7 +9,7 @@ from dataclasses import replace
 from gitfed.cli.output import formatting, plain, table
 from gitfed.model.base import ObjectKey
 from gitfed.model.plan import Binding
-from gitfed.simulation import simulation
+from gitfed.simulation import scenario, simulation
 from gitfed.views import names, plans
 from gitfed.views.simulations import Each
 
@@ -29,7 +29,7 @@ def text(story: simulation.Story, paint: plain.Paint, *, quiet: bool) -> Iterabl
         yield paint.strong("Timeline")
         for moment in _folded(_once(story.timeline)):
             mark = {"event": "!", "decision": " ", "change": "·"}[moment.kind]
-            line = f"  {clock(moment.after):>8}  {mark} {plain.clean(_short(moment.text))}"
+            line = f"  {scenario.clock(moment.after):>8}  {mark} {plain.clean(_short(moment.text))}"
             yield paint.removed(line) if moment.kind == "event" else line
         yield paint.strong("Placement")
         yield from _moves(story)
@@ -45,7 +45,7 @@ def text(story: simulation.Story, paint: plain.Paint, *, quiet: bool) -> Iterabl
                 by_cluster.setdefault(cluster, []).append(names.shown(key))
             yield from (f"  {cluster}: {formatting.some(found)}" for cluster, found in by_cluster.items())
     if story.falls_due is not None and not quiet:
-        yield f"Later:  something falls due at {clock(story.falls_due)}, when the clock had stopped (--until)."
+        yield f"Later:  something falls due at {scenario.clock(story.falls_due)}, when the clock had stopped (--until)."
     yield _total(story)
 
 
@@ -126,15 +126,6 @@ def _moved(story: simulation.Story) -> Iterable[tuple[ObjectKey, Binding, Bindin
 def shares(binding: Binding) -> str:
     parts = [one.cluster if one.replicas is None else f"{one.cluster}:{one.replicas}" for one in binding.shares]
     return " ".join(parts) or "nowhere"
-
-
-def clock(seconds: float) -> str:
-    """`+12m30s`"""
-    whole = round(seconds)
-    minutes, rest = divmod(whole, 60)
-    hours, minutes = divmod(minutes, 60)
-    text = (f"{hours}h" if hours else "") + (f"{minutes}m" if minutes or hours else "") + f"{rest}s"
-    return f"+{text}"
 
 
 def _total(story: simulation.Story) -> str:

@@ -40,7 +40,13 @@ class Grant:
     def covers(self, cluster: ClusterName, namespace: str) -> bool:
         if self.clusters is not None and cluster not in self.clusters:
             return False
-        return self.namespaces is None or self.namespaces.fullmatch(namespace) is not None
+        return self.in_namespace(namespace)
+
+    def in_namespace(self, namespace: str) -> bool:
+        """A pattern, also `*`, covers nothing that is in no namespace."""
+        if self.namespaces is None:
+            return True
+        return bool(namespace) and self.namespaces.fullmatch(namespace) is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,10 +77,7 @@ class Rights:
 
     def on_namespace(self, right: Right, namespace: str) -> bool:
         """On objects of one namespace in at least one cluster: where they run comes out of that."""
-        return any(
-            right in grant.rights and (grant.namespaces is None or grant.namespaces.fullmatch(namespace))
-            for grant in self.grants
-        )
+        return any(right in grant.rights and grant.in_namespace(namespace) for grant in self.grants)
 
 
 class Rulebook:

@@ -8,13 +8,15 @@ at one page cost as much as one. What a caller may see is part of the question, 
 from __future__ import annotations
 
 import asyncio
+import gzip
+import hashlib
 import operator
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import Generic, TypeVar
+from typing import TypeVar
 
 from gitfed.errors import TooBusy
 from gitfed.hub.access.rights import Rights
@@ -34,14 +36,34 @@ _HOLDS = 1.0
 """Seconds that an answer is given again although the engine has turned."""
 _MOST_KEPT = 32 << 20
 """Bytes of answers."""
+_WORTH_PACKING = 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What is sent."""
+
+    body: bytes
+    packed: bytes
+    """The same by gzip; empty where that is not worth while."""
+    tag: str
+    """Equal bodies have equal ones."""
+
+    @classmethod
+    def of(cls, body: bytes) -> Answer:
+        packed = gzip.compress(body, compresslevel=1, mtime=0) if len(body) >= _WORTH_PACKING else b""
+        return cls(body, packed, hashlib.sha256(body).hexdigest()[:32])
+
+    @property
+    def size(self) -> int:
+        return len(self.body) + len(self.packed) + 500
 
 
 @dataclass(slots=True)
-class _Kept(Generic[T]):
-    value: T
+class _Kept:
+    answer: Answer
     generation: int
     formed: float
-    size: int
 
 
 @dataclass(slots=True)
@@ -64,9 +86,9 @@ class Desk:
         self._moment: Moment | None = None
         self._generation = 0
         """How many moments there were."""
-        self._kept: OrderedDict[Hashable, _Kept[bytes]] = OrderedDict()
+        self._kept: OrderedDict[Hashable, _Kept] = OrderedDict()
         self._size = 0
-        self._forming: dict[Hashable, asyncio.Task[bytes]] = {}
+        self._forming: dict[Hashable, asyncio.Task[Answer]] = {}
         self._usual = _Line(ThreadPoolExecutor(_AT_ONCE, "hub-answers"), _MOST_WAITING)
         self._heavy = _Line(ThreadPoolExecutor(1, "hub-heavy"), _HEAVY_WAITING)
         running.listen(self._turned)
@@ -87,14 +109,14 @@ class Desk:
     def sight(self, rights: Rights, of: Moment) -> Sight:
         return Sight(rights, of.repo.clusters.keys() | of.facts.keys())
 
-    async def answer(self, question: Hashable, form: Callable[[], bytes], *, heavy: bool = False) -> bytes:
+    async def answer(self, question: Hashable, form: Callable[[], bytes], *, heavy: bool = False) -> Answer:
         """What `form` makes in a thread. Equal questions are formed once; who asks puts everything into the question
         that the answer depends on, but for the moment. Raises TooBusy, and what `form` raises."""
         self.now()
         kept = self._kept.get(question)
         if kept is not None and (kept.generation == self._generation or self._clock() - kept.formed < _HOLDS):
             self._kept.move_to_end(question)
-            return kept.value
+            return kept.answer
         task = self._forming.get(question)
         if task is None:
             line = self._heavy if heavy else self._usual
@@ -119,25 +141,25 @@ class Desk:
         finally:
             line.waiting -= 1
 
-    async def _form(self, question: Hashable, form: Callable[[], bytes], line: _Line) -> bytes:
+    async def _form(self, question: Hashable, form: Callable[[], bytes], line: _Line) -> Answer:
         generation, begun = self._generation, self._clock()
-        value = await self._in_line(form, line)
-        self._keep(question, _Kept(value, generation, begun, len(value)))
-        return value
+        answer = await self._in_line(lambda: Answer.of(form()), line)
+        self._keep(question, _Kept(answer, generation, begun))
+        return answer
 
-    def _formed(self, question: Hashable, task: asyncio.Task[bytes]) -> None:
+    def _formed(self, question: Hashable, task: asyncio.Task[Answer]) -> None:
         self._forming.pop(question, None)
         if not task.cancelled():
             task.exception()  # whoever asked has heard of it, or has gone
 
-    def _keep(self, question: Hashable, kept: _Kept[bytes]) -> None:
+    def _keep(self, question: Hashable, kept: _Kept) -> None:
         if (old := self._kept.pop(question, None)) is not None:
-            self._size -= old.size
+            self._size -= old.answer.size
         self._kept[question] = kept
-        self._size += kept.size
+        self._size += kept.answer.size
         while self._size > _MOST_KEPT and self._kept:
             _, dropped = self._kept.popitem(last=False)
-            self._size -= dropped.size
+            self._size -= dropped.answer.size
 
     def close(self) -> None:
         for line in (self._usual, self._heavy):

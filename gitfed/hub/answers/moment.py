@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 from gitfed.daemon.cycle import Engine
@@ -34,6 +35,8 @@ class Moment:
     results: Mapping[ClusterName, Mapping[str, Any]]
     """What the last roll-out came to, by cluster, as it is recorded."""
     engine: Engine | None
+    clone: Path | None
+    """A repository that has the state branch."""
 
     def status(self, key: ObjectKey) -> bindings.StatusView | None:
         """As the clusters show it now; without an engine as last recorded."""
@@ -62,5 +65,7 @@ def of(running: Running) -> Moment | None:
     if repo is None or plan is None:
         return None
     if engine is None:
-        return Moment(repo, plan, running.decisions, running.facts, None, {}, None)
-    return Moment(repo, plan, running.decisions, running.facts, engine.fleet.known(), engine.memory.results, engine)
+        return Moment(repo, plan, running.decisions, running.facts, None, {}, None, running.clone)
+    return Moment(
+        repo, plan, running.decisions, running.facts, engine.fleet.known(), engine.memory.results, engine, running.clone
+    )

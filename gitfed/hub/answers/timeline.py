@@ -1,0 +1,60 @@
+"""What was decided when, from the state branch. Everything blocks: call it in a thread."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from gitfed.edges import git
+from gitfed.errors import NothingDecided
+from gitfed.hub.answers.moment import Moment
+from gitfed.hub.answers.sight import Sight
+from gitfed.model.base import ObjectKey
+from gitfed.offline import inputs
+from gitfed.offline.state_log import Chronicle
+from gitfed.source.memory import Memory
+from gitfed.views import history
+
+_EVENTS = 50
+"""Commits that are read for events."""
+
+
+def decisions(moment: Moment, sight: Sight, key: ObjectKey | None, limit: int) -> history.LogView:
+    """Newest first; with `key` only what concerns it. Reasons name every object of a cycle: they are for callers who
+    see the whole fleet."""
+    with _chronicle(moment) as found:
+        entries = [history.entry(one) for one in found.entries(limit=limit, key=key)] if found is not None else []
+    if not sight.everything:
+        entries = [{**one, "reasons": []} for one in entries]
+    return {"schema": history.SCHEMA, "entries": entries}
+
+
+def events(moment: Moment, sight: Sight, key: ObjectKey | None) -> history.EventList:
+    """What happened to objects and clusters, newest first."""
+    with _chronicle(moment) as found:
+        told = list(found.events(limit=_EVENTS, key=key)) if found is not None else []
+    items = [
+        history.event(*one)
+        for one in told
+        if sight.everything
+        or (
+            (one[2].cluster and one[1].namespace and sight.copy(one[2].cluster, one[1].namespace))
+            and sight.whole(one[1].namespace)
+        )
+    ]
+    return {"schema": "gitfed.io/events/v1", "items": items}
+
+
+@contextmanager
+def _chronicle(moment: Moment) -> Iterator[Chronicle | None]:
+    """A reader of our own: Git's processes are not shared between threads. None: nothing was decided yet."""
+    if moment.clone is None:
+        yield None
+        return
+    repository = git.Repository.open(moment.clone)
+    try:
+        yield Chronicle(inputs.Opened(repository, str(moment.clone), Memory(), None), moment.repo)
+    except NothingDecided:
+        yield None
+    finally:
+        repository.close()

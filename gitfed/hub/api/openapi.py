@@ -1,0 +1,120 @@
+"""The OpenAPI 3.1 description of `/api/v1`, made of the types that form the answers."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+from aiohttp import web
+from pydantic import TypeAdapter
+
+import gitfed
+from gitfed.hub import refusal
+from gitfed.hub.answers import query
+from gitfed.hub.answers.desk import Answer
+from gitfed.hub.api import reading, resources
+from gitfed.hub.api.resources import Parameter, Resource
+
+_REFUSALS = {
+    "400": "A parameter is wrong.",
+    "401": "Nobody is known by this credential, or there is none.",
+    "403": "No AccessPolicy gives the right.",
+    "404": "It is not there, or not for this caller.",
+    "406": "The client takes no JSON.",
+    "429": "Too many requests of this caller at a time.",
+    "503": "Nothing was planned yet, or too much is asked for at a time.",
+}
+
+
+@functools.cache
+def document() -> dict[str, Any]:
+    """Plain JSON values."""
+    schemas, references = _schemas([one.answer for one in resources.ALL] + [refusal.ProblemDetails])
+    paths: dict[str, Any] = {}
+    for one, answer in zip(resources.ALL, references, strict=False):
+        paths[resources.PREFIX + one.path] = {"get": _operation(one, answer, references[-1])}
+    return {
+        "openapi": "3.1.0",
+        "info": {
+            "title": "gitfed",
+            "version": gitfed.__version__,
+            "summary": "A fleet of Kubernetes clusters, kept equal to a Git repository.",
+            "description": "Answers hold what the caller's AccessPolicies let them see, and nothing else.",
+            "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
+        },
+        "servers": [{"url": "/", "description": "the hub that this was read from"}],
+        "security": [{"certificate": []}, {"token": []}, {"session": []}],
+        "paths": paths,
+        "components": {
+            "schemas": schemas,
+            "securitySchemes": {
+                "certificate": {"type": "mutualTLS", "description": "A client certificate of the hub's authority."},
+                "token": {"type": "http", "scheme": "bearer"},
+                "session": {"type": "apiKey", "in": "cookie", "name": "__Host-gitfed"},
+            },
+        },
+    }
+
+
+async def handle(request: web.Request) -> web.StreamResponse:
+    return reading.sent(request, _written(), reading.JSON)
+
+
+@functools.cache
+def _written() -> Answer:
+    from gitfed.views import written
+
+    return Answer.of(written.json_bytes(document()))
+
+
+def _schemas(types: list[Any]) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """(schemas by name, a reference for each of `types`)"""
+    inputs = [(str(number), "serialization", TypeAdapter(one)) for number, one in enumerate(types)]
+    found, definitions = TypeAdapter.json_schemas(inputs, ref_template="#/components/schemas/{model}")  # type: ignore[arg-type]
+    schemas = definitions.get("$defs", {})
+    references = []
+    for number, one in enumerate(types):
+        schema = found[str(number), "serialization"]
+        if "$ref" not in schema and "anyOf" not in schema:
+            schemas[one.__name__] = schema
+            schema = {"$ref": f"#/components/schemas/{one.__name__}"}
+        references.append(schema)
+    return dict(sorted(schemas.items())), references
+
+
+def _operation(one: Resource, answer: dict[str, Any], refused: dict[str, Any]) -> dict[str, Any]:
+    parameters = [_parameter(parameter) for parameter in one.parameters]
+    if "{object}" in one.path:
+        described = {"description": resources.OBJECT.meaning, "schema": {"type": "string"}}
+        parameters.insert(0, {"name": "object", "in": "path", "required": True, **described})
+    whose = " For callers who may view the whole fleet." if one.whole_fleet else ""
+    return {
+        "operationId": one.name,
+        "summary": one.summary.rstrip("."),
+        "description": one.summary + whose,
+        "parameters": parameters,
+        "responses": {
+            "200": {
+                "description": one.summary,
+                "headers": {"ETag": {"schema": {"type": "string"}, "description": "For `If-None-Match`."}},
+                "content": {reading.JSON: {"schema": answer}},
+            },
+            "304": {"description": "The client has it already (`If-None-Match`)."},
+            **{
+                status: {"description": why, "content": {refusal.CONTENT_TYPE: {"schema": refused}}}
+                for status, why in _REFUSALS.items()
+            },
+        },
+    }
+
+
+def _parameter(one: Parameter) -> dict[str, Any]:
+    schema: dict[str, Any] = {"type": one.kind}
+    if one.name == "limit":
+        schema |= {"minimum": 1, "maximum": query.MOST, "default": query.USUAL}
+    if one.choices:
+        schema["enum"] = list(one.choices)
+    if one.many:
+        schema = {"type": "array", "items": schema}
+    shown = {"name": one.name, "in": "query", "required": False, "description": one.meaning, "schema": schema}
+    return shown | ({"example": [one.example] if one.many else one.example} if one.example else {})

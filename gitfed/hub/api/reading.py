@@ -1,0 +1,105 @@
+"""One request that reads: its parameters and its answer, which a client need not get twice."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+from aiohttp import web
+
+from gitfed import errors
+from gitfed.hub import refusal, routes
+from gitfed.hub.answers.desk import Answer, Desk
+from gitfed.hub.api import resources
+from gitfed.hub.api.resources import Resource
+from gitfed.hub.server import Hub
+from gitfed.views import written
+
+JSON = "application/json"
+_TAKEN = ("*/*", "application/*", JSON)
+
+
+class Reading:
+    def __init__(self, hub: Hub, desk: Desk) -> None:
+        self._hub = hub
+        self._desk = desk
+
+    def handler(self, resource: Resource) -> Callable[[web.Request], Awaitable[web.StreamResponse]]:
+        async def handle(request: web.Request) -> web.StreamResponse:
+            return await refusing(request, self._read(request, resource))
+
+        return handle
+
+    async def rest(self) -> None:
+        """A service: the threads end with the hub."""
+        try:
+            await asyncio.Event().wait()
+        finally:
+            self._desk.close()
+
+    async def _read(self, request: web.Request, resource: Resource) -> web.StreamResponse:
+        if not takes(request, JSON, _TAKEN):
+            return refusal.answer(request, 406, f"only {JSON} is answered here")
+        given = {name: request.query.getall(name) for name in dict.fromkeys(request.query)}
+        asked = resources.asked(resource, given, request.match_info.get("object", ""))
+        moment, rights = self._desk.now(), routes.rights(request)
+        if moment is None:
+            return refusal.answer(request, 503, "no commit was planned yet", {"Retry-After": "5"})
+
+        def form() -> bytes:
+            return written.json_bytes(resource.form(moment, self._desk.sight(rights, moment), asked))
+
+        found = await self._desk.answer((resource.name, asked, rights), form, heavy=resource.heavy)
+        return sent(request, found, JSON)
+
+
+async def refusing(request: web.Request, answer: Awaitable[web.StreamResponse]) -> web.StreamResponse:
+    """Errors as one documented shape."""
+    try:
+        return await answer
+    except errors.NotThere as error:
+        return refusal.answer(request, 404, error.message, hint=error.hint)
+    except (errors.UsageError, errors.InputError) as error:
+        return refusal.answer(request, 400, error.message, hint=error.hint)
+    except errors.TooBusy as error:
+        return refusal.answer(request, 503, error.message, {"Retry-After": "2"}, hint=error.hint)
+    except (errors.SourceError, errors.StateError) as error:
+        return refusal.answer(request, 503, error.message, {"Retry-After": "10"}, hint=error.hint)
+
+
+def sent(request: web.Request, found: Answer, content_type: str) -> web.StreamResponse:
+    """The answer, or that it is the one that the client has."""
+    tag = f'W/"{found.tag}"'
+    headers = {
+        "Cache-Control": "private, no-cache", "Content-Type": content_type, "ETag": tag,
+        "Vary": "Accept-Encoding, Authorization, Cookie",
+    }  # fmt: skip
+    if tag in {one.strip() for one in request.headers.get("If-None-Match", "").split(",")}:
+        del headers["Content-Type"]
+        return web.Response(status=304, headers=headers)
+    if found.packed and _takes_gzip(request):
+        return web.Response(body=found.packed, headers={**headers, "Content-Encoding": "gzip"})
+    return web.Response(body=found.body, headers=headers)
+
+
+def takes(request: web.Request, content_type: str, taken: tuple[str, ...]) -> bool:
+    """Whether the client takes what we send."""
+    accepted = [_weighed(one) for one in ",".join(request.headers.getall("Accept", [])).split(",") if one.strip()]
+    return not accepted or any(name in taken for name, weight in accepted if weight > 0)
+
+
+def _takes_gzip(request: web.Request) -> bool:
+    offered = dict(_weighed(one) for one in request.headers.get("Accept-Encoding", "").split(","))
+    return offered.get("gzip", offered.get("*", 0.0)) > 0
+
+
+def _weighed(item: str) -> tuple[str, float]:
+    """`text/html;q=0.8` → (`text/html`, 0.8)."""
+    name, *parameters = (part.strip().lower() for part in item.split(";"))
+    for parameter in parameters:
+        if parameter.startswith("q="):
+            try:
+                return name, float(parameter[2:])
+            except ValueError:
+                return name, 0.0
+    return name, 1.0

@@ -1,0 +1,49 @@
+"""How the hub says no: a line of text for people, and for programs (below `/api/`) RFC 9457's problem+json."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+from typing import NotRequired
+
+from aiohttp import web
+
+from gitfed.views import written
+from gitfed.views.value import View
+
+CONTENT_TYPE = "application/problem+json"
+
+
+class ProblemDetails(View):
+    """Why a request was refused (RFC 9457)."""
+
+    type: str
+    """`about:blank`: the status says what kind of problem it is."""
+    title: str
+    status: int
+    detail: str
+    """What is wrong, for a person."""
+    hint: NotRequired[str]
+    """What to do."""
+
+
+def details(status: int, detail: str, hint: str = "") -> ProblemDetails:
+    known = status in HTTPStatus._value2member_map_
+    found: ProblemDetails = {
+        "type": "about:blank",
+        "title": HTTPStatus(status).phrase if known else "Error",
+        "status": status,
+        "detail": detail,
+    }
+    if hint:
+        found["hint"] = hint
+    return found
+
+
+def answer(
+    request: web.Request, status: int, detail: str, headers: dict[str, str] | None = None, *, hint: str = ""
+) -> web.Response:
+    kept = {name: value for name, value in (headers or {}).items() if name not in ("Content-Type", "Content-Length")}
+    if request.path == "/api" or request.path.startswith("/api/"):
+        body = written.json_bytes(details(status, detail, hint))
+        return web.Response(status=status, body=body, headers={**kept, "Content-Type": CONTENT_TYPE})
+    return web.Response(status=status, text=f"{detail} ({hint})\n" if hint else f"{detail}\n", headers=kept)
