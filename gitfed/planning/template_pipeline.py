@@ -13,7 +13,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from gitfed.model.base import Body, ClusterName, ObjectKey, Problem, Severity
 from gitfed.model.copies import Copies
 from gitfed.model.fleet import LiveObject
-from gitfed.model.plan import Binding, Change, RenderedManifest
+from gitfed.model.plan import Action, Binding, Change, RenderedManifest
+from gitfed.model.reason import Reason, ReasonCode
 from gitfed.model.repo import Manifest
 from gitfed.planning import dependencies, prefetch
 from gitfed.planning.build_cache import BuildContext, Item, Memo
@@ -168,7 +169,13 @@ def _changes(world: BuildContext, item: Item, live: Mapping[ClusterName, LiveObj
         wanted.add(name)
         yield compare.unrenderable(context, name, live.get(name), reason)
     present = live.keys() if doubtful is None else {name for name in doubtful if name in live}
+    placed = {share.cluster for share in item.binding.shares}
     for name in sorted(present - wanted):
+        if name in placed:
+            # Decided, and no longer declared: the decision is held because the cluster's file cannot be used.
+            unusable = Reason(ReasonCode.REPOSITORY_INCOMPLETE, detail=f"no file that can be used declares {name}")
+            yield compare.make(context, name, Action.KEEP, unusable, None, live=live[name])
+            continue
         change = prune.unwanted(context, name, live[name], live)
         if change is not None:
             yield change

@@ -7,7 +7,7 @@ import contextlib
 import json
 import subprocess
 import tempfile
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -18,23 +18,28 @@ from hypothesis import strategies as st
 
 from gitfed.documents import bindings, evictions, facts, records, requirements, targets
 from gitfed.edges import git
-from gitfed.edges.kube import reflect
-from gitfed.edges.kube.discovery import Discovery
+from gitfed.edges.kube import capacity, observe, reflect
+from gitfed.edges.kube import inventory as inventory_of
+from gitfed.edges.kube.discovery import Discovery, Resource
 from gitfed.edges.kube.inventory_format import BrokenEntryError, decode
+from gitfed.edges.kube.object_cache import Assessment
 from gitfed.edges.lua.request import Request, ScriptError
 from gitfed.edges.lua.runtime import Runtime
-from gitfed.errors import GitfedError
+from gitfed.errors import ClusterError, GitfedError
 from gitfed.interpret import kube_module, responses
 from gitfed.interpret.registry import Inputs, InterpretError, Operation
 from gitfed.model import orders
-from gitfed.model.base import Commit
+from gitfed.model.base import Commit, Kind, Severity
+from gitfed.model.fleet import Health
 from gitfed.model.script import Script
 from gitfed.source import kustomize
 from gitfed.source import repo as source
 from gitfed.source.memory import Memory
 from gitfed.text import yaml
+from tests.e2e.world import config_map, policy
 from tests.edges.test_lua_intake import _scripts as lua_scripts
 from tests.fuzz import mutate
+from tests.planning.stage import Stage
 from tests.safety.objects import Objects
 from tests.safety.test_scripts import planned
 from tests.source.trees import tree
@@ -53,6 +58,10 @@ class Target:
 @cache
 def _seeds(name: str) -> tuple[Any, ...]:
     return tuple(json.loads(path.read_text("utf-8")) for path in sorted((CORPUS / name).glob("*.json")))
+
+
+def _seed(name: str) -> Any:
+    return json.loads((CORPUS / "mistakes" / f"{name}.json").read_text("utf-8"))
 
 
 def _raw(name: str) -> list[bytes]:
@@ -126,6 +135,109 @@ _OBJECT = {
 }
 
 
+class _Watched:
+    """A session to a server that lists nothing and then tells these events; `follow` ends with them."""
+
+    cluster = "eu"
+
+    def __init__(self, events: list[bytes]) -> None:
+        self._events: list[bytes] | None = events
+
+    async def json(self, *_: Any, **__: Any) -> Any:
+        return {"kind": "List", "metadata": {"resourceVersion": "1"}, "items": []}
+
+    @contextlib.asynccontextmanager
+    async def lines(self, *_: Any, **__: Any) -> AsyncIterator[AsyncIterator[bytes]]:
+        events, self._events = self._events, None
+        if events is None:
+            raise asyncio.CancelledError
+
+        async def told() -> AsyncIterator[bytes]:
+            for event in events:
+                yield event
+
+        yield told()
+
+
+_POD = Kind("", "Pod")
+_WELL = Assessment(None, Health.CURRENT, "")
+
+
+def events(document: Any) -> None:
+    """Of a watch, told to everything that follows one: none of it ends anything, and what is said of it is short."""
+    try:
+        lines = [mutate.as_json(event) for event in (document if isinstance(document, list) else [document])]
+    except ValueError:
+        return
+    lost: list[GitfedError] = []
+
+    async def followed() -> None:
+        session: Any = _Watched(lines)
+        room = capacity.Watch(session)
+        held = inventory_of.Inventory(session, federation="default")
+        seen = observe.Observer(
+            session, Discovery(session), held, assess=lambda *_: _WELL, changed=lambda *_: None
+        )  # fmt: skip
+        seen._wanted[_POD] = None
+        resource = Resource("v1", "Pod", "pods", namespaced=True)
+        followers: list[Any] = [
+            capacity._Nodes(room), capacity._Pods(room), capacity._Quotas(room), inventory_of._Followed(held),
+            observe._Followed(seen, _POD, resource),
+        ]  # fmt: skip
+        for follower in followers:
+            session._events = lines
+            told = SimpleNamespace(
+                listed=follower.listed, event=follower.event, resumed=follower.resumed, lost=lost.append
+            )
+            with contextlib.suppress(asyncio.CancelledError):
+                await reflect.follow(
+                    session, "/api/v1/pods", "", told, wake=reflect.Wake(), backoff=(0.0,),
+                    project=getattr(follower, "cut", None),
+                )  # fmt: skip
+
+    asyncio.run(followed())
+    assert all(isinstance(error, ClusterError) and len(str(error)) < 2000 for error in lost)
+
+
+def _is_another(document: Any, original: Any) -> bool:
+    """What it says of itself differs; where it is silent it may be the same, but for the namespace, which has a
+    default."""
+    if not isinstance(document, dict):
+        return False
+    told = [(document.get(member), original[member]) for member in ("apiVersion", "kind")]
+    metadata, known = document.get("metadata"), original["metadata"]
+    if isinstance(metadata, dict):
+        space = metadata.get("namespace") or ("default" if "namespace" in known else None)
+        told += [(metadata.get("name"), known["name"]), (space, known.get("namespace"))]
+    return any(isinstance(said, str) and said and said != meant for said, meant in told)
+
+
+_KINDS = (("v1", "ConfigMap"),)
+_PLACES = {"web.json": "web", "policy.json": "policy", "clusters/m2.json": "cluster", "config.json": "config"}
+
+
+def mistakes(case: tuple[str, Any]) -> None:
+    """A document comes beside others, or takes the place of one that it does not say to be another than: where it is
+    an error, nothing is deleted."""
+    path, document = case
+    try:
+        text = mutate.as_json(document).decode()
+    except ValueError:
+        return
+    one = Stage(2, {"config.json": config_map("config", {"a": "b"}), "all.json": policy("all", ["m1", "m2"], _KINDS)})
+    one.turn(2)
+    before = {key: set(copies) for key, copies in one.objects.items()}
+    assert len(before) > 1
+    one.may_be_broken = True
+    if path in one.files and _is_another(document, json.loads(one.files[path])):
+        return
+    one.files[path] = text
+    plan = one.turn(2)
+    if any(problem.severity is Severity.ERROR and problem.origin.path == path for problem in plan.problems):
+        after = {key: set(copies) for key, copies in one.objects.items()}
+        assert all(copies <= after[key] for key, copies in before.items()), [str(each) for each in plan.problems]
+
+
 def webhook(document: Any) -> None:
     if not isinstance(document, dict):
         return
@@ -196,6 +308,13 @@ TARGETS = {
     "state": Target(mutate.documents(_seeds("state")), state, 300),
     "inventory": Target(mutate.documents(_seeds("inventory")), inventory, 100),
     "answers": Target(mutate.documents(_seeds("answers")), answers, 100),
+    "events": Target(mutate.documents(_seeds("events")), events, 100),
+    "mistakes": Target(
+        st.tuples(st.just("new.json"), mutate.documents(_seeds("declared") + _seeds("objects")))
+        | st.one_of(*(st.tuples(st.just(path), mutate.documents([_seed(name)])) for path, name in _PLACES.items())),
+        mistakes,
+        60,
+    ),
     "webhook": Target(mutate.documents(_seeds("webhook")), webhook, 200),
     "lua": Target(st.tuples(lua_scripts(), st.dictionaries(st.sampled_from("abc"), _VALUES, max_size=3)), lua, 100),
     "kustomize": Target(mutate.documents(_seeds("kustomize")), material, 100),

@@ -139,3 +139,16 @@ def test_nothing_is_written_where_an_override_may_be_missing() -> None:
     del one.files["new.json"]
     one.turn(2)
     assert image(WEB) == "nginx:2"
+
+
+@pytest.mark.parametrize("member", ["apiVersion", "kind"])
+def test_nothing_leaves_a_cluster_whose_file_is_no_object_any_more(member: str) -> None:
+    one = Stage(2, {"config.json": config_map("config", {}), "all.json": policy("all", ["m1", "m2"], KINDS[1:])})
+    one.turn(2)
+    before = {key: sorted(copies) for key, copies in one.objects.items()}
+    one.may_be_broken = True
+    one.files["clusters/m2.json"] = json.dumps({**json.loads(one.files["clusters/m2.json"]), member: None})
+    plan = one.turn(2)
+    assert {key: sorted(copies) for key, copies in one.objects.items()} == before
+    kept = {str(change.reason) for change in plan.changes or () if change.cluster == "m2"}
+    assert kept == {"no file that can be used declares m2"}
