@@ -73,6 +73,8 @@ class Binding:
     """It is placed because others need it, and was never placed by a policy: where nobody needs it, it goes."""
     suspended: frozenset[ClusterName] | None = frozenset()
     """Clusters that get no writes (`suspension`); None: all of them."""
+    divided: bool = False
+    """Its replicas are divided among the clusters: each has a part, and one can stand in for another."""
     held: str = ""
     """Why nothing at all is to be written; "" when something may be."""
 

@@ -75,6 +75,7 @@ def unknown(
             why="unknown: the last decision stays", held=held,
             overwrite=directive.overwrite, preserve=directive.preserve, suspended=directive.suspended,
             propagates_deps=directive.propagates_deps,
+            divided=directive.placement.replica_scheduling_type == "Divided",
         ),
         (problem,),
         ask_again,

@@ -67,6 +67,7 @@ def bound(
             propagates_deps=directive.propagates_deps,
             injected=record.injected,
             stateful=directive.stateful,
+            divided=divided and directive.placement.replica_scheduling_type == "Divided",
         ),
         problems,
     )

@@ -20,6 +20,7 @@ from gitfed.planning import dependencies, prefetch
 from gitfed.planning.build_cache import BuildContext, Item, Memo
 from gitfed.planning.context import PlacementResult
 from gitfed.planning.objects import compare, prune
+from gitfed.planning.objects.availability_floor import Floor
 from gitfed.planning.objects.retain import RetainError
 from gitfed.planning.ordering import order, waves
 from gitfed.render import manifest as render_manifest
@@ -144,6 +145,7 @@ def _changes(world: BuildContext, item: Item, live: Mapping[ClusterName, LiveObj
     if doubtful is not None and not doubtful:
         return
     settings = world.repo.settings.spec
+    waits = compare.annotation(item.manifest.body, "gitfed.io/wait") != "false"
     context = compare.Context(
         manifest=item.manifest,
         binding=item.binding,
@@ -155,6 +157,9 @@ def _changes(world: BuildContext, item: Item, live: Mapping[ClusterName, LiveObj
         prune=settings.sync.prune,
         unsettled=world.settled(item.manifest.key),
         needed=dependencies.still_needed(item.binding),
+        floor=Floor(item.binding, item.rendered, live, world.interpreter, functools.partial(_exact, world))
+        if waits
+        else None,
     )
     wanted: set[ClusterName] = set()
     prefetch.comparing(item.rendered, live, world.interpreter)
@@ -177,6 +182,8 @@ def _changes(world: BuildContext, item: Item, live: Mapping[ClusterName, LiveObj
             yield compare.make(context, name, Action.KEEP, unusable, None, live=live[name])
             continue
         change = prune.unwanted(context, name, live[name], live)
+        if change is not None and change.reason.code is ReasonCode.REPLACEMENT_AWAITED:
+            change = _reduced(world, item, context, live[name]) or change
         if change is not None:
             yield change
 
@@ -189,23 +196,50 @@ def _wanted(
     name: ClusterName,
     live: Mapping[ClusterName, LiveObject],
 ) -> Change | None:
+    copy = live.get(name)
     if world.outlines is not None and world.outlines.is_outline(rendered):
         made = world.outlines.made(rendered.digest, name, functools.partial(_part, world))
         item.render_problems = (*item.render_problems, *made.problems)
         if not made.rendered:
-            return compare.unrenderable(context, name, live.get(name), made.failed[name]) if made.failed else None
+            return compare.unrenderable(context, name, copy, made.failed[name]) if made.failed else None
         rendered = made.rendered[0]
-        if (copy := live.get(name)) is not None:
-            made_from = world.outlines.as_made(copy, functools.partial(_part, world))
-            live = live.put(made_from) if isinstance(live, Copies) else {**live, name: made_from}
+        if copy is not None:
+            copy = world.outlines.as_made(copy, functools.partial(_part, world))
     try:
-        return compare.wanted(context, rendered, name, live)
+        return compare.wanted(context, rendered, name, copy)
     except RetainError as error:
-        change = compare.unretained(context, rendered, name, live.get(name), error)
+        change = compare.unretained(context, rendered, name, copy, error)
         item.ask_again = item.ask_again or not error.permanent
         if change is not None:
             _note_unretained(item, error)
         return change
+
+
+def _exact(world: BuildContext, rendered: RenderedManifest, name: ClusterName) -> RenderedManifest | None:
+    """The manifest of a class in one cluster, where manifests are made when they matter."""
+    if world.outlines is None or not world.outlines.is_outline(rendered):
+        return rendered
+    return next(iter(world.outlines.made(rendered.digest, name, functools.partial(_part, world)).rendered), None)
+
+
+def _reduced(world: BuildContext, item: Item, context: compare.Context, copy: LiveObject) -> Change | None:
+    """A copy that leaves, with as many replicas as it has to keep; None: with all that it has."""
+    kept = context.floor.kept_of(copy.cluster) if context.floor is not None else None
+    had = copy.entry.replicas if copy.entry is not None else None
+    if context.floor is None or not kept or not had or kept >= had:
+        return None
+    made = [
+        _part(world, item.manifest, item.binding, render_manifest.Part(count, None, (), (copy.cluster,))).rendered
+        for count in (had, kept)
+    ]
+    if not all(made):
+        return None
+    if world.outlines is not None:
+        copy = world.outlines.as_made(copy, functools.partial(_part, world))
+    try:
+        return compare.reduced(context, made[0][0], made[1][0], copy, context.floor.reason(kept))
+    except RetainError:
+        return None
 
 
 def _note_unretained(item: Item, error: RetainError) -> None:

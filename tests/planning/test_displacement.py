@@ -116,3 +116,10 @@ def test_an_eviction_counts_for_nothing() -> None:
     assert home not in made.where
     assert home not in made.copies
     assert held == 0
+
+
+def test_fewer_replicas_in_each_cluster_beside_a_new_one_move_nothing() -> None:
+    made = stage(9, names("m1", "m2"), maxDeletions=0, maxMovedReplicasPercent=1)
+    plan = push(made, names("m1", "m2", "m3"), 5)
+    assert gate(plan, "moved replicas").value == "0%"
+    assert made.where == "m1=5 m2=5 m3=5"

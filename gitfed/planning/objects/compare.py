@@ -16,7 +16,8 @@ from gitfed.model.fleet import ClusterLive, LiveObject
 from gitfed.model.plan import Action, Binding, Change, RenderedManifest
 from gitfed.model.reason import NO_REASON, Reason, ReasonCode
 from gitfed.model.repo import Manifest
-from gitfed.planning.objects import availability_floor, diff, field_conflicts, field_managers, retain
+from gitfed.planning.objects import diff, field_conflicts, field_managers, retain
+from gitfed.planning.objects.availability_floor import Floor
 from gitfed.planning.objects.retain import RetainError
 from gitfed.planning.ordering.order import Position
 
@@ -46,6 +47,8 @@ class Context:
     """Where this commit's version was not written yet; None: nobody knows of any cluster that it was."""
     needed: Mapping[ClusterName, str] = field(default_factory=dict)
     """Where something that needs this object still is, and what."""
+    floor: Floor | None = None
+    """What copies keep until others run; None: nobody waits for it."""
 
     def is_drift(self, cluster: ClusterName) -> bool:
         """Whether a difference there is somebody else's doing: what should be was there already."""
@@ -57,16 +60,13 @@ class Context:
 
 
 def wanted(
-    context: Context, rendered: RenderedManifest, cluster: ClusterName, copies: Mapping[ClusterName, LiveObject]
+    context: Context, rendered: RenderedManifest, cluster: ClusterName, live: LiveObject | None
 ) -> Change | None:
     """What to do about an object that should be in `cluster`; None: nothing, it is as it should be.
 
     Raises RetainError when what the cluster keeps cannot be found out; then `unretained` is what to do.
     """
-    live = copies.get(cluster)
-    held = None
-    if annotation(context.manifest.body, "gitfed.io/wait") != "false":
-        held = availability_floor.hold(context.binding, rendered, cluster, copies, context.interpreter)
+    held = context.floor.hold(rendered, cluster) if context.floor is not None else None
     if held is None:
         change = _needed(context, rendered, cluster, live)
     else:
@@ -75,6 +75,25 @@ def wanted(
             change = make(context, cluster, Action.SKIP, held[1], held[0], live=live, move=True)
         elif change.action is Action.UPDATE:
             change = replace(change, reason=held[1])
+    return _permitted(context, change, cluster)
+
+
+def reduced(
+    context: Context, before: RenderedManifest, after: RenderedManifest, live: LiveObject, reason: Reason
+) -> Change | None:
+    """A copy that leaves, and has more replicas than others have to take over. None: it differs from `before` in more
+    than that, so it stays as it is. Raises RetainError."""
+    cluster = live.cluster
+    if after.digest == before.digest or _needed(context, before, cluster, live) is not None:
+        return None
+    change = _needed(context, after, cluster, live)
+    if change is None or change.action is not Action.UPDATE:
+        return None
+    return _permitted(context, replace(change, reason=reason, move=True), cluster)
+
+
+def _permitted(context: Context, change: Change | None, cluster: ClusterName) -> Change | None:
+    """The same, or a skip where nothing is to be written."""
     if change is not None and change.action is not Action.SKIP and (left := context.binding.awaits_deletion):
         reason = Reason(ReasonCode.DELETION_AWAITED, clusters=tuple(left))
         return replace(change, action=Action.SKIP, reason=reason)

@@ -64,6 +64,13 @@ def unwanted(
         action, reason = evicted
         first = action is Action.DELETE
         return compare.make(context, cluster, action, reason, None, live=live, move=True, first=first)
+    floor = context.floor
+    kept = floor.kept_of(cluster) if floor is not None else None
+    if floor is not None and kept is not None:
+        if not kept:
+            return compare.make(context, cluster, Action.DELETE, Reason(ReasonCode.MOVED), None, live=live, move=True)
+        reason = Reason(ReasonCode.REPLACEMENT_AWAITED, clusters=tuple(name for name, _ in floor.awaited))
+        return compare.make(context, cluster, Action.KEEP, reason, None, live=live, move=True)
     newcomers = [share.cluster for share in context.binding.shares]
     waiting = [name for name in newcomers if not _healthy(copies.get(name), context.manifest)]
     if waiting:

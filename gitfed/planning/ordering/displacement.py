@@ -48,7 +48,12 @@ def replicas(bindings: Mapping[ObjectKey, Binding], decisions: Decisions, gone: 
         previous = decisions.bindings.get(key)
         if previous is None or previous is binding.decision or previous.targets == binding.shares:
             continue
-        less, more = _difference(previous.shares, binding.shares, _exempt(previous, binding))
+        old, new = previous.shares, binding.shares
+        if not binding.divided and _is_duplicated(previous):
+            # Each cluster has the whole before and after: what changes where it stays is no move.
+            stays = {share.cluster for share in old} & {share.cluster for share in new}
+            old, new = (tuple(share for share in shares if share.cluster not in stays) for shares in (old, new))
+        less, more = _difference(old, new, _exempt(previous, binding))
         lost = max(0, less - more - _renounced(previous, binding)) if key in gone else 0
         total += lost
         here = min(less, more) + lost
@@ -64,9 +69,9 @@ def withdrawn(
     """How many copies of each object leave without another being made for them, now or when the others are healthy."""
     leaving: dict[ObjectKey, int] = defaultdict(int)
     for change in changes:
-        if change.reason.code not in _LEAVES or change.action not in (Action.DELETE, Action.KEEP):
-            continue
         previous, binding = decisions.bindings.get(change.key), bindings.get(change.key)
+        if not _leaves(change, binding):
+            continue
         if previous is None or binding is None or not any(one.cluster == change.cluster for one in previous.targets):
             continue
         scaled = binding.replicas is not None and not _is_duplicated(previous) and _renounced(previous, binding) > 0
@@ -91,6 +96,13 @@ def told_apart(changes: Iterable[Change], gone: Mapping[ObjectKey, int]) -> list
 def is_waiting(change: Change) -> bool:
     """Whether it goes once the copies in other clusters are healthy."""
     return change.action is Action.KEEP and change.reason.code is ReasonCode.REPLACEMENT_AWAITED
+
+
+def _leaves(change: Change, binding: Binding | None) -> bool:
+    """Whether its copy goes, now or later; one that leaves by degrees is written before (`availability_floor`)."""
+    if change.reason.code is ReasonCode.AVAILABILITY_FLOOR:
+        return binding is not None and binding.share_of(change.cluster) is None
+    return change.reason.code in _LEAVES and change.action in (Action.DELETE, Action.KEEP)
 
 
 def _difference(before: Iterable[Share], after: Iterable[Share], exempt: set[ClusterName]) -> tuple[int, int]:
