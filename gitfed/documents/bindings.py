@@ -36,6 +36,8 @@ UNHEALTHY, PRESERVED, INJECTED, CLEARED, RELEASED = (
 )
 """What a failover has to remember of a workload (`model.decisions.Decision`), as JSON by cluster, or cluster names."""
 PRUNE = "gitfed.io/prune"
+LEFT_BEHIND = "gitfed.io/left-behind"
+"""Clusters whose copy stays for good, separated by commas."""
 REBALANCED_BY = "gitfed.io/rebalanced-by"
 """The names of the WorkloadRebalancers that were served, separated by commas."""
 DESCHEDULED = "gitfed.io/descheduled"
@@ -89,6 +91,8 @@ def to_document(decision: Decision, collected: Body | None = None) -> Body:
         annotations[REPEATS] = f"{decision.repeats.inputs} {times}"
     if decision.kept:
         annotations[PRUNE] = "disabled"
+    if decision.left_behind:
+        annotations[LEFT_BEHIND] = ",".join(decision.left_behind)
     annotations |= _failover_annotations(decision)
     if annotations:
         metadata["annotations"] = annotations
@@ -174,8 +178,8 @@ _STATUS_OURS = ("conditions", "schedulerObservingAffinityName", "lastScheduledTi
 _OURS = ("Scheduled", "FullyApplied")
 """Conditions that we write."""
 _OUR_ANNOTATIONS = frozenset({
-    APPLIED_PLACEMENT, PRUNE, REBALANCED_BY, DESCHEDULED, REPEATS, UNHEALTHY, PRESERVED, INJECTED, CLEARED, RELEASED,
-    _POLICY_NAMESPACE, _POLICY_NAME, _CLUSTER_POLICY_NAME,
+    APPLIED_PLACEMENT, PRUNE, LEFT_BEHIND, REBALANCED_BY, DESCHEDULED, REPEATS, UNHEALTHY, PRESERVED, INJECTED,
+    CLEARED, RELEASED, _POLICY_NAMESPACE, _POLICY_NAME, _CLUSTER_POLICY_NAME,
 })  # fmt: skip
 
 
@@ -239,6 +243,7 @@ def from_document(document: Body) -> Decision:
         condition=_condition(status.get("conditions") or []),
         preserve=spec.get("preserveResourcesOnDeletion") is True,
         kept=annotations.get(PRUNE) == "disabled",
+        left_behind=_names(annotations, LEFT_BEHIND),
         rebalancers=_names(annotations, REBALANCED_BY),
         descheduled=_descheduled(annotations.get(DESCHEDULED)),
         repeats=_repeats(annotations.get(REPEATS)),

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
@@ -198,6 +198,9 @@ class Decision:
     kept: bool = False
     """The template bore `gitfed.io/prune: disabled`: its copies outlive it, also one in a cluster that it had left when
     it got the annotation, so that the copy does not bear it."""
+    left_behind: tuple[ClusterName, ...] = ()
+    """Clusters that it left while preserveResourcesOnDeletion was in force, sorted: the copy there stays for good,
+    whatever the policy says later."""
     rebalancers: tuple[str, ...] = ()
     """The WorkloadRebalancers that have asked for it already: each asks once."""
     repeats: Repeats | None = None
@@ -231,6 +234,20 @@ class Decision:
         here = {share.cluster for share in self.shares}
         more = {name for one in self.required_by for name in one.clusters} - here
         return tuple(sorted((*self.shares, *(Share(name) for name in more)))) if more else self.shares
+
+    def may_be_in(self) -> set[ClusterName]:
+        """Clusters where there may be a copy: its targets, and those that it left although a copy stays for now."""
+        found = {share.cluster for share in self.targets}
+        found.update(self.left_behind, self.released, (task.from_cluster for task in self.evictions))
+        return found.union(*(one.still_in for one in self.required_by))
+
+    def with_left_behind(self, before: Decision | None, clusters: Iterable[ClusterName], *, preserve: bool) -> Decision:
+        """The same, with the clusters that it leaves by going to `clusters`. `preserve`: whether copies stay there."""
+        left = {*(before.left_behind if before is not None else ())}
+        if preserve and before is not None:
+            left.update(share.cluster for share in before.targets)
+        found = tuple(sorted(left.difference(clusters)))
+        return self if found == self.left_behind else replace(self, left_behind=found)
 
 
 @dataclass(frozen=True, slots=True)

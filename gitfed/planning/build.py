@@ -70,7 +70,7 @@ def build(
     bounds = _counted(bounds, decisions, world)
     if not lazily and outlines is None:
         prefetch.rendering(((repo.manifests[key], bounds[key].binding) for key in asked), interpreter)
-    items = _derived(memo, world, bounds)
+    items = _derived(memo, world, bounds, decisions)
     items += [
         template_pipeline.item(memo, world, manifest, bound, bodies)
         for manifest, bound, bodies in place.assigned_quotas(memo.assigned, repo, world.by_name)
@@ -140,7 +140,9 @@ def _counted(
     return {**bounds, **news} if news else bounds
 
 
-def _derived(memo: Memo, world: BuildContext, bounds: Mapping[ObjectKey, PlacementResult]) -> list[Item]:
+def _derived(
+    memo: Memo, world: BuildContext, bounds: Mapping[ObjectKey, PlacementResult], before: Decisions
+) -> list[Item]:
     """Every template through render and compare; what others need after those (`dependencies`)."""
     items: list[Item] = []
     owners = dependencies.owners(bounds)
@@ -148,7 +150,7 @@ def _derived(memo: Memo, world: BuildContext, bounds: Mapping[ObjectKey, Placeme
     finished: dict[ObjectKey, frozenset[ClusterName]] = {}
     for key in (*(key for key in bounds if key not in owners), *owners) if owners else bounds:
         manifest = world.repo.manifests[key]
-        bound = prune.remembered(bounds[key], manifest.body)
+        bound = prune.remembered(bounds[key], manifest.body, before.bindings.get(key))
         bound = dependencies.let_go(bound, finished) if key in owners else bound
         item = template_pipeline.item(memo, world, manifest, bound)
         if key in watched and item.live is not None:

@@ -119,3 +119,9 @@ def test_that_a_template_keeps_its_copies_is_read_again() -> None:
     assert bindings.from_document(bindings.to_document(decision)).kept
     forgotten = bindings.to_document(replace(decision, kept=False))
     assert not bindings.from_document(forgotten).kept
+
+
+def test_what_was_left_behind_is_read_again() -> None:
+    decision = replace(bindings.from_document(BINDING), left_behind=("eu-1", "us-1"))
+    assert bindings.from_document(bindings.to_document(decision)).left_behind == ("eu-1", "us-1")
+    assert not bindings.from_document(bindings.to_document(replace(decision, left_behind=()))).left_behind

@@ -112,8 +112,18 @@ class History:
     """Templates whose last policy, or those that took them along last, said that copies outlive them."""
     annotated: set[str] = field(default_factory=set)
     """Templates that said last that no copy is ever deleted: not one that was never written so either."""
+    shares: dict[str, set[str]] = field(default_factory=dict)
+    """By template: where its last policy placed it."""
+    targets: dict[str, set[str]] = field(default_factory=dict)
+    """The same, and where others needed it."""
+    taken_along: set[str] = field(default_factory=set)
+    """Templates that somebody needed when they had a policy last, or since."""
+    left: dict[str, set[str]] = field(default_factory=dict)
+    """By template: where it was while its policy preserved it, and left: those copies stay for good."""
     holds: dict[str, set[tuple[str, str]]] = field(default_factory=dict)
     """By object: (cluster, workload) of copies whose running version took it along."""
+    remembered: dict[str, set[tuple[str, str]]] = field(default_factory=dict)
+    """By object: (cluster, workload) that it was needed by when its template was last there, with a copy or without."""
     copies: Copies = field(default_factory=dict)
     """What they were then."""
 
@@ -122,7 +132,7 @@ class History:
         repository = self.repository
         before = self.ours.get(name, set())
         was = {where: self.copies[where, name] for where in before}
-        kept = {where for where, copy in was.items() if copy.kept}
+        kept = {where for where, copy in was.items() if copy.kept} | (before & self.left.get(name, set()))
         if name not in repository.templates:
             if name in self.preserved | self.annotated or not repository.prunes:
                 return set(before)
@@ -133,7 +143,9 @@ class History:
             wanted = set(rule.clusters) | needed
             stays = set(before) if rule.preserves else set()
         elif name in self.placed:
-            wanted, stays = needed, set(before)
+            # Where it only came along, it goes with those that took it.
+            came = before - self.shares[name] if needed or name in self.taken_along else set()
+            wanted, stays = needed, set(before) if repository.preserves(name) else before - came
         else:
             # Those that take it along say whether it is preserved where it leaves.
             wanted, stays = needed, set(before) if repository.preserves(name) else set()
@@ -197,19 +209,28 @@ class History:
         """All is as it should be: this is what the next edits begin from."""
         ours = {name: {where for where, other in copies if other == name} for name in KINDS}
         expected = {name: self.expected(name, seen) for name in KINDS}
-        holds = {
-            name: {(where, app) for app, where, _ in self.requirements(name, seen) if where in ours[app]}
+        needs = {
+            name: {(where, app) for app, where, _ in self.requirements(name, seen)}
             for name in MAPS if name in self.repository.templates
         }  # fmt: skip
         # While a template is gone nobody looks at what is remembered of it, which lasts as long as its copies.
-        holds |= {name: self.holds.get(name, set()) for name in MAPS if name not in holds and ours[name]}
+        self.remembered = needs | {name: self.remembered.get(name, set()) for name in MAPS
+                                   if name not in needs and ours[name]}  # fmt: skip
+        holds = {
+            name: {(where, app) for where, app in known if where in ours[app]}
+            for name, known in self.remembered.items()
+        }
+        for name in KINDS:
+            self._remember_places(name, {(app, where) for app, where, _ in self.requirements(name, seen)})
         self.ours, self.holds, self.copies = ours, holds, copies
         for name in KINDS:
             template = self.repository.templates.get(name)
             if template is None:
                 if not expected[name]:
-                    for memory in (self.placed, self.preserved, self.annotated):
+                    for memory in (self.placed, self.preserved, self.annotated, self.taken_along):
                         memory.discard(name)
+                    for places in (self.shares, self.targets, self.left):
+                        places.pop(name, None)
                 continue
             (self.annotated.add if template.keeps else self.annotated.discard)(name)
             if name in self.repository.rules:
@@ -217,6 +238,26 @@ class History:
             if name in self.repository.rules or name not in self.placed:
                 preserves = self.repository.preserves(name)
                 (self.preserved.add if preserves else self.preserved.discard)(name)
+
+    def _remember_places(self, name: str, needed_by: set[tuple[str, str]]) -> None:
+        """Where it is by its policy, and where it stays for good."""
+        repository = self.repository
+        left, targets = self.left.setdefault(name, set()), self.targets.get(name, set())
+        if name not in repository.templates:
+            left |= targets if name in self.preserved else set()
+            return
+        rule = repository.rules.get(name)
+        needed = {where for where in CLUSTERS if repository.is_needed(name, where)}
+        if rule is not None:
+            self.shares[name] = set(rule.clusters)
+        if needed_by:
+            self.taken_along.add(name)
+        elif rule is not None:
+            self.taken_along.discard(name)
+        self.targets[name] = self.shares.get(name, set()) | needed
+        if rule is not None or name not in self.placed:
+            left |= targets if repository.preserves(name) else set()
+            left -= self.targets[name]
 
 
 def version(body: Mapping[str, Any]) -> str | None:

@@ -320,3 +320,37 @@ def test_a_rebuilt_state_takes_nothing_away() -> None:
     story.push(p_web=None)
     assert [change for change in story.plan().changes or () if change.action.value == "delete"] == []
     assert isinstance(story.live, LiveState)
+
+
+def test_where_it_came_as_a_dependency_it_goes_with_its_owner_though_it_once_had_a_policy() -> None:
+    story = Story({**BASE, "p-conf.json": policy("conf", ["c"], MAPS)})
+    story.push(p_conf=None)
+    story.turn()
+    story.push(p_web=None, web=None)
+    story.turn()
+    assert acts(story.turn()) == [("delete", "a", "conf"), ("delete", "b", "conf")]
+    plan = story.turn()
+    assert kept(plan, "conf") == [("c", "orphaned: no policy selects its template any more")]
+    assert acts(plan) == [("delete", "a", "shop"), ("delete", "b", "shop")]
+
+
+def test_an_orphan_that_is_needed_elsewhere_moves_with_its_owner() -> None:
+    story = Story({**BASE, "p-conf.json": policy("conf", ["a"], MAPS)})
+    story.push(p_conf=None)
+    story.turn()
+    story.push(p_web=taking("web", ["c"]))
+    for _ in range(4):
+        plan = story.turn()
+    assert where(plan, "conf") == ["c"]
+    assert kept(plan, "conf") == [("a", "orphaned: no policy selects its template any more")]
+
+
+def test_what_a_dependency_left_behind_stays_when_its_owner_preserves_no_longer() -> None:
+    story = Story({**BASE, "p-web.json": taking("web", ["a"], preserveResourcesOnDeletion=True)})
+    story.push(p_web=taking("web", ["b"], preserveResourcesOnDeletion=True))
+    story.turn()
+    story.push(p_web=taking("web", ["b"]))
+    for _ in range(3):
+        plan = story.turn()
+        assert acts(plan) == []
+    assert ("a", "preserveResourcesOnDeletion") in kept(plan, "conf")

@@ -33,10 +33,12 @@ def unwanted(
         if _is_going(live):
             return compare.make(context, cluster, Action.KEEP, _going(live), None, live=live, move=True)
         return None
-    if context.binding.policy is None and not context.binding.attached:
+    dependency = _came_as_dependency(context.binding, cluster)
+    if context.binding.policy is None and not dependency:
         return compare.make(context, cluster, Action.KEEP, Reason(ReasonCode.ORPHANED), None, live=live)
     held_back = _kept_because(
-        live, context.clusters.get(cluster), prune=context.prune, unread="", preserve=context.binding.preserve,
+        live, context.clusters.get(cluster), prune=context.prune, unread="",
+        preserve=context.binding.preserve or _was_left_behind(context.binding.decision, cluster),
         kept=is_kept(context.manifest.body),
     )  # fmt: skip
     if not held_back and context.binding.keeps:
@@ -50,7 +52,7 @@ def unwanted(
     if cluster in context.needed:
         reason = Reason(ReasonCode.NEEDED, context.needed[cluster])
         return compare.make(context, cluster, Action.KEEP, reason, None, live=live, move=True)
-    if context.binding.attached and not context.binding.shares:
+    if dependency and not context.binding.shares:
         return compare.make(
             context,
             cluster,
@@ -116,7 +118,8 @@ def leaver(
             cluster=cluster, key=key, api_version=api_version or _api_version(live), action=Action.KEEP,
             reason=_going(live), live=live, move=True,
         )  # fmt: skip
-    preserve, kept = (past.preserve, past.kept) if past is not None else (False, False)
+    kept = past is not None and past.kept
+    preserve = (past is not None and past.preserve) or _was_left_behind(past, cluster)
     reason = _STRIPPED
     if not stripped:
         reason = _kept_because(live, state, prune=prune, unread=unread, preserve=preserve, kept=kept)
@@ -127,6 +130,20 @@ def leaver(
         cluster=cluster, key=key, api_version=api_version or _api_version(live), action=action,
         reason=reason or Reason(ReasonCode.REMOVED), live=live,
     )  # fmt: skip
+
+
+def _came_as_dependency(binding: Binding, cluster: ClusterName) -> bool:
+    """Whether a copy there was never placed by a policy of its own, but taken along (Karmada: policies §3.3)."""
+    if binding.attached:
+        return True
+    decision = binding.decision
+    if binding.policy is not None or decision is None or not decision.required_by:
+        return False
+    return all(share.cluster != cluster for share in decision.shares)
+
+
+def _was_left_behind(decision: Decision | None, cluster: ClusterName) -> bool:
+    return decision is not None and cluster in decision.left_behind
 
 
 _STRIPPED = Reason(ReasonCode.LABEL_STRIPPED, "gitfed.io/federation")
@@ -173,12 +190,19 @@ def is_kept(body: Body) -> bool:
     return bool(annotations) and annotations.get(compare.PRUNE_ANNOTATION) == "disabled"
 
 
-def remembered(bound: PlacementResult, template: Body) -> PlacementResult:
-    """The same, with a decision that says whether the template keeps its copies: then all of them outlive it."""
-    decision = bound.binding.decision
-    if decision is None or decision.kept is is_kept(template):
+def remembered(bound: PlacementResult, template: Body, before: Decision | None) -> PlacementResult:
+    """The same, with a decision that says whether the template keeps its copies: then all of them outlive it; and where
+    one stays for good, because its policy said so when it left."""
+    binding = bound.binding
+    decision = binding.decision
+    if decision is None:
         return bound
-    return replace(bound, binding=replace(bound.binding, decision=replace(decision, kept=not decision.kept)))
+    if decision.kept is not is_kept(template):
+        decision = replace(decision, kept=not decision.kept)
+    if (binding.preserve or decision.left_behind) and (binding.policy is not None or binding.attached):
+        where = (share.cluster for share in binding.shares)
+        decision = decision.with_left_behind(before, where, preserve=binding.preserve)
+    return bound if decision is binding.decision else replace(bound, binding=replace(binding, decision=decision))
 
 
 def is_protected(body: Body) -> bool:

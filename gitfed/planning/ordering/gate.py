@@ -172,14 +172,16 @@ def decisions_to_record(
             recorded[key] = binding.decision
     for key in decisions.bindings.keys() - bindings.keys():
         if _may_be_left(decisions.bindings[key], live):
-            recorded[key] = decisions.bindings[key]
+            gone = decisions.bindings[key]
+            # Should it come back with another policy, what this one preserved is no copy of it any more.
+            recorded[key] = gone.with_left_behind(gone, (), preserve=gone.preserve)
     return recorded
 
 
 def _may_be_left(decision: Decision, live: LiveState | None) -> bool:
     if live is None or any(copy.entry is not None for copy in live.objects.get(decision.key, {}).values()):
         return True
-    clusters = (live.clusters.get(share.cluster) for share in decision.targets)
+    clusters = map(live.clusters.get, decision.may_be_in())
     return any(cluster is None or not cluster.inventory_read for cluster in clusters)
 
 
