@@ -208,6 +208,8 @@ _HUB = (
     option("--hook-secret-file", type=Files(exists=True, dir_okay=False), metavar="FILE",
            help="Let forges tell of pushes at /hooks/github, gitlab, gitea, forgejo, bitbucket or generic; the secret "
            "that they sign with, one a line while it is replaced.  [default: nobody tells, the repository is polled]"),
+    option("--oidc-client-secret-file", type=Files(exists=True, dir_okay=False), metavar="FILE",
+           help="The client secret, where the issuer wants one to log in a browser."),
 )  # fmt: skip
 
 
@@ -288,7 +290,7 @@ def _hub(given: Mapping[str, Any]) -> Any:
     if given["oidc_issuer_url"]:
         issuer = oidc.Settings(
             given["oidc_issuer_url"], given["oidc_client_id"], given["oidc_username_claim"],
-            given["oidc_groups_claim"], given["oidc_ca_file"],
+            given["oidc_groups_claim"], given["oidc_ca_file"], given["oidc_client_secret_file"],
         )  # fmt: skip
     return options.Options(
         host, port, given["hub_url"], given["hub_tls_dir"], issuer, hook_secret_file=given["hook_secret_file"]

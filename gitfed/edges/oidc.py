@@ -7,6 +7,9 @@ decides nothing of that, neither the key's address nor the algorithm. Kubernetes
 from __future__ import annotations
 
 import asyncio
+import base64
+import hashlib
+import hmac
 import ssl
 import time
 from collections.abc import Mapping
@@ -34,6 +37,8 @@ _KEEP = 3600.0
 _AGAIN = 10.0
 """Seconds between two questions for a key that nobody knew."""
 _LONGEST_NAME = 253
+_MOST_EXCHANGES = 4
+"""Codes that are exchanged at a time: strangers must not keep the issuer busy through us."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +49,8 @@ class Settings:
     groups_claim: str = "groups"
     authority: Path | None = None
     """A file of certificates to trust instead of the machine's."""
+    secret_file: Path | None = None
+    """Holds the client secret, for an issuer that wants one when a browser's code is exchanged. Read each time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +76,10 @@ class Issuer:
         self._http: aiohttp.ClientSession | None = None
         self._keys = _Keys()
         self._asking = asyncio.Lock()
+        self._document: tuple[float, dict[str, Any]] | None = None
+        self._silent: tuple[float, str] | None = None
+        """When the issuer did not say where its endpoints are, and why."""
+        self._exchanges = asyncio.Semaphore(_MOST_EXCHANGES)
 
     async def close(self) -> None:
         http, self._http = self._http, None
@@ -85,8 +96,9 @@ class Issuer:
             return False
         return claims.get("iss") == self.settings.issuer
 
-    async def identity(self, token: str) -> Identity:
-        """Whose token it is. Raises IdentityError, IdentityUnreachable."""
+    async def identity(self, token: str, *, nonce: str = "") -> Identity:
+        """Whose token it is; with `nonce` one that was made for that login. Raises IdentityError,
+        IdentityUnreachable."""
         try:
             header = jwt.get_unverified_header(token)
         except (jwt.PyJWTError, ValueError) as error:
@@ -106,7 +118,65 @@ class Issuer:
             )
         except (jwt.PyJWTError, ValueError, TypeError) as error:
             raise IdentityError(f"the token is not accepted: {_why_not(error)}") from error
+        if nonce and not hmac.compare_digest(str(claims.get("nonce", "")).encode(), nonce.encode()):
+            raise IdentityError("the token was made for another login")
         return self._read(claims)
+
+    # -- a browser's login: code flow with PKCE (RFC 6749 §4.1, RFC 7636, OpenID Connect Core §3.1) ---------------
+
+    async def login_url(self, *, redirect: str, state: str, nonce: str, verifier: str) -> str:
+        """Where a browser is sent to log in. Raises IdentityUnreachable."""
+        digest = hashlib.sha256(verifier.encode()).digest()
+        where = await self._endpoint("authorization_endpoint")
+        return str(
+            where.update_query(
+                response_type="code", client_id=self.settings.client_id, redirect_uri=redirect, state=state,
+                nonce=nonce, scope=" ".join(self._scopes()), code_challenge_method="S256",
+                code_challenge=base64.urlsafe_b64encode(digest).rstrip(b"=").decode(),
+            )
+        )  # fmt: skip
+
+    async def exchange(self, code: str, *, redirect: str, nonce: str, verifier: str) -> Identity:
+        """Who logged in, by the code that the issuer gave their browser. Raises IdentityError, IdentityUnreachable."""
+        form = {
+            "grant_type": "authorization_code", "code": code, "redirect_uri": redirect, "code_verifier": verifier,
+            "client_id": self.settings.client_id,
+        }  # fmt: skip
+        if self.settings.secret_file is not None:
+            try:
+                form["client_secret"] = self.settings.secret_file.read_text(encoding="utf-8").strip()
+            except (OSError, ValueError) as error:
+                raise IdentityUnreachable(f"{self.settings.secret_file} cannot be read: {error}") from error
+        async with self._exchanges:
+            answer = await self._ask("POST", await self._endpoint("token_endpoint"), form)
+        token = answer.get("id_token")
+        if not isinstance(token, str) or len(token) > _LONGEST_TOKEN:
+            raise IdentityError("the issuer gave no ID token")
+        return await self.identity(token, nonce=nonce)
+
+    def _scopes(self) -> list[str]:
+        """Those that bring the claims that we read."""
+        wanted = {self.settings.username_claim, self.settings.groups_claim}
+        usual = [("email", "email"), ("preferred_username", "profile"), ("name", "profile"), ("groups", "groups")]
+        offered = self._document[1].get("scopes_supported") if self._document is not None else None
+        more = [scope for claim, scope in usual if claim in wanted]
+        known = offered if isinstance(offered, list) else ["email", "profile"]
+        return ["openid", *dict.fromkeys(scope for scope in more if scope in known)]
+
+    async def _endpoint(self, name: str) -> yarl.URL:
+        now = time.monotonic()
+        if self._document is None or now - self._document[0] >= _KEEP:
+            if self._silent is not None and now - self._silent[0] < _AGAIN:
+                raise IdentityUnreachable(self._silent[1])  # strangers must not make us hammer it
+            try:
+                self._document, self._silent = (now, await self.discover()), None
+            except IdentityUnreachable as error:
+                self._silent = now, error.message
+                raise
+        try:
+            return _checked(str(self._document[1].get(name)))
+        except UsageError as error:
+            raise IdentityUnreachable(f"{name} of {self.settings.issuer}: {error.message}") from error
 
     async def discover(self) -> dict[str, Any]:
         """The issuer's discovery document. Raises IdentityUnreachable."""
@@ -164,14 +234,22 @@ class Issuer:
         return found
 
     async def _get(self, url: yarl.URL) -> dict[str, Any]:
+        return await self._ask("GET", url)
+
+    async def _ask(self, method: str, url: yarl.URL, form: Mapping[str, str] | None = None) -> dict[str, Any]:
+        """Raises IdentityUnreachable; IdentityError where a form is refused."""
         if self._http is None:
             connector = aiohttp.TCPConnector(ssl=self._context, limit=4)
             self._http = aiohttp.ClientSession(connector=connector, trust_env=True)
         try:
             async with (
                 asyncio.timeout(_TIMEOUT),
-                self._http.get(url, allow_redirects=False, headers={"Accept": "application/json"}) as answer,
+                self._http.request(
+                    method, url, data=form, allow_redirects=False, headers={"Accept": "application/json"}
+                ) as answer,
             ):
+                if form is not None and answer.status in (400, 401, 403):
+                    raise IdentityError(f"the issuer refuses the code: it answers {answer.status}")
                 if answer.status != 200:
                     raise IdentityUnreachable(f"{url} answers {answer.status}")
                 content = await answer.content.read(_LARGEST + 1)

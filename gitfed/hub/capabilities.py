@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gitfed.hub import api, forge_webhooks, health, login, metrics
+from gitfed.hub import api, forge_webhooks, health, login, metrics, pages
 from gitfed.hub.routes import Capability
 from gitfed.hub.server import Hub
 
@@ -15,3 +15,4 @@ def all_of(hub: Hub) -> Iterator[Capability]:
     yield metrics.capability(hub)
     yield forge_webhooks.capability(hub)
     yield api.capability(hub)
+    yield pages.capability(hub)

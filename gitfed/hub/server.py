@@ -76,6 +76,8 @@ class Hub:
     listener: Listener | None = None
     home: str = "/metrics"
     """Where a browser goes after a login: the pages name their own."""
+    refusal_page: Callable[[web.Request, int, str], web.Response] | None = None
+    """How a person's browser is told what others are told in a line of text: the pages say it."""
     _rules: tuple[object, Rulebook] = (None, Rulebook(None))
 
     @property
@@ -156,10 +158,10 @@ class Server:
             return answer
         except web.HTTPException as refused:
             status = refused.status
-            return refusal.answer(request, status, refused.text or refused.reason, dict(refused.headers))
+            return self._refusal(request, status, refused.text or refused.reason, dict(refused.headers))
         except TimeoutError:
             status = 503
-            return refusal.answer(request, status, "this takes too long")
+            return self._refusal(request, status, "this takes too long")
         finally:
             self.hub.requests[name, request.method if route is not None else "", str(status)] += 1
 
@@ -179,13 +181,25 @@ class Server:
         except IdentityError as error:
             if error.retry:
                 log.warning("nobody can be authenticated", extra={"error": error.message})
-                return refusal.answer(request, 503, "who you are cannot be found out now", {"Retry-After": "5"})
+                return self._refusal(request, 503, "who you are cannot be found out now", {"Retry-After": "5"})
             audit.info("caller refused", extra={"remote": request.remote, "error": error.message})
-            return refusal.answer(request, 401, "your credential is not accepted", _CHALLENGE)
+            return self._refusal(request, 401, "your credential is not accepted", _CHALLENGE)
         if found is None:
-            return refusal.answer(request, 401, "no credential", _CHALLENGE)
+            return self._refusal(request, 401, "no credential", _CHALLENGE)
         caller, session = found
         return await self._for_caller(request, route, handler, caller, session)
+
+    def _refusal(
+        self, request: web.Request, status: int, text: str, headers: dict[str, str] | None = None
+    ) -> web.Response:
+        answer = refusal.answer(request, status, text, headers)
+        if self.hub.refusal_page is None or "text/html" not in request.headers.get("Accept", ""):
+            return answer
+        page = self.hub.refusal_page(request, status, text)
+        for name, value in answer.headers.items():
+            if name not in ("Content-Type", "Content-Length"):
+                page.headers[name] = value
+        return page
 
     async def _for_caller(
         self,
@@ -204,14 +218,13 @@ class Server:
         request_shape.limit_body(request, route.largest)
         if request.method not in _SAFE and (wrong := await _cross_site(request, session)):
             _note(request, caller, route, f"refused: {wrong}")
-            return refusal.answer(request, 403, wrong)
+            return self._refusal(request, 403, wrong)
         if not _may(route, rights):
             _note(request, caller, route, "refused: no right")
-            return refusal.answer(
-                request, 403, f"no AccessPolicy lets {caller.name} {route.needs}{' everything' * route.whole_fleet}"
-            )
+            what = f"{route.needs}{' everything' * route.whole_fleet}"
+            return self._refusal(request, 403, f"no AccessPolicy lets {caller.name} {what}")
         if self._at_once[caller.name] >= _MOST_AT_ONCE:
-            return refusal.answer(request, 429, "too many requests at a time", {"Retry-After": "1"})
+            return self._refusal(request, 429, "too many requests at a time", {"Retry-After": "1"})
         self._at_once[caller.name] += 1
         status = 500
         try:

@@ -4,80 +4,23 @@ from __future__ import annotations
 
 import base64
 import contextlib
-import json
 import time
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import jwt
 import pytest
-from aiohttp import web
 from cryptography.hazmat.primitives import serialization
-from cryptography.hazmat.primitives.asymmetric import ec, rsa
+from cryptography.hazmat.primitives.asymmetric import rsa
 
 from gitfed.edges import oidc
 from gitfed.edges.kube import token_review
 from gitfed.errors import IdentityError, IdentityUnreachable, UsageError
 from gitfed.hub.access.authentication import OidcTokens, ReviewedTokens
 from gitfed.hub.access.caller import Caller, Way
+from tests.hub import issuer
+from tests.hub.issuer import Forge
 from tests.hub.stage import get, policy, staged, user
-
-_KEY = ec.generate_private_key(ec.SECP256R1())
-_OTHER = ec.generate_private_key(ec.SECP256R1())
-
-
-class Forge:
-    """An issuer on this machine. `keys` are those that it publishes."""
-
-    def __init__(self, url: str) -> None:
-        self.url = url
-        self.keys: dict[str, Any] = {"k1": _KEY}
-        self.document: dict[str, Any] = {"issuer": url, "jwks_uri": f"{url}/keys"}
-        self.asked = 0
-
-    def token(self, *, key: Any = _KEY, kid: str = "k1", algorithm: str = "ES256", **claims: Any) -> str:
-        now = int(time.time())
-        usual = {"iss": self.url, "aud": "gitfed", "sub": "ann", "groups": ["platform"], "iat": now, "exp": now + 600}
-        given = {name: value for name, value in {**usual, **claims}.items() if value is not None}
-        return jwt.encode(given, key, algorithm=algorithm, headers={"kid": kid})
-
-    def settings(self, **more: Any) -> oidc.Settings:
-        return oidc.Settings(self.url, "gitfed", **more)
-
-
-@contextlib.asynccontextmanager
-async def _issuer() -> AsyncIterator[Forge]:
-    forge = Forge("")
-
-    async def discover(request: web.Request) -> web.StreamResponse:
-        return web.json_response(forge.document)
-
-    async def keys(request: web.Request) -> web.StreamResponse:
-        forge.asked += 1
-        made = []
-        for name, key in forge.keys.items():
-            public = key.public_key()
-            kind: Any = (
-                jwt.algorithms.ECAlgorithm
-                if isinstance(key, ec.EllipticCurvePrivateKey)
-                else jwt.algorithms.RSAAlgorithm
-            )
-            made.append({**json.loads(kind.to_jwk(public)), "kid": name, "use": "sig"})
-        return web.json_response({"keys": [*made, {"kty": "oct", "k": "c2VjcmV0", "kid": "shared"}]})
-
-    app = web.Application()
-    app.router.add_get("/.well-known/openid-configuration", discover)
-    app.router.add_get("/keys", keys)
-    runner = web.AppRunner(app)
-    await runner.setup()
-    site = web.TCPSite(runner, "127.0.0.1", 0)
-    await site.start()
-    forge.__init__(f"http://127.0.0.1:{runner.addresses[0][1]}")  # type: ignore[misc]
-    try:
-        yield forge
-    finally:
-        await runner.cleanup()
 
 
 async def _said(forge: Forge, token: str, **settings: Any) -> oidc.Identity | str:
@@ -92,7 +35,7 @@ async def _said(forge: Forge, token: str, **settings: Any) -> oidc.Identity | st
 
 
 async def test_a_token_says_name_and_groups() -> None:
-    async with _issuer() as forge:
+    async with issuer.running() as forge:
         assert await _said(forge, forge.token()) == oidc.Identity("ann", ("platform",))
         mail = forge.token(email="ann@example.com", roles="admins")
         claims = {"username_claim": "email", "groups_claim": "roles"}
@@ -102,9 +45,9 @@ async def test_a_token_says_name_and_groups() -> None:
 async def test_a_forged_or_foreign_token_is_refused() -> None:
     now = int(time.time())
     shared = base64.urlsafe_b64decode("c2VjcmV0") + b"-" * 32
-    async with _issuer() as forge:
+    async with issuer.running() as forge:
         cases: Mapping[str, str] = {
-            forge.token(key=_OTHER): "the token is not accepted: its signature is not the issuer's",
+            forge.token(key=issuer.OTHER): "the token is not accepted: its signature is not the issuer's",
             forge.token(aud="elsewhere"): "the token is not accepted: it was issued for another audience",
             forge.token(aud=None): "the token is not accepted: it lacks the claim aud",
             forge.token(iss="https://elsewhere.example"): "the token is not accepted: it was issued by somebody else",
@@ -124,8 +67,8 @@ async def test_a_forged_or_foreign_token_is_refused() -> None:
 
 async def test_a_public_key_is_no_shared_secret() -> None:
     """The usual confusion: a token signed by HMAC with the issuer's public key."""
-    async with _issuer() as forge:
-        pem = _KEY.public_key().public_bytes(
+    async with issuer.running() as forge:
+        pem = issuer.KEY.public_key().public_bytes(
             serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo
         )
         head = base64.urlsafe_b64encode(b'{"alg":"HS256","kid":"k1"}').rstrip(b"=")
@@ -141,7 +84,7 @@ async def test_a_public_key_is_no_shared_secret() -> None:
     "claims", [{"sub": "system:admin"}, {"sub": ""}, {"sub": 1}, {"sub": None}, {"sub": "a\nb"}, {"sub": "x" * 300}]
 )
 async def test_a_name_that_nobody_can_have_is_refused(claims: dict[str, Any]) -> None:
-    async with _issuer() as forge:
+    async with issuer.running() as forge:
         token = forge.token(**claims) if claims["sub"] != 1 else forge.token(name=1)
         said = await _said(forge, token, **({"username_claim": "name"} if claims["sub"] == 1 else {}))
         assert isinstance(said, str)
@@ -149,39 +92,39 @@ async def test_a_name_that_nobody_can_have_is_refused(claims: dict[str, Any]) ->
 
 
 async def test_groups_of_kubernetes_are_not_an_issuers_to_give() -> None:
-    async with _issuer() as forge:
+    async with issuer.running() as forge:
         token = forge.token(groups=["system:masters", "platform", 7, ""])
         assert await _said(forge, token) == oidc.Identity("ann", ("platform",))
 
 
 async def test_an_address_that_was_never_verified_is_nobodys() -> None:
-    async with _issuer() as forge:
+    async with issuer.running() as forge:
         token = forge.token(email="ann@example.com", email_verified=False)
         assert await _said(forge, token, username_claim="email") == "the e-mail address was never verified"
 
 
 async def test_a_new_key_of_the_issuer_is_found_and_strangers_cannot_hammer_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    async with _issuer() as forge:
-        issuer = oidc.Issuer(forge.settings())
+    async with issuer.running() as forge:
+        asked = oidc.Issuer(forge.settings())
         for number in range(5):
             with pytest.raises(IdentityError):
-                await issuer.identity(forge.token(kid=f"guess-{number}"))
+                await asked.identity(forge.token(kid=f"guess-{number}"))
         assert forge.asked == 1
         forge.keys["k2"] = rsa.generate_private_key(65537, 2048)
         monkeypatch.setattr(oidc, "_AGAIN", 0.0)
-        found = await issuer.identity(forge.token(key=forge.keys["k2"], kid="k2", algorithm="RS256"))
+        found = await asked.identity(forge.token(key=forge.keys["k2"], kid="k2", algorithm="RS256"))
         assert found.name == "ann"
-        await issuer.close()
+        await asked.close()
 
 
 async def test_an_issuer_that_gives_no_answer_is_not_the_callers_fault() -> None:
-    async with _issuer() as forge:
+    async with issuer.running() as forge:
         token = forge.token()
         forge.document["issuer"] = "https://elsewhere.example"
-        issuer = oidc.Issuer(forge.settings())
+        asked = oidc.Issuer(forge.settings())
         with pytest.raises(IdentityUnreachable):
-            await issuer.identity(token)
-        await issuer.close()
+            await asked.identity(token)
+        await asked.close()
 
 
 def test_keys_are_not_fetched_without_tls() -> None:
@@ -191,12 +134,12 @@ def test_keys_are_not_fetched_without_tls() -> None:
 
 
 async def test_a_token_of_the_issuer_opens_the_hub(tmp_path: Path) -> None:
-    async with _issuer() as forge:
+    async with issuer.running() as forge:
         tokens = OidcTokens(oidc.Issuer(forge.settings()))
         viewers = policy("viewers", subjects=[user("ann")], allow=["view"])
         async with staged(tmp_path, viewers, tokens=[tokens]) as hub:
             assert (await get(hub, "/metrics", token=forge.token()))[0] == 200
-            assert (await get(hub, "/metrics", token=forge.token(key=_OTHER)))[0] == 401
+            assert (await get(hub, "/metrics", token=forge.token(key=issuer.OTHER)))[0] == 401
             forge.document["jwks_uri"] = "http://127.0.0.1:1/"
             tokens.issuer._keys = oidc._Keys()
             unknown = (503, "who you are cannot be found out now\n")

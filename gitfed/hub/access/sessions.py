@@ -53,7 +53,13 @@ class Sessions:
         return session
 
     def end(self, name: str) -> None:
-        self._by_id.pop(name, None)
+        session = self._by_id.pop(name, None)
+        if session is not None:
+            session.ends = 0.0
+
+    def lives(self, session: Session) -> bool:
+        """Whether it would still be found; to ask this is no use of it."""
+        return self._alive(session, self._clock())
 
     @staticmethod
     def _alive(session: Session, now: float) -> bool:

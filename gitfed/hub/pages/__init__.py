@@ -1,0 +1,56 @@
+"""Pages for people, under `/ui`: made on the server, followed live by a little script, and complete without it.
+
+frame      what stands around every page, and the rules for the browser
+sight      what a caller may see
+snapshot   what is looked up in a plan, once for everybody
+live       tells a page that something happened
+refusal    what stands in place of a page that is not shown
+"""
+
+from __future__ import annotations
+
+from aiohttp import web
+
+from gitfed.hub.access.rights import Right
+from gitfed.hub.answers.desk import Desk
+from gitfed.hub.pages import assets, fleet, frame, live, object_page, placement, problems, refusal, what_if
+from gitfed.hub.pages.frame import Frame
+from gitfed.hub.pages.happenings import Happenings
+from gitfed.hub.pages.plan_index import Indexes
+from gitfed.hub.routes import Capability, Route
+from gitfed.hub.server import Hub
+
+
+def capability(hub: Hub) -> Capability:
+    made, desk = Frame(hub), Desk(hub.running)
+    indexes, lately = Indexes(desk), Happenings()
+    hub.running.listen(lately.hear)
+    hub.home = "/ui"
+    hub.refusal_page = refusal.of(hub, made)
+    return Capability(
+        routes=(
+            Route("GET", "/", _home),
+            assets.route(),
+            live.route(hub),
+            Route("POST", "/ui/theme", _theme, needs=Right.VIEW),
+            fleet.route(made, desk, indexes, lately),
+            placement.route(hub, made, desk, indexes),
+            object_page.route(hub, made, desk, lately),
+            problems.route(made, desk),
+            what_if.route(made, desk),
+        )
+    )
+
+
+async def _home(request: web.Request) -> web.StreamResponse:
+    return web.Response(status=303, headers={"Location": "/ui"})
+
+
+async def _theme(request: web.Request) -> web.StreamResponse:
+    """Also without a script: then the browser goes back to where it was."""
+    form = await request.post()
+    theme, back = str(form.get("theme", "")), str(form.get("back", ""))
+    answer = web.Response(status=303, headers={"Location": frame.local(back)})
+    if theme in frame.THEMES:
+        frame.set_theme(request, answer, theme)
+    return answer

@@ -1,0 +1,130 @@
+"""How the copies of one object are: wanted and ready replicas, and one word for the state of each.
+
+With an engine this is what the clusters show at this moment, else what the state branch recorded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from enum import StrEnum
+from typing import NamedTuple
+
+from gitfed.hub.running import Running
+from gitfed.model.base import Body, ClusterName, ObjectKey
+from gitfed.model.fleet import Health, LiveObject
+from gitfed.model.plan import Binding, Change, Left
+
+_READY = ("readyReplicas", "numberReady", "ready")
+"""Where kinds say how many of their replicas are ready."""
+
+
+class State(StrEnum):
+    """The value is the class that pages draw it with."""
+
+    HEALTHY = "k"
+    UNDER_WAY = "p"
+    FAILED = "b"
+    HELD = "h"
+    UNKNOWN = "u"
+
+    @property
+    def mark(self) -> str:
+        return _MARKS[self][0]
+
+    @property
+    def words(self) -> str:
+        return _MARKS[self][1]
+
+
+_MARKS = {
+    State.HEALTHY: ("ok", "Healthy"),
+    State.UNDER_WAY: ("busy", "On its way"),
+    State.FAILED: ("bad", "Failed"),
+    State.HELD: ("held", "Held"),
+    State.UNKNOWN: ("unknown", "Unknown"),
+}
+
+
+class Copy(NamedTuple):
+    cluster: ClusterName
+    wanted: int | None
+    """None: the kind has no replicas."""
+    ready: int | None
+    """None: it does not say."""
+    state: State
+    message: str
+
+    @property
+    def text(self) -> str:
+        """`2/3`, `3`, or nothing but a mark."""
+        if self.wanted is None:
+            return ""
+        return str(self.wanted) if self.ready is None else f"{self.ready}/{self.wanted}"
+
+
+class _Seen(NamedTuple):
+    cluster: ClusterName
+    applied: bool
+    health: str
+    message: str
+    status: Body | None
+
+
+def of(running: Running, binding: Binding, changes: Iterable[Change]) -> dict[ClusterName, Copy]:
+    """By cluster: where it should be, and where it still is."""
+    engine = running.engine
+    live: Mapping[ClusterName, LiveObject] = engine.fleet.copies(binding.key) if engine is not None else {}
+    left = {change.cluster: change for change in changes}
+    seen = {one.cluster: one for one in _seen(running, binding.key)}
+    wanted = {share.cluster: share.replicas for share in binding.shares}
+    found = {}
+    for name in sorted({*wanted, *seen}):
+        state, message = _state(seen.get(name), left.get(name), live.get(name), _failure(running, name, binding.key))
+        found[name] = Copy(name, wanted.get(name), _ready(seen.get(name), binding), state, message)
+    return found
+
+
+def _seen(running: Running, key: ObjectKey) -> Iterator[_Seen]:
+    if running.engine is not None and (status := running.engine.statuses.get(key)) is not None:
+        for one in status.copies:
+            said = one.message if not one.applied else "" if one.health == "Healthy" else one.health_message
+            yield _Seen(one.cluster, one.applied, one.health, said, one.status)
+        return
+    recorded = running.decisions.statuses.get(key) or {}
+    for item in recorded.get("aggregatedStatus") or ():
+        if isinstance(item, Mapping):
+            yield _Seen(
+                str(item.get("clusterName")), item.get("applied") is True, str(item.get("health")),
+                str(item.get("appliedMessage") or ""), item.get("status"),
+            )  # fmt: skip
+
+
+def _failure(running: Running, cluster: ClusterName, key: ObjectKey) -> str:
+    return running.engine.fleet.why_failed(cluster, key) if running.engine is not None else ""
+
+
+def _state(seen: _Seen | None, change: Change | None, live: LiveObject | None, failure: str) -> tuple[State, str]:
+    if change is not None and change.left in (Left.GATE, Left.SUSPENDED):
+        return State.HELD, str(change.reason)
+    if change is not None and change.left is Left.REFUSED:
+        return State.FAILED, str(change.reason)
+    if seen is None:
+        return State.UNKNOWN, "nothing was seen of it yet"
+    if not seen.applied:
+        return (State.FAILED, failure) if failure else (State.UNDER_WAY, seen.message)
+    if seen.health == "Healthy":
+        return State.HEALTHY, ""
+    if seen.health == "Unhealthy":
+        failed = live is not None and live.health is Health.FAILED
+        return (State.FAILED if failed else State.UNDER_WAY), seen.message
+    return State.UNKNOWN, seen.message
+
+
+def _ready(seen: _Seen | None, binding: Binding) -> int | None:
+    if seen is None or not isinstance(seen.status, Mapping) or (binding.replicas is None and not binding.components):
+        return None
+    for name in _READY:
+        value = seen.status.get(name)
+        if isinstance(value, int) and not isinstance(value, bool):
+            return value
+    return 0 if seen.applied and "replicas" in seen.status else None

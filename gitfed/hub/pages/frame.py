@@ -1,0 +1,172 @@
+"""What every page stands in: the templates, who looks, what is in force, and the rules that a browser is given.
+
+No text of a repository, a cluster or a commit is ever markup: Jinja escapes every value, nothing is marked as safe, and
+the browser is told to run no script and use no style but our two files.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any
+from urllib.parse import urlencode
+
+import jinja2
+from aiohttp import web
+
+from gitfed.hub import routes
+from gitfed.hub.access import authentication
+from gitfed.hub.access.rights import Right
+from gitfed.hub.pages import assets
+from gitfed.hub.server import Hub
+from gitfed.model.base import ObjectKey
+from gitfed.views import names
+
+_HEADERS = {
+    "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
+    "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'; "
+    "require-trusted-types-for 'script'; trusted-types 'none'",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+}
+PAGES = (
+    ("/ui", "Fleet"),
+    ("/ui/placement", "Placement"),
+    ("/ui/problems", "Problems"),
+    ("/ui/what-if", "What if"),
+)
+THEMES = ("auto", "light", "dark")
+_THEME = "gitfed-theme"
+_LOCAL = re.compile(r"/ui(?:[/?][\x21-\x7e]{0,2000})?")
+_UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]")
+
+
+def _clean(value: object) -> str:
+    """A value as text, in which nothing hides or turns the direction of reading."""
+    text = "" if value is None else value if isinstance(value, str) else str(value)
+    return _UNSEEN.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+
+
+def _environment() -> jinja2.Environment:
+    made = jinja2.Environment(
+        loader=jinja2.PackageLoader(__package__),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        auto_reload=False,
+        finalize=_finalize,
+    )
+    made.globals.update(asset=assets.address, query=query, object_url=object_url, cluster_url=cluster_url)
+    made.filters.update(ago=ago, moment=moment, sentence=sentence, path=path)
+    return made
+
+
+def _finalize(value: Any) -> Any:
+    """Runs over every value that a template shows, before it is escaped."""
+    return value if hasattr(value, "__html__") else _clean(value)
+
+
+def query(path: str, **parameters: object) -> str:
+    """An address of ours; parameters that are empty are left out."""
+    kept = {name: str(value) for name, value in parameters.items() if value not in (None, "", 0)}
+    return f"{path}?{urlencode(kept)}" if kept else path
+
+
+def object_url(key: ObjectKey | str, **more: object) -> str:
+    return query("/ui/object", of=str(key), **more)
+
+
+def cluster_url(name: str) -> str:
+    return query("/ui/placement", cluster=name)
+
+
+def local(back: str) -> str:
+    """A page of ours to go back to; no address of anything else."""
+    return back if _LOCAL.fullmatch(back) and "\\" not in back else PAGES[0][0]
+
+
+def path(key: ObjectKey) -> str:
+    """What stands in front of an object's name: `shop/Deploy/`."""
+    return names.shown(key).removesuffix(key.name)
+
+
+def sentence(text: str) -> str:
+    """With a capital in front."""
+    return text[:1].upper() + text[1:]
+
+
+def moment(when: datetime) -> str:
+    return when.astimezone(UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+
+
+def ago(when: datetime, now: datetime | None = None) -> str:
+    """`3 minutes ago`: the largest unit that says enough."""
+    seconds = int(((now or datetime.now(UTC)) - when).total_seconds())
+    if seconds < 5:
+        return "just now"
+    for size, unit in ((86400, "day"), (3600, "hour"), (60, "minute"), (1, "second")):
+        if seconds >= size:
+            number = seconds // size
+            return f"{number} {unit}{'s' * (number != 1)} ago"
+    return "just now"
+
+
+ENVIRONMENT = _environment()
+
+
+class Frame:
+    """Makes pages of templates."""
+
+    def __init__(self, hub: Hub) -> None:
+        self._hub = hub
+
+    def page(self, request: web.Request, template: str, *, status: int = 200, **values: Any) -> web.Response:
+        """A page for a caller whom we know."""
+        return self._answer(request, template, status, {**self._about(request), **values})
+
+    def alone(self, request: web.Request, template: str, *, status: int = 200, **values: Any) -> web.Response:
+        """A page that tells nothing of the fleet, for anybody."""
+        return self._answer(request, template, status, values)
+
+    def _answer(self, request: web.Request, template: str, status: int, values: Mapping[str, Any]) -> web.Response:
+        theme = request.cookies.get(_THEME, THEMES[0])
+        text = ENVIRONMENT.get_template(template).render(theme=theme if theme in THEMES else THEMES[0], **values)
+        return web.Response(status=status, text=text, content_type="text/html", headers=_HEADERS)
+
+    def _about(self, request: web.Request) -> dict[str, Any]:
+        """What the frame itself shows."""
+        running, rights = self._hub.running, routes.rights(request)
+        repo, plan = running.repo, running.plan
+        everywhere = rights.everywhere(Right.VIEW)
+        held = sum(gate.held for gate in plan.gates) if plan is not None else 0
+        return {
+            "pages": PAGES,
+            "here": request.path,
+            "address": request.path_qs,
+            "caller": routes.caller(request),
+            "csrf": routes.csrf_token(request),
+            "signs_out": request.get(routes.SESSION) is not None,
+            "looked_at": moment(datetime.now(UTC)),
+            "commit": repo.commit if repo is not None else None,
+            "attention": held + len(plan.problems) if plan is not None and everywhere else 0,
+            "live": running.engine is not None,
+            "stands_by": running.engine is None,
+            "trouble": self._trouble() if everywhere else "",
+            "operates": rights.any(Right.OPERATE) and running.engine is not None,
+        }
+
+    def _trouble(self) -> str:
+        """Why nothing new is done, or the newest commit is not read; "" when all is well."""
+        engine = self._hub.running.engine
+        if engine is None:
+            return str(getattr(self._hub.running.recorded, "error", ""))
+        return str(engine.trouble) if engine.trouble is not None else engine.commits.error
+
+
+def set_theme(request: web.Request, answer: web.Response, theme: str) -> None:
+    answer.set_cookie(
+        _THEME, theme, max_age=365 * 86400, path="/ui", samesite="Strict", secure=authentication.is_secure(request),
+        httponly=True,
+    )  # fmt: skip

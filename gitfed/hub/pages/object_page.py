@@ -1,0 +1,148 @@
+"""`/ui/object`: one object: how its copies are, why they are where they are, what each cluster gets, what happened."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from aiohttp import web
+
+from gitfed.errors import NotThere, SourceError, TooBusy
+from gitfed.hub import routes
+from gitfed.hub.access.rights import Right
+from gitfed.hub.answers import single
+from gitfed.hub.answers.desk import Desk
+from gitfed.hub.answers.moment import Moment
+from gitfed.hub.answers.sight import Sight
+from gitfed.hub.pages import annotated, copies, paging
+from gitfed.hub.pages.annotated import Line
+from gitfed.hub.pages.copies import Copy
+from gitfed.hub.pages.frame import Frame
+from gitfed.hub.pages.happenings import Happenings
+from gitfed.hub.routes import Route
+from gitfed.hub.running import Running
+from gitfed.hub.server import Hub
+from gitfed.model.base import ClusterName, ObjectKey, key_from
+from gitfed.planning.objects import redact
+from gitfed.source import locate
+from gitfed.source.declare import Path
+from gitfed.views import capacity
+from gitfed.views.explanations import ExplanationView
+from gitfed.views.objects import ManifestView, ObjectView
+
+_LATELY = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """Everything that the page shows of the object."""
+
+    key: ObjectKey
+    view: ObjectView
+    why: ExplanationView
+    numbers: Mapping[ClusterName, Any]
+    counts_room: bool
+    free: Mapping[ClusterName, str]
+    """What is left in each cluster."""
+    copies: tuple[Copy, ...]
+    chosen: ClusterName
+    """Whose manifest is shown; "" where no cluster gets one."""
+    manifest: ManifestView | None
+    lines: tuple[Line, ...]
+    suspended: tuple[str, ...]
+    whole: bool
+    """The caller may see its namespace in every cluster."""
+
+
+def route(hub: Hub, frame: Frame, desk: Desk, happenings: Happenings) -> Route:
+    async def show(request: web.Request) -> web.StreamResponse:
+        now = desk.now()
+        if now is None:
+            raise web.HTTPServiceUnavailable(text="the first plan is being made")
+        sight = desk.sight(routes.rights(request), now)
+        key, cluster = key_from(paging.text(request, "of")), paging.text(request, "cluster")
+        try:
+            seen = await desk.aside(lambda: _look(hub.running, now, sight, key, cluster))
+        except NotThere as error:
+            raise web.HTTPNotFound(text="there is no such object, or none that you may see") from error
+        except TooBusy as error:
+            raise web.HTTPServiceUnavailable(text=error.message) from error
+        lately = happenings.seen(now, sight, most=_LATELY, key=key)
+        return frame.page(request, "object.html", seen=seen, lately=lately)
+
+    return Route("GET", "/ui/object", show, needs=Right.VIEW)
+
+
+def _look(running: Running, now: Moment, sight: Sight, key: ObjectKey, cluster: ClusterName) -> Seen:
+    """Raises NotThere."""
+    view = single.object_of(now, sight, key)
+    why = single.explanation(now, sight, key)
+    whole = sight.whole(key.namespace)
+    changes = [one for one in now.plan.changes or () if one.key == key]
+    found = copies.of(running, now.plan.bindings[key], changes)
+    shown = [
+        _with(one, now.hidden.text(one.message) if whole else "")
+        for name, one in found.items()
+        if sight.copy(name, key.namespace)
+    ]
+    numbers = {one["name"]: one for one in why["placement"]["clusters"]} if why["placement"] is not None else {}
+    getting = [name for manifest in view["manifests"] for name in manifest["clusters"]]
+    chosen = cluster if cluster in getting else min(getting, default="")
+    manifest = next((one for one in view["manifests"] if chosen in one["clusters"]), None)
+    return Seen(
+        key, view, why,
+        numbers, any(one["room"] is not None for one in numbers.values()), _free(now),
+        tuple(shown), chosen, manifest, tuple(_lines(now, key, manifest)) if manifest is not None else (),
+        tuple(str(order) for order in now.decisions.suspensions if order.of == str(key)), whole,
+    )  # fmt: skip
+
+
+def _free(now: Moment) -> dict[ClusterName, str]:
+    found = {}
+    for one in now.candidates:
+        room = capacity.of_cluster(one.facts) or {}
+        parts = (("cpu", "CPU"), ("memory", "memory"))
+        left = [
+            f"{capacity.amount(name, max(0, room[name].offered - room[name].asked))} {word}"
+            for name, word in parts
+            if name in room
+        ]
+        found[one.name] = ", ".join(left)
+    return found
+
+
+def _with(copy: Copy, message: str) -> Copy:
+    return copy._replace(message=message)
+
+
+def _lines(now: Moment, key: ObjectKey, manifest: ManifestView) -> list[Line]:
+    template = now.repo.manifests.get(key)
+    body = None if template is None else now.hidden.value(redact.masked(template.body))
+    return annotated.lines(manifest["body"], body, manifest["edits"], _placer(now, key))
+
+
+def _placer(now: Moment, key: ObjectKey) -> Callable[[Path], str]:
+    """Where a field of the template stands; without the repository at hand, where the template begins."""
+    template = now.repo.manifests.get(key)
+    if template is None:
+        return lambda path: "nobody: it is needed"
+    engine = now.engine
+    if engine is None or template.held is not None:
+        return lambda path: str(replace(template.origin, column=0, line=0))
+    repository = engine.reader.repository
+
+    def read(path: str) -> bytes | None:
+        try:
+            entry = repository.entries(now.repo.commit).get(path)
+            return repository.read(entry.blob_id) if entry is not None else None
+        except SourceError:
+            return None
+
+    find = locate.InFiles(read)
+
+    def place(path: Path) -> str:
+        origin = find(template, path)
+        return f"{origin.path}:{origin.line}"
+
+    return place

@@ -1,0 +1,195 @@
+"""`/ui/placement`: workloads down, clusters across, replicas ready and wanted where they cross.
+
+Ten thousand workloads times a hundred clusters are a million cells, of which a page shows some thousand: filters and
+pages are the server's work, and so is the order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from aiohttp import web
+
+from gitfed.hub import routes
+from gitfed.hub.access.rights import Right
+from gitfed.hub.answers.desk import Desk
+from gitfed.hub.answers.moment import Moment
+from gitfed.hub.answers.sight import Sight
+from gitfed.hub.pages import copies, paging
+from gitfed.hub.pages.copies import Copy
+from gitfed.hub.pages.frame import Frame, query
+from gitfed.hub.pages.paging import Pages
+from gitfed.hub.pages.plan_index import Index, Indexes
+from gitfed.hub.routes import Route
+from gitfed.hub.running import Running
+from gitfed.hub.server import Hub
+from gitfed.model.base import ClusterName, ObjectKey
+from gitfed.model.plan import Binding
+
+ROWS, COLUMNS = 50, 25
+"""Of one page: enough to look at, and few enough to send."""
+_SHOWS = (("workloads", "Workloads"), ("all", "All objects"), ("attention", "What needs attention"))
+
+
+class Asked(NamedTuple):
+    """What stands in the address."""
+
+    text: str
+    namespace: str
+    kind: str
+    cluster: str
+    region: str
+    show: str
+    page: int
+    columns: int
+
+    def address(self, **changes: object) -> str:
+        given = self._asdict() | changes
+        show = given.pop("show")
+        page, columns = given.pop("page"), given.pop("columns")
+        return query(
+            "/ui/placement", q=given.pop("text"), **given, show="" if show == _SHOWS[0][0] else show,
+            page="" if page == 1 else page, columns="" if columns == 1 else columns,
+        )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    binding: Binding
+    total: str
+    """Replicas ready and wanted of all copies that may be seen."""
+    cells: tuple[Copy | None, ...]
+    """By column."""
+    elsewhere: int
+    """Copies in clusters that have no column here."""
+    failed: str
+    """Why it has no place; "" when it has."""
+
+
+@dataclass(frozen=True, slots=True)
+class Matrix:
+    rows: tuple[Row, ...]
+    columns: tuple[ClusterName, ...]
+    down: Pages
+    across: Pages
+
+
+def route(hub: Hub, frame: Frame, desk: Desk, indexes: Indexes) -> Route:
+    judged = Judged()
+
+    async def placement(request: web.Request) -> web.StreamResponse:
+        now, asked = desk.now(), _asked(request)
+        if now is None:
+            return frame.page(
+                request, "placement.html", matrix=None, asked=asked, shows=_SHOWS, namespaces=(), kinds=(), regions=()
+            )
+        sight, index = desk.sight(routes.rights(request), now), await indexes.of(now)
+        matrix = await desk.aside(lambda: _matrix(hub.running, now, index, sight, asked, judged))
+        return frame.page(
+            request, "placement.html", matrix=matrix, asked=asked, shows=_SHOWS,
+            namespaces=_namespaces(now, index, sight), kinds=index.kinds if sight.everything else (),
+            regions=_regions(now, sight),
+        )  # fmt: skip
+
+    return Route("GET", "/ui/placement", placement, needs=Right.VIEW)
+
+
+def _asked(request: web.Request) -> Asked:
+    show = paging.text(request, "show")
+    return Asked(
+        text=paging.text(request, "q"),
+        namespace=paging.text(request, "namespace"),
+        kind=paging.text(request, "kind"),
+        cluster=paging.text(request, "cluster"),
+        region=paging.text(request, "region"),
+        show=show if show in dict(_SHOWS) else _SHOWS[0][0],
+        page=paging.number(request, "page"),
+        columns=paging.number(request, "columns"),
+    )
+
+
+class Judged:
+    """Whether an object needs a person's attention, remembered for as long as nothing new is known of it."""
+
+    def __init__(self) -> None:
+        self._known: dict[ObjectKey, tuple[object, Binding, bool]] = {}
+
+    def needs_attention(self, now: Moment, binding: Binding, index: Index) -> bool:
+        if binding.key in index.changes or (binding.condition is not None and not binding.condition.status):
+            return True
+        status = now.engine.statuses.get(binding.key) if now.engine is not None else None
+        if status is None:
+            return False
+        known = self._known.get(binding.key)
+        if known is None or known[0] is not status or known[1] is not binding:
+            sick = not status.fully_applied.status or any(one.health == "Unhealthy" for one in status.copies)
+            known = self._known[binding.key] = (status, binding, sick)
+        return known[2]
+
+
+def _keys(now: Moment, index: Index, sight: Sight, asked: Asked, judged: Judged) -> list[ObjectKey]:
+    """The rows of all pages."""
+    wanted = asked.text.lower()
+    found = []
+    for key in index.workloads if asked.show == "workloads" else index.order:
+        binding = now.plan.bindings[key]
+        if (asked.namespace and key.namespace != asked.namespace) or (asked.kind and key.kind != asked.kind):
+            continue
+        if wanted and wanted not in str(key).lower():
+            continue
+        if asked.cluster and binding.share_of(asked.cluster) is None:
+            continue
+        if asked.show == "attention" and not judged.needs_attention(now, binding, index):
+            continue
+        if sight.binding(binding):
+            found.append(key)
+    return found
+
+
+def _matrix(running: Running, now: Moment, index: Index, sight: Sight, asked: Asked, judged: Judged) -> Matrix:
+    def fits(name: ClusterName) -> bool:
+        declared = now.repo.clusters.get(name)
+        region = declared.spec.region if declared is not None else ""
+        return sight.cluster(name) and asked.cluster in ("", name) and asked.region in ("", region)
+
+    keys = _keys(now, index, sight, asked, judged)
+    columns = [name for name in now.plan.clusters if fits(name)]
+    shown, across = paging.cut(columns, COLUMNS, asked.columns, _address(asked, "columns"))
+    page, down = paging.cut(keys, ROWS, asked.page, _address(asked, "page"))
+    rows = [_row(running, now, key, index, sight, tuple(shown)) for key in page]
+    return Matrix(tuple(rows), tuple(shown), down, across)
+
+
+def _address(asked: Asked, parameter: str) -> Callable[[int], str]:
+    return lambda number: asked.address(**{parameter: number})
+
+
+def _row(
+    running: Running, now: Moment, key: ObjectKey, index: Index, sight: Sight, columns: tuple[ClusterName, ...]
+) -> Row:
+    binding = now.plan.bindings[key]
+    known = copies.of(running, binding, index.changes.get(key, ()))
+    seen = {name: one for name, one in known.items() if sight.copy(name, key.namespace)}
+    wanted = [one.wanted for one in seen.values() if one.wanted is not None]
+    ready = [one.ready for one in seen.values() if one.ready is not None]
+    failed = binding.condition.message if binding.condition is not None and not binding.condition.status else ""
+    return Row(
+        binding,
+        f"{sum(ready)}/{sum(wanted)}" if ready else str(sum(wanted)) if wanted else "",
+        tuple(seen.get(name) for name in columns),
+        sum(1 for name in seen if name not in columns),
+        now.hidden.text(failed) if sight.whole(key.namespace) else "",
+    )
+
+
+def _namespaces(now: Moment, index: Index, sight: Sight) -> tuple[str, ...]:
+    if sight.everything:
+        return index.namespaces
+    return tuple(space for space in index.namespaces if any(sight.copy(name, space) for name in now.repo.clusters))
+
+
+def _regions(now: Moment, sight: Sight) -> tuple[str, ...]:
+    found = {one.spec.region or "" for name, one in now.repo.clusters.items() if sight.cluster(name)}
+    return tuple(sorted(found - {""}))

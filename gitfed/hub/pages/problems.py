@@ -1,0 +1,71 @@
+"""`/ui/problems`: what is held and by which limit, what is wrong in the files, who suspended what; and what to do."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from aiohttp import web
+
+from gitfed.errors import TooBusy
+from gitfed.hub import routes
+from gitfed.hub.access.rights import Right
+from gitfed.hub.answers import listings
+from gitfed.hub.answers.desk import Desk
+from gitfed.hub.answers.moment import Moment
+from gitfed.hub.answers.query import Query
+from gitfed.hub.answers.sight import Sight
+from gitfed.hub.pages.frame import Frame
+from gitfed.hub.routes import Route
+from gitfed.model import orders
+from gitfed.model.base import ClusterName, key_from
+from gitfed.model.orders import Suspension
+from gitfed.views import gates, problems
+
+_MOST = 200
+"""Problems of one page; `gitfed validate` lists all."""
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    holding: gates.GateList
+    quiet: tuple[gates.HeldGate, ...]
+    """Limits that hold nothing."""
+    listed: problems.ProblemList
+    suspensions: tuple[Suspension, ...]
+    clusters: tuple[ClusterName, ...]
+
+
+def route(frame: Frame, desk: Desk) -> Route:
+    async def show(request: web.Request) -> web.StreamResponse:
+        now = desk.now()
+        if now is None:
+            return frame.page(request, "problems.html", seen=None)
+        sight = desk.sight(routes.rights(request), now)
+        try:
+            seen = await desk.aside(lambda: _look(now, sight))
+        except TooBusy as error:
+            raise web.HTTPServiceUnavailable(text=error.message) from error
+        return frame.page(request, "problems.html", seen=seen)
+
+    return Route("GET", "/ui/problems", show, needs=Right.VIEW)
+
+
+def _look(now: Moment, sight: Sight) -> Seen:
+    found = listings.gate_list(now, sight)
+    holding: gates.GateList = {**found, "gates": [one for one in found["gates"] if one["held"]]}
+    return Seen(
+        holding,
+        tuple(one for one in found["gates"] if not one["held"]),
+        listings.problem_list(now, sight, Query(limit=_MOST)),
+        tuple(one for one in now.decisions.suspensions if _is_seen(one, now, sight)),
+        tuple(name for name in now.plan.clusters if sight.cluster(name)),
+    )
+
+
+def _is_seen(order: Suspension, now: Moment, sight: Sight) -> bool:
+    if order.of == orders.EVERYTHING:
+        return True
+    if order.of.startswith(orders.CLUSTER):
+        return sight.cluster(order.of.removeprefix(orders.CLUSTER))
+    binding = now.plan.bindings.get(key_from(order.of))
+    return sight.everything if binding is None else sight.binding(binding)
