@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from gitfed.model.base import ClusterName
 from gitfed.model.orders import Removal
 from gitfed.model.plan import Action, Left, Plan
+from gitfed.planning.review import events
 
 if TYPE_CHECKING:
     # Who only reads what was written down (`limits`) touches no cluster, and is not to pay for a Kubernetes client.
@@ -91,7 +92,7 @@ def verb(results: Results) -> str:
 
 def sentence(cluster: ClusterName, result: Mapping[str, Any]) -> str:
     """`eu-1: held: 20 by gate deletions`; `eu-1: failed: 1 object`."""
-    details = [f"{count} {_HOLDERS.get(holder, f'by {holder}')}" for holder, count in result.get("held", {}).items()]
+    details = [f"{count} {events.holder_in_words(holder)}" for holder, count in result.get("held", {}).items()]
     if result.get("failures"):
         details.insert(0, f"{result['failures']} refused or failed")
     return f"{cluster}: {result['outcome']}" + (f": {', '.join(details)}" if details else "")
@@ -116,9 +117,6 @@ def _deletions(plan: Plan) -> dict[ClusterName, int]:
         if change.action is Action.DELETE:
             found[change.cluster] = found.get(change.cluster, 0) + 1
     return found
-
-
-_HOLDERS = {Left.SUSPENDED.value: "suspended", Left.REFUSED.value: "in somebody's way or not to be rendered"}
 
 
 def _held(plan: Plan) -> dict[ClusterName, dict[str, int]]:

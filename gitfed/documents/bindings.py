@@ -63,6 +63,17 @@ def path_of(key: ObjectKey) -> str:
     return f"bindings/{folder}/{key.name.replace(':', '.')}-{key.kind}.{group}.yaml"
 
 
+def key_of_path(path: str) -> ObjectKey | None:
+    """Whose binding stands there, as far as the path tells (a `:` in a name is `.`); None: it is no binding's."""
+    parts = path.split("/")
+    name, dash, kind = parts[-1].removesuffix(".yaml").rpartition("-")
+    kind, dot, group = kind.partition(".")
+    if len(parts) != 3 or parts[0] != "bindings" or not (dash and dot and name and kind and group):
+        return None
+    namespace = "" if parts[1] == "_cluster" else parts[1]
+    return ObjectKey("" if group == "core" else group, kind, namespace, name)
+
+
 def to_document(decision: Decision, collected: Body | None = None) -> Body:
     """The binding as Karmada writes it. Keys that we do not own come from `decision.raw`.
 

@@ -8,21 +8,23 @@ file that the commit holds must come out as it stands there.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 from gitfed.documents import bindings
+from gitfed.edges import git
 from gitfed.edges.git.history import CommitInfo
 from gitfed.edges.state import state as state_edge
 from gitfed.errors import InputError, NothingDecided, RevisionNotFound, SourceError
-from gitfed.model.base import ClusterName, Commit, ObjectKey
+from gitfed.model.base import Body, ClusterName, Commit, ObjectKey
 from gitfed.model.decisions import Decision, Share
 from gitfed.model.repo import RepoSnapshot
 from gitfed.offline import inputs
 from gitfed.planning.review import events as happened
 from gitfed.planning.review.events import BindingEvent
+from gitfed.source import repo as source
 from gitfed.text import yaml
 from gitfed.text.construct import YamlError
 
@@ -79,10 +81,22 @@ class Chronicle:
         refspec = f"+{self.branch}:" + (self.branch if url else f"refs/remotes/origin/{self.branch}")
         return RevisionNotFound(f"{message}, or it was not fetched", hint=f"git fetch {elsewhere} {refspec}")
 
-    def entries(self, *, limit: int, key: ObjectKey | None = None) -> list[Entry]:
-        """Newest first; with `key` only what changed its binding."""
-        path = bindings.path_of(key) if key is not None else ""
-        return [self._entry(info) for info in self._repository.log(self.tip, limit=limit, path=path)]
+    def entries(self, *, limit: int, key: ObjectKey | None = None, applied: bool = False) -> list[Entry]:
+        """Newest first; with `key` only what changed its binding, and, with `applied`, what was rolled out."""
+        paths = [bindings.path_of(key), *([_STATE] if applied else [])] if key is not None else []
+        return [self._entry(info) for info in self._repository.log(self.tip, limit=limit, paths=paths)]
+
+    def gone(self) -> list[ObjectKey]:
+        """Objects that something was decided for, and that have no binding any more."""
+        present = self._repository.entries(self.tip)
+        paths = (path for path in self._repository.deleted(self.tip, "bindings") if path not in present)
+        return [key for key in map(bindings.key_of_path, paths) if key is not None]
+
+    def removed(self, key: ObjectKey) -> Entry | None:
+        """The commit that ended what was decided for an object: no copy of it was left. None: it did not end."""
+        if bindings.path_of(key) in self._repository.entries(self.tip):
+            return None
+        return next(iter(self.entries(limit=1, key=key)), None)
 
     def events(self, *, limit: int, key: ObjectKey | None = None) -> Iterator[tuple[Entry, ObjectKey, BindingEvent]]:
         """What happened in the last `limit` commits (with `key`: in those that concern its binding), newest first.
@@ -90,26 +104,55 @@ class Chronicle:
         What is held is told of clusters, also of objects that have no binding any more; who let it through, of the
         federation.
         """
-        for entry in self.entries(limit=limit, key=key):
+        for entry in self.entries(limit=limit, key=key, applied=True):
             after = self._records(entry.commit)
             before = self._records(entry.parent) if entry.parent is not None else {}
             state, was = after.pop(_STATE, ""), before.pop(_STATE, "")
-            if key is None and state != was:
-                documents = (self._document(was), self._document(state))
-                for one in happened.held_between(*documents):
+            if state != was:
+                documents = self._document(was), self._document(state)
+                for one in happened.held_between(*documents) if key is None else ():
                     yield entry, ObjectKey(*_CLUSTER, one.cluster), one
-                for one in happened.approved_between(*documents):
+                for one in happened.approved_between(*documents) if key is None else ():
                     yield entry, ObjectKey(*_FEDERATION, self._federation), one
-            for path in sorted(after if key is None else {bindings.path_of(key)} & after.keys()):
-                if after[path] == before.get(path):
+                for of, one in self._rolled_out(*documents):
+                    path = bindings.path_of(of)
+                    if key in (None, of) and (path in before or path in after):
+                        yield entry, of, one
+            paths = before.keys() | after.keys()
+            for path in sorted(paths if key is None else {bindings.path_of(key)} & paths):
+                if after.get(path) == before.get(path):
                     continue
-                document = self._document(after[path])
+                old, new = self._document(before.get(path, "")), self._document(after.get(path, ""))
                 try:
-                    of = bindings.from_document(document or {}).key
+                    of = bindings.from_document(new or old or {}).key
                 except InputError:
                     continue  # edited by hand and broken
-                for one in happened.between(self._document(before.get(path, "")), document):
+                for one in happened.between(old, new):
                     yield entry, of, one
+
+    def _rolled_out(
+        self, before: Mapping[str, Any] | None, after: Mapping[str, Any] | None
+    ) -> Iterator[tuple[ObjectKey, BindingEvent]]:
+        """Templates that differ between the commit that was applied before, and the one that is now."""
+        commits = [str((one or {}).get("appliedCommit") or "") for one in (before, after)]
+        if commits[0] == commits[1] or not all(commits):
+            return
+        try:
+            old, new = map(self._repository.resolve, commits)
+            changed = self._repository.differences(old, new)
+        except SourceError:
+            return  # a history that was rewritten, or a shallow clone
+        if changed:
+            sides = [self._templates(commit, changed) for commit in (old, new)]
+            for key in sorted(sides[0].keys() | sides[1].keys()):
+                one = happened.template_between(sides[0].get(key), sides[1].get(key), new)
+                if one is not None:
+                    yield key, one
+
+    def _templates(self, commit: Commit, paths: Iterable[str]) -> dict[ObjectKey, Body]:
+        """The objects of these files alone. What Kustomize builds is not among them."""
+        part = git.PartOfTree(self._repository, commit, tuple(self._repository.some(commit, paths).values()))
+        return {key: manifest.body for key, manifest in source.read(part).manifests.items()}
 
     def _records(self, commit: Commit) -> dict[str, str]:
         """Blob ids by path: of the bindings, and of the state."""
@@ -162,14 +205,15 @@ class Chronicle:
     def blame(self, key: ObjectKey) -> list[Blame]:
         """For each cluster of the newest decision: since which commit of the branch it has its share.
 
-        Raises RevisionNotFound when nothing was ever decided for it.
+        Nothing for one that is gone. Raises RevisionNotFound when nothing was ever decided for it.
         """
         path = bindings.path_of(key)
         versions = self._repository.last_commits_of(path, self.tip, limit=1000)
-        known = self._repository.entries(self.tip).get(path)
-        if not versions or known is None:
-            raise RevisionNotFound(f"nothing is decided for {key}", hint="gitfed get bindings lists what is")
         decisions = list(self._versions(versions))
+        if not decisions:
+            raise RevisionNotFound(f"nothing is decided for {key}", hint="gitfed get bindings lists what is")
+        if self.removed(key) is not None:
+            return []
         newest = decisions[0][1]
         infos = {entry.commit: entry for entry in self.entries(limit=10_000, key=key)}
         found = []

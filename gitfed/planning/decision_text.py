@@ -5,7 +5,7 @@ Both are made here, so that what `gitfed simulate` foretells reads like what the
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from functools import lru_cache
 
 from gitfed.model.base import ObjectKey
@@ -35,6 +35,16 @@ def lines(plan: Plan, decisions: Decisions, recorded: Collection[ObjectKey]) -> 
             yield f"{key}: {descheduled.message}"
     for key in sorted(key for key in decisions.bindings if key not in recorded):
         yield f"{key} is gone"
+
+
+def about(key: ObjectKey, found: Iterable[str]) -> list[str]:
+    """Those of these sentences that are about an object, without its name."""
+    name = str(key)
+    return [
+        one.removeprefix(name).removeprefix(":").strip().removeprefix("→ ")
+        for one in found
+        if one.startswith((f"{name} ", f"{name}: "))
+    ]
 
 
 def body(plan: Plan, decisions: Decisions, recorded: Collection[ObjectKey]) -> tuple[str, ...]:

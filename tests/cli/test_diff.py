@@ -104,6 +104,9 @@ def test_a_new_object_is_shown_whole_once_and_then_what_differs(fleet: Path) -> 
     text = gitfed(*RANGE).out
     assert text.count("kind: Deployment") == 1
     assert "shop/Deploy/api new  in us-1, as in eu-1\n" in text
+    head = git(fleet, "rev-parse", "--short", "HEAD")
+    titles = f"--- {head}/Deployment.apps/shop/api in eu-1\n+++ {head}/Deployment.apps/shop/api in us-1\n"
+    assert titles in text, "two clusters of one commit"
 
 
 def test_every_member_of_the_document_is_described(fleet: Path) -> None:

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from gitfed.documents import bindings
 from gitfed.errors import InputError
+from gitfed.model.base import ObjectKey
 from tests import spoil
 
 BINDING: dict[str, Any] = {
@@ -125,3 +126,23 @@ def test_what_was_left_behind_is_read_again() -> None:
     decision = replace(bindings.from_document(BINDING), left_behind=("eu-1", "us-1"))
     assert bindings.from_document(bindings.to_document(decision)).left_behind == ("eu-1", "us-1")
     assert not bindings.from_document(bindings.to_document(replace(decision, left_behind=()))).left_behind
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        ObjectKey("apps", "Deployment", "shop", "web"),
+        ObjectKey("", "ConfigMap", "shop", "kube-root-ca.crt"),
+        ObjectKey("rbac.authorization.k8s.io", "ClusterRole", "", "a-b-c"),
+    ],
+)
+def test_a_path_says_whose_binding_stands_there(key: ObjectKey) -> None:
+    assert bindings.key_of_path(bindings.path_of(key)) == key
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["state.yaml", "bindings/shop", "bindings/shop/web.yaml", "bindings/a/b/web-X.y.yaml", "bindings/a/-X.y.yaml"],
+)
+def test_a_path_that_is_no_bindings_says_so(path: str) -> None:
+    assert bindings.key_of_path(path) is None

@@ -67,6 +67,37 @@ def test_the_log_says_what_was_decided_and_blame_since_when(world: World) -> Non
     assert json.loads(ask(world, "blame", "cm/shop/c", "-o", "json").stdout)["clusters"][0]["entry"]["source"] == third
 
 
+def test_what_is_gone_is_told_of_by_its_name(world: World) -> None:
+    """Eight objects: the log of one shows what was decided for it, not the first five in the alphabet."""
+    maps = {f"a{number}.yaml": config_map(f"a{number}", {"a": "b"}) for number in range(7)}
+    world.push({"gitfed.yaml": settings(), "clusters.yaml": cluster("m1"), "web.yaml": deployment("web", image="web:1"),
+                "all.yaml": policy("all", ["m1"], (("apps/v1", "Deployment"), ("v1", "ConfigMap"))),
+                **maps})  # fmt: skip
+    world.apply()
+    second = world.push({"web.yaml": deployment("web", image="web:2")}, "Two")
+    world.apply()
+    decided = ask(world, "log", "deploy/shop/web").stdout
+    assert "    Deployment.apps/shop/web → m1:2 (every matching cluster by PropagationPolicy/shop/all)\n" in decided
+    assert "    and 7 more of other objects (-o wide shows them)\n" in decided
+    third = world.push({"web.yaml": None}, "None")
+    world.apply()
+    world.apply()  # the copy is gone, and so is what was decided for it
+    assert not [path for path in world.state() if "web-Deployment" in path]
+    assert "    Deployment.apps/shop/web → m1:2 (" in ask(world, "log", "deploy/shop/web").stdout
+    blamed = ask(world, "blame", "deploy/shop/web").stdout
+    assert blamed.startswith("shop/Deploy/web\n  gone from every cluster since ")
+    assert json.loads(ask(world, "blame", "deploy/shop/web", "-o", "json").stdout)["gone"]["commit"]
+    told = json.loads(ask(world, "get", "events", "deploy/shop/web", "-o", "json").stdout)["items"]
+    assert [(one["reason"], one["message"]) for one in told if not one["reason"].startswith("S")] == [
+        ("BindingRemoved", "gone from every cluster"),
+        ("TemplateRemoved", f"{third[:7]} has it no more"),
+        ("TemplateChanged", f"by {second[:7]}: main web:1 → web:2"),
+    ]
+    missing = ask(world, "log", "deploy/shop/wbe", check=False)
+    assert missing.returncode == 2
+    assert "no object 'deploy/shop/wbe'" in missing.stderr
+
+
 def test_a_replay_of_every_decision_gives_the_same_bytes(world: World) -> None:
     commits = started(world)
     for commit in commits:

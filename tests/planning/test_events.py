@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gitfed.model.base import Commit
 from gitfed.planning.review import events
 
 
@@ -69,7 +70,36 @@ def test_a_copy_is_told_when_it_is_written_and_when_it_cannot_be() -> None:
 )).filter(lambda one: isinstance(one, dict)))  # fmt: skip
 def test_a_record_that_was_edited_by_hand_is_no_trouble(document: dict[str, Any]) -> None:
     assert isinstance(list(events.between(document, document)), list)
-    assert list(events.between(document, None)) == []
+    assert [one.reason for one in events.between(document, None)] == ["BindingRemoved"]
+
+
+def test_a_binding_that_ends_is_told() -> None:
+    assert said(binding({"eu-1": 6}), None) == [("Normal", "BindingRemoved", "gone from every cluster")]
+    assert said(None, None) == []
+
+
+def cronjob(image: str, schedule: str = "@daily") -> dict[str, Any]:
+    pod = {
+        "spec": {"initContainers": [{"name": "wait", "image": "w:1"}], "containers": [{"name": "a", "image": image}]}
+    }
+    return {"kind": "CronJob", "spec": {"schedule": schedule, "jobTemplate": {"spec": {"template": pod}}}}
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "told"),
+    [
+        (cronjob("a:1"), cronjob("a:2"), "TemplateChanged: by 1234567: a a:1 → a:2"),
+        (cronjob("a:1"), cronjob("a:1", "@hourly"), "TemplateChanged: by 1234567"),
+        ({"kind": "ConfigMap", "data": {}}, {"kind": "ConfigMap", "data": {"a": "b"}}, "TemplateChanged: by 1234567"),
+        (cronjob("a:1"), None, "TemplateRemoved: 1234567 has it no more"),
+        (cronjob("a:1"), cronjob("a:1"), None),
+        (None, cronjob("a:1"), None),
+        ({"spec": {"containers": "x"}}, {"spec": {"containers": [7, {"image": ""}]}}, "TemplateChanged: by 1234567"),
+    ],
+)
+def test_what_a_commit_did_to_a_template_is_told(before: Any, after: Any, told: str | None) -> None:
+    found = events.template_between(before, after, Commit("1234567890"))
+    assert (f"{found.reason}: {found.message}" if found else None) == told
 
 
 def test_what_begins_to_be_held_is_told_of_its_cluster() -> None:
@@ -77,7 +107,7 @@ def test_what_begins_to_be_held_is_told_of_its_cluster() -> None:
     after = {"clusters": {"m1": {"outcome": "held", "held": {"gate deletions": 20, "suspended": 1}},
                           "m2": {"outcome": "held", "held": {"gate deletions": 3}}}}  # fmt: skip
     assert [(one.type, one.reason, one.cluster, one.message) for one in events.held_between(before, after)] == [
-        ("Warning", "ChangesHeld", "m1", "held in m1: 20 by gate deletions, 1 by suspended"),
+        ("Warning", "ChangesHeld", "m1", "held in m1: 20 by gate deletions, 1 suspended"),
     ]
     assert list(events.held_between(after, after)) == []
 

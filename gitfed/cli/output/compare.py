@@ -39,6 +39,8 @@ class Difference:
     """What differs, as a unified diff without its two title lines; what to read, not all that could be printed."""
     like: ClusterName = ""
     """A cluster that has the object too: a new copy is compared with that one, and a leaving one not at all."""
+    like_after: bool = False
+    """Whether the copy in `like` is that of the second commit, so that both sides are of one commit."""
     exact: bool = True
     """Whether it is the same text in all clusters; else replicas or overridden values beside the change differ."""
     of: int = 0
@@ -139,7 +141,7 @@ class _Object:
             hunks = () if self.new else self._hunks(before, after)
             alike = len({self.old[name].digest for name in names}) == 1
             like = min(self.new, default="")
-            yield Difference(self.key, tuple(names), before, None, hunks, like, alike, len(self.differing))
+            yield Difference(self.key, tuple(names), before, None, hunks, like, exact=alike, of=len(self.differing))
 
     def _arrivals(self, names: Sequence[ClusterName], stays: Sequence[ClusterName]) -> Iterator[Difference]:
         """New copies: compared with a copy that is there already, or the first of them in full."""
@@ -155,7 +157,10 @@ class _Object:
             rest = [name for name in rest if name not in same]
         source = self.new if known in self.new else self.old
         for one in self._alike(rest, dict.fromkeys(rest, source[known]), self.new):
-            yield Difference(self.key, one.clusters, None, one.after, one.hunks, known, one.exact, len(self.differing))
+            yield Difference(
+                self.key, one.clusters, None, one.after, one.hunks, known, known in self.new, one.exact,
+                len(self.differing),
+            )  # fmt: skip
 
     def _alike(
         self,

@@ -251,8 +251,12 @@ def lines(item: compare.Difference, titles: tuple[str, str]) -> list[str]:
 
 def _titles(item: compare.Difference, titles: tuple[str, str]) -> list[str]:
     name = plain.clean(str(item.key))
-    old = f"{titles[0]}/{name}" if item.before is not None or item.like else "/dev/null"
+    old = f"{titles[0]}/{name}" if item.before is not None else "/dev/null"
     new = f"{titles[1]}/{name}" if item.after is not None else "/dev/null"
+    if item.before is None and item.like:
+        # Two clusters are compared, perhaps of one commit: what differs is theirs, not what the commit changes.
+        old = f"{titles[item.like_after]}/{name} in {plain.clean(item.like)}"
+        new = f"{new} in {plain.clean(item.clusters[0])}"
     return [f"--- {old}", f"+++ {new}"]
 
 

@@ -162,15 +162,25 @@ class History(Program):
             return False
         return True
 
-    def log(self, start: Commit, *, limit: int, path: str = "", since: Commit | None = None) -> list[CommitInfo]:
-        """Commits from `start` back, newest first, at most `limit`; with `path` only those that changed this file,
-        with `since` only those that this one does not have."""
+    def log(
+        self, start: Commit, *, limit: int, paths: Sequence[str] = (), since: Commit | None = None
+    ) -> list[CommitInfo]:
+        """Commits from `start` back, newest first, at most `limit`; with `paths` only those that changed one of these
+        files, with `since` only those that this one does not have."""
         known = [f"^{since}"] if since is not None else []
-        only = ["--", f":(literal,top){path}"] if path else ["--"]
+        only = ["--", *(f":(literal,top){path}" for path in paths)]
         raw = self.run(
             "log", f"--max-count={limit}", "--first-parent", "-z", _RAW, f"--format={_FORMAT}", start, *known, *only
         )  # fmt: skip
         return [_info(record) for record in raw.decode("utf-8", "replace").split("\0") if record.strip()]
+
+    def deleted(self, start: Commit, folder: str) -> list[str]:
+        """Files below `folder` that some commit from `start` back deleted, newest first."""
+        raw = self.run(
+            "log", "--first-parent", "--diff-filter=D", "--no-renames", "--name-only", "-z", "--format=", start,
+            "--", f":(literal,top){folder}",
+        )  # fmt: skip
+        return list(dict.fromkeys(name for name in raw.decode("utf-8", "replace").split("\0") if name))
 
     def last_commits_of(
         self, path: str, start: Commit, *, limit: int = 50, until_deleted: bool = False

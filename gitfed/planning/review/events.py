@@ -6,8 +6,9 @@ as long as the branch is kept. Only what a person reacts to is told: a placement
 that is written or cannot be. Numbers that go up and down are no event.
 
 Reasons and types are the reference's (Karmada: policies §5.8): `ScheduleBindingSucceed`, `ScheduleBindingFailed`,
-`EvictWorkloadFromClusterSucceed`, `SyncSucceed`, `SyncFailed`. `ChangesHeld` and `ChangesApproved` are ours: the
-reference has no gates.
+`EvictWorkloadFromClusterSucceed`, `SyncSucceed`, `SyncFailed`. Ours are `ChangesHeld` and `ChangesApproved`, for the
+reference has no gates; `TemplateChanged` and `TemplateRemoved`, of which commits tell; and `BindingRemoved`, when no
+copy is left.
 """
 
 from __future__ import annotations
@@ -16,7 +17,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from gitfed.model.base import Body
+from gitfed.model.base import Body, Commit
+from gitfed.model.plan import Left
 
 NORMAL, WARNING = "Normal", "Warning"
 
@@ -34,11 +36,38 @@ class BindingEvent:
 def between(before: Body | None, after: Body | None) -> Iterator[BindingEvent]:
     """What happened, in the order in which it matters. The documents are ResourceBindings; None: there is no record."""
     if after is None:
+        if before is not None:
+            yield BindingEvent(NORMAL, "BindingRemoved", "gone from every cluster")
         return
     before = before or {}
     yield from _scheduled(before, after)
     yield from _evicted(before, after)
     yield from _synced(before, after)
+
+
+def template_between(before: Body | None, after: Body | None, commit: Commit) -> BindingEvent | None:
+    """What a commit that was rolled out did to a template: which image, or that something else differs."""
+    if before is None or before == after:
+        return None  # a new one is placed, which is told
+    if after is None:
+        return BindingEvent(NORMAL, "TemplateRemoved", f"{commit[:7]} has it no more")
+    old, new = dict(_images(before)), dict(_images(after))
+    images = [f"{name} {old[name]} → {image}" for name, image in new.items() if old.get(name, image) != image]
+    return BindingEvent(NORMAL, "TemplateChanged", f"by {commit[:7]}{': ' if images else ''}{', '.join(images)}")
+
+
+def _images(body: Body) -> Iterator[tuple[str, str]]:
+    """(container, image) of a pod template, wherever in a kind that stands."""
+    todo: list[Any] = [body.get("spec")]
+    while todo:
+        value = todo.pop()
+        if isinstance(value, Mapping):
+            for member in ("initContainers", "containers"):
+                listed = value.get(member)
+                for item in listed if isinstance(listed, list) else ():
+                    if isinstance(item, Mapping) and item.get("image"):
+                        yield str(item.get("name")), str(item["image"])
+            todo += [value.get(member) for member in ("jobTemplate", "spec", "template")]
 
 
 def held_between(before: Body | None, after: Body | None) -> Iterator[BindingEvent]:
@@ -47,7 +76,7 @@ def held_between(before: Body | None, after: Body | None) -> Iterator[BindingEve
     for name, result in sorted(new.items()):
         held, was = (_mapping(_mapping(one).get("held")) for one in (result, old.get(name)))
         if held and held != was:
-            by = ", ".join(f"{count} by {holder}" for holder, count in sorted(held.items()))
+            by = ", ".join(f"{count} {holder_in_words(str(holder))}" for holder, count in sorted(held.items()))
             yield BindingEvent(WARNING, "ChangesHeld", f"held in {name}: {by}", str(name))
 
 
@@ -67,6 +96,14 @@ def _consent(approval: object) -> tuple[str, tuple[tuple[str, str], ...]]:
     said = _mapping(approval)
     allowed = sorted((str(gate), str(count)) for gate, count in _mapping(said.get("allowed")).items())
     return str(said.get("by") or ""), tuple(allowed)
+
+
+_HOLDERS = {Left.SUSPENDED.value: "suspended", Left.REFUSED.value: "in somebody's way or not to be rendered"}
+
+
+def holder_in_words(holder: str) -> str:
+    """What holds changes, as `state.yaml` names it, after their number: `by gate deletions`, `suspended`."""
+    return _HOLDERS.get(holder, f"by {holder}")
 
 
 def _scheduled(before: Body, after: Body) -> Iterator[BindingEvent]:

@@ -11,7 +11,8 @@ from gitfed.cli import complete, load, options
 from gitfed.cli.commands.look.log import key_of, said
 from gitfed.cli.output import formatting, matrix, plain, structured
 from gitfed.model.base import ObjectKey
-from gitfed.offline.state_log import Blame, Chronicle
+from gitfed.offline.state_log import Blame, Chronicle, Entry
+from gitfed.planning import decision_text
 from gitfed.views import history, names
 
 SCHEMA = "gitfed.io/blame/v1"
@@ -36,17 +37,22 @@ def command(what: str, inputs: options.Inputs, only: str, output: options.Output
     Exit codes: 0 done · 2 bad usage · 4 there is no state branch, or nothing is decided for it.
     """
     session = load.Session(inputs)
-    history = Chronicle(session.opened, session.repo)
+    chronicle = Chronicle(session.opened, session.repo)
     key = key_of(session, what)
-    found = [one for one in history.blame(key) if not only or one.share.cluster == only]
+    found = [one for one in chronicle.blame(key) if not only or one.share.cluster == only]
+    gone = chronicle.removed(key)
     if output.format in ("json", "yaml"):
-        structured.echo(_document(key, found), output.format)
+        structured.echo(_document(key, found, gone), output.format)
         return 0
     click.echo(output.paint.strong(names.shown(key)), color=True)
     for one in found:
         for line in _lines(session, key, one):
             click.echo(line)
-    if not found:
+    if gone is not None:
+        click.echo(f"  gone from every cluster since {formatting.time(gone.when)}")
+        click.echo(f"    commit    {said(session, gone) or gone.what}")
+        click.echo(f"    recorded  {gone.commit[:7]}")
+    elif not found:
         click.echo(f"  {f'not in {plain.clean(only)}' if only else 'nowhere'}")
     return 0
 
@@ -62,9 +68,8 @@ def _lines(session: load.Session, key: ObjectKey, one: Blame) -> Iterator[str]:
         moved = f": {plain.clean(formatting.some(one.moved))} changed" if one.moved else ""
         same = one.previous is not None and one.previous.facts == one.entry.facts
         yield f"    facts     {one.entry.facts[:7]}{', as before' if same else moved}"
-    for line in one.entry.reasons:
-        if line.startswith((f"{key} ", f"{key}: ")):
-            yield f"    because   {plain.clean(line.removeprefix(f'{key} ').removeprefix('→ '))}"
+    for line in decision_text.about(key, one.entry.reasons):
+        yield f"    because   {plain.clean(line)}"
     yield f"    recorded  {one.entry.commit[:7]}"
 
 
@@ -75,10 +80,11 @@ def _change(one: Blame) -> str:
     return f"{one.before.replicas} → {after}" if one.before.replicas is not None else after
 
 
-def _document(key: ObjectKey, found: list[Blame]) -> dict[str, Any]:
+def _document(key: ObjectKey, found: list[Blame], gone: Entry | None) -> dict[str, Any]:
     return {
         "schema": SCHEMA,
         "object": str(key),
+        "gone": history.entry(gone) if gone is not None else None,
         "clusters": [
             {
                 "name": one.share.cluster,

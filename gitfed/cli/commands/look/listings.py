@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from gitfed.cli import load
+from gitfed.cli.commands.look import log
 from gitfed.cli.output import listing, matrix
 from gitfed.cli.output.listing import Listing
 from gitfed.documents.bindings import time_text
@@ -19,7 +20,7 @@ from gitfed.placement.capacity import quota
 from gitfed.planning import status
 from gitfed.planning.ordering import gate as gates
 from gitfed.text import quantity
-from gitfed.views import bindings, clusters, history, names, policies, works
+from gitfed.views import bindings, clusters, history, policies, works
 
 Items = Sequence[Mapping[str, Any]]
 
@@ -132,8 +133,7 @@ _COMMITS = 200
 def events(session: load.Session, objects: tuple[str, ...], namespace: str, only: str) -> Items:
     """What happened to these objects, or to all, newest first. Raises as `Chronicle`."""
     chronicle = Chronicle(session.opened, session.repo)
-    known = {*session.repo.manifests, *session.decisions().bindings} if objects else set()
-    asked: list[ObjectKey | None] = [names.find(one, known) for one in objects] or [None]
+    asked: list[ObjectKey | None] = [log.key_of(session, one) for one in objects] or [None]
     found = [one for key in asked for one in chronicle.events(limit=_COMMITS, key=key)]
     if len(asked) > 1:
         found.sort(key=lambda one: one[0].when, reverse=True)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
+
 import click
 
 from gitfed.cli import complete, load, options
 from gitfed.cli.output import formatting, plain, structured
-from gitfed.errors import NothingDecided
+from gitfed.errors import NothingDecided, NotThere, SourceError
 from gitfed.model.base import ObjectKey
 from gitfed.offline.state_log import Chronicle, Entry
+from gitfed.planning import decision_text
 from gitfed.views import history, names
 
 _MOST = 5
@@ -48,13 +51,18 @@ def command(what: str, inputs: options.Inputs, count: int, output: options.Outpu
             click.echo(entry.commit)
     else:
         for entry in entries:
-            _print(session, entry, output)
+            _print(session, entry, output, key)
     return 0
 
 
 def key_of(session: load.Session, what: str) -> ObjectKey:
-    """An object of the repository, or one that was decided for and is gone. Raises UsageError."""
-    return names.find(what, {*session.repo.manifests, *session.decisions().bindings})
+    """An object of the repository, or one that was decided for, however long ago. Raises UsageError."""
+    try:
+        return names.find(what, {*session.repo.manifests, *session.decisions().bindings})
+    except NotThere:
+        with contextlib.suppress(NotThere, SourceError):
+            return names.find(what, Chronicle(session.opened, session.repo).gone())
+        raise
 
 
 def said(session: load.Session, entry: Entry) -> str:
@@ -66,17 +74,21 @@ def said(session: load.Session, entry: Entry) -> str:
     return plain.clean(f"{info.commit[:7]} {info.subject} ({author})")
 
 
-def _print(session: load.Session, entry: Entry, output: options.Output) -> None:
+def _print(session: load.Session, entry: Entry, output: options.Output, key: ObjectKey | None) -> None:
+    """With `key` what was decided for it, and of the rest how much there was."""
     paint = output.paint
     what = entry.what if entry.source is None else f"{_verb(entry)} {said(session, entry)}"
     click.echo(f"{paint.changed(entry.commit[:7])}  {formatting.time(entry.when)}  {plain.clean(what)}", color=True)
     if output.quiet:
         return
-    most = len(entry.reasons) if output.format == "wide" else _MOST
-    for line in entry.reasons[:most]:
+    own = [line for line in entry.reasons if key is not None and decision_text.about(key, [line])]
+    others = [line for line in entry.reasons if line not in own]
+    most = len(others) if output.format == "wide" else 0 if key is not None and entry.decides else _MOST
+    for line in (*own, *others[:most]):
         click.echo(f"    {plain.clean(line)}")
-    if len(entry.reasons) > most:
-        click.echo(f"    and {len(entry.reasons) - most} more (-o wide shows them)")
+    if len(others) > most:
+        of = " of other objects" if own else ""
+        click.echo(f"    and {len(others) - most} more{of} (-o wide shows them)")
     if entry.facts:
         click.echo(paint.faint(f"    facts {entry.facts[:7]}"), color=True)
 
