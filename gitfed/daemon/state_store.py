@@ -245,7 +245,7 @@ class Memory:
         """
         if not decisions.known:
             return False
-        bindings = gate.decisions_to_record(plan.bindings, decisions, plan.changes or (), live)
+        bindings = gate.decisions_to_record(plan, decisions, live)
         state = self._record.state
         approved = decisions.approvals == state.decisions.approvals
         clusters = not _is_news(plan.records, decisions.clusters) and plan.outage == decisions.outage

@@ -248,6 +248,15 @@ class Gate:
 
 
 @dataclass(frozen=True, slots=True)
+class HeldDecision:
+    """What would be decided for a template if a person let it through."""
+
+    binding: Binding
+    gate: str
+    """The name of the gate."""
+
+
+@dataclass(frozen=True, slots=True)
 class Totals:
     create: int = 0
     update: int = 0
@@ -270,7 +279,7 @@ class Plan:
     now: datetime
     federation: str
     bindings: Mapping[ObjectKey, Binding]
-    """Sorted by key."""
+    """Sorted by key. Of what a gate holds, as it was decided before: that stands, and is kept up."""
     rendered: Mapping[ObjectKey, tuple[RenderedManifest, ...]]
     changes: tuple[Change, ...] | None
     gates: tuple[Gate, ...]
@@ -288,3 +297,10 @@ class Plan:
     """What became of clusters, as sentences for the record."""
     look_again: datetime | None = None
     """When something falls due although nothing happens: a taint, an eviction, the end of a task."""
+    held: Mapping[ObjectKey, HeldDecision] = field(default_factory=lambda: MappingProxyType({}))
+    """Sorted by key: what a gate keeps from being decided. Its changes are among `changes`, as skips."""
+
+    def wanted(self, key: ObjectKey) -> Binding:
+        """Where a template goes if whatever a gate holds is let through."""
+        held = self.held.get(key)
+        return held.binding if held is not None else self.bindings[key]

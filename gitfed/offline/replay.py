@@ -100,7 +100,7 @@ class _Again:
         return build.build(self.repo, self.fleet, past, self.interpreter, self.when, base=past.applied_commit)
 
     def decisions(self, plan: Plan, past: Decisions) -> dict[ObjectKey, Decision]:
-        return gate.decisions_to_record(plan.bindings, past, (), None)
+        return gate.decisions_to_record(plan, past, None)
 
     def files(self, decided: Mapping[ObjectKey, Decision]) -> dict[str, bytes]:
         return {

@@ -42,6 +42,8 @@ IMPLIED = PolicyRef("Namespace", "", "implied")
 ASSIGNED = PolicyRef("FederatedResourceQuota", "", "staticAssignments")
 """The same for a ResourceQuota that a federated one assigns to a cluster."""
 _STANDS = "the decision stands: a divided workload moves only when its placement or replicas change"
+_AS_BEFORE = "as before: a gate holds the next decision"
+_HELD = "a gate holds the next decision"
 
 
 Room: TypeAlias = Callable[[], schedule.Room]
@@ -99,7 +101,11 @@ def _ask(
         return fallback.stopped(directive, losers, manifest, decision.undone or decision)
     before = binder.before.get(manifest.key)
     standing = before or decision
-    decision = rebalance.triggered(decision, binder.rebalancers.get(manifest.key, ()), binder.now)
+    waits = standing is not None and manifest.key in binder.held
+    if standing is not None and waits:
+        decision, before = standing.undone or standing, None
+    else:
+        decision = rebalance.triggered(decision, binder.rebalancers.get(manifest.key, ()), binder.now)
     body, identity = defaults.filled_in(manifest.body), binding_id(manifest.key)
     replicas, requirements = 0, None
     components: tuple[Body, ...] = ()
@@ -115,6 +121,9 @@ def _ask(
         replicas, requirements = answer.value
     if replicas < 0:
         return fallback.unknown(directive, losers, manifest, standing, f"{replicas} replicas are asked for")
+    if decision is not None and waits:
+        decision = _at_size(decision, replicas)
+        replicas, components = replicas if decision.replicas is None else decision.replicas, decision.components
     shape = canonical.digest(components or requirements) if replicas or requirements is not None or components else ""
     unreadable = binder.schedules.unreadable
     if shape not in unreadable:
@@ -141,11 +150,21 @@ def _ask(
     group, apart = "", ""
     if placement.workload_affinity is not None and binder.settings.gate("WorkloadAffinity"):
         group, apart = affinity.groups(placement.workload_affinity, manifest)
-    stands = before is None and _stands(placement, decision, request, binder)
+    stands = waits or (before is None and _stands(placement, decision, request, binder))
     asks = binder.schedules.number(_asks(request, shape))
     return PlacementQuery(
-        manifest, decision, directive, losers, request, shape, identity, stands, group, apart, before, asks
+        manifest, decision, directive, losers, request, shape, identity, stands, group, apart, before, waits, asks
     )
+
+
+def _at_size(decision: Decision, replicas: int) -> Decision:
+    """The same where every cluster has the whole number: the template says how many, and no gate counts that."""
+    if decision.replicas in (None, replicas) or any(share.replicas != decision.replicas for share in decision.shares):
+        return decision
+    if record.was_divided(decision):
+        return decision
+    shares = tuple(share._replace(replicas=replicas) for share in decision.shares)
+    return replace(decision, shares=shares, replicas=replicas)
 
 
 def _asks(request: schedule.Request, shape: str) -> Asks:
@@ -182,6 +201,14 @@ def answer(
     request, schedules, decision = asked.request, binder.schedules, asked.decision
     space = space if request.needs_room else allowance.ANYWHERE
     question = Question(asked.asks, history, space, beside, away_from)
+    if asked.held:
+        assert decision is not None
+        chosen = [share.cluster for share in decision.shares]
+        elsewhere = schedules.fits.in_use(request, binder.candidates).rejections(chosen, _HELD)
+        return record.bound(
+            asked, binder, decision.shares, decision.condition or schedule.SUCCESS, elsewhere, decision.affinity_name,
+            _AS_BEFORE,
+        )  # fmt: skip
     if asked.stands:
         assert decision is not None
         assert decision.condition is not None

@@ -15,17 +15,19 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from operator import attrgetter
+from types import MappingProxyType
 
 from gitfed.interpret.registry import Interpreter
-from gitfed.model.base import ClusterName, Commit, Digest, ObjectKey, Origin
+from gitfed.model.base import ClusterName, Commit, Digest, ObjectKey, Origin, Problem
 from gitfed.model.decisions import Decisions, Share
 from gitfed.model.fleet import FleetSnapshot
-from gitfed.model.plan import Action, Change, Plan, Totals
+from gitfed.model.plan import Action, Binding, Change, HeldDecision, Plan, Totals
 from gitfed.model.repo import Manifest, RepoSnapshot
 from gitfed.placement import damper
+from gitfed.placement.capacity import quota
 from gitfed.planning import bind, dependencies, notes, place, prefetch, template_pipeline
 from gitfed.planning.build_cache import BuildContext, Item, prepare
 from gitfed.planning.build_cache import Memo as Memo
@@ -65,41 +67,21 @@ def build(
     world = prepare(memo, repo, fleet, decisions, interpreter, now)
     world = replace(world, lazily=lazily, outlines=outlines)
     memo.questions, asked = place.questions(memo.questions, repo, world.decisions, world.binder)
-    bounds, problems, quotas = place.answers(memo.questions, repo, world.binder, memo.room, fleet.facts.taken_at)
-    bounds = dependencies.attach(bounds, repo, interpreter, world.decisions, fleet.live, memo.references)
-    bounds = _counted(bounds, decisions, world)
-    if not lazily and outlines is None:
-        prefetch.rendering(((repo.manifests[key], bounds[key].binding) for key in asked), interpreter)
-    items = _derived(memo, world, bounds, decisions)
-    items += [
-        template_pipeline.item(memo, world, manifest, bound, bodies)
-        for manifest, bound, bodies in place.assigned_quotas(memo.assigned, repo, world.by_name)
-    ]
-    for manifest, where in _implied_namespaces(memo, world, items, beside.content):
-        items.append(template_pipeline.item(memo, world, manifest, bind.implied(manifest, where)))
-    items.sort(key=lambda item: item.manifest.key)
-    bindings = {item.manifest.key: item.bound.binding for item in items}
-    _forget(memo, bindings.keys())
-
-    changes: list[Change] = []
-    problems += [*repo.problems, *decisions.problems, *order.cycles([item.manifest for item in items if item.depends])]
+    draft = _draft(memo, world, memo.questions, decisions, beside, asked=asked)
+    digest = _digest(repo, draft.items, draft.changes)
+    draft, verdict, held = _limited(memo, world, draft, decisions, beside)
+    items, bindings = draft.items, draft.bindings
+    problems = [*draft.problems, *repo.problems, *decisions.problems]
+    problems.extend(order.cycles([item.manifest for item in items if item.depends]))
     for item in items:
         problems.extend(item.faults)
         problems.extend(item.bound.problems)
         problems.extend(item.render_problems)
         problems.extend(item.unretained)
-        changes.extend(item.changes)
-    if fleet.live is not None:
-        if sum(map(template_pipeline.is_seen, items)) < len(fleet.live.objects):
-            changes.extend(_leavers(world, bindings.keys()))
-        changes = namespace_deletion.hold(changes, fleet.live)
     problems.extend(notes.lost_clusters(repo, decisions, fleet))
     problems.extend(interpreter.problems())
     problems.extend(notes.failing(repo, world.step))
-    digest = _digest(repo, items, changes)
-    changes = operator_orders.suspend(changes, decisions.suspensions)
-    gates, changes = gate.hold(changes, bindings, repo=repo, decisions=decisions, live=fleet.live, beside=beside)
-    changes = operator_orders.remove(changes, decisions.removals)
+    changes = operator_orders.remove(verdict.changes, decisions.removals)
     if any(change.waits_for for change in changes) or len({item.wave.wave for item in items} - {order.NO_WAVE}) > 1:
         changes = waves.hold(changes, [template_pipeline.placed(item) for item in items])
     return Plan(
@@ -113,7 +95,7 @@ def build(
         if lazily
         else {item.manifest.key: item.rendered for item in items},
         changes=tuple(changes) if fleet.live is not None else None,
-        gates=(*gates, *gate.quotas(quotas)),
+        gates=(*verdict.gates, *gate.quotas(draft.quotas)),
         problems=tuple(notes.together(problems)),
         totals=totals(changes, of_clusters=len(world.candidates)),
         digest=digest,
@@ -123,7 +105,93 @@ def build(
         outage=world.step.outage,
         said=world.step.said,
         look_again=world.step.look_again,
+        held=held,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class _Draft:
+    """Where everything goes, and what that means for the clusters, whatever limits say of it."""
+
+    items: list[Item]
+    """Sorted by key."""
+    bindings: Mapping[ObjectKey, Binding]
+    changes: list[Change]
+    problems: list[Problem]
+    quotas: quota.Ledger
+
+
+def _draft(
+    memo: Memo,
+    world: BuildContext,
+    questions: Mapping[ObjectKey, place.Question],
+    decisions: Decisions,
+    beside: Beside,
+    *,
+    asked: Sequence[ObjectKey] = (),
+    alike: Mapping[ObjectKey, Item] = MappingProxyType({}),
+) -> _Draft:
+    """`decisions`: as recorded. `asked`: what is placed anew. `alike`: of another draft of this plan; what is the same
+    in both is not made again."""
+    repo, live = world.repo, world.fleet.live
+    bounds, problems, quotas = place.answers(questions, repo, world.binder, memo.room, world.fleet.facts.taken_at)
+    bounds = dependencies.attach(
+        bounds, repo, world.interpreter, world.decisions, live, memo.references, world.binder.held
+    )
+    bounds = _counted(bounds, decisions, world)
+    if not world.lazily and world.outlines is None:
+        prefetch.rendering(((repo.manifests[key], bounds[key].binding) for key in asked), world.interpreter)
+    cache = memo if not alike else memo.as_before
+    items = _derived(cache, world, bounds, decisions, alike)
+    items += [
+        template_pipeline.item(cache, world, manifest, bound, bodies, alike=alike.get(manifest.key))
+        for manifest, bound, bodies in place.assigned_quotas(memo.assigned, repo, world.by_name)
+    ]
+    for manifest, where in _implied_namespaces(cache, world, items, beside.content):
+        bound = bind.implied(manifest, where)
+        items.append(template_pipeline.item(cache, world, manifest, bound, alike=alike.get(manifest.key)))
+    items.sort(key=lambda item: item.manifest.key)
+    bindings = {item.manifest.key: item.bound.binding for item in items}
+    _forget(cache, bindings.keys())
+    changes = [change for item in items for change in item.changes]
+    if live is not None:
+        if sum(map(template_pipeline.is_seen, items)) < len(live.objects):
+            changes.extend(_leavers(world, bindings.keys()))
+        changes = namespace_deletion.hold(changes, live)
+    return _Draft(items, bindings, changes, problems, quotas)
+
+
+def _limited(
+    memo: Memo, world: BuildContext, draft: _Draft, decisions: Decisions, beside: Beside
+) -> tuple[_Draft, gate.Verdict, dict[ObjectKey, HeldDecision]]:
+    """What limits leave of a draft. Where they hold a decision, the one on record stands: all that follows from it is
+    in the draft that comes back, and what they hold beside it among the changes.
+
+    Whoever follows a workload that stays does so too, and may be too much in its turn: hence the loop.
+    """
+
+    def limit(changes: Sequence[Change], bindings: Mapping[ObjectKey, Binding]) -> gate.Verdict:
+        return gate.hold(changes, bindings, repo=world.repo, decisions=decisions, live=world.fleet.live, beside=beside)
+
+    changes = operator_orders.suspend(draft.changes, decisions.suspensions)
+    verdict = limit(changes, draft.bindings)
+    beside = replace(beside, touched=gate.touched(changes))
+    held: dict[ObjectKey, HeldDecision] = {}
+    while new := verdict.undecided.keys() - held.keys():
+        held |= {key: HeldDecision(draft.bindings[key], verdict.undecided[key]) for key in new}
+        world = replace(world, binder=replace(world.binder, held=frozenset(held)))
+        questions = place.standing(memo.questions, held, world.decisions, world.binder)
+        draft = _draft(memo, world, questions, decisions, beside, alike={one.manifest.key: one for one in draft.items})
+        changes = operator_orders.suspend(draft.changes, decisions.suspensions)
+        verdict = gate.together(verdict, limit(changes, draft.bindings), held.keys())
+    memo.recomputed += memo.as_before.recomputed
+    memo.as_before.recomputed = 0
+    if not held:
+        memo.nothing_held()
+        return draft, verdict, held
+    # Those of templates that are gone come last, as in any plan.
+    ordered = sorted(verdict.changes, key=lambda change: (change.key not in draft.bindings, change.key))
+    return draft, replace(verdict, changes=tuple(ordered)), dict(sorted(held.items()))
 
 
 def _counted(
@@ -141,7 +209,11 @@ def _counted(
 
 
 def _derived(
-    memo: Memo, world: BuildContext, bounds: Mapping[ObjectKey, PlacementResult], before: Decisions
+    memo: Memo,
+    world: BuildContext,
+    bounds: Mapping[ObjectKey, PlacementResult],
+    before: Decisions,
+    alike: Mapping[ObjectKey, Item],
 ) -> list[Item]:
     """Every template through render and compare; what others need after those (`dependencies`)."""
     items: list[Item] = []
@@ -152,7 +224,7 @@ def _derived(
         manifest = world.repo.manifests[key]
         bound = prune.remembered(bounds[key], manifest.body, before.bindings.get(key))
         bound = dependencies.let_go(bound, finished) if key in owners else bound
-        item = template_pipeline.item(memo, world, manifest, bound)
+        item = template_pipeline.item(memo, world, manifest, bound, alike=alike.get(key))
         if key in watched and item.live is not None:
             finished[key] = dependencies.up_to_date(item.rendered, item.changes, item.live)
         items.append(item)
@@ -188,7 +260,7 @@ def _implied_namespaces(
 
 
 def _forget(memo: Memo, present: Set[ObjectKey]) -> None:
-    """Every present one is among the items."""
+    """All but what another draft has is among the items."""
     if len(memo.items) == len(present):
         return
     for key in memo.items.keys() - present:

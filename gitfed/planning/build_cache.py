@@ -96,8 +96,23 @@ class Memo:
     collected: status.Memory = field(default_factory=dict)
     """What scripts said of copies that the failover of the last build looked at."""
     states: state_preservation.States = field(default_factory=lambda: state_preservation.States(_label_value))
+    _as_before: Memo | None = None
     recomputed: int = 0
     """Templates whose binding, rendering or changes the last build had to compute: what a test asserts on."""
+
+    @property
+    def as_before(self) -> Memo:
+        """For the items of what stands as before because a gate holds its next decision."""
+        if self._as_before is None:
+            self._as_before = Memo()
+        return self._as_before
+
+    def nothing_held(self) -> None:
+        self._as_before = None
+
+    def forget_items(self) -> None:
+        self.items.clear()
+        self._as_before = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +158,7 @@ def prepare(
 ) -> BuildContext:
     """Replace what changed in the memo; keep the old object where the new one is equal, so that `is` holds."""
     if memo.interpreter is not interpreter or memo.settings != repo.settings:
-        memo.items.clear()
+        memo.forget_items()
         memo.questions.clear()
         memo.schedules.clear()
         memo.interpreter, memo.settings = interpreter, repo.settings
@@ -194,7 +209,8 @@ def prepare(
         live_clusters=memo.live_clusters,
         same_commit=bool(repo.commit) and decisions.applied_commit == repo.commit,
         binder=Binder(memo.index, memo.candidates, interpreter, memo.schedules, repo.settings, now,
-                           rebalance.wanted(repo.rebalancers), step.before, step.stopped, memo.standing, memo.names),
+                           rebalance.wanted(repo.rebalancers), step.before, step.stopped,
+                           standing=memo.standing, names=memo.names),
     )  # fmt: skip
 
 

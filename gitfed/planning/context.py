@@ -51,6 +51,8 @@ class Binder:
     """Of templates that are to leave a cluster: what stands if nothing can take them (`placement.failover.step`)."""
     stopped: Set[ObjectKey] = frozenset()
     """Templates that were decided too often for the same inputs (`placement.damper`)."""
+    held: Set[ObjectKey] = frozenset()
+    """Templates whose next decision waits for a person's consent: the last one stands (`build`)."""
     standing: HoldState = field(default_factory=lambda: HoldState())
     names: frozenset[str] = frozenset()
     """Of all clusters; the same object while there are the same ones."""
@@ -135,6 +137,8 @@ class PlacementQuery:
     """Its anti-affinity group."""
     before: Decision | None = None
     """`decision` has new evictions; this is the one without, which stands if no place is found."""
+    held: bool = False
+    """It stands, whatever its template and policy say: a gate holds what follows from these."""
     asks: int = 0
     """What the scheduler is asked, as a number (`Schedules.number`)."""
 

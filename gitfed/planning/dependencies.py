@@ -15,7 +15,7 @@ only as a dependency, and has to go again, from an orphan, which stays.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import replace
 from typing import TypeAlias
 
@@ -42,8 +42,9 @@ def attach(
     decisions: Decisions,
     live: LiveState | None,
     memory: Memory,
+    held: Set[ObjectKey] = frozenset(),
 ) -> dict[ObjectKey, PlacementResult]:
-    """The bounds, with what is needed elsewhere going there too."""
+    """The bounds, with what is needed elsewhere going there too. `held`: what stays where it was needed before."""
     owners = {key: bound for key, bound in bounds.items() if bound.binding.propagates_deps and key.namespace}
     remembered = {key: one for key, one in decisions.bindings.items() if one.required_by and key in bounds}
     if not owners and not remembered:
@@ -72,9 +73,10 @@ def attach(
             if dependency != key and dependency in bounds:
                 needs.setdefault(dependency, {})[key] = where
     for key in needs.keys() | remembered.keys():
-        answered[key] = _attached(
-            answered[key], decisions.bindings.get(key), needs.get(key, {}), answered, repo, live
-        )  # fmt: skip
+        needed = needs.get(key, {})
+        if key in held and key in remembered:
+            needed = {one.owner: one.clusters for one in remembered[key].required_by if one.clusters}
+        answered[key] = _attached(answered[key], decisions.bindings.get(key), needed, answered, live)
     return answered
 
 
@@ -117,7 +119,6 @@ def _attached(
     previous: Decision | None,
     needed: Mapping[ObjectKey, tuple[ClusterName, ...]],
     bounds: Mapping[ObjectKey, PlacementResult],
-    repo: RepoSnapshot,
     live: LiveState | None,
 ) -> PlacementResult:
     binding = bound.binding
@@ -137,8 +138,8 @@ def _attached(
         why = f"{binding.why}; needed by {owners}" if more else binding.why
         return replace(bound, binding=replace(binding, shares=shares, decision=decision, why=why))
     # It has no policy: those that need it say how it is to be treated.
-    overwriting = {owner: bounds[owner].binding.overwrite for owner in needed}
-    preserving = {owner: bounds[owner].binding.preserve for owner in needed}
+    overwriting = {owner: bounds[owner].binding.overwrite for owner in needed if owner in bounds}
+    preserving = {owner: bounds[owner].binding.preserve for owner in needed if owner in bounds}
     own = decision.policy is None and not decision.shares
     if own and decision.preserve is not any(preserving.values()):
         decision = replace(decision, preserve=not decision.preserve)  # remembered for when its template is gone
@@ -166,7 +167,7 @@ def _remembered(
     for owner in sorted(needed.keys() | before.keys()):
         now = needed.get(owner, ())
         then = before.get(owner, set())
-        if owner in needed and live is not None and not bounds[owner].binding.preserve:
+        if owner in needed and owner in bounds and live is not None and not bounds[owner].binding.preserve:
             # All other copies of it are leaving, those too that came before any of this was written down.
             then = {*then, *live.objects.get(owner, {})}
         left = (name for name in then.difference(now) if live is None or _may_run(owner, name, live))

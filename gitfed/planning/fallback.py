@@ -71,11 +71,16 @@ def unknown(
     return PlacementResult(
         Binding(
             binding_id(manifest.key), manifest.key, manifest.api_version, manifest.origin, directive.ref, shares,
-            decision.replicas if decision else None, condition, losers=losers, decision=decision,
+            decision.replicas if decision else None, condition,
+            affinity_name=decision.affinity_name if decision else "",
+            components=decision.components if decision else (), each=decision.each if decision else (),
+            losers=losers, decision=decision,
             why="unknown: the last decision stays", held=held,
             overwrite=directive.overwrite, preserve=directive.preserve, suspended=directive.suspended,
             propagates_deps=directive.propagates_deps,
             divided=directive.placement.replica_scheduling_type == "Divided",
+            # What a failover brought is part of the copies: without it they would be written, and start, anew.
+            injected=decision.injected if decision else (), stateful=directive.stateful,
         ),
         (problem,),
         ask_again,

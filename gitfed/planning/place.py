@@ -134,6 +134,18 @@ def questions(
     return cast("dict[ObjectKey, Question]", found), new
 
 
+def standing(
+    asked: Mapping[ObjectKey, Question], held: Iterable[ObjectKey], decisions: Decisions, binder: Binder
+) -> dict[ObjectKey, Question]:
+    """The same questions, but that what a gate holds is as it was decided before. `binder` knows what that is."""
+    found = dict(asked)
+    for key in held:
+        if key in asked:
+            manifest, decision = asked[key].manifest, decisions.bindings.get(key)
+            found[key] = _question(bind.ask(manifest, decision, binder), manifest, decision, binder)
+    return found
+
+
 def waits_for_room(asked: Mapping[ObjectKey, Question]) -> bool:
     """Whether any answer depends on what others take of the clusters' room."""
     return any(

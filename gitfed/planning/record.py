@@ -39,10 +39,13 @@ def bound(
     # Karmada: one component is no set; and where sets were not counted, a target gets all there is without a list.
     listed = request.components if request.counts_sets and len(request.components) > 1 else ()
     each = tuple((str(part.get("name") or ""), int(part.get("replicas") or 0)) for part in listed) if listed else ()
-    record = _record(
-        asked, binder,
-        shares=shares, condition=condition, affinity=affinity_name, replicas=replicas, each=each,
-    )  # fmt: skip
+    if asked.held and asked.decision is not None:
+        record, each = asked.decision, asked.decision.each
+    else:
+        record = _record(
+            asked, binder,
+            shares=shares, condition=condition, affinity=affinity_name, replicas=replicas, each=each,
+        )  # fmt: skip
     return PlacementResult(
         Binding(
             id=asked.identity,
@@ -67,10 +70,18 @@ def bound(
             propagates_deps=directive.propagates_deps,
             injected=record.injected,
             stateful=directive.stateful,
-            divided=divided and directive.placement.replica_scheduling_type == "Divided",
+            divided=was_divided(record)
+            if asked.held
+            else divided and directive.placement.replica_scheduling_type == "Divided",
         ),
         problems,
     )
+
+
+def was_divided(decision: Decision) -> bool:
+    """Whether its clusters share the replicas, as far as the placement tells that was in force."""
+    scheduling = (decision.placement or {}).get("replicaScheduling") or {}
+    return bool(scheduling.get("replicaSchedulingType") == "Divided")
 
 
 def _still_says(

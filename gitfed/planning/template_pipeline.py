@@ -34,8 +34,15 @@ def item(
     manifest: Manifest,
     bound: PlacementResult,
     bodies: Mapping[ClusterName, Body] | None = None,
+    *,
+    alike: Item | None = None,
 ) -> Item:
-    """One object through render and compare, each step only if something it reads is another object now."""
+    """One object through render and compare, each step only if something it reads is another object now.
+
+    `alike`: what another draft of this plan made of it, which is taken where its answer is the same.
+    """
+    if alike is not None and (alike.bound is bound or alike.bound == bound):
+        return alike
     known = memo.items.get(manifest.key)
     fresh = (
         known is None

@@ -80,6 +80,8 @@ class Beside:
     """Where something goes, by namespace; only namespaces in which something is looked at."""
     placed: Mapping[ClusterName, frozenset[ObjectKey]] = field(default_factory=lambda: MappingProxyType({}))
     """What is in a cluster; only of clusters that are declared otherwise."""
+    touched: frozenset[ClusterName] = frozenset()
+    """Clusters where something is to be done."""
 
 
 NOBODY = Beside()

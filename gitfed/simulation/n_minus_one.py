@@ -52,7 +52,7 @@ def each(
     fleet = replace(fleet, live=None)
     planner = _Planner(interpreter, now, build.Memo())
     base = planner.plan(repo, fleet, replace(decisions, known=True, descends=True))
-    recorded = gate.decisions_to_record(base.bindings, decisions, (), None)
+    recorded = gate.decisions_to_record(base, decisions, None)
     decisions = replace(
         decisions, known=True, descends=True, bindings=recorded, applied_commit=base.commit or None,
         clusters=base.records, outage=base.outage,

@@ -279,7 +279,7 @@ class _Run:
         )  # fmt: skip
 
     def _record(self, plan: Plan, live: LiveState | None, *, quietly: bool) -> None:
-        bindings = gate.decisions_to_record(plan.bindings, self._decisions, plan.changes or (), live)
+        bindings = gate.decisions_to_record(plan, self._decisions, live)
         for line in decision_text.lines(plan, self._decisions, bindings) if not quietly else ():
             self._say("decision", line)
         self._decisions = replace(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Literal, NotRequired, cast
 
 from gitfed.model.base import Body
-from gitfed.model.plan import Binding
+from gitfed.model.plan import Binding, HeldDecision
 from gitfed.model.status import BindingStatus, CopyStatus
 from gitfed.views import plans
 from gitfed.views.value import View
@@ -53,8 +53,8 @@ class BindingList(View):
     """In an answer of the API that is not the last: what to ask for next, as `continue`."""
 
 
-def item(binding: Binding, status: StatusView | None) -> PlacedBinding:
-    return {**plans.binding(binding), "status": status}
+def item(binding: Binding, status: StatusView | None, held: HeldDecision | None = None) -> PlacedBinding:
+    return {**plans.binding(binding, held), "status": status}
 
 
 def seen(found: BindingStatus) -> StatusView:

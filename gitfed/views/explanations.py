@@ -136,8 +136,11 @@ def explain(
     decision: Decision | None,
     shown: Callable[[ClusterName], bool] = lambda name: True,
 ) -> ExplanationView:
-    """Reads the reasons out of a plan; decides nothing. `decision`: that before the plan; `shown`: which clusters."""
-    binding = plan.bindings[key]
+    """Reads the reasons out of a plan; decides nothing. `decision`: that before the plan; `shown`: which clusters.
+
+    Reasons and numbers are those of what the commit wants, also where a gate holds that.
+    """
+    binding = plan.wanted(key)
     manifest = repo.manifests.get(key)
     origins = {
         PolicyRef(policy.kind, policy.metadata.namespace or "", policy.metadata.name): policy.origin
@@ -145,7 +148,7 @@ def explain(
     }
     return {
         "schema": SCHEMA,
-        "binding": plans.binding(binding),
+        "binding": plans.binding(plan.bindings[key], plan.held.get(key)),
         "declared": manifest is not None,
         "held": manifest.held if manifest is not None else None,
         "decided": {"chosen": bool(decision.targets), "replicas": decision.replicas} if decision is not None else None,

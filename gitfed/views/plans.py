@@ -8,7 +8,7 @@ from gitfed.documents.bindings import time_text
 from gitfed.model.base import Problem
 from gitfed.model.decisions import PolicyRef, ScheduledCondition
 from gitfed.model.fleet import FactsRef
-from gitfed.model.plan import Binding, Change, FieldChange, Gate, Plan, Totals
+from gitfed.model.plan import Binding, Change, FieldChange, Gate, HeldDecision, Plan, Totals
 from gitfed.planning.ordering.order import NO_WAVE
 from gitfed.views import failover
 from gitfed.views.value import PolicyName, ResourceRef, Time, View, resource
@@ -67,8 +67,17 @@ class Descheduled(View):
     message: str
 
 
+class HeldView(View):
+    """What would be decided if a person let it through."""
+
+    gate: str
+    clusters: list[ClusterShare]
+    replicas: int | None
+    why: str
+
+
 class BindingView(View):
-    """Where one object goes, and why not elsewhere."""
+    """Where one object goes, and why not elsewhere: what is in force."""
 
     id: str
     resource: ResourceRef
@@ -97,6 +106,8 @@ class BindingView(View):
     descheduled: Descheduled | None
     origin: str
     """`FILE:LINE:COLUMN` of its template."""
+    held: HeldView | None
+    """What a gate holds beside it."""
 
 
 class FieldView(View):
@@ -203,7 +214,7 @@ def document(plan: Plan) -> PlanView:
         "now": time_text(plan.now),
         "observed": plan.changes is not None,
         "clusters": list(plan.clusters),
-        "bindings": [binding(item) for item in plan.bindings.values()],
+        "bindings": [binding(item, plan.held.get(key)) for key, item in plan.bindings.items()],
         "changes": [change(item) for item in plan.changes or ()],
         "gates": [gate(item) for item in plan.gates],
         "problems": [problem(item) for item in plan.problems],
@@ -251,16 +262,12 @@ def policy(ref: PolicyRef) -> PolicyName:
     return {"kind": ref.kind, "namespace": ref.namespace, "name": ref.name}
 
 
-def binding(item: Binding) -> BindingView:
-    components: list[ComponentShare] = [{"name": name, "replicas": replicas} for name, replicas in item.each]
+def binding(item: Binding, held: HeldDecision | None = None) -> BindingView:
     return {
         "id": item.id,
         "resource": resource(item.key, item.api_version),
         "policy": policy(item.policy) if item.policy is not None and is_policy(item.policy) else None,
-        "clusters": [
-            {"name": share.cluster, "replicas": share.replicas, "components": components}
-            for share in sorted(item.shares)
-        ],
+        "clusters": _shares(item),
         "condition": condition(item.condition) if item.condition is not None else None,
         "affinityName": item.affinity_name,
         "rejected": {rejection.cluster: rejection.reason for rejection in item.rejections},
@@ -279,7 +286,20 @@ def binding(item: Binding) -> BindingView:
         "why": item.why,
         "descheduled": _descheduled(item),
         "origin": str(item.origin),
+        "held": _held(held) if held is not None else None,
     }
+
+
+def _shares(item: Binding) -> list[ClusterShare]:
+    components: list[ComponentShare] = [{"name": name, "replicas": replicas} for name, replicas in item.each]
+    return [
+        {"name": share.cluster, "replicas": share.replicas, "components": components} for share in sorted(item.shares)
+    ]
+
+
+def _held(found: HeldDecision) -> HeldView:
+    next_ = found.binding
+    return {"gate": found.gate, "clusters": _shares(next_), "replicas": next_.replicas, "why": next_.why}
 
 
 def condition(found: ScheduledCondition) -> ConditionView:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from gitfed.cli.output import matrix, plain, plan_text, table
 from gitfed.model.base import ObjectKey
 from gitfed.model.decisions import ScheduledCondition
-from gitfed.model.plan import Action, Gate, Totals
+from gitfed.model.plan import Action, Gate, HeldDecision, Totals
 from gitfed.model.reason import Reason, ReasonCode
 from gitfed.views import names
 from tests.cli import values
@@ -71,6 +71,21 @@ def test_a_held_gate_says_so() -> None:
     shown = text(values.view(made, {values.WEB: {"eu-1": 2}}))
     assert "Gates   deletions 7/5 HELD 7 changes · moved replicas 4/20 ok\n" in shown
     assert "  skip   shop/Deploy/web   eu-2   gate deletions: 7 of at most 5\n" in shown
+
+
+def test_what_a_gate_holds_is_shown_as_it_would_go() -> None:
+    made = values.plan(
+        [values.binding(values.WEB, {"eu-1": 2}, "as before")],
+        [values.change(values.WEB, "eu-2", Action.SKIP, Reason(ReasonCode.GATE, "moved replicas", detail="100%"))],
+        [Gate("moved replicas", "25%", "100%", 1)],
+        held={
+            values.WEB: HeldDecision(
+                values.binding(values.WEB, {"eu-2": 2}, "every matching cluster"), "moved replicas"
+            )
+        },
+    )
+    shown = text(values.view(made, {values.WEB: {"eu-1": 2}}))
+    assert "2 → 0   0 → 2   –      –      2       held by gate moved replicas: every matching cluster\n" in shown
 
 
 def test_a_quota_that_holds_says_what_it_does_not_allow() -> None:

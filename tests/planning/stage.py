@@ -155,7 +155,7 @@ class Stage:
         return plan
 
     def record(self, plan: Plan) -> None:
-        found = gate.decisions_to_record(plan.bindings, self.decisions, plan.changes or (), None)
+        found = gate.decisions_to_record(plan, self.decisions, None)
         self.decisions = replace(
             self.decisions, bindings=found, applied_commit=plan.commit, clusters=plan.records, outage=plan.outage
         )

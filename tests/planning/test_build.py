@@ -111,7 +111,7 @@ def carried_out(plan: Plan, before: LiveState, *, health: Health = Health.CURREN
 
 
 def decided(plan: Plan, before: Decisions) -> Decisions:
-    bindings = gate.decisions_to_record(plan.bindings, before, plan.changes or (), None)
+    bindings = gate.decisions_to_record(plan, before, None)
     return replace(before, bindings=bindings, applied_commit=plan.commit)
 
 
@@ -568,7 +568,7 @@ def test_a_held_move_is_decided_anew_at_the_time_of_every_build() -> None:
     for hours in (1, 2):
         now = NOW + timedelta(hours=hours)
         plan = plan_of(repo, live, decisions, now, memo=memo)
-        decision = plan.bindings[WEB_KEY].decision
+        decision = plan.held[WEB_KEY].binding.decision
         assert decision is not None
         assert (decision.shares, decision.last_scheduled) == ((Share("b", 20),), now)
         decisions = decided(plan, decisions)

@@ -112,7 +112,7 @@ class World:
 
     def after(self, plan: Plan) -> World:
         """Everything was decided and recorded; the facts are as they were."""
-        bindings = gate.decisions_to_record(plan.bindings, self.decisions, plan.changes or (), None)
+        bindings = gate.decisions_to_record(plan, self.decisions, None)
         return replace(self, decisions=replace(self.decisions, bindings=bindings, applied_commit=plan.commit))
 
 

@@ -80,7 +80,7 @@ def test_what_was_left_behind_is_not_forgotten_while_its_cluster_cannot_be_read(
     made.turn()
     there = made.live
     made.live = without(made.live, "a")
-    found = gate.decisions_to_record(made.plan().bindings, made.decisions, (), made.live)
+    found = gate.decisions_to_record(made.plan(), made.decisions, made.live)
     made.decisions, made.live = replace(made.decisions, bindings=found), there
     assert kept(made.turn(), "conf") == [("a", PRESERVED)]
 

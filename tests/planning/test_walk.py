@@ -149,7 +149,7 @@ class Walk:
         facts = {name: ClusterFacts(name, reach=Reach.READY) for name in CLUSTERS}
         fleet = FleetSnapshot(FactsRef("test"), facts, live)
         plan = build.build(repo, fleet, self.decisions, INTERPRETER, NOW, memo=self.memo)
-        found = gate.decisions_to_record(plan.bindings, self.decisions, plan.changes or (), live)
+        found = gate.decisions_to_record(plan, self.decisions, live)
         self.decisions = replace(self.decisions, bindings=found, applied_commit=plan.commit)
         self.runs = frozenset(
             (name, key) for key, copies in live.objects.items() for name, one in copies.items()

@@ -11,7 +11,7 @@ from gitfed.cli import plan_file
 from gitfed.cli.output import structured
 from gitfed.errors import InputError
 from gitfed.model.base import Origin, Problem, Severity
-from gitfed.model.plan import Action, FieldChange
+from gitfed.model.plan import Action, FieldChange, HeldDecision
 from gitfed.model.reason import Reason, ReasonCode
 from gitfed.views import plans
 from tests.cli import values
@@ -49,6 +49,15 @@ def test_a_binding() -> None:
     assert web["affinityName"] == ""
     assert web["requirements"] is None
     assert web["components"] == []
+
+
+def test_a_binding_says_what_a_gate_holds_beside_what_is_in_force() -> None:
+    held = HeldDecision(values.binding(values.WEB, {"eu-2": 3}, "every matching cluster"), "moved replicas")
+    made = values.plan([values.binding(values.WEB, {"eu-1": 2})], held={values.WEB: held})
+    (web,) = plans.document(made)["bindings"]
+    assert [one["name"] for one in web["clusters"]] == ["eu-1"]
+    assert (web["held"]["gate"], web["held"]["why"]) == ("moved replicas", "every matching cluster")
+    assert web["held"]["clusters"] == [{"name": "eu-2", "replicas": 3, "components": []}]
 
 
 def test_a_kind_without_replicas_has_null() -> None:

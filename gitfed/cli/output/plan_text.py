@@ -82,11 +82,13 @@ def nothing_to_do(shown: View) -> bool:
 def rows(shown: View) -> list[matrix.Row]:
     """One row for each template that is placed, was placed, or should be and is not."""
     found = []
-    for key, binding in shown.plan.bindings.items():
-        before = shown.before.get(key)
+    for key in shown.plan.bindings:
+        binding, before = shown.plan.wanted(key), shown.before.get(key)
         if binding.shares or before or failed(binding):
-            after = matrix.of(binding.shares)
-            found.append(matrix.Row(names.shown(key), _comparable(before, binding), after, why(binding, before)))
+            after, said = matrix.of(binding.shares), why(binding, before)
+            if (held := shown.plan.held.get(key)) is not None:
+                said = f"held by gate {held.gate}: {said}"
+            found.append(matrix.Row(names.shown(key), _comparable(before, binding), after, said))
     for key in sorted(shown.before.keys() - shown.plan.bindings.keys()):
         if shown.before[key]:
             found.append(matrix.Row(names.shown(key), shown.before[key], {}, "removed from the repository"))

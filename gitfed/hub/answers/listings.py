@@ -60,7 +60,8 @@ def binding_list(moment: Moment, sight: Sight, query: Query) -> bindings.Binding
         query,
         reverse=query.sort.startswith("-"),
     )
-    items = [seen.placed(bindings.item(one, moment.status(one.key)), sight) for one in found.items]
+    held = moment.plan.held
+    items = [seen.placed(bindings.item(one, moment.status(one.key), held.get(one.key)), sight) for one in found.items]
     answer: bindings.BindingList = {"schema": "gitfed.io/bindings/v1", "items": items, "total": found.total}
     if found.next:
         answer["next"] = found.next

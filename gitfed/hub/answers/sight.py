@@ -7,7 +7,7 @@ numbers of the clusters that one sees stay.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from gitfed.hub.access.rights import Right, Rights
@@ -93,7 +93,16 @@ def binding(value: plans.BindingView, sight: Sight) -> plans.BindingView:
         "why": "",
         "descheduled": None,
         "affinityName": "",
+        "held": _held(value["held"], here),
     }
+
+
+def _held(value: plans.HeldView | None, here: Callable[[str], bool]) -> plans.HeldView | None:
+    if value is None:
+        return None
+    shares = [one for one in value["clusters"] if here(one["name"])]
+    counts = [one["replicas"] for one in shares if one["replicas"] is not None]
+    return {"gate": value["gate"], "clusters": shares, "replicas": sum(counts) if counts else None, "why": ""}
 
 
 def status(value: bindings.StatusView | None, namespace: str, sight: Sight) -> bindings.StatusView | None:

@@ -9,12 +9,13 @@ replicas.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from operator import attrgetter
 
 from gitfed.model.base import ClusterName, ObjectKey
 from gitfed.model.decisions import Decision, Decisions, Share
+from gitfed.model.fleet import LiveState
 from gitfed.model.plan import Action, Binding, Change
 from gitfed.model.reason import Reason, ReasonCode
 
@@ -25,16 +26,20 @@ _LEAVES = (ReasonCode.MOVED, ReasonCode.REPLACEMENT_AWAITED)
 
 @dataclass(frozen=True, slots=True)
 class Replicas:
-    """`moved`: those that change their cluster or are lost. `total`: all, the lost ones included. `keys`: whose."""
+    """`moved`: those that change their cluster or are lost. `total`: all, the lost ones included. `keys`: whose.
+
+    `copies`: how many copies of these are in another place or of another size then.
+    """
 
     moved: int
     total: int
     keys: frozenset[ObjectKey]
+    copies: int
 
 
 def replicas(bindings: Mapping[ObjectKey, Binding], decisions: Decisions, gone: Mapping[ObjectKey, int]) -> Replicas:
     """Growing moves nothing, nor does shrinking that the template asks for. `gone`: of `withdrawn`."""
-    moved, total = 0, 0
+    moved, total, copies = 0, 0, 0
     movers: set[ObjectKey] = set()
     sums: dict[int, int] = {}
     """By the identity of shares, which many workloads have in common."""
@@ -60,14 +65,26 @@ def replicas(bindings: Mapping[ObjectKey, Binding], decisions: Decisions, gone: 
         if here:
             moved += here
             movers.add(key)
-    return Replicas(moved, total, frozenset(movers))
+            copies += len({share.cluster for share in {*previous.shares} ^ {*binding.shares}})
+    return Replicas(moved, total, frozenset(movers), copies)
+
+
+@dataclass(frozen=True, slots=True)
+class Withdrawn:
+    """Copies that leave without another being made for them, now or when the others are healthy."""
+
+    counts: Mapping[ObjectKey, int]
+    unseen: int
+    """How many copies of these objects are to leave clusters that cannot be read: no change tells of them."""
 
 
 def withdrawn(
-    changes: Sequence[Change], bindings: Mapping[ObjectKey, Binding], decisions: Decisions
-) -> dict[ObjectKey, int]:
-    """How many copies of each object leave without another being made for them, now or when the others are healthy."""
+    changes: Sequence[Change], bindings: Mapping[ObjectKey, Binding], decisions: Decisions, live: LiveState | None
+) -> Withdrawn:
     leaving: dict[ObjectKey, int] = defaultdict(int)
+    unseen: dict[ObjectKey, int] = {}
+    for key, count in _unseen(bindings, decisions, live):
+        leaving[key] = unseen[key] = count
     for change in changes:
         previous, binding = decisions.bindings.get(change.key), bindings.get(change.key)
         if not _leaves(change, binding):
@@ -78,7 +95,25 @@ def withdrawn(
         if not scaled and change.cluster not in _exempt(previous, binding):
             leaving[change.key] += 1
     found = {key: number - _newcomers(decisions.bindings[key], bindings[key]) for key, number in leaving.items()}
-    return {key: number for key, number in found.items() if number > 0}
+    counts = {key: number for key, number in found.items() if number > 0}
+    return Withdrawn(counts, sum(count for key, count in unseen.items() if key in counts))
+
+
+def _unseen(
+    bindings: Mapping[ObjectKey, Binding], decisions: Decisions, live: LiveState | None
+) -> Iterator[tuple[ObjectKey, int]]:
+    """Objects that are to leave clusters that cannot be read now, and how many of these. Their copies may be there, and
+    would go without being counted as soon as these clusters answer, if the decision was on record by then."""
+    unread = {name for name, one in live.clusters.items() if not one.inventory_read} if live is not None else set()
+    for key, binding in bindings.items() if unread else ():
+        previous = decisions.bindings.get(key)
+        if previous is None or previous is binding.decision or (binding.policy is None and not binding.attached):
+            continue
+        here = {share.cluster for share in binding.shares}
+        left = {share.cluster for share in previous.targets} & unread - here - _exempt(previous, binding)
+        scaled = binding.replicas is not None and not _is_duplicated(previous) and _renounced(previous, binding) > 0
+        if left and not scaled and not binding.preserve and not binding.keeps:
+            yield key, len(left)
 
 
 def told_apart(changes: Iterable[Change], gone: Mapping[ObjectKey, int]) -> list[Change]:

@@ -16,12 +16,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from gitfed.model.base import ClusterName, ObjectKey
 from gitfed.model.decisions import Decision, Decisions
 from gitfed.model.fleet import LiveState
-from gitfed.model.plan import Action, Binding, Change, Gate
+from gitfed.model.plan import Action, Binding, Change, Gate, Plan
 from gitfed.model.reason import Reason, ReasonCode
 from gitfed.model.repo import RepoSnapshot
 from gitfed.placement.capacity import quota
@@ -39,6 +39,17 @@ _SMALL = 8
 _ACTS = (Action.CREATE, Action.UPDATE, Action.DELETE)
 
 
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What the gates say of one plan."""
+
+    gates: tuple[Gate, ...]
+    changes: tuple[Change, ...]
+    """What they hold is turned into skips."""
+    undecided: Mapping[ObjectKey, str]
+    """Templates that nothing new is decided for, and the gate that holds it."""
+
+
 def hold(
     changes: Sequence[Change],
     bindings: Mapping[ObjectKey, Binding],
@@ -47,28 +58,28 @@ def hold(
     decisions: Decisions,
     live: LiveState | None,
     beside: Beside = NOBODY,
-) -> tuple[tuple[Gate, ...], list[Change]]:
-    """The gates, and the changes with what they hold turned into skips. `beside`: what there is that none of this
-    concerns, and that limits are parts of too."""
+) -> Verdict:
+    """`beside`: what there is that none of this concerns, and that limits are parts of too."""
     guards = decisions.guards or repo.settings.spec.guards
     allowed: dict[str, int] = {}
     for approval in decisions.approvals:
         if approval.commit == repo.commit:
             for name, count in approval.allowed:
                 allowed[name] = max(count, allowed.get(name, 0))
-    gone = displacement.withdrawn(changes, bindings, decisions)
+    withdrawn = displacement.withdrawn(changes, bindings, decisions, live)
+    gone = withdrawn.counts
     changes = displacement.told_apart(changes, gone) if gone else changes
     kept = list(changes)
     gates: list[Gate] = []
 
     def gate(
         name: str, limit: str, value: str, *, over: bool, counts: Callable[[Change], bool],
-        least: int = 0, message: str = "", waiting: bool = False,
+        least: int = 0, unseen: int = 0, message: str = "", waiting: bool = False,
     ) -> None:  # fmt: skip
         acts = [change.action in _ACTS or (waiting and displacement.is_waiting(change)) for change in changes]
         # Every gate counts for itself, whatever another one holds already: an approval has to name them all.
         counted = [i for i, change in enumerate(changes) if acts[i] and counts(change)] if over else []
-        count = max(len(counted), least) if over else 0
+        count = max(len(counted) + unseen, least) if over else 0
         held = count if count > allowed.get(name, 0) else 0
         if held:
             for index in counted:
@@ -97,22 +108,22 @@ def hold(
         return _is_deletion(change) or (change.move and change.key in gone)
 
     gate(DELETIONS, str(guards.max_deletions), str(count), over=count > guards.max_deletions, counts=goes,
-         waiting=True)  # fmt: skip
+         unseen=withdrawn.unseen, waiting=True)  # fmt: skip
     owned = _owned(live) + beside.copies if count else 0  # counting a million copies is not for every cycle
     percent = min(100 * count / owned, 100.0) if owned >= _SMALL else 0.0
     gate(PERCENT, f"{guards.max_deletion_percent}%", f"{percent:.0f}%",
-         over=percent > guards.max_deletion_percent, counts=goes, waiting=True)  # fmt: skip
+         over=percent > guards.max_deletion_percent, counts=goes, unseen=withdrawn.unseen, waiting=True)  # fmt: skip
     displaced = displacement.replicas(bindings, decisions, gone)
     total = displaced.total + beside.replicas
     share = 100 * displaced.moved / total if total >= _SMALL else 0.0
     gate(MOVED, f"{guards.max_moved_replicas_percent}%", f"{share:.0f}%",
          over=share > guards.max_moved_replicas_percent, counts=lambda change: change.key in displaced.keys,
-         waiting=True)  # fmt: skip
+         least=0 if live is None else displaced.copies, waiting=True)  # fmt: skip
     if guards.max_clusters_touched is not None:
-        touched = {change.cluster for change in changes if change.action in _ACTS}
+        touched = beside.touched.union(change.cluster for change in changes if change.action in _ACTS)
         gate("clusters touched", str(guards.max_clusters_touched), str(len(touched)),
              over=len(touched) > guards.max_clusters_touched, counts=lambda change: True)  # fmt: skip
-    return tuple(gates), kept
+    return Verdict(tuple(gates), tuple(kept), _undecided(gates, kept, bindings, decisions, gone, displaced.keys))
 
 
 def quotas(ledger: quota.Ledger) -> Iterator[Gate]:
@@ -148,29 +159,69 @@ def held(gates: Iterable[Gate]) -> tuple[Gate, ...]:
     return tuple(gate for gate in gates if gate.held)
 
 
-def decisions_to_record(
-    bindings: Mapping[ObjectKey, Binding], decisions: Decisions, changes: Iterable[Change], live: LiveState | None
-) -> dict[ObjectKey, Decision]:
-    """What is to be remembered. A move that a gate holds was not decided: the previous decision stays.
+def together(wanted: Verdict, standing: Verdict, held: Set[ObjectKey]) -> Verdict:
+    """What gates say of a plan where what they hold stays as it was decided before.
+
+    `wanted`: of the plan without them, that counts; `standing`: of the one where decisions on record stand for `held`.
+    What is done for these is done, and what waits is shown beside it. A limit that was passed with what does not happen
+    now stays passed: else one half of a change would come without the other.
+    """
+    waiting = {(change.cluster, change.key): change for change in wanted.changes if change.gate}
+    changes: list[Change] = []
+    for change in standing.changes:
+        held_back = waiting.pop((change.cluster, change.key), None)
+        if held_back is not None and not (change.key in held and change.action in _ACTS):
+            change = held_back
+        changes.append(change)
+    changes += [change for change in waiting.values() if change.key in held]
+    gates = tuple(
+        before if before.held or not now.held else now for before, now in zip(wanted.gates, standing.gates, strict=True)
+    )
+    return Verdict(gates, tuple(changes), {**standing.undecided, **wanted.undecided})
+
+
+def touched(changes: Iterable[Change]) -> frozenset[ClusterName]:
+    """Clusters where something is to be done."""
+    return frozenset(change.cluster for change in changes if change.action in _ACTS)
+
+
+def _undecided(
+    gates: Iterable[Gate],
+    kept: Iterable[Change],
+    bindings: Mapping[ObjectKey, Binding],
+    decisions: Decisions,
+    gone: Iterable[ObjectKey],
+    movers: Iterable[ObjectKey],
+) -> dict[ObjectKey, str]:
+    """Whatever was held of an object once its decision is on record is held no more: nothing would be left to count.
+
+    So it is not decided, also where no cluster can be read that a change could be seen in.
+    """
+    found: dict[ObjectKey, str] = {}
+    for name in (gate.name for gate in held(gates)):
+        if name == MOVED:
+            found |= dict.fromkeys(movers, name)
+        elif name in (DELETIONS, PERCENT):
+            found = {**dict.fromkeys(gone, name), **found}
+    for change in kept:
+        if change.key not in bindings:
+            continue
+        if change.gate == HISTORY or (change.gate in (DELETIONS, PERCENT) and _is_left(change, bindings, decisions)):
+            found.setdefault(change.key, change.gate)
+    return dict(sorted(found.items()))
+
+
+def decisions_to_record(plan: Plan, decisions: Decisions, live: LiveState | None) -> dict[ObjectKey, Decision]:
+    """What is to be remembered. What a gate holds was not decided: the previous decision stays, if there is one.
 
     So does that of a template which is gone, as long as a copy of it may be left: it says how to treat that
     (`preserveResourcesOnDeletion`).
     """
-    waiting = {
-        change.key
-        for change in changes
-        if change.gate in (MOVED, HISTORY)
-        or (change.gate in (DELETIONS, PERCENT) and _is_left(change, bindings, decisions))
-    }
     recorded: dict[ObjectKey, Decision] = {}
-    for key, binding in bindings.items():
-        if waiting and key in waiting:
-            previous = decisions.bindings.get(key)
-            if previous is not None:
-                recorded[key] = previous
-        elif binding.decision is not None:
+    for key, binding in plan.bindings.items():
+        if binding.decision is not None and (key not in plan.held or key in decisions.bindings):
             recorded[key] = binding.decision
-    for key in decisions.bindings.keys() - bindings.keys():
+    for key in decisions.bindings.keys() - plan.bindings.keys():
         if _may_be_left(decisions.bindings[key], live):
             gone = decisions.bindings[key]
             # Should it come back with another policy, what this one preserved is no copy of it any more.

@@ -10,9 +10,8 @@ Beside the objects stand their `declared_changes`. Secrets are masked here, wher
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 
 from gitfed.interpret.registry import Interpreter
 from gitfed.model.base import Body, ClusterName, ObjectKey, Problem
@@ -94,10 +93,12 @@ def review(
     changes = retained_dependents.considered(changes, sides)
     # Everything that we own before the change, for limits that are parts of it.
     owned = sum(len(binding.shares) for binding in base.bindings.values())
-    hold = partial(
-        gate.hold, bindings=head.bindings, repo=limited, decisions=replace(decisions, known=True, descends=True),
-        live=None, beside=replace(beside, copies=beside.copies + owned),
-    )  # fmt: skip
+    known, all_copies = replace(decisions, known=True, descends=True), replace(beside, copies=beside.copies + owned)
+
+    def hold(found: Sequence[Change]) -> tuple[retained_dependents.Gates, list[Change]]:
+        verdict = gate.hold(found, head.bindings, repo=limited, decisions=known, live=None, beside=all_copies)
+        return verdict.gates, [*verdict.changes]
+
     gates, changes = retained_dependents.limited(changes, sides, hold)
     differing = {change.key for change in changes} | _placed_otherwise(base, head)
     declared = tuple(

@@ -6,8 +6,8 @@ import click
 
 from gitfed.cli import complete, exits, load, options
 from gitfed.cli.commands.act import suspend
-from gitfed.offline import orders
 from gitfed.cli.output import formatting, plain
+from gitfed.offline import orders
 
 
 @click.command("approve")

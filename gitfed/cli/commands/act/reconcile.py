@@ -6,10 +6,10 @@ import click
 
 from gitfed.cli import complete, exits, load, options
 from gitfed.cli.commands.act import suspend
+from gitfed.cli.output import formatting, plain
 from gitfed.edges.state.state import State
 from gitfed.model.orders import EVERYTHING, Reconciliation
 from gitfed.offline import orders
-from gitfed.cli.output import formatting, plain
 
 
 @click.command("reconcile")

@@ -122,6 +122,9 @@ def _about(shown: ExplanationView) -> Iterator[tuple[str, str]]:
         yield "Scheduled", f"{condition['status']}: {condition['reason']}: {condition['message']}"
     if binding["why"]:
         yield "Why", binding["why"]
+    if (waits := binding["held"]) is not None:
+        where = formatting.some([one["name"] for one in waits["clusters"]]) or "nowhere"
+        yield "Held", f"gate {waits['gate']}: {where} ({waits['why']}) when a person consents"
     if (descheduled := binding["descheduled"]) is not None:
         yield "Descheduled", f"{descheduled['at']}: {descheduled['message']}"
 
