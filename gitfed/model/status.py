@@ -23,7 +23,7 @@ class CopyStatus:
     health_message: str = ""
     """How far it has come, in kstatus's words."""
     status: Body | None = None
-    """What was collected; None while it is not applied."""
+    """What was collected of the copy that is there, of whatever version; None: nothing."""
 
     def as_json(self) -> dict[str, Any]:
         """Karmada's AggregatedStatusItem."""

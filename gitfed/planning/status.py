@@ -2,7 +2,7 @@
 
 Applied is what Karmada calls it, and here it follows from the plan: a copy is applied when the cluster holds it and
 nothing is left to be done about it. A copy that could not be written says why, with the cluster's words if the daemon
-has tried. A cluster that cannot be read keeps what was known of its copies, with health Unknown.
+has tried, and how the one that is there does. A cluster that cannot be read keeps what was known of its copies, with health Unknown.
 
 Nothing here is a decision: it is read by people, by the state branch and by the log.
 """
@@ -16,11 +16,13 @@ from typing import Any, TypeAlias
 from gitfed.interpret import collect
 from gitfed.interpret.registry import Inputs, Interpreter, Operation, Unknown
 from gitfed.model.base import Body, ClusterName, ObjectKey
+from gitfed.model.decisions import Decisions
 from gitfed.model.fleet import ClusterLive, LiveObject
 from gitfed.model.plan import Action, Binding, Change, Plan
 from gitfed.model.repo import RepoSnapshot
 from gitfed.model.status import BindingStatus, CopyStatus, FullyApplied
 
+_WRITES = (Action.CREATE, Action.UPDATE, Action.DELETE)
 _OUTSTANDING = (Action.CREATE, Action.UPDATE, Action.SKIP)
 _DONE = FullyApplied(True, "FullyAppliedSuccess", "every copy is applied")
 Memory: TypeAlias = dict[ObjectKey, dict[ClusterName, tuple[object, collect.Collected]]]
@@ -59,10 +61,10 @@ def of_all(
     """The status of many bindings: what scripts have to be asked about, they are asked at once."""
     unknown = [
         live
-        for _, _, copies, left in asked
+        for _, _, copies, _ in asked
         for live in copies.values()
         if live.healthy is None and live.body is not None  # a script has a say
-        if live.uid and live.cluster not in left and _known(live, interpreter, memory) is None
+        if live.uid and _known(live, interpreter, memory) is None
     ]
     found = collect.collect_all(interpreter, [live.body for live in unknown if live.body is not None])
     for live, one in zip(unknown, found, strict=True):
@@ -83,9 +85,12 @@ def of_plan(
     clusters: Mapping[ClusterName, ClusterLive],
     interpreter: Interpreter,
     now: str,
+    refused: Mapping[tuple[ClusterName, ObjectKey], str] = MappingProxyType({}),
 ) -> dict[ObjectKey, BindingStatus]:
-    """The status of every binding of an observed plan."""
+    """The status of every binding of an observed plan. `refused`: of `refusals`."""
     left = outstanding(plan.changes or ())
+    for (name, key), message in refused.items():
+        left[key][name] = message
     asked = [
         (binding, repo.manifests[key].body if key in repo.manifests else None, objects.get(key, {}), left.get(key, {}))
         for key, binding in plan.bindings.items()
@@ -101,6 +106,20 @@ def outstanding(changes: Iterable[Change]) -> dict[ObjectKey, dict[ClusterName, 
             found.setdefault(change.key, {})[change.cluster] = (
                 change.waits or str(change.reason) or f"to be {change.action.value}d"
             )
+    return found
+
+
+def refusals(plan: Plan, past: Decisions) -> dict[tuple[ClusterName, ObjectKey], str]:
+    """What clusters answered the daemon to writes that are still to be done, by cluster and object: for who has tried
+    none of them. Of another commit than the one that was rolled out last nobody has tried any."""
+    found: dict[tuple[ClusterName, ObjectKey], str] = {}
+    for change in plan.changes or () if plan.commit == past.applied_commit else ():
+        unfinished = past.unfinished.get(change.cluster, frozenset())
+        if change.action in _WRITES and not change.waits and (str(change.key) in unfinished or "*" in unfinished):
+            items = past.statuses.get(change.key, {}).get("aggregatedStatus") or ()
+            said = next((item.get("appliedMessage") for item in items if item.get("clusterName") == change.cluster), "")
+            if said:
+                found[change.cluster, change.key] = str(said)
     return found
 
 
@@ -122,7 +141,7 @@ def _items(
 
     return tuple(
         _copy(binding.key, name, copies.get(name), outstanding.get(name), clusters.get(name), ask)
-        for name in _expected(binding)
+        for name in _expected(binding, copies)
     )
 
 
@@ -130,7 +149,15 @@ def _sum(template: Body | None, items: tuple[CopyStatus, ...], interpreter: Inte
     """What the rule of the kind is asked that takes all copies together; None: there is no such rule."""
     if template is None or not interpreter.handles(template, Operation.AGGREGATE):
         return None
-    return Inputs(collect.as_template(template), items=[item.as_json() for item in items], now=now)
+    return Inputs(collect.as_template(template), items=[_counted(item) for item in items], now=now)
+
+
+def _counted(item: CopyStatus) -> Body:
+    """What runs counts, of whatever version it is; one that is not applied has not caught up with its template."""
+    found = item.as_json()
+    if not item.applied and item.status is not None:
+        found["status"] = {name: value for name, value in item.status.items() if name != "resourceTemplateGeneration"}
+    return found
 
 
 def _status(
@@ -145,9 +172,12 @@ def _status(
     return BindingStatus(key, items, condition, status=answer.value.get("status"))
 
 
-def _expected(binding: Binding) -> list[ClusterName]:
-    """Where a copy should be: its clusters, and those it is evicted from but kept in meanwhile."""
+def _expected(binding: Binding, copies: Mapping[ClusterName, LiveObject]) -> list[ClusterName]:
+    """Where a copy should be: its clusters, and those it is evicted from but kept in meanwhile. Orphans stay where they
+    are."""
     names = {share.cluster for share in binding.shares}
+    if binding.policy is None and not binding.attached and binding.decision is not None:
+        names.update(name for name, copy in copies.items() if copy.ours and copy.uid)
     for task in binding.decision.evictions if binding.decision else ():
         if task.raw.get("purgeMode") not in ("Directly", "Immediately"):
             names.add(task.from_cluster)
@@ -164,14 +194,15 @@ def _copy(
 ) -> CopyStatus:
     if live is None or not live.uid:
         return CopyStatus(name, applied=False, message=reason or "is not there")
-    if reason is not None or not (live.ours or key.kind == "Namespace"):
+    if not (live.ours or key.kind == "Namespace"):
         return CopyStatus(name, applied=False, message=reason or "is there and not ours")
-    found = ask(live)
+    # What is left to be done changes nothing about what runs: of the version before, as a rule.
+    applied, found = reason is None, ask(live)
     healthy, status = found.healthy, found.status
     if cluster is None or not cluster.inventory_read:
-        return CopyStatus(name, applied=True, health_message=cluster.error if cluster else "", status=status)
+        return CopyStatus(name, applied, reason or "", health_message=cluster.error if cluster else "", status=status)
     health = "Unknown" if healthy is None else "Healthy" if healthy else "Unhealthy"
-    return CopyStatus(name, True, "", health, found.message or live.health_message, status)
+    return CopyStatus(name, applied, reason or "", health, found.message or live.health_message, status)
 
 
 def collected(

@@ -75,5 +75,5 @@ def recorded(found: Body) -> StatusView:
 
 
 def _copy(copy: CopyStatus) -> CopyView:
-    said = copy.health_message if copy.applied and copy.health != "Healthy" else ""
+    said = copy.health_message if copy.health != "Healthy" else ""
     return cast(CopyView, {**copy.as_json(), **({"healthMessage": said} if said else {})})

@@ -68,8 +68,10 @@ def item(
     live: ClusterLive | None,
     *,
     observed: bool,
+    refused: str = "",
 ) -> WorkView:
-    """`change`: what is left to be done about it; `seen`: the object as its cluster shows it."""
+    """`change`: what is left to be done about it; `seen`: the object as its cluster shows it; `refused`: what the
+    cluster answered to the last attempt."""
     key = rendered.key
     health: str | None
     if not observed:
@@ -77,7 +79,7 @@ def item(
     else:
         state = "applied" if change is None else change.action.value
         health = seen.health.value if seen else _unseen(live, key)
-        message = (str(change.reason) if change else "") or (seen.health_message if seen else "")
+        message = (refused or str(change.reason) if change else "") or (seen.health_message if seen else "")
     return {
         "cluster": cluster,
         "apiVersion": rendered.body.get("apiVersion", ""),

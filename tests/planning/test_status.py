@@ -8,13 +8,18 @@ from typing import Any
 
 from gitfed.interpret.native import Native
 from gitfed.interpret.registry import Interpreter
-from gitfed.model.base import BindingId, Body, ObjectKey, Origin
-from gitfed.model.decisions import Decision, EvictionTask, Share
+from gitfed.model.base import BindingId, Body, Commit, ObjectKey, Origin
+from gitfed.model.decisions import Decision, EvictionTask, PolicyRef, Share
 from gitfed.model.fleet import ClusterLive, Health, InventoryEntry, LiveObject
 from gitfed.model.plan import Binding
 from gitfed.model.status import BindingStatus
 from gitfed.planning import status
+from gitfed.source import repo as source
+from tests.e2e.world import deployment
+from tests.planning.stage import WEB, Stage
+from tests.planning.test_build import Tree
 
+POLICY = PolicyRef("PropagationPolicy", "shop", "web")
 KEY = ObjectKey("apps", "Deployment", "shop", "web")
 INTERPRETER = Interpreter((Native(),))
 TEMPLATE: Body = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web", "namespace": "shop"},
@@ -24,7 +29,7 @@ TEMPLATE: Body = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"n
 def binding(*clusters: str, **fields: Any) -> Binding:
     shares = tuple(Share(name, 3) for name in clusters)
     return replace(
-        Binding(BindingId("b"), KEY, "apps/v1", Origin("web.yaml"), None, shares, 3, None), **fields
+        Binding(BindingId("b"), KEY, "apps/v1", Origin("web.yaml"), POLICY, shares, 3, None), **fields
     )  # fmt: skip
 
 
@@ -63,16 +68,51 @@ def test_every_copy_applied_is_a_success_and_their_statuses_are_added_up() -> No
     assert (found.applied, found.healthy) == (2, 1)
 
 
-def test_what_is_left_to_be_done_is_not_applied_and_reports_no_status() -> None:
-    found = of(binding("a", "b"), [live("a"), live("b")], {"b": "suspended by its policy"})
-    assert found.copies[1].as_json() == {
-        "clusterName": "b", "applied": False, "appliedMessage": "suspended by its policy", "health": "Unknown",
-    }  # fmt: skip
+def test_what_is_left_to_be_done_is_not_applied_and_says_how_it_runs_meanwhile() -> None:
+    found = of(binding("a", "b"), [live("a"), live("b", available=2)], {"b": "waits for OverridePolicy/shop/eu"})
+    item = found.copies[1].as_json()
+    assert (item["applied"], item["appliedMessage"], item["health"]) == (
+        False, "waits for OverridePolicy/shop/eu", "Unhealthy",
+    )  # fmt: skip
+    assert item["status"]["availableReplicas"] == 2
     assert found.fully_applied.reason == "FullyAppliedFailed"
-    assert found.fully_applied.message == "1 of 2 copies are applied; b: suspended by its policy"
+    assert found.fully_applied.message == "1 of 2 copies are applied; b: waits for OverridePolicy/shop/eu"
     assert found.status is not None
-    assert found.status["replicas"] == 3
+    assert (found.status["replicas"], found.status["availableReplicas"]) == (6, 5)
     assert "observedGeneration" not in found.status
+    assert (found.applied, found.healthy) == (1, 1)
+
+
+def test_an_orphan_is_where_its_copies_are() -> None:
+    one = binding(policy=None, decision=Decision(KEY, "apps/v1"))
+    found = of(one, [live("a"), live("b", ours=False), live("c", available=0)])
+    assert [(copy.cluster, copy.applied, copy.health) for copy in found.copies] == [
+        ("a", True, "Healthy"), ("c", True, "Unhealthy"),
+    ]  # fmt: skip
+    assert found.fully_applied.status
+    assert found.status is not None
+    assert found.status["replicas"] == 6
+
+
+def test_what_a_cluster_refused_is_told_by_whom_has_not_tried() -> None:
+    stage = Stage(2, placement={"clusterAffinity": {"clusterNames": ["m1", "m2"]}})
+    stage.turn()
+    stage.files["web.json"] = deployment("web", replicas=2, image="nginx:2")
+    plan = stage.build()
+    said = {"clusterName": "m1", "applied": False, "appliedMessage": "denied by quota", "health": "Unknown"}
+    past = replace(
+        stage.decisions, applied_commit=plan.commit, unfinished={"m1": frozenset({str(WEB)})},
+        statuses={WEB: {"aggregatedStatus": [said, {**said, "clusterName": "m2"}]}},
+    )  # fmt: skip
+    assert status.refusals(plan, past) == {("m1", WEB): "denied by quota"}
+    assert status.refusals(plan, replace(past, applied_commit=Commit("2" * 40))) == {}
+    snapshot = stage.snapshot().live
+    assert snapshot is not None
+    repo = source.read(Tree(stage.files, plan.commit))
+    found = status.of_plan(
+        plan, repo, snapshot.objects, snapshot.clusters, INTERPRETER, "now", status.refusals(plan, past)
+    )
+    assert [copy.message for copy in found[WEB].copies] == ["denied by quota", "to be updated"]
 
 
 def test_a_missing_copy_says_so() -> None:
@@ -82,7 +122,7 @@ def test_a_missing_copy_says_so() -> None:
 
 
 def test_nowhere_is_not_applied() -> None:
-    assert of(binding(), [live("a")]).fully_applied.message == "it is placed nowhere"
+    assert of(binding(), []).fully_applied.message == "it is placed nowhere"
 
 
 def test_somebody_elses_object_is_not_a_copy() -> None:

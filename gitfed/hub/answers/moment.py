@@ -48,6 +48,10 @@ class Moment:
     def copies(self, key: ObjectKey) -> Mapping[ClusterName, LiveObject]:
         return self.engine.fleet.copies(key) if self.engine is not None else {}
 
+    def why_failed(self, cluster: ClusterName, key: ObjectKey) -> str:
+        """What the cluster answered to the last attempt at this object; "" unless it failed."""
+        return self.engine.fleet.why_failed(cluster, key) if self.engine is not None else ""
+
     @cached_property
     def candidates(self) -> list[Candidate]:
         """Every cluster as placement sees it."""

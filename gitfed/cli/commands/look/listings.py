@@ -50,7 +50,7 @@ def _statuses(session: load.Session, fleet: FleetSnapshot, plan: Plan) -> dict[O
         return {key: bindings.recorded(one) for key, one in past.statuses.items()}
     seen = status.of_plan(
         plan, session.repo, fleet.live.objects, fleet.live.clusters, inputs.interpreter_of(session.repo, past),
-        time_text(session.now),
+        time_text(session.now), status.refusals(plan, past),
     )  # fmt: skip
     return {key: bindings.seen(one) for key, one in seen.items()}
 
@@ -67,6 +67,7 @@ def _works(session: load.Session, fleet: FleetSnapshot, plan: Plan, namespace: s
         if not namespace or key.namespace == namespace
     }
     live = fleet.live
+    refused = status.refusals(plan, session.decisions(fleet)) if live is not None else {}
     return [
         works.item(
             cluster,
@@ -75,6 +76,7 @@ def _works(session: load.Session, fleet: FleetSnapshot, plan: Plan, namespace: s
             live.objects.get(key, {}).get(cluster) if live is not None else None,
             live.clusters.get(cluster) if live is not None else None,
             observed=live is not None,
+            refused=refused.get((cluster, key), ""),
         )
         for cluster in plan.clusters
         if not only or cluster == only
