@@ -311,6 +311,7 @@ class Engine:
             moved = key in plan.bindings and plan.bindings[key].shares != decisions.bindings[key].targets
             log.info("replicas found no node", extra={"object": str(key), "what": message, "moved": moved})
         recorded = await self.memory.write_decisions(plan, decisions, fleet.live, repo)
+        self.memory.settle_doubts(plan)
         if decisions.known and not starting:
             self._reminders.tell(plan)
         told = time.monotonic()

@@ -10,7 +10,7 @@ cycle that changed something, pushed with compare-and-swap; who waits for the pu
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
@@ -18,8 +18,9 @@ from typing import Any
 
 from gitfed import errors
 from gitfed.edges import git
+from gitfed.edges.state import merge
 from gitfed.edges.state import state as state_edge
-from gitfed.model.base import ClusterName, Commit, ObjectKey
+from gitfed.model.base import ClusterName, Commit, ObjectKey, Origin, Problem, Severity
 from gitfed.model.decisions import Decisions
 from gitfed.model.fleet import InventoryEntry
 from gitfed.model.repo import HeldFile
@@ -81,9 +82,12 @@ class Record:
         What was decided here and not pushed stays, also beside an order that a person pushed meanwhile: nobody else
         knows of it.
         """
+        if self.trust is not None:
+            self.trust.left_out = ""
+        if self._url and self.trust and self.trust.doubts(self._branch.repository, self._branch.head()):
+            self._branch.forget()
+        ours = self._branch.head()
         if self._url:
-            if self.trust is not None and self.trust.doubts(self._branch.repository, self._branch.head()):
-                self._branch.forget()
             try:
                 self._pushed = self._branch.pull(self._url, keep=True, believed=self._believed)
             except errors.StateNotBelieved:
@@ -95,7 +99,38 @@ class Record:
                 self.away = True
         self.state = self._branch.read()
         self._tried = self._pushed or self.state.commit
+        found = self.state.decisions
+        problems = (*found.problems, *self._left_out())
+        self.state = replace(self.state, decisions=replace(found, problems=problems, doubtful=self._doubtful(ours)))
         return self.state.decisions
+
+    def _left_out(self) -> Iterator[Problem]:
+        """What was pushed and does not count: it is named until the branch is read the next time."""
+        why = self.trust.left_out if self.trust is not None else ""
+        if why:
+            place = Origin(self._branch.ref.removeprefix("refs/heads/"))
+            hint = "orders count if one of spec.guards.operators or approvers signs them"
+            yield Problem(place, f"what was pushed here is left out: {why}", hint, Severity.WARNING)
+
+    def _doubtful(self, ours: Commit | None) -> frozenset[tuple[ObjectKey, ClusterName]]:
+        """Evictions that are not in `ours`, what we had before, and that no person ordered: another engine wrote them,
+        or an old state was pushed again. They count if something is behind them (`placement.failover.eviction`)."""
+        tasks = _evictions(self.state.decisions)
+        tip = self.state.commit
+        if not tasks or tip is None or tip == ours:
+            return frozenset()
+        if ours is not None:
+            tasks -= _evictions(self._branch.at(ours, {key for key, _ in tasks}).decisions)
+        return frozenset(one for one in tasks if not self._is_ordered(tip, *one))
+
+    def _is_ordered(self, tip: Commit, key: ObjectKey, cluster: ClusterName) -> bool:
+        """Whether the commit that brought an eviction is a person's."""
+        brought = self._branch.brought(tip, key, cluster)
+        if brought is None:
+            return False
+        if self.trust is not None and self.trust.is_engines(self._branch.repository, brought):
+            return False
+        return not self._branch.repository.info(brought).subject.startswith(merge.ENGINE)
 
     def _believed(self, theirs: Commit, ours: Commit | None) -> Commit | None:
         return theirs if self.trust is None else self.trust.believed(self._branch.repository, theirs, ours)
@@ -213,3 +248,7 @@ class Record:
         self._refused = self.away = False
         self._pushed = commit
         self._told()
+
+
+def _evictions(decisions: Decisions) -> set[tuple[ObjectKey, ClusterName]]:
+    return {(key, task.from_cluster) for key, one in decisions.bindings.items() for task in one.evictions}

@@ -179,6 +179,11 @@ class Memory:
         self._approvals = taken
         return news
 
+    def settle_doubts(self, plan: Plan) -> None:
+        """What this plan found a reason for counts from now on, whatever becomes of the reason."""
+        if plan.doubtful != self.decisions.doubtful:
+            self.decisions = replace(self.decisions, doubtful=plan.doubtful)
+
     async def with_facts(self, repo: RepoSnapshot, fleet: FleetSnapshot) -> FleetSnapshot:
         """The snapshot with facts as they are written down, after writing what is due: decisions are taken from those.
 

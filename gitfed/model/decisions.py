@@ -328,6 +328,9 @@ class Decisions:
     clusters: Mapping[ClusterName, ClusterRecord] = field(default_factory=lambda: MappingProxyType({}))
     outage: Outage | None = None
     suspensions: tuple[Suspension, ...] = ()
+    doubtful: frozenset[tuple[ObjectKey, ClusterName]] = frozenset()
+    """Evictions that somebody else wrote, an older self included, and that count only if something is behind them.
+    Never written down."""
     removals: tuple[Removal, ...] = ()
     reconciliations: tuple[Reconciliation, ...] = ()
     held_plan: HeldPlan | None = None

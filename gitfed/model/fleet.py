@@ -156,6 +156,8 @@ class ClusterLive:
     unread: frozenset[Kind] = frozenset()
     """Kinds whose objects could not be listed: their absence is unknown."""
     error: str = ""
+    asked: bool = True
+    """Whether this process asked the cluster; else what is known of it is what was known before."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -295,6 +295,8 @@ class Plan:
     outage: Outage | None = None
     said: tuple[str, ...] = ()
     """What became of clusters, as sentences for the record."""
+    doubtful: frozenset[tuple[ObjectKey, ClusterName]] = frozenset()
+    """Evictions that somebody else wrote, of which it cannot be told yet whether anything is behind them."""
     look_again: datetime | None = None
     """When something falls due although nothing happens: a taint, an eviction, the end of a task."""
     held: Mapping[ObjectKey, HeldDecision] = field(default_factory=lambda: MappingProxyType({}))

@@ -61,6 +61,8 @@ class StateTrust:
         self._key = key
         self._newest: Commit | None = None
         self._told: set[str] = set()
+        self.left_out = ""
+        """Why the last that was asked about does not count, with the commit; "" where all of it does."""
 
     def look_from(self, newest: Commit) -> None:
         """Who counts is asked of this commit as long as none was accepted."""
@@ -73,6 +75,7 @@ class StateTrust:
         """
         parties = self._parties()
         verdict = judge(repository, theirs, ours, parties)
+        self.left_out = verdict.why_not if parties.binding else ""
         if not verdict.why_not:
             return theirs
         if not parties.binding:
@@ -95,6 +98,10 @@ class StateTrust:
         """
         unsure = repository.branch_commit(_UNSURE)
         return unsure is not None and unsure == ours and self._parties().binding
+
+    def is_engines(self, repository: git.Repository, commit: Commit) -> bool:
+        """Whether an engine signed it: our own key's, or one that the base names."""
+        return not signature.verify(repository.read(commit), self._parties().writers).why_not
 
     def believes_facts(self, repository: git.Repository, commit: Commit) -> bool:
         """Whether an engine signed this commit of the facts branch."""

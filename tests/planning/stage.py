@@ -157,7 +157,12 @@ class Stage:
     def record(self, plan: Plan) -> None:
         found = gate.decisions_to_record(plan, self.decisions, None)
         self.decisions = replace(
-            self.decisions, bindings=found, applied_commit=plan.commit, clusters=plan.records, outage=plan.outage
+            self.decisions,
+            bindings=found,
+            applied_commit=plan.commit,
+            clusters=plan.records,
+            outage=plan.outage,
+            doubtful=plan.doubtful,
         )
 
     def carry_out(self, plan: Plan) -> None:

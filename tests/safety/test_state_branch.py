@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -175,10 +176,13 @@ def test_what_a_stranger_writes_counts_for_nothing(fleet: Fleet, people: Path, p
     engine = fleet.engine("a")
     decide(engine, "m1")
     before = engine.load()
-    fleet.edit(path, old, new, eve)
-    assert engine.load() == before
-    fleet.edit(path, old, new.replace("eve", "nobody"))
-    assert engine.load() == before
+    for who, why in ((eve, r"is signed with the key SHA256:\S+, which is not trusted"), (None, "is not signed")):
+        forged = fleet.edit(path, old, new if who else new.replace("eve", "nobody"), who)
+        decisions = engine.load()
+        assert replace(decisions, problems=()) == before
+        (problem,) = decisions.problems
+        message = rf"gitfed/state: what was pushed here is left out: {forged[:12]} {why} \(.*\)"
+        assert re.fullmatch(message, str(problem)), problem
 
 
 def test_an_operators_signed_order_counts_and_an_unsigned_one_does_not(fleet: Fleet, people: Path) -> None:

@@ -173,7 +173,9 @@ class Member:
     def live(self) -> ClusterLive:
         """What is known and unknown of this cluster as a whole, for decisions: unread until the worker may write."""
         if not self.ready.is_set():
-            return ClusterLive(self.name, inventory_read=False, error=self._error or "not read yet")
+            return ClusterLive(
+                self.name, inventory_read=False, error=self._error or "not read yet", asked=self.looked.is_set()
+            )
         return self.seen()
 
     def seen(self) -> ClusterLive:

@@ -33,6 +33,8 @@ _STATE = "state.yaml"
 _BESIDE = ("clusters/", "held/", state_answers.DIRECTORY)
 _FEW = 100
 """So many documents are parsed in less time than the memory of all takes to be taken up."""
+_VERSIONS = 1000
+"""Of a binding that are looked at for the one that brought an eviction."""
 _FETCH = 120.0
 """Seconds for a branch that holds little and is fetched often."""
 _THEIRS = "refs/gitfed/state/theirs"
@@ -299,6 +301,19 @@ class StateBranch:
     def discard(self) -> None:
         """A draft is over, published or not."""
         self.repository.update_ref(_DRAFT, None)
+
+    def brought(self, tip: Commit, key: ObjectKey, cluster: ClusterName) -> Commit | None:
+        """The commit since which a binding has an eviction from this cluster; None: it has none now."""
+        found = None
+        for commit, blob in self.repository.last_commits_of(self._form.path_of(key), tip, limit=_VERSIONS):
+            try:
+                tasks = self._decision(blob)[0].evictions
+            except InputError:
+                break
+            if all(task.from_cluster != cluster for task in tasks):
+                break
+            found = commit
+        return found
 
     def news(self, state: State, known: Commit | None) -> list[ObjectKey]:
         """The objects whose bindings `state` has otherwise than another commit of the branch."""

@@ -37,6 +37,9 @@ from gitfed.placement.scheduling.cluster import Candidate
 _CLUSTER = attrgetter("cluster")
 """A loop in C: a million shares are looked at whenever a cluster of a large fleet fails."""
 _NOTHING: Mapping[ClusterName, LiveObject] = {}
+_UNBACKED = (
+    "its eviction from {cluster} is left out: the state branch has it, and no taint, failure or order is behind it"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +61,8 @@ class Step:
     paced: int = 0
     """Workloads that wait for their turn to leave (`eviction_rate`)."""
     look_again: datetime | None = None
+    doubtful: frozenset[tuple[ObjectKey, ClusterName]] = frozenset()
+    """Evictions that somebody else wrote, of which it cannot be told yet whether anything is behind them."""
     stopped: frozenset[ObjectKey] = frozenset()
     """Workloads that were decided too often for the same inputs: nothing becomes of them here (`damper`)."""
 
@@ -122,7 +127,12 @@ def step(
     later = [tainted.look_again] if tainted.look_again is not None else []
     results: list[tuple[ObjectKey, Decision, eviction.Result]] = []
     repelled = _Repelled(repelling)
-    for key, decision in decisions.bindings.items():
+    believed, dropped, doubtful = _settled_doubts(decisions, placed_by, fleet, scene, settings)
+    for key, names in dropped.items():
+        problems[key] = tuple(_UNBACKED.format(cluster=name) for name in names)
+    for key, decision in believed.items():
+        if decision is not decisions.bindings[key]:
+            bindings[key] = decision
         if (
             key in stopped
             or (repo.unread and repo.why_undecided(key))
@@ -142,7 +152,7 @@ def step(
         result = eviction.of(decision, policy, placed_by.tolerations(policy, settings), copies, scene)
         results.append((key, decision, result))
         if result.problems:
-            problems[key] = result.problems
+            problems[key] = (*problems.get(key, ()), *result.problems)
         if result.look_again is not None:
             later.append(result.look_again)
     limit = settings.spec.failover.max_evictions_per_minute
@@ -160,9 +170,34 @@ def step(
     if tainted.records != decisions.clusters or tainted.outage != decisions.outage:
         after = replace(after, clusters=tainted.records, outage=tainted.outage)
     return Step(
-        after, before, problems, found, inputs, tainted.said,
+        after, before, problems, found, inputs,
+        (*tainted.said, *(f"{key}: {text}" for key in dropped for text in problems[key])), doubtful=doubtful,
         cut_off=tainted.cut_off, paced=pacing.held, look_again=min(later, default=None), stopped=stopped,
     )  # fmt: skip
+
+
+def _settled_doubts(
+    decisions: Decisions, placed_by: _Policies, fleet: FleetSnapshot, scene: FailoverContext, settings: Federation
+) -> tuple[Mapping[ObjectKey, Decision], dict[ObjectKey, list[ClusterName]], frozenset[tuple[ObjectKey, ClusterName]]]:
+    """The decisions without evictions that nothing is behind, which those were, and which cannot be told yet."""
+    dropped: dict[ObjectKey, list[ClusterName]] = {}
+    doubtful: set[tuple[ObjectKey, ClusterName]] = set()
+    found: dict[ObjectKey, Decision] = {}
+    for key, name in sorted(decisions.doubtful):
+        decision = found.get(key) or decisions.bindings.get(key)
+        if decision is None or all(task.from_cluster != name for task in decision.evictions):
+            continue
+        policy = placed_by.of(decision.policy)
+        tolerations = placed_by.tolerations(policy, settings) if policy is not None else ()
+        copies = fleet.live.objects.get(key, _NOTHING) if fleet.live is not None else _NOTHING
+        backed = eviction.is_backed(decision, name, tolerations, copies, scene)
+        if backed is None:
+            doubtful.add((key, name))
+        elif not backed:
+            found[key] = eviction.without(decision, name, copies)
+            dropped.setdefault(key, []).append(name)
+    believed = {**decisions.bindings, **found} if found else decisions.bindings
+    return believed, dropped, frozenset(doubtful)
 
 
 def marked(

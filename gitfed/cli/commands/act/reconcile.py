@@ -11,6 +11,8 @@ from gitfed.edges.state.state import State
 from gitfed.model.orders import EVERYTHING, Reconciliation
 from gitfed.offline import orders
 
+_CODES = {"failed": exits.UNHEALTHY, "waiting": exits.UNHEALTHY, "unreachable": exits.UNREACHABLE}
+
 
 @click.command("reconcile")
 @click.argument("what", metavar="[all|cluster/NAME|KIND/[NS/]NAME]...", nargs=-1, shell_complete=complete.orders)
@@ -33,7 +35,8 @@ def command(what: tuple[str, ...], inputs: options.Inputs, namespace: str, wait:
     \b
     Exit codes: 0 done · 2 no such object or cluster · 3 invalid input in the repository, or who signs is none of
     spec.guards.operators · 4 the repository or its state branch cannot be read or written; a cluster is unreachable
-    (--wait) · 5 not carried out in time (--wait) · 6 something failed again (--wait).
+    (--wait) · 5 not carried out in time (--wait) · 6 something failed
+    again, or waits (--wait).
     """
     session = load.Session(inputs)
     chosen = [suspend.meant_by(session, one, namespace) for one in what] or [EVERYTHING]
@@ -57,5 +60,5 @@ def _outcomes(state: State, given: tuple[Reconciliation, ...]) -> list[int]:
         outcome, failures = str(result.get("outcome") or "unknown"), result.get("failures")
         why = f": {formatting.count(failures, 'object')} refused or failed" if isinstance(failures, int) else ""
         click.echo(plain.clean(f"{name}: {outcome}{why}"))
-        codes.append({"failed": exits.UNHEALTHY, "unreachable": exits.UNREACHABLE}.get(outcome, exits.OK))
+        codes.append(_CODES.get(outcome, exits.OK))
     return codes
