@@ -181,7 +181,7 @@ def test_what_a_stranger_writes_counts_for_nothing(fleet: Fleet, people: Path, p
         decisions = engine.load()
         assert replace(decisions, problems=()) == before
         (problem,) = decisions.problems
-        message = rf"gitfed/state: what was pushed here is left out: {forged[:12]} {why} \(.*\)"
+        message = rf"gitfed/state: warning: what was pushed here is left out: {forged[:12]} {why} \(.*\)"
         assert re.fullmatch(message, str(problem)), problem
 
 
