@@ -86,7 +86,11 @@ def data_dir(options: Options) -> Path:
     """Where this process keeps its clone, its state and its cache."""
     if options.data_dir is not None:
         return options.data_dir
-    location = options.repo if git.is_url(options.repo) else str(Path(options.repo).resolve())
+    location = options.repo
+    if not git.is_url(location):
+        location = str(Path(location).resolve())
+        with contextlib.suppress(SourceError):
+            location = str(git.find_root(Path(location)))  # the same from every folder of a checkout
     return _state_home() / hashlib.sha256(location.encode()).hexdigest()[:16]
 
 

@@ -177,7 +177,8 @@ def _remember(opened: Opened, repo: RepoSnapshot, branch: state_edge.StateBranch
 def vouch(book: OrderBook, *, by: str, now: datetime) -> Commit:
     """Sign the branch as it is: daemons believe it from then on. The commit that does so.
 
-    Raises StateError where there is no branch, StateConflict and SourceError like `change`.
+    Raises StateError where there is no branch, InputError where who signs is no operator, StateConflict and SourceError
+    like `change`.
     """
     sign = user_signing.of_person(book.opened.repository.path, needed=True)
     for _ in range(_ATTEMPTS):
@@ -189,11 +190,21 @@ def vouch(book: OrderBook, *, by: str, now: datetime) -> Commit:
             raise StateError(f"there is no branch {book.repo.settings.spec.state.branch} to trust")
         message = f"Trust the state as it is [skip ci]\n\nby {by}\n\n{TRUST}\n"
         try:
-            made = branch.repository.commit_files(branch.ref, {}, message, parent=head, when=now, sign=sign)
+            made = branch.draft(message, head, now)
+            # The state says nothing of who counts: it is what is in question.
+            parties = _parties(book, Decisions())
+            if why := state_trust.why_not_vouched(branch.repository, made, parties):
+                raise InputError(
+                    f"this would not count: it {why}",
+                    hint=f"{parties.named_by[:12]} says in spec.guards.operators, or sources.verify.keys, whose does",
+                )
+            branch.publish(state_edge.State(head, Decisions()), made)
             if url:
                 branch.push(url, expected=expected)
         except StateConflict:
             continue
+        finally:
+            branch.discard()
         _remember(book.opened, book.repo, branch)
         return made
     raise StateConflict("the state branch is written all the time by somebody else", hint="try again")

@@ -163,6 +163,11 @@ def why_no_order(
     return ""
 
 
+def why_not_vouched(repository: git.Repository, commit: Commit, parties: trust.Parties) -> str:
+    """Why an order to trust the branch as it is would not count; "" where it would, or where nobody asks for it."""
+    return signature.verify(repository.read(commit), parties.operators).why_not if parties.binding else ""
+
+
 def _why_not_a_root(repository: git.Repository, commit: Commit, parties: trust.Parties) -> str:
     """Why a commit does not count with all before it: only an engine's does, and an operator's order to trust it."""
     raw = repository.read(commit)

@@ -293,6 +293,11 @@ class StateBranch:
         )
         return replace(after, commit=commit, decisions=decisions, documents=documents)
 
+    def draft(self, message: str, parent: Commit, now: datetime) -> Commit:
+        """A commit that changes nothing, and is on the branch after `publish`."""
+        self.repository.update_ref(_DRAFT, parent)
+        return self.repository.commit_files(_DRAFT, {}, message, parent=parent, when=now, sign=self._sign)
+
     def publish(self, before: State, draft: Commit) -> None:
         """Let the branch be at a draft. Raises StateConflict when it is no longer at `before.commit`."""
         self.repository.advance(self.ref, draft, expected=before.commit)

@@ -10,6 +10,7 @@ import click
 
 from gitfed.cli import load, options
 from gitfed.cli.commands.act import suspend
+from gitfed.edges import git
 
 
 @click.group("state")
@@ -38,19 +39,22 @@ def key(inputs: options.Inputs, state_key: Path | None, data_dir: Path | None) -
     gitfed state key --state-key gitfed-state-key     make a key for a Secret that replicas share
 
     \b
-    Exit codes: 0 done · 2 bad usage · 4 the key cannot be made or read.
+    Exit codes: 0 done · 2 bad usage · 4 the key cannot be made or read, or there is no repository here.
     """
     from gitfed.daemon import wiring
     from gitfed.edges.git import signing_key
 
     path = state_key
     if path is None:
+        if data_dir is None and not git.is_url(inputs.repo):
+            # Else a key would be made for a repository that is none, and no daemon would ever find it.
+            git.find_root(Path(inputs.repo or Path.cwd()))
         settings = load.wiring_options(inputs, options.Credentials())
         path = wiring.state_key(replace(settings, data_dir=data_dir))
     made = signing_key.of_file(path)
     click.echo("spec:\n  state:\n    writers:")
     click.echo(f"    - {made.public}")
-    load.note(f"{path} was {'made now' if made.made else 'there already'}; commit the lines above to gitfed.yaml")
+    load.note(f"{path} was {'made now' if made.made else 'there already'}; commit the lines above to the Federation")
     return 0
 
 
@@ -67,8 +71,8 @@ def trust(inputs: options.Inputs) -> int:
     gitfed state trust
 
     \b
-    Exit codes: 0 done · 3 invalid input in the repository · 4 the repository or its state branch cannot be read or
-    written, or Git names no key of yours.
+    Exit codes: 0 done · 3 invalid input in the repository, or who signs is no operator · 4 the repository or its state
+    branch cannot be read or written, or Git names no key of yours.
     """
     from gitfed.offline import operator_orders
 

@@ -18,6 +18,13 @@ apiVersion: gitfed.io/v1alpha1
 kind: Federation
 metadata:
   name: {name}
+# Apply only what people of yours have signed: commit their public keys, and take away the # of these lines. From then
+# on orders such as gitfed approve count if one of them signed, and what strangers write on the state branch does not.
+# spec:
+#   sources:
+#     verify:
+#       commits: all
+#       keys: [keys/ada.pub]
 """,
     "clusters/east.yaml": """\
 # A cluster. How to reach it: the kubeconfig context of the same name (--kubeconfig, KUBECONFIG).

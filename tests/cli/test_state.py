@@ -1,0 +1,112 @@
+"""`gitfed state key` and `gitfed state trust`: whose decisions count."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from gitfed.daemon import wiring
+from gitfed.documents import bindings
+from gitfed.edges.git import Repository
+from gitfed.edges.state.state import StateBranch
+from tests import signing
+from tests.cli.world import FILES, commit, git, gitfed
+from tests.signing import Person
+
+WHEN = datetime(2026, 1, 1, tzinfo=UTC)
+DEMANDING = (
+    "apiVersion: gitfed.io/v1alpha1\nkind: Federation\nmetadata: {name: acme}\n"
+    "spec: {sources: {verify: {commits: all, keys: [ada.pub]}}}\n"
+)
+
+
+@pytest.fixture(autouse=True)
+def own_keys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    return tmp_path / "state"
+
+
+def test_the_key_is_made_once_and_printed_as_lines_to_commit(fleet: Path, own_keys: Path) -> None:
+    first = gitfed("state", "key")
+    assert first.code == 0, first.err
+    path = wiring.state_key(wiring.Options(repo=str(fleet)))
+    assert own_keys in path.parents
+    public = subprocess.run(["ssh-keygen", "-y", "-f", str(path)], check=True, capture_output=True, text=True).stdout
+    *head, line = first.out.splitlines()
+    assert head == ["spec:", "  state:", "    writers:"]
+    assert line.split()[:3] == ["-", *public.split()[:2]]
+    assert f"{path} was made now" in first.err
+    again = gitfed("state", "key")
+    assert (again.out, f"{path} was there already" in again.err) == (first.out, True)
+
+
+def test_every_folder_of_a_checkout_has_the_same_key(fleet: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = gitfed("state", "key")
+    monkeypatch.chdir(fleet / "apps")
+    assert gitfed("state", "key").out == first.out
+    assert gitfed("state", "key", "--repo", fleet / "apps").out == first.out
+
+
+def test_where_there_is_no_repository_no_key_is_made(
+    tmp_path: Path, own_keys: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    nowhere = tmp_path / "nowhere"
+    nowhere.mkdir()
+    monkeypatch.chdir(nowhere)
+    done = gitfed("state", "key")
+    assert (done.code, done.out) == (4, "")
+    assert f"no Git repository at {nowhere} or above it" in done.err
+    assert not own_keys.exists()
+    shared = tmp_path / "shared-key"
+    assert gitfed("state", "key", "--state-key", shared).code == 0
+    assert shared.stat().st_mode & 0o777 == 0o600
+
+
+@pytest.fixture
+def people(tmp_path: Path) -> Iterator[Path]:
+    folder = tmp_path / "people"
+    folder.mkdir()
+    yield folder
+    signing.end_agents(folder)
+
+
+def signs(fleet: Path, person: Person) -> None:
+    git(fleet, "config", "gpg.format", person.kind)
+    git(fleet, "config", "user.signingKey", person.key)
+
+
+def unsigned_state(fleet: Path) -> str:
+    """A state branch as one from before signatures."""
+    branch = StateBranch(Repository.open(fleet), bindings)
+    state = branch.read()
+    known = replace(state, decisions=replace(state.decisions, repository_id="1", known=True))
+    branch.write(state, known, subject="Decide for x", now=WHEN)
+    return git(fleet, "rev-parse", "gitfed/state")
+
+
+def test_an_operator_vouches_for_the_branch_as_it_is(fleet: Path, people: Path) -> None:
+    ada, eve = signing.with_ssh("ada", people), signing.with_ssh("eve", people)
+    commit(fleet, {**dict.fromkeys(FILES), "gitfed.yaml": DEMANDING, "ada.pub": ada.public})
+    absent = gitfed("state", "trust")
+    assert absent.code == 4
+
+    before = unsigned_state(fleet)
+    nameless = gitfed("state", "trust")
+    assert (nameless.code, "git names no key of yours" in nameless.err) == (4, True), nameless.err
+    signs(fleet, eve)
+    refused = gitfed("state", "trust")
+    assert (refused.code, "this would not count: it is signed with the key" in refused.err) == (3, True), refused.err
+    assert git(fleet, "rev-parse", "gitfed/state") == before
+    signs(fleet, ada)
+    done = gitfed("state", "trust")
+    after = git(fleet, "rev-parse", "gitfed/state")
+    assert (done.code, done.out) == (0, f"The state branch is trusted as of {after[:12]}.\n"), done.err
+    assert git(fleet, "rev-parse", "gitfed/state^", "gitfed/state^{tree}").split() == [
+        before, git(fleet, "rev-parse", f"{before}^{{tree}}"),
+    ]  # fmt: skip
+    assert git(fleet, "log", "-1", "--format=%(trailers:key=Gitfed-Order,valueonly)", "gitfed/state") == "trust"
