@@ -107,6 +107,12 @@ def test_what_of_an_eviction_task_is_not_acted_upon_is_said(tasks: object, said:
     assert list(bindings.complaints(spoil.spoiled(BINDING, ("spec", "gracefulEvictionTasks"), tasks))) == said
 
 
+def test_a_cluster_stands_once_among_the_targets() -> None:
+    document = spoil.spoiled(BINDING, ("spec", "clusters"), [{"name": "m2"}, {"name": "m2", "replicas": 2}])
+    with pytest.raises(InputError, match=r"^spec\.clusters names m2 twice$"):
+        bindings.from_document(document)
+
+
 def test_of_two_tasks_for_one_cluster_the_first_counts() -> None:
     """Otherwise the end of the one would let go of a copy that the other one keeps."""
     tasks = [task(suppressDeletion=True), task(suppressDeletion=False)]
