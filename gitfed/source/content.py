@@ -32,7 +32,7 @@ from gitfed.source import (
 from gitfed.source.parse import Parsed
 from gitfed.source.possible import Meaning
 from gitfed.source.tree import visible
-from gitfed.text import canonical, yaml
+from gitfed.text import canonical, nearest, yaml
 from gitfed.text.construct import Document
 
 LARGEST_OBJECT = 1024 * 1024
@@ -249,7 +249,7 @@ class _Reader:
                 return
         kinds = [known for version, known in registry.MODELS if group_of(version) == group]
         kinds += [known for other, known in registry.NOT_ACTED_ON if other == group]
-        hint = declare.did_you_mean(kind, kinds)
+        hint = nearest.did_you_mean(kind, kinds)
         self.error(place(("kind",)), f"{api_version} has no kind {kind}", hint)
 
     def is_object(self, value: Body, kind: Kind, place: declare.Place) -> bool:
@@ -272,7 +272,7 @@ class _Reader:
         if namespaced is None and kind.group in scope.BUILT_IN_GROUPS:
             known = [other.kind for other in scope.NAMESPACED if other.group == kind.group]
             message = f"Kubernetes has no kind {kind.kind} in {value['apiVersion']}"
-            hint = declare.did_you_mean(kind.kind, known)
+            hint = nearest.did_you_mean(kind.kind, known)
             self.problems.append(Problem(place(("kind",)), message, hint, Severity.WARNING))
         if namespaced is False and namespace:
             message = f"{kind.kind} is cluster-scoped, it has no namespace"

@@ -7,7 +7,6 @@ those between fields.
 
 from __future__ import annotations
 
-import difflib
 import types
 import typing
 from collections.abc import Callable, Iterable, Mapping
@@ -17,6 +16,7 @@ from pydantic import BaseModel, ValidationError
 
 from gitfed.model.base import Origin, Problem, Severity
 from gitfed.model.declared.shape import Declared
+from gitfed.text import nearest, pointer
 
 Path: TypeAlias = tuple[str | int, ...]
 Place: TypeAlias = Callable[[Path], Origin]
@@ -47,23 +47,6 @@ def read(model: type[Declared], body: Mapping[str, Any], place: Place) -> tuple[
     return declared.at(place(())), problems
 
 
-def dotted(path: Iterable[str | int]) -> str:
-    """`spec.placement.spreadConstraints[0]`"""
-    text = ""
-    for part in path:
-        text += f"[{part}]" if isinstance(part, int) else f".{part}" if text else part
-    return text
-
-
-def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """A hint, or ""."""
-    close = difflib.get_close_matches(word, list(known), n=1, cutoff=0.6)
-    if not close:
-        lower = {name.lower(): name for name in known}
-        close = [lower[word.lower()]] if word.lower() in lower else []
-    return f"did you mean {close[0]}?" if close else ""
-
-
 def _is_echo(detail: Any) -> bool:
     """A list whose items were all refused is reported as too short as well."""
     return detail["type"] == "too_short" and bool(detail.get("input"))
@@ -76,7 +59,7 @@ def _findings(declared: Declared, place: Place) -> list[Problem]:
 def _problem(model: type[BaseModel], detail: Any, place: Place) -> Problem:
     path: Path = detail["loc"]
     origin = place(path)
-    name = dotted(path)
+    name = pointer.dotted(path)
     kind = detail["type"]
     context = detail.get("ctx", {})
     value = detail.get("input")
@@ -86,7 +69,7 @@ def _problem(model: type[BaseModel], detail: Any, place: Place) -> Problem:
             message = f"{name} is required"
         case "extra_forbidden":
             message = f"unknown field {path[-1]}"
-            hint = did_you_mean(str(path[-1]), _fields_at(model, path[:-1]))
+            hint = nearest.did_you_mean(str(path[-1]), _fields_at(model, path[:-1]))
         case "string_type":
             message = f"{name} must be text"
             hint = f'write "{_json(value)}"' if isinstance(value, bool | int | float) else ""

@@ -14,8 +14,8 @@ from gitfed.model.declared.placement import ClusterAffinity, Path
 from gitfed.model.declared.policy import Override, Propagation, ResourceSelector
 from gitfed.model.declared.shape import Declared
 from gitfed.model.repo import Manifest, RepoSnapshot
-from gitfed.source import declare, locate
-from gitfed.text import selector
+from gitfed.source import locate
+from gitfed.text import nearest, pointer, selector
 
 
 def check(snapshot: RepoSnapshot, at: locate.Locate = locate.by_object) -> tuple[Problem, ...]:
@@ -79,10 +79,10 @@ def _unknown_clusters(snapshot: RepoSnapshot, at: locate.Locate) -> Iterator[Pro
         return
     for declared, path, name in _named_clusters(snapshot):
         if name not in snapshot.clusters:
-            hint = declare.did_you_mean(name, snapshot.clusters)
+            hint = nearest.did_you_mean(name, snapshot.clusters)
             if any(character in name for character in "*?["):
                 hint = "names have no wildcards: use a labelSelector"
-            message = f"{declare.dotted(path)} names the cluster {name}, which is not declared"
+            message = f"{pointer.dotted(path)} names the cluster {name}, which is not declared"
             yield Problem(at(declared, path), message, hint, Severity.WARNING)
 
 
@@ -169,7 +169,7 @@ def _missing_overrides(snapshot: RepoSnapshot, at: locate.Locate) -> Iterator[Pr
             if name not in names:
                 message = f"spec.dependentOverrides[{i}] names the {kind} {name}, which does not exist"
                 place = at(policy, ("spec", "dependentOverrides", i))
-                yield Problem(place, message, declare.did_you_mean(name, names), Severity.WARNING)
+                yield Problem(place, message, nearest.did_you_mean(name, names), Severity.WARNING)
 
 
 def _selects_nothing(snapshot: RepoSnapshot, at: locate.Locate) -> Iterator[Problem]:
@@ -208,12 +208,12 @@ def _selects_any(wanted: ResourceSelector, own: str, candidates: list[Manifest])
 def _why_nothing(wanted: ResourceSelector, own: str, snapshot: RepoSnapshot) -> str:
     kinds = {manifest.key.kind: manifest.api_version for manifest in snapshot.manifests.values()}
     if wanted.kind not in kinds:
-        return declare.did_you_mean(wanted.kind, kinds)
+        return nearest.did_you_mean(wanted.kind, kinds)
     if not any(m.api_version == wanted.api_version for m in snapshot.manifests.values() if m.key.kind == wanted.kind):
         return f"the repository has it as {kinds[wanted.kind]}"
     if wanted.name:
         names = {m.key.name for m in snapshot.manifests.values() if m.key.kind == wanted.kind}
-        return declare.did_you_mean(wanted.name, names - {wanted.name})
+        return nearest.did_you_mean(wanted.name, names - {wanted.name})
     return ""
 
 

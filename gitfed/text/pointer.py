@@ -10,7 +10,7 @@ caller, who passes `negative=True`.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, TypeAlias
 
 Pointer: TypeAlias = tuple[str, ...]
@@ -37,6 +37,14 @@ def parse(text: str) -> Pointer:
 
 def text(pointer: Pointer) -> str:
     return "".join("/" + token.replace("~", "~0").replace("/", "~1") for token in pointer)
+
+
+def dotted(path: Iterable[str | int]) -> str:
+    """`spec.placement.spreadConstraints[0]`: a path as people write it, for messages."""
+    text = ""
+    for part in path:
+        text += f"[{part}]" if isinstance(part, int) else f".{part}" if text else part
+    return text
 
 
 def get(document: Any, pointer: Pointer, *, negative: bool = False) -> Any:
