@@ -7,6 +7,7 @@ COPY kubesim kubesim
 COPY examples examples
 COPY interpreters interpreters
 COPY deploy/image deploy/image
+COPY schemas schemas
 RUN pip install --no-cache-dir build && python -m build --wheel --outdir /wheels kubesim \
  && python -m build --wheel --outdir /wheels \
  && python -m venv /opt/gitfed \

@@ -12,6 +12,7 @@ from typing import Any, Final
 import re2
 
 _LONGEST: Final = 200
+_LONGEST_PATTERN: Final = 4000
 _MEMORY: Final = 1 << 20
 """Bytes that RE2 may use for one expression: a repeated repetition would want any number of them."""
 
@@ -31,6 +32,16 @@ def why_not(text: str) -> str:
 def matches(text: str, name: str) -> bool:
     """Whether the expression matches the whole of a name. One that `why_not` refuses matches nothing."""
     return not why_not(text) and _compiled(text).fullmatch(name) is not None
+
+
+def occurs(text: str, value: str) -> bool | None:
+    """Whether the expression matches a part of a text, as the patterns of schemas do; None: it cannot be used."""
+    if len(text) > _LONGEST_PATTERN:
+        return None
+    try:
+        return _compiled(text).search(value) is not None
+    except re2.error:
+        return None
 
 
 @lru_cache(maxsize=256)

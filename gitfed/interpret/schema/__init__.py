@@ -1,0 +1,1 @@
+"""What the fields of a kind are, by the schema that an API server checks them with."""
