@@ -128,10 +128,15 @@ def _idle_overrides(repo: RepoSnapshot, plan: Plan) -> Iterator[Problem]:
     by = {edit.by for classes in plan.rendered.values() for one in classes for edit in one.edits}
     kinds = {(binding.api_version, key.kind) for key, binding in plan.bindings.items() if binding.shares}
     failed = {problem.origin for problem in plan.problems}
+    wrong = {problem.origin.path for problem in plan.problems if problem.severity is Severity.ERROR}
     for override in repo.overrides:
         ref = PolicyRef(override.kind, override.metadata.namespace, override.metadata.name)
         wanted = {(one.api_version, one.kind) for one in override.spec.resource_selectors}
-        if str(ref) not in by and (not wanted or wanted & kinds) and override.origin not in failed:
+        if (
+            str(ref) not in by
+            and (not wanted or wanted & kinds)
+            and not (override.origin in failed or override.origin.path in wrong)
+        ):
             yield _warning(
                 override.origin,
                 f"{ref} changes nothing: no cluster that it targets gets what it selects, or it is so already",

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Generic, NamedTuple, Protocol, TypeAlias, TypeVar, runtime_checkable
 
+from gitfed.interpret.schema.kubernetes import Kubernetes
 from gitfed.model.base import Body, Problem
 
 T = TypeVar("T")
@@ -112,8 +113,15 @@ class Batching(Source, Protocol):
 class Interpreter:
     """The sources of one commit, best first. Pure if they are."""
 
-    def __init__(self, sources: Sequence[Source], problems: Callable[[], tuple[Problem, ...]] = tuple) -> None:
-        """`problems`: what is wrong with the rules, as far as it is known by now."""
+    def __init__(
+        self,
+        sources: Sequence[Source],
+        problems: Callable[[], tuple[Problem, ...]] = tuple,
+        kubernetes: Kubernetes | None = None,
+    ) -> None:
+        """`problems`: what is wrong with the rules, as far as it is known by now. `kubernetes`: the types of its own
+        kinds; without them objects are not checked."""
+        self.kubernetes = kubernetes
         self._sources = tuple(sources)
         self._batching = {id(one): one for one in sources if isinstance(one, Batching)}
         self._deciding: dict[tuple[str, str, Operation], Source | None] = {}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, NamedTuple, NewType, TypeAlias
 
@@ -51,6 +51,8 @@ class Problem:
     cause: str = ""
     """What other objects may lack too, as a sentence: a plan tells problems with the same cause as one. The message of
     such a problem begins with its object and a colon."""
+    path: tuple[str | int, ...] = field(default=(), compare=False)
+    """Where in the object that stands at `origin`; who has its file at hand tells the line (`source.locate`)."""
 
     def __str__(self) -> str:
         mark = "" if self.severity is Severity.ERROR else "warning: "

@@ -31,6 +31,7 @@ from gitfed.edges.state import memory
 from gitfed.edges.state import state as state_edge
 from gitfed.errors import RevisionNotFound, SourceError
 from gitfed.interpret.registry import Interpreter
+from gitfed.interpret.schema.kubernetes import Kubernetes
 from gitfed.model.base import Body, ClusterName, Commit, ObjectKey
 from gitfed.model.decisions import Approval, Decisions
 from gitfed.model.declared.federation import Federation
@@ -41,6 +42,7 @@ from gitfed.offline import input_files
 from gitfed.planning import build, rebuild
 from gitfed.planning.objects import secret_leaks
 from gitfed.reading import effective_guards, interpreters, kustomized, reader, trust, webhook_cache
+from gitfed.source import locate
 from gitfed.source import repo as source
 from gitfed.source.memory import Memory
 from gitfed.source.tree import FileTree
@@ -412,19 +414,36 @@ def plan(
     now: datetime | None = None,
     *,
     base: Commit | None = None,
+    kubernetes: Kubernetes | None = None,
 ) -> Plan:
-    """`planning.build.build` with the interpreter of this commit and the present time.
+    """`planning.build.build` with the interpreter of this commit and the present time, problems at their lines.
 
     Nothing that the commit names is contacted: what its webhooks say is what they said when past decisions were taken.
+    `kubernetes`: as of `interpreters.of`.
     """
     when = now or datetime.now(UTC)
-    made = build.build(repo, snapshot, past, interpreter_of(repo, past), when, base=base or past.applied_commit)
-    return secret_leaks.masked(made)
+    interpreter = interpreters.of(repo, webhook_cache.recorded(past.answers), kubernetes=kubernetes)
+    made = build.build(repo, snapshot, past, interpreter, when, base=base or past.applied_commit)
+    return secret_leaks.masked(located(opened, repo, made))
 
 
 def interpreter_of(repo: RepoSnapshot, past: Decisions) -> Interpreter:
     """What knows the kinds of one commit, for a look without consequences."""
     return interpreters.of(repo, webhook_cache.recorded(past.answers))
+
+
+def located(opened: Opened, repo: RepoSnapshot, made: Plan) -> Plan:
+    """The plan with its problems at the lines of the fields that they name."""
+    if not any(problem.path for problem in made.problems):
+        return made
+    tree = opened.repository.tree(repo.commit) if repo.commit else files_on_disk(opened)
+    held = {file.path for file in repo.held}
+    blobs = {entry.path: entry.blob_id for entry in tree.entries() if entry.mode != _LINK}
+
+    def content(path: str) -> bytes | None:
+        return tree.read(blobs[path]) if path in blobs and path not in held else None
+
+    return replace(made, problems=tuple(sorted(locate.problems(made.problems, content))))
 
 
 def after(result: Plan, past: Decisions) -> Decisions:

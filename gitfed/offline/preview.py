@@ -168,6 +168,7 @@ def _look(
         found, base_repo, head_repo, past, waited=plans.waited, counted=few.beside is not None
     ):
         return None
+    found = replace(found, head=inputs.located(opened, head_repo, found.head))
     branch = source.settings.spec.state.branch
     notes = [*_new_nowhere(found), *_state_notes(opened, recorded, branch, given), *facts_notes(head.facts, now)]
     if first:

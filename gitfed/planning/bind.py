@@ -95,6 +95,9 @@ def _ask(
         whole = decision.undone or decision if decision is not None else None
         held = unread if unwritten else ""
         return fallback.unknown(directive, losers, manifest, whole, unread, held=held, cause=unread)
+    if broken := binder.broken.get(manifest.key):
+        bound = fallback.unknown(directive, losers, manifest, decision, broken, held=broken)
+        return replace(bound, problems=())  # rendering tells what is wrong, and where
     if suspended := binder.why_suspended(manifest.key, decision):
         return fallback.unknown(directive, losers, manifest, decision, suspended)
     if manifest.key in binder.stopped and decision is not None:

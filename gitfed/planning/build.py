@@ -157,7 +157,7 @@ def _draft(
     changes = [change for item in items for change in item.changes]
     if live is not None:
         if sum(map(template_pipeline.is_seen, items)) < len(live.objects):
-            changes.extend(_leavers(world, bindings.keys()))
+            changes.extend(_leavers(world, bindings))
         changes = namespace_deletion.hold(changes, live)
     return _Draft(items, bindings, changes, problems, quotas)
 
@@ -268,10 +268,10 @@ def _forget(memo: Memo, present: Set[ObjectKey]) -> None:
         del memo.items[key]
 
 
-def _leavers(world: BuildContext, present: Set[ObjectKey]) -> Iterator[Change]:
+def _leavers(world: BuildContext, bindings: Mapping[ObjectKey, Binding]) -> Iterator[Change]:
     """Objects of ours whose template is gone from the repository."""
     assert world.fleet.live is not None
-    for key in sorted(world.fleet.live.objects.keys() - present):
+    for key in sorted(world.fleet.live.objects.keys() - bindings.keys()):
         live = world.fleet.live.objects[key]
         decision = world.decisions.bindings.get(key)
         for name in sorted(live):
@@ -281,7 +281,7 @@ def _leavers(world: BuildContext, present: Set[ObjectKey]) -> Iterator[Change]:
                 live[name],
                 world.live_clusters.get(name),
                 prune=world.repo.settings.spec.sync.prune,
-                unread=world.repo.why_kept(key),
+                unread=world.repo.why_kept(key) or prune.meant_by(key, bindings),
                 past=decision,
             )
             if change is not None:

@@ -22,11 +22,12 @@ from gitfed.placement.failover import state_preservation
 from gitfed.placement.failover import step as failover
 from gitfed.placement.scheduling import match, rebalance
 from gitfed.placement.scheduling.cluster import Candidate
-from gitfed.planning import contention, dependencies, place, status
+from gitfed.planning import contention, dependencies, place, schema_check, status
 from gitfed.planning.context import Binder, HoldState, PlacementResult
 from gitfed.planning.lazy_manifests import Outlines
 from gitfed.planning.ordering import order
 from gitfed.planning.schedule_cache import Schedules
+from gitfed.planning.schema_check import Judge
 from gitfed.render import override
 
 _FIRST = order.Position(0, 0)
@@ -43,6 +44,7 @@ class Item:
     bodies: Mapping[ClusterName, Body] | None = None
     """Of an object that is another one in each cluster; None for all that come from a template."""
     overrides: object = None
+    judge: object = None
     rendered: tuple[RenderedManifest, ...] = ()
     failed: Mapping[ClusterName, str] = field(default_factory=dict)
     render_problems: tuple[Problem, ...] = ()
@@ -97,6 +99,9 @@ class Memo:
     """What scripts said of copies that the failover of the last build looked at."""
     states: state_preservation.States = field(default_factory=lambda: state_preservation.States(_label_value))
     _as_before: Memo | None = None
+    judge: Judge | None = None
+    sound: dict[ObjectKey, Manifest] = field(default_factory=dict)
+    """Templates that `judge` has nothing against."""
     recomputed: int = 0
     """Templates whose binding, rendering or changes the last build had to compute: what a test asserts on."""
 
@@ -133,6 +138,8 @@ class BuildContext:
     same_commit: bool
     binder: Binder
     lazily: bool = False
+    judge: Judge | None = None
+    """What tells whether API servers would take a manifest; None: nobody does."""
     outlines: Outlines | None = None
     """In the place of manifests, where they are made when they matter (`lazy_manifests`)."""
 
@@ -193,6 +200,7 @@ def prepare(
     live_clusters = fleet.live.clusters if fleet.live is not None else {}
     if live_clusters != memo.live_clusters:
         memo.live_clusters = live_clusters
+    broken = _broken(memo, repo, fleet, interpreter)
     memo.recomputed = 0
     return BuildContext(
         repo=repo,
@@ -207,11 +215,25 @@ def prepare(
         policies=memo.index,
         overrides=memo.override_index,
         live_clusters=memo.live_clusters,
+        judge=memo.judge,
         same_commit=bool(repo.commit) and decisions.applied_commit == repo.commit,
         binder=Binder(memo.index, memo.candidates, interpreter, memo.schedules, repo.settings, now,
                            rebalance.wanted(repo.rebalancers), step.before, step.stopped,
-                           standing=memo.standing, names=memo.names),
+                           standing=memo.standing, names=memo.names, broken=broken),
     )  # fmt: skip
+
+
+def _broken(memo: Memo, repo: RepoSnapshot, fleet: FleetSnapshot, interpreter: Interpreter) -> Mapping[ObjectKey, str]:
+    """Templates that no cluster would take; `memo.judge` is who says so."""
+    versions = dict.fromkeys(repo.clusters, "")
+    versions |= {name: facts.kubernetes_version for name, facts in fleet.clusters.items()}
+    bodies = (one.body for one in place.definitions(repo))
+    judge = schema_check.judge(memo.judge, interpreter.kubernetes, bodies, versions)
+    if judge is not memo.judge:
+        memo.judge = judge
+        memo.sound.clear()
+    assert memo.override_index is not None
+    return schema_check.broken(judge, repo.manifests, memo.override_index, memo.sound)
 
 
 def _place(candidate: Candidate) -> Candidate:

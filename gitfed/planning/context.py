@@ -54,6 +54,8 @@ class Binder:
     held: Set[ObjectKey] = frozenset()
     """Templates whose next decision waits for a person's consent: the last one stands (`build`)."""
     standing: HoldState = field(default_factory=lambda: HoldState())
+    broken: Mapping[ObjectKey, str] = field(default_factory=dict)
+    """Templates that no cluster would take, and why (`schema_check`)."""
     names: frozenset[str] = frozenset()
     """Of all clusters; the same object while there are the same ones."""
 

@@ -43,6 +43,7 @@ class Question:
     rebalancers: tuple[str, ...] = ()
     standing: object = None
     names: object = None
+    broken: str = ""
     bound: PlacementResult | None = None
     """The answer, where it does not depend on other templates."""
     answered: datetime | None = None
@@ -220,6 +221,7 @@ def _known(known: Question | None, manifest: Manifest, decision: Decision | None
         or (known.before is not binder.before.get(manifest.key) if binder.before else known.before is not None)
         or (known.rebalancers != binder.rebalancers.get(manifest.key, ()) if binder.rebalancers else known.rebalancers)
         or known.standing is not binder.standing
+        or (known.broken != binder.broken.get(manifest.key, "") if binder.broken else known.broken)
         or (known.asked.ask_again if isinstance(known.asked, PlacementResult) else _is_triggered(known.asked, decision))
     ):
         return None
@@ -244,7 +246,8 @@ def _question(
 ) -> Question:
     before, rebalancers = binder.before.get(manifest.key), binder.rebalancers.get(manifest.key, ())
     return Question(manifest, binder.policies, binder.candidates, decision, before, asked, rebalancers, binder.standing,
-                    binder.names, waits=isinstance(asked, PlacementQuery) and asked.waits)  # fmt: skip
+                    binder.names, binder.broken.get(manifest.key, ""),
+                    waits=isinstance(asked, PlacementQuery) and asked.waits)  # fmt: skip
 
 
 def _by_itself(question: Question, quotas: quota.Ledger, binder: Binder) -> None:

@@ -16,7 +16,7 @@ from gitfed.model.fleet import LiveObject
 from gitfed.model.plan import Action, Binding, Change, RenderedManifest
 from gitfed.model.reason import Reason, ReasonCode
 from gitfed.model.repo import Manifest
-from gitfed.planning import dependencies, prefetch
+from gitfed.planning import dependencies, prefetch, schema_check
 from gitfed.planning.build_cache import BuildContext, Item, Memo
 from gitfed.planning.context import PlacementResult
 from gitfed.planning.objects import compare, prune
@@ -73,7 +73,9 @@ def item(
         assert known is not None
         item = known
         item.bound = bound
-    if (item.overrides is not world.overrides or item.render_again) and not world.lazily:
+    if (
+        item.overrides is not world.overrides or item.judge is not world.judge or item.render_again
+    ) and not world.lazily:
         _render(world, item)
         fresh = True
     live = world.fleet.live.objects.get(manifest.key, _NOTHING) if world.fleet.live is not None else None
@@ -110,7 +112,7 @@ def _alike(one: PlacementResult, other: PlacementResult) -> bool:
 
 
 def _render(world: BuildContext, item: Item) -> None:
-    item.overrides = world.overrides
+    item.overrides, item.judge = world.overrides, world.judge
     if world.outlines is not None and item.bodies is None:
         item.rendered, item.render_problems = world.outlines.of(item.manifest, item.binding), ()
         return
@@ -129,10 +131,11 @@ def _render(world: BuildContext, item: Item) -> None:
 def _part(
     world: BuildContext, manifest: Manifest, binding: Binding, part: render_manifest.Part
 ) -> render_manifest.Rendered:
-    return render_manifest.of_parts(
+    result = render_manifest.of_parts(
         manifest, binding, [part], world.by_name, world.overrides, world.interpreter,
         federation=world.repo.settings.metadata.name,
     )  # fmt: skip
+    return schema_check.checked(world.judge, manifest, result, world.by_name, world.overrides)
 
 
 def _manifests(
@@ -141,9 +144,12 @@ def _manifests(
     federation = world.repo.settings.metadata.name
     if bodies is not None:
         return render_manifest.each(manifest, binding, bodies, federation=federation)
-    return render_manifest.render(
+    if not binding.shares:
+        return render_manifest.Rendered(problems=schema_check.unplaced(world.judge, manifest))
+    result = render_manifest.render(
         manifest, binding, world.by_name, world.overrides, world.interpreter, federation=federation
     )
+    return schema_check.checked(world.judge, manifest, result, world.by_name, world.overrides)
 
 
 def _changes(world: BuildContext, item: Item, live: Mapping[ClusterName, LiveObject]) -> Iterator[Change]:
@@ -281,12 +287,16 @@ class OnDemand(Mapping[ObjectKey, tuple[RenderedManifest, ...]]):
         # What is asked for is kept, not the item: a later build with the same memo may change that.
         self._asked = {item.manifest.key: (item.manifest, item.binding, item.bodies) for item in items}
         self._known: dict[ObjectKey, tuple[RenderedManifest, ...]] = {}
+        self.problems: list[Problem] = []
+        """Of those that were looked at."""
 
     def __getitem__(self, key: ObjectKey) -> tuple[RenderedManifest, ...]:
         known = self._known.get(key)
         if known is None:
             world, (manifest, binding, bodies) = self._world, self._asked[key]
-            known = self._known[key] = _manifests(world, manifest, binding, bodies).rendered
+            result = _manifests(world, manifest, binding, bodies)
+            self.problems += result.problems
+            known = self._known[key] = result.rendered
         return known
 
     def __contains__(self, key: object) -> bool:

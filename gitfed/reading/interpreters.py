@@ -16,6 +16,7 @@ from gitfed.interpret import bundled, conditions, customized, kube_module, nativ
 from gitfed.interpret.conditions import Conditions
 from gitfed.interpret.native import Native
 from gitfed.interpret.registry import DEFAULT, Inputs, Interpreter, Operation
+from gitfed.interpret.schema.kubernetes import Kubernetes
 from gitfed.model.base import Problem
 from gitfed.model.declared.interpreter import ResourceInterpreterCustomization
 from gitfed.model.repo import RepoSnapshot
@@ -36,15 +37,20 @@ _KUBERNETES = frozenset(
 """Versions that the catalogue has nothing about."""
 
 
+KUBERNETES = Kubernetes(catalogue.kubernetes)
+"""The types of its own kinds. One for the process: what was made of a file once serves every commit."""
+
 BUILT_IN = frozenset({bundled.NAME, native.NAME, conditions.NAME, DEFAULT})
 """Sources of answers that no file of a repository changes."""
 
 
-def of(repo: RepoSnapshot, find: Find | None = None, *, reaches_services: bool = True) -> Interpreter:
+def of(
+    repo: RepoSnapshot, find: Find | None = None, *, reaches_services: bool = True, kubernetes: Kubernetes | None = None
+) -> Interpreter:
     """The interpreter of one commit. Its scripts live as long as it does; `find` knows what webhooks answered.
 
     Without it nobody does: no webhook is contacted from here. `reaches_services` False: who asks runs in no cluster,
-    so webhooks that are Services are problems.
+    so webhooks that are Services are problems. `kubernetes`: the types of another version than the clusters' own.
     """
     scripts = _Scripts()
     find = find or webhook_cache.recorded({})
@@ -57,6 +63,7 @@ def of(repo: RepoSnapshot, find: Find | None = None, *, reaches_services: bool =
             Conditions(),
         ),
         _Problems(repo.interpreters, scripts, () if reaches_services else webhooks.services(repo.webhooks)),
+        kubernetes or KUBERNETES,
     )
 
 

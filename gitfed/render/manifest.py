@@ -179,6 +179,8 @@ def as_stored(body: Body) -> Body:
         return body
     encoded = {name: base64.b64encode(text.encode()).decode() for name, text in texts.items() if isinstance(text, str)}
     rest = {name: value for name, value in body.items() if name != "stringData"}
+    if wrong := {name: value for name, value in texts.items() if value is not None and not isinstance(value, str)}:
+        rest["stringData"] = wrong  # a server refuses it: a number must not vanish without a word
     return {**rest, "data": {**(body.get("data") or {}), **encoded}}
 
 

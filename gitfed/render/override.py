@@ -117,6 +117,7 @@ class Overrides:
     def __init__(self, policies: Iterable[Override]) -> None:
         compiled = [_Policy(policy) for policy in policies]
         self._origins = {policy.ref: policy.source.origin for policy in compiled}
+        self._sources = {str(policy.ref): policy.source for policy in compiled}
         self._cluster_wide = [policy for policy in compiled if not policy.namespace]
         self._namespaced: dict[str, list[_Policy]] = {}
         for policy in compiled:
@@ -126,6 +127,32 @@ class Overrides:
     def origin(self, policy: PolicyRef) -> Origin | None:
         """Where a policy stands in the repository."""
         return self._origins.get(policy)
+
+    def author(self, edits: Iterable[Edit], path: Sequence[str | int]) -> tuple[Origin, tuple[str | int, ...]] | None:
+        """Who wrote a field of a manifest that had these edits: where the policy stands, and the way to its entry.
+
+        An entry that names the field, or something above or below it; else the last override. None: there is none.
+        """
+        last: tuple[Origin, tuple[str | int, ...]] | None = None
+        for edit in reversed(tuple(edits)):
+            policy = self._sources.get(edit.by)
+            if policy is None:
+                continue
+            last = last or (policy.origin, ())
+            for way, given in _overriders(policy):
+                for index, entry in enumerate(given.plaintext):
+                    if _meet(entry.path.split("/")[1:], path):
+                        return policy.origin, (*way, "plaintext", index)
+        return last
+
+    def may_mend(self, body: Body, path: Sequence[str | int]) -> bool:
+        """Whether an override that selects the object writes that field, or something above or below it, anywhere."""
+        return any(
+            _meet(entry.path.split("/")[1:], path)
+            for cluster_wide in (True, False)
+            for rule in self.plan_rules(body, cluster_wide=cluster_wide)
+            for entry in rule.overriders.plaintext
+        )
 
     def plan_rules(self, body: Body, *, cluster_wide: bool) -> list[Rule]:
         """The rules of one kind of policy that select this object, in the order of application."""
@@ -248,9 +275,26 @@ def _rules(policy: Override) -> list[Rule]:
     return [Rule(policy, 0, affinity.compile(spec.target_cluster), spec.overriders)]
 
 
+def _overriders(policy: Override) -> Iterator[tuple[tuple[str | int, ...], Overriders]]:
+    """What its rules do, and the way to it in the policy."""
+    for index, rule in enumerate(policy.spec.override_rules):
+        yield ("spec", "overrideRules", index, "overriders"), rule.overriders
+    if not policy.spec.override_rules:
+        yield ("spec", "overriders"), policy.spec.overriders
+
+
 def _ref(policy: Override) -> PolicyRef:
     namespace = "" if policy.kind == _CLUSTER_WIDE else policy.metadata.namespace or ""
     return PolicyRef(policy.kind, namespace, policy.metadata.name)
+
+
+def _meet(tokens: Sequence[str], path: Sequence[str | int]) -> bool:
+    """Whether a JSON pointer's tokens lead to a path, past it, or to something that holds it."""
+    plain = (token.replace("~1", "/").replace("~0", "~") for token in tokens)
+    return all(
+        token == str(part) or (isinstance(part, int) and token.startswith("-"))
+        for token, part in zip(plain, path, strict=False)
+    )
 
 
 def _names(candidates: Iterable[Candidate]) -> tuple[str, ...]:

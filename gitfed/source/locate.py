@@ -7,10 +7,11 @@ declares, only its own place is known here: the bytes at hand are others.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from typing import TypeAlias
 
-from gitfed.model.base import Origin
+from gitfed.model.base import Origin, Problem
 from gitfed.model.declared.shape import Declared
 from gitfed.model.repo import Manifest
 from gitfed.source.declare import Path
@@ -33,7 +34,10 @@ class InFiles:
         self._trees: dict[str, tuple[positions.Place, ...]] = {}
 
     def __call__(self, declared: Declared | Manifest, path: Path) -> Origin:
-        origin = declared.origin
+        return self.place(declared.origin, path)
+
+    def place(self, origin: Origin, path: Path) -> Origin:
+        """The same of whatever stands at `origin`."""
         trees = self._trees.get(origin.path)
         if trees is None:
             data = self._read(origin.path)
@@ -43,6 +47,15 @@ class InFiles:
             if (tree.line, tree.column) == (origin.line, origin.column):
                 return Origin(origin.path, *tree.at(path))
         return origin
+
+
+def problems(found: Iterable[Problem], read: Callable[[str], bytes | None]) -> tuple[Problem, ...]:
+    """The same problems at the fields that they name; `read` as of `InFiles`. Nothing is read if none names a field."""
+    at = InFiles(read)
+    return tuple(
+        replace(one, origin=at.place(one.origin, one.path), path=()) if one.path and one.origin.line else one
+        for one in found
+    )
 
 
 def _objects(trees: tuple[positions.Place, ...]) -> Iterator[positions.Place]:

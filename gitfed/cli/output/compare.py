@@ -10,13 +10,14 @@ Texts are masked here, Secrets and what was copied from them.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from gitfed.cli.output import manifest_text, matrix, reasons
 from gitfed.model.base import Body, ClusterName, ObjectKey
 from gitfed.model.plan import Action, RenderedManifest
+from gitfed.model.reason import ReasonCode
 from gitfed.planning.review import declared_changes, predict
 from gitfed.planning.review import review as reviewing
 from gitfed.text import canonical
@@ -89,18 +90,29 @@ def manifests(review: reviewing.Review, *, show_secrets: bool = False, exactly: 
     base, head = review.base, review.head
     concerned: dict[ObjectKey, set[ClusterName]] = {}
     kept: dict[ObjectKey, set[ClusterName]] = {}
+    unmade: dict[ObjectKey, set[ClusterName]] = {}
     for change in review.changes:
         concerned.setdefault(change.key, set()).add(change.cluster)
         if change.action is Action.KEEP:
             kept.setdefault(change.key, set()).add(change.cluster)
+        elif change.reason.code is ReasonCode.NOT_RENDERED:
+            unmade.setdefault(change.key, set()).add(change.cluster)
     for key in review.touched:
         before, after = base.rendered.get(key, ()), head.rendered.get(key, ())
+        if key in unmade:
+            before = tuple(_elsewhere(before, unmade[key]))  # it stays as it is, and does not go
         if before is after or before == after:
             continue
         where, stays = concerned.get(key, set()), kept.get(key, set())
         for one in _Object(key, before, after, review, show_secrets, exactly).differences(stays):
             silent = where.isdisjoint(one.clusters) if one.verb == "changed" else stays.issuperset(one.clusters)
             yield replace(one, written=False) if silent else one
+
+
+def _elsewhere(manifests: Iterable[RenderedManifest], without: Collection[ClusterName]) -> Iterator[RenderedManifest]:
+    for one in manifests:
+        if clusters := tuple(name for name in one.clusters if name not in without):
+            yield replace(one, clusters=clusters)
 
 
 class _Object:

@@ -146,6 +146,19 @@ def _was_left_behind(decision: Decision | None, cluster: ClusterName) -> bool:
     return decision is not None and cluster in decision.left_behind
 
 
+def meant_by(key: ObjectKey, bindings: Mapping[ObjectKey, Binding]) -> str:
+    """Why an object that is gone from the repository may be meant all the same; "" when it cannot.
+
+    `extensions/v1beta1`, from which kinds moved to groups of their own, makes another object of an Ingress, one that no
+    cluster has any more. That is a mistake, and no wish to delete the one that is there.
+    """
+    twin = bindings.get(key._replace(group=_OLD_GROUP)) if key.group != _OLD_GROUP else None
+    if twin is None or twin.shares:
+        return ""
+    return f"{twin.origin.path} has it in {twin.api_version}, which no cluster takes, and may mean it"
+
+
+_OLD_GROUP = "extensions"
 _STRIPPED = Reason(ReasonCode.LABEL_STRIPPED, "gitfed.io/federation")
 
 

@@ -179,7 +179,8 @@ def _leavers(
             continue
         change = prune.leaver(
             key, name, live[name], clusters[name],
-            prune=repo.settings.spec.sync.prune, unread=repo.why_kept(key), past=past,
+            prune=repo.settings.spec.sync.prune, past=past,
+            unread=repo.why_kept(key) or prune.meant_by(key, sides.head.bindings),
         )  # fmt: skip
         if change is not None:
             yield change

@@ -18,7 +18,7 @@ from gitfed.model.base import Body, ClusterName, ObjectKey, Problem
 from gitfed.model.decisions import Decisions
 from gitfed.model.plan import Binding, Change, Gate, Plan, Totals
 from gitfed.model.repo import RepoSnapshot
-from gitfed.planning import build
+from gitfed.planning import build, template_pipeline
 from gitfed.planning.objects import redact
 from gitfed.planning.ordering import gate, operator_orders
 from gitfed.planning.review import affected_objects, declared_changes, leftovers, predict, retained_dependents
@@ -101,6 +101,7 @@ def review(
 
     gates, changes = retained_dependents.limited(changes, sides, hold)
     differing = {change.key for change in changes} | _placed_otherwise(base, head)
+    base, head = (_with_looked_at(plan, hidden) for plan in (base, head))
     declared = tuple(
         declared_changes.declared(base_repo, head_repo, base, head, differing, touched, hidden, beside.placed)
     )
@@ -115,6 +116,14 @@ def review(
         touched=tuple(touched),
         hidden=hidden,
     )
+
+
+def _with_looked_at(plan: Plan, hidden: redact.Hidden) -> Plan:
+    """With what is wrong with manifests that were made when they were looked at."""
+    if not isinstance(plan.rendered, template_pipeline.OnDemand) or not plan.rendered.problems:
+        return plan
+    told = _without(hidden, tuple(plan.rendered.problems))
+    return replace(plan, problems=tuple(sorted({*plan.problems, *told})))
 
 
 def _is_dependency(binding: Binding | None) -> bool:

@@ -10,6 +10,7 @@ import click
 from gitfed.cli import complete, load, options, policy_lint
 from gitfed.cli.output import annotations as forms
 from gitfed.cli.output import formatting, markdown, parse_summary, plain, structured, table
+from gitfed.interpret.schema.kubernetes import Kubernetes, minor_of
 from gitfed.model.base import Body, Origin, Problem, Severity
 from gitfed.model.decisions import Decisions
 from gitfed.model.plan import Plan
@@ -19,6 +20,7 @@ from gitfed.placement.explain import caveats
 from gitfed.placement.scheduling import match, schedule
 from gitfed.planning import notes
 from gitfed.planning.objects import secret_leaks
+from gitfed.reading import interpreters
 from gitfed.source import lint, locate
 from gitfed.views import problems as views
 
@@ -27,19 +29,26 @@ from gitfed.views import problems as views
 @options.source
 @options.option("--base", metavar="REV", shared=False, default="", shell_complete=complete.revisions,
                 help="Also say which interpreters changed since this commit.")  # fmt: skip
+@options.option("--kubernetes-version", "kubernetes", metavar="1.MINOR", shared=False, default=None,
+                callback=lambda context, parameter, value: kubernetes_of(value),
+                help="Check objects as this version would, not as each cluster does: before an upgrade.")  # fmt: skip
 @options.option("--format", "annotations", shared=False, type=click.Choice(list(forms.FORMS)), default=None,
                 help="For a CI: SARIF, GitHub's workflow commands, or GitLab's code quality report.")  # fmt: skip
 @options.output("text", "wide", "json", "yaml", "name", "md")
-def command(inputs: options.Inputs, base: str, annotations: str | None, output: options.Output) -> int:
+def command(
+    inputs: options.Inputs, base: str, kubernetes: Kubernetes | None, annotations: str | None, output: options.Output
+) -> int:
     """Say everything that is wrong with a repository, all at once.
 
     Each problem is one line: path:line:col: message (hint). Errors hold the file's objects at their last good version;
-    warnings change nothing.
+    warnings change nothing. Objects are checked against their kinds' schemas, those of Kubernetes' own kinds by the
+    version of each cluster that they go to; where no version is known, by the newest one that gitfed knows.
 
     \b
     gitfed validate                       the last commit of the repository around this folder
     gitfed validate --worktree            what is on disk, before it is committed
     gitfed validate --rev my-branch -o json
+    gitfed validate --kubernetes-version 1.37
     gitfed validate --format github       marks the lines in a pull request
 
     \b
@@ -47,7 +56,7 @@ def command(inputs: options.Inputs, base: str, annotations: str | None, output: 
     """
     session = load.Session(inputs)
     repo = session.repo
-    problems = problems_of(session, base)
+    problems = problems_of(session, base, kubernetes)
     if annotations is not None:
         click.echo(forms.FORMS[annotations](problems), nl=False)
     else:
@@ -61,10 +70,20 @@ def command(inputs: options.Inputs, base: str, annotations: str | None, output: 
     return load.code(problems)
 
 
-def problems_of(session: load.Session, base: str = "") -> list[Problem]:
+def kubernetes_of(version: str | None) -> Kubernetes | None:
+    """The types of a version that somebody names. Raises click.BadParameter for one that is not known."""
+    if version is None:
+        return None
+    minor, known = minor_of(version), interpreters.KUBERNETES.minors
+    if minor is None or minor not in known:
+        raise click.BadParameter(f"{version} is not known: 1.{known[0]} to 1.{known[-1]} are")
+    return interpreters.KUBERNETES.always(minor)
+
+
+def problems_of(session: load.Session, base: str = "", kubernetes: Kubernetes | None = None) -> list[Problem]:
     """Of the files, of the files together, and of a plan of them for a fleet without troubles of its own."""
     repo = session.repo
-    plan = _plan(session)
+    plan = _plan(session, kubernetes)
     at = locate.InFiles(session.read.content)
     found = {*plan.problems, *repo.problems, *lint.check(repo, at), *policy_lint.check(repo, plan), *oddities(repo)}
     found |= set(secret_leaks.check(repo, at))
@@ -74,12 +93,12 @@ def problems_of(session: load.Session, base: str = "") -> list[Problem]:
     return sorted(found)
 
 
-def _plan(session: load.Session) -> Plan:
+def _plan(session: load.Session, kubernetes: Kubernetes | None) -> Plan:
     """Where everything would go. Room that is not known is taken to be enough: whether it is, is no fault of a file."""
     repo = session.repo
     fleet = daemon_inputs.fleet(session.opened, repo)
     past = Decisions(answers=daemon_inputs.recorded_answers(session.opened, repo))
-    plan = daemon_inputs.plan(session.opened, repo, fleet, past, session.now)
+    plan = daemon_inputs.plan(session.opened, repo, fleet, past, session.now, kubernetes=kubernetes)
     unknown = {name for one in plan.bindings.values() for name in schedule.waits_for_room(one.condition)}
     if not unknown:
         return plan
@@ -91,7 +110,8 @@ def _plan(session: load.Session) -> Plan:
         name: replace(facts, resource_summary=enough) if name in unknown else facts
         for name, facts in fleet.clusters.items()
     }
-    return daemon_inputs.plan(session.opened, repo, replace(fleet, clusters=clusters), past, session.now)
+    fleet = replace(fleet, clusters=clusters)
+    return daemon_inputs.plan(session.opened, repo, fleet, past, session.now, kubernetes=kubernetes)
 
 
 def _needs(component: Body) -> Body | None:
