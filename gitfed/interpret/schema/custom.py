@@ -125,7 +125,7 @@ class Structural:
             node = self._members[name] = Structural(schema, name or self.name, self._metadata)
         if value is not None:
             yield from node.faults(value, path)
-        elif not node.takes_null and not self._schema.get(_PRESERVES):
+        elif not node.takes_null:
             yield Fault(path, FaultCode.WRONG_TYPE, "must not be null", "leave it out")
 
     def _keys(self) -> Mapping[str, str | None] | None:
