@@ -38,7 +38,7 @@ from gitfed.model.declared.federation import Federation
 from gitfed.model.fleet import ClusterFacts, FactsRef, FleetSnapshot, InventoryEntry, LiveState
 from gitfed.model.plan import Plan
 from gitfed.model.repo import HeldFile, RepoSnapshot
-from gitfed.offline import input_files
+from gitfed.offline import input_files, state_signatures
 from gitfed.planning import build, rebuild
 from gitfed.planning.objects import secret_leaks
 from gitfed.reading import effective_guards, interpreters, kustomized, reader, trust, webhook_cache
@@ -263,6 +263,11 @@ def standing(opened: Opened, repo: RepoSnapshot, *, facts: bool = False) -> git.
     branch = spec.facts_branch if facts else spec.branch
     found = git.tracking.standing(opened.repository, branch, url=spec.url, begins_anew=facts)
     opened.told.setdefault(branch, _told(found, branch))
+    if found.commit is not None and f"{branch} signed" not in opened.told:
+        settings_of = functools.partial(settings_at, opened)
+        why = state_signatures.why_doubtful(opened.repository, repo, found.commit, settings_of)
+        text = f"{branch} is shown as it is, and a daemon would not believe it: {why}" if why else ""
+        opened.told[f"{branch} signed"] = text
     return found
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from gitfed.daemon import wiring
 from gitfed.documents import bindings
-from gitfed.edges.git import Repository
+from gitfed.edges.git import Repository, signing_key
 from gitfed.edges.state.state import StateBranch
 from tests import signing
 from tests.cli.world import FILES, commit, git, gitfed
@@ -110,3 +110,27 @@ def test_an_operator_vouches_for_the_branch_as_it_is(fleet: Path, people: Path) 
         before, git(fleet, "rev-parse", f"{before}^{{tree}}"),
     ]  # fmt: skip
     assert git(fleet, "log", "-1", "--format=%(trailers:key=Gitfed-Order,valueonly)", "gitfed/state") == "trust"
+
+
+def test_commands_that_look_say_that_a_daemon_would_not_believe_the_state(fleet: Path, people: Path) -> None:
+    ada = signing.with_ssh("ada", people)
+    unsigned = unsigned_state(fleet)
+    said = "note: gitfed/state is shown as it is, and a daemon would not believe it: "
+    looks = (("plan",), ("get", "bindings"), ("explain", "deploy/shop/web"))
+    for arguments in looks:
+        assert said not in gitfed(*arguments).err, "nobody asks for signatures"
+    commit(fleet, {"gitfed.yaml": DEMANDING, "ada.pub": ada.public})
+    for arguments in looks:
+        assert f"{said}{unsigned[:12]} is not signed" in gitfed(*arguments).err
+    other = signing_key.of_file(people / "engine")
+    git(fleet, "update-ref", "-d", "refs/heads/gitfed/state")
+    branch = StateBranch(Repository.open(fleet), bindings, sign=other.sign)
+    state = branch.read()
+    known = replace(state, decisions=replace(state.decisions, repository_id="1", known=True))
+    branch.write(state, known, subject="Decide for x", now=WHEN)
+    assert said not in gitfed("plan").err, "one engine is named nowhere"
+    commit(fleet, {"gitfed.yaml": f"{DEMANDING[:-2]}, state: {{writers: ['{ada.public.strip()}']}}}}\n"})
+    stranger = git(fleet, "rev-parse", "gitfed/state")[:12]
+    assert f"{said}{stranger} is signed with the key {other.fingerprint}, which is not trusted" in gitfed("plan").err
+    commit(fleet, {"gitfed.yaml": f"{DEMANDING[:-2]}, state: {{writers: ['{other.public}']}}}}\n"})
+    assert said not in gitfed("plan").err
