@@ -37,6 +37,8 @@ raised); one object that did not work out is an outcome (a value). Callers choos
     │   └── ForgeUnreachable       no answer, 5xx, 429: `retry_after` may say how long
     ├── IdentityError              who calls the hub cannot be told: the credential is not accepted
     │   └── IdentityUnreachable    the issuer or API server that would know gives no answer
+    ├── NotAllowed                 no AccessPolicy gives the right to what a caller of the hub orders
+    ├── NotLeading                 this process operates nothing: another one leads
     ├── TooBusy                    so much is asked of the hub that this has to wait
     ├── NotOwned                   the inventory or the term says that this daemon must not write
     └── Unforeseen                 an exception of another class, caught by a loop that must not end (70)
@@ -212,6 +214,16 @@ class WebhookError(GitfedError):
 
 class WebhookUnreachable(WebhookError):
     """Not this question's fault: others would not be answered either."""
+
+    retry = True
+
+
+class NotAllowed(GitfedError):
+    """No AccessPolicy gives the right to what a caller of the hub orders."""
+
+
+class NotLeading(GitfedError):
+    """This process operates nothing: another one leads, or will."""
 
     retry = True
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from gitfed.daemon import wiring
 from gitfed.edges import files, oidc, pod
 from gitfed.errors import UsageError
-from gitfed.hub import capabilities
+from gitfed.hub import capabilities, orders
 from gitfed.hub.access.authentication import Authentication, OidcTokens, ReviewedTokens, Tokens
 from gitfed.hub.access.sessions import Sessions
 from gitfed.hub.options import Options
@@ -40,6 +40,8 @@ async def serving(options: wiring.Options, hub_options: Options, running: Runnin
     place = folder(options)
     place.mkdir(mode=0o700, parents=True, exist_ok=True)
     hub = Hub(hub_options, running, place, Authentication(Sessions(), _tokens(options, hub_options)))
+    if not isinstance(running.recorded, Recorded) or not running.recorded.alone:
+        hub.orders = orders.Orders(running, orders.book_of(options))
     found = [*capabilities.all_of(hub)]
     recorded = running.recorded
     if isinstance(recorded, Recorded):

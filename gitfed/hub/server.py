@@ -36,6 +36,7 @@ from gitfed.hub.access.sessions import LoginTokens, Session, Sessions
 from gitfed.hub.listener import Limits, Listener
 from gitfed.hub.metric import Metric
 from gitfed.hub.options import EVERYWHERE, Options
+from gitfed.hub.orders import Orders
 from gitfed.hub.routes import CALLER, RIGHTS, SESSION, Capability, Route, Service, audit_target
 from gitfed.hub.running import Running
 from gitfed.hub.tls import Identity
@@ -74,6 +75,8 @@ class Hub:
     metrics: tuple[Metric, ...] = ()
     """Of all capabilities."""
     listener: Listener | None = None
+    orders: Orders | None = None
+    """Who takes what callers order; None: this process never leads."""
     home: str = "/metrics"
     """Where a browser goes after a login: the pages name their own."""
     refusal_page: Callable[[web.Request, int, str], web.Response] | None = None

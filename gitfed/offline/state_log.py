@@ -60,10 +60,14 @@ class Entry:
 class Chronicle:
     """Reads one repository's state branch."""
 
-    def __init__(self, opened: inputs.Opened, repo: RepoSnapshot) -> None:
-        """Raises NothingDecided when there is no state branch, RevisionNotFound when there may be one elsewhere."""
+    def __init__(self, opened: inputs.Opened, repo: RepoSnapshot, source: git.Repository | None = None) -> None:
+        """`source` has the commits that were decided for, if it is another repository.
+
+        Raises NothingDecided when there is no state branch, RevisionNotFound when there may be one elsewhere.
+        """
         self.opened = opened
         self._repository = opened.repository
+        self._source = source or opened.repository
         self._federation = repo.settings.metadata.name
         self.branch = repo.settings.spec.state.branch
         self.state = state_edge.StateBranch(opened.repository, bindings, branch=self.branch)
@@ -190,7 +194,7 @@ class Chronicle:
         source = None
         if match is not None:
             try:
-                source = self._repository.resolve(match["commit"])
+                source = self._source.resolve(match["commit"])
             except RevisionNotFound:
                 source = None  # a history that was rewritten, or a shallow clone
         facts = _FACTS.search(info.body)

@@ -51,8 +51,8 @@ def _port(world: World, daemon: Daemon) -> int:
 class Credential:
     """What `gitfed kubeconfig --admin` printed, as files."""
 
-    def __init__(self, world: World, port: int, user: str) -> None:
-        done = world.gitfed("kubeconfig", "--admin", "--user", user, "--data-dir", str(world.data),
+    def __init__(self, world: World, port: int, user: str, data: Path | None = None) -> None:
+        done = world.gitfed("kubeconfig", "--admin", "--user", user, "--data-dir", str(data or world.data),
                             "--hub-url", f"https://127.0.0.1:{port}")  # fmt: skip
         config = yaml.safe_load(done.stdout)
         self.url = config["clusters"][0]["cluster"]["server"]
@@ -61,7 +61,7 @@ class Credential:
             "certificate": config["users"][0]["user"]["client-certificate-data"],
             "key": config["users"][0]["user"]["client-key-data"],
         }
-        self.files = {name: world.directory / f"{user}.{name}" for name in parts}
+        self.files = {name: world.directory / f"{user}-{port}.{name}" for name in parts}
         for name, content in parts.items():
             self.files[name].write_bytes(base64.b64decode(content))
 

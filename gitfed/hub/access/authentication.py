@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import ssl
 import time
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
@@ -117,6 +118,20 @@ class Authentication:
             return None
         session = self.sessions.find(cookie)
         return (session.caller, session) if session is not None else None
+
+    async def holds(self, request: web.Request, session: Session | None) -> bool:
+        """Whether the credential of a request that was let in holds still: for answers that take long."""
+        certificate = request.get_extra_info("peercert")
+        if certificate:
+            return time.time() < ssl.cert_time_to_seconds(certificate["notAfter"])
+        header = request.headers.get("Authorization")
+        if header is None:
+            return session is not None and self.sessions.lives(session)
+        try:
+            await self._of_header(header)
+        except IdentityError as error:
+            return error.retry  # who would know gives no answer: what was said last counts
+        return True
 
     async def _of_header(self, header: str) -> Caller:
         scheme, _, token = header.partition(" ")

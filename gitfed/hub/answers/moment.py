@@ -38,6 +38,11 @@ class Moment:
     clone: Path | None
     """A repository that has the state branch."""
 
+    @property
+    def source(self) -> Path | None:
+        """The repository that has the commits, where it is another one."""
+        return self.engine.reader.repository.path if self.engine is not None else None
+
     def status(self, key: ObjectKey) -> bindings.StatusView | None:
         """As the clusters show it now; without an engine as last recorded."""
         if self.engine is not None and (seen := self.engine.statuses.get(key)) is not None:

@@ -52,9 +52,12 @@ def _chronicle(moment: Moment) -> Iterator[Chronicle | None]:
         yield None
         return
     repository = git.Repository.open(moment.clone)
+    source = git.Repository.open(moment.source) if moment.source is not None else None
     try:
-        yield Chronicle(inputs.Opened(repository, str(moment.clone), Memory(), None), moment.repo)
+        yield Chronicle(inputs.Opened(repository, str(moment.clone), Memory(), None), moment.repo, source)
     except NothingDecided:
         yield None
     finally:
         repository.close()
+        if source is not None:
+            source.close()

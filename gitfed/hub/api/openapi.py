@@ -12,8 +12,10 @@ import gitfed
 from gitfed.hub import refusal
 from gitfed.hub.answers import query
 from gitfed.hub.answers.desk import Answer
-from gitfed.hub.api import reading, resources
+from gitfed.hub.api import operations, reading, resources
+from gitfed.hub.api.operations import Operation
 from gitfed.hub.api.resources import Parameter, Resource
+from gitfed.views import happening, ordered, written
 
 _REFUSALS = {
     "400": "A parameter is wrong.",
@@ -26,13 +28,30 @@ _REFUSALS = {
 }
 
 
+_EVENTS = (
+    happening.PlanEvent, happening.ResultEvent, happening.ClusterEvent, happening.SourceEvent, happening.EndEvent,
+)  # fmt: skip
+_OF_ORDERS = {
+    "409": "The state branch is written all the time by others.",
+    "413": "The body is too large.",
+    "415": "The body is no JSON, as its Content-Type says.",
+}
+
+
 @functools.cache
 def document() -> dict[str, Any]:
     """Plain JSON values."""
-    schemas, references = _schemas([one.answer for one in resources.ALL] + [refusal.ProblemDetails])
+    bodies = [one.body for one in operations.ALL]
+    answers = [one.answer for one in resources.ALL]
+    schemas, references = _schemas([*answers, *bodies, *_EVENTS, ordered.OrderView, refusal.ProblemDetails])
+    refused, order = references.pop(), references.pop()
+    del references[-len(_EVENTS) :]
     paths: dict[str, Any] = {}
     for one, answer in zip(resources.ALL, references, strict=False):
-        paths[resources.PREFIX + one.path] = {"get": _operation(one, answer, references[-1])}
+        paths[resources.PREFIX + one.path] = {"get": _operation(one, answer, refused)}
+    for operation, body in zip(operations.ALL, references[len(answers) :], strict=True):
+        paths[f"{resources.PREFIX}/{operation.name}"] = {"post": _post(operation, body, order, refused)}
+    paths[f"{resources.PREFIX}/events"] = {"get": _events(refused)}
     return {
         "openapi": "3.1.0",
         "info": {
@@ -62,8 +81,6 @@ async def handle(request: web.Request) -> web.StreamResponse:
 
 @functools.cache
 def _written() -> Answer:
-    from gitfed.views import written
-
     return Answer.of(written.json_bytes(document()))
 
 
@@ -100,12 +117,50 @@ def _operation(one: Resource, answer: dict[str, Any], refused: dict[str, Any]) -
                 "content": {reading.JSON: {"schema": answer}},
             },
             "304": {"description": "The client has it already (`If-None-Match`)."},
-            **{
-                status: {"description": why, "content": {refusal.CONTENT_TYPE: {"schema": refused}}}
-                for status, why in _REFUSALS.items()
-            },
+            **_refusals(_REFUSALS, refused),
         },
     }
+
+
+def _post(one: Operation, body: dict[str, Any], order: dict[str, Any], refused: dict[str, Any]) -> dict[str, Any]:
+    token = {"name": "X-CSRF-Token", "in": "header", "required": False, "schema": {"type": "string"},
+             "description": "Of the session, for a caller who has one."}  # fmt: skip
+    return {
+        "operationId": one.name,
+        "summary": one.summary.rstrip("."),
+        "description": f"{one.summary} It stands on the state branch then, with the caller's name; the daemon follows.",
+        "parameters": [token],
+        "requestBody": {"required": True, "content": {reading.JSON: {"schema": body}}},
+        "responses": {
+            "202": {"description": "The order was taken.", "content": {reading.JSON: {"schema": order}}},
+            **_refusals(_REFUSALS | _OF_ORDERS, refused),
+        },
+    }
+
+
+def _events(refused: dict[str, Any]) -> dict[str, Any]:
+    last = {"name": "Last-Event-ID", "in": "header", "required": False, "schema": {"type": "string"},
+            "description": "The id of the last event that the client has: it goes on after that."}  # fmt: skip
+    text = (
+        "Events. `plan`: what was read may have changed (PlanEvent) · `result`: a change was carried "
+        "out, or failed (ResultEvent) · `cluster` (ClusterEvent) · `source` (SourceEvent) · `resync`: some were lost, "
+        "read anew · `end`: the last event of a stream that the hub ends (EndEvent)."
+    )
+    return {
+        "operationId": "watch",
+        "summary": "What happens, as it happens",
+        "description": text,
+        "parameters": [last, *map(_parameter, (resources.NAMESPACE, resources.CLUSTER))],
+        "responses": {
+            "200": {"description": "A stream.", "content": {"text/event-stream": {"schema": {"type": "string"}}}},
+            **_refusals(_REFUSALS, refused),
+        },
+    }
+
+
+def _refusals(why: dict[str, str], refused: dict[str, Any]) -> dict[str, Any]:
+    content = {refusal.CONTENT_TYPE: {"schema": refused}}
+    return {status: {"description": text, "content": content} for status, text in sorted(why.items())}
 
 
 def _parameter(one: Parameter) -> dict[str, Any]:

@@ -61,6 +61,8 @@ async def refusing(request: web.Request, answer: Awaitable[web.StreamResponse]) 
         return refusal.answer(request, 404, error.message, hint=error.hint)
     except (errors.UsageError, errors.InputError) as error:
         return refusal.answer(request, 400, error.message, hint=error.hint)
+    except errors.NotLeading as error:
+        return refusal.answer(request, 503, error.message, {"Retry-After": "10"}, hint=error.hint)
     except errors.TooBusy as error:
         return refusal.answer(request, 503, error.message, {"Retry-After": "2"}, hint=error.hint)
     except (errors.SourceError, errors.StateError) as error:

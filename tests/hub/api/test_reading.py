@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gzip
 import json
+import runpy
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -57,6 +58,11 @@ def test_the_description_is_valid_openapi() -> None:
     validate(openapi.document())
     operations = [one["get"]["operationId"] for one in openapi.document()["paths"].values() if "get" in one]
     assert len(set(operations)) == len(operations)
+
+
+def test_the_page_of_the_api_is_up_to_date() -> None:
+    tool = runpy.run_path(str(Path(__file__).parents[3] / "tools" / "api_reference.py"))
+    assert tool["PAGE"].read_text(encoding="utf-8") == tool["page"](), "run: python tools/api_reference.py"
 
 
 async def test_every_answer_is_as_the_description_says(tmp_path: Path) -> None:

@@ -1,0 +1,123 @@
+"""`suspend`, `resume`, `reconcile`, `approve`: what is ordered, as JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any, NotRequired
+
+import orjson
+from aiohttp import web
+from pydantic import TypeAdapter, ValidationError
+
+from gitfed import errors
+from gitfed.errors import NotAllowed, NotLeading
+from gitfed.hub import refusal, routes
+from gitfed.hub.access.rights import Right
+from gitfed.hub.api import reading, resources
+from gitfed.hub.orders import Giver, Orders
+from gitfed.hub.routes import Route
+from gitfed.hub.server import Hub
+from gitfed.views import ordered, written
+from gitfed.views.value import View
+
+_LARGEST = 16 << 10
+
+
+class Suspend(View):
+    """Stop writing to something."""
+
+    what: str
+    """`all`, `cluster/NAME` or `KIND/[NS/]NAME`."""
+    namespace: NotRequired[str]
+    reason: NotRequired[str]
+    scheduling: NotRequired[bool]
+    """Of deciding, not of writing."""
+
+
+class Resume(View):
+    """Take back what was suspended."""
+
+    what: str
+    namespace: NotRequired[str]
+
+
+class Reconcile(View):
+    """Look anew, try again what failed, repair drift, once."""
+
+    what: NotRequired[list[str]]
+    """Nothing: everything."""
+    namespace: NotRequired[str]
+
+
+class Approve(View):
+    """Let through what gates hold, of exactly the plan that waits."""
+
+    what: str
+    """The digest of that plan, or the name of a gate."""
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    name: str
+    body: Any
+    summary: str
+    give: Callable[[Orders, Giver, Any], Awaitable[ordered.OrderView]]
+
+
+ALL = (
+    Operation("suspend", Suspend, "Stop writing to an object, a cluster, or everything.",
+              lambda orders, giver, body: orders.suspend(giver, **body)),
+    Operation("resume", Resume, "Take back what was suspended.",
+              lambda orders, giver, body: orders.resume(giver, **body)),
+    Operation("reconcile", Reconcile, "Look anew, try again what failed, and repair drift, once.",
+              lambda orders, giver, body: orders.reconcile(
+                  giver, body.get("what", ()), namespace=body.get("namespace", ""))),
+    Operation("approve", Approve, "Let through what gates hold, of exactly the plan that waits.",
+              lambda orders, giver, body: orders.approve(giver, **body)),
+)  # fmt: skip
+
+
+def routes_of(hub: Hub) -> list[Route]:
+    return [
+        Route("POST", f"{resources.PREFIX}/{one.name}", _handler(hub, one), needs=Right.OPERATE, largest=_LARGEST)
+        for one in ALL
+    ]
+
+
+def _handler(hub: Hub, operation: Operation) -> routes.Handler:
+    form: TypeAdapter[Any] = TypeAdapter(operation.body)
+
+    async def handle(request: web.Request) -> web.StreamResponse:
+        return await reading.refusing(request, _take(hub, operation, form, request))
+
+    return handle
+
+
+async def _take(hub: Hub, operation: Operation, form: TypeAdapter[Any], request: web.Request) -> web.StreamResponse:
+    if request.content_type != reading.JSON:
+        return refusal.answer(request, 415, f"the body is {reading.JSON}, and its Content-Type says so")
+    try:
+        body = form.validate_python(orjson.loads(await request.read()), strict=True)
+    except ValueError as error:
+        return refusal.answer(request, 400, _why(error))
+    routes.audited(request, operation=operation.name, of=str(body.get("what", "all"))[:256])
+    if hub.orders is None:
+        raise NotLeading("this gitfed does not lead, so it takes no orders", hint="ask the one that does")
+    giver = Giver(routes.caller(request), routes.rights(request))
+    try:
+        given = await operation.give(hub.orders, giver, body)
+    except NotAllowed as error:
+        return refusal.answer(request, 403, error.message, hint=error.hint)
+    except errors.StateConflict as error:
+        return refusal.answer(request, 409, error.message, hint=error.hint)
+    routes.audited(request, of=" ".join(given["of"])[:1024])
+    return web.Response(status=202, body=written.json_bytes(given), headers={"Content-Type": reading.JSON})
+
+
+def _why(error: ValueError) -> str:
+    if isinstance(error, ValidationError):
+        first = error.errors(include_url=False, include_input=False)[0]
+        place = ".".join(str(part) for part in first["loc"])[:100]
+        return f"{place}: {first['msg']}" if place else str(first["msg"])
+    return "the body is no JSON"
