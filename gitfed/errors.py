@@ -35,6 +35,7 @@ raised); one object that did not work out is an outcome (a value). Callers choos
     │   └── WebhookUnreachable     no answer: refused, timed out, reset, TLS failed, an address we do not contact
     ├── ForgeError                 a forge refuses a comment or a status (4)
     │   └── ForgeUnreachable       no answer, 5xx, 429: `retry_after` may say how long
+    ├── DeliveryError              a notification could not be delivered: `retry_after` may say how long to wait
     ├── IdentityError              who calls the hub cannot be told: the credential is not accepted
     │   └── IdentityUnreachable    the issuer or API server that would know gives no answer
     ├── NotAllowed                 no AccessPolicy gives the right to what a caller of the hub orders
@@ -251,6 +252,16 @@ class ForgeUnreachable(ForgeError):
 
     def __init__(self, message: str, *, status: int = 0, hint: str = "", retry_after: float | None = None) -> None:
         super().__init__(message, status=status, hint=hint)
+        self.retry_after = retry_after
+
+
+class DeliveryError(GitfedError):
+    """A notification could not be delivered. The message names no address: addresses hold secrets."""
+
+    retry = True
+
+    def __init__(self, message: str, *, hint: str = "", retry_after: float | None = None) -> None:
+        super().__init__(message, hint=hint)
         self.retry_after = retry_after
 
 

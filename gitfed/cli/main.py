@@ -48,6 +48,7 @@ _GROUPS = {
         "reschedule": "Have the daemon decide anew where workloads go.",
         "suspend": "Stop writing to an object, a cluster, or everything.",
         "resume": "Take back what suspend ordered.",
+        "notify": "Show what notifications would say now, or send a test.",
         "state": "Say whose decisions on the state branch count.",
         "orphans": "Delete or adopt what nothing asks for any more.",
     },

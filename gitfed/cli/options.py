@@ -154,6 +154,10 @@ TRUSTED_KEYS = option(
     "--trusted-keys", type=Files(exists=True, file_okay=False), metavar="DIR",
     help="Apply only commits signed with a public key of this folder (PGP or SSH); beats spec.sources.verify.keys.",
 )  # fmt: skip
+NOTIFY_DIR = option(
+    "--notify-dir", type=Files(exists=True, file_okay=False), metavar="DIR",
+    help="Where notifications go: a folder NAME for each target, with url, bearerToken, ca.crt; read again each time.",
+)  # fmt: skip
 STATE_KEY = option(
     "--state-key", type=Files(dir_okay=False), metavar="FILE",
     help="The private SSH key that signs what is written on the state branch; replicas share it.  "

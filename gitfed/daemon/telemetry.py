@@ -81,6 +81,8 @@ class Telemetry:
     """Decisions that were taken anew, by what came out."""
     evictions: Counter[tuple[str, str]] = field(default_factory=Counter)
     """Copies that were told to leave, by cluster and by what is the reason."""
+    notifications: Counter[tuple[str, str]] = field(default_factory=Counter)
+    """Messages, by Notification and by whether they were delivered."""
     git: defaultdict[str, Histogram] = field(default_factory=lambda: _by(LONG))
     """Seconds of commands that talk to another repository, by command."""
     git_failures: Counter[str] = field(default_factory=Counter)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gitfed.hub import api, forge_webhooks, health, login, metrics, pages
+from gitfed.hub import api, forge_webhooks, health, login, metrics, notifications, pages
 from gitfed.hub.routes import Capability
 from gitfed.hub.server import Hub
 
@@ -16,3 +16,4 @@ def all_of(hub: Hub) -> Iterator[Capability]:
     yield forge_webhooks.capability(hub)
     yield api.capability(hub)
     yield pages.capability(hub)
+    yield notifications.capability(hub)

@@ -64,6 +64,8 @@ class Running:
         self.telemetry = telemetry or Telemetry()
         self.polling = polling or Polling()
         self.began = time.monotonic()
+        self.owed: dict[str, float] = {}
+        """By Notification: since when (time.monotonic()) it has news that its target does not take."""
         self._listeners: list[Callable[[str, Any], None]] = []
         self._readers: set[asyncio.Queue[Event]] = set()
 

@@ -23,6 +23,7 @@ from gitfed.edges.forge import Forge
 from gitfed.edges.kube.election import Election
 from gitfed.hub import assembly
 from gitfed.hub.health import HealthServer
+from gitfed.hub.notifications.notifier import Notifier
 from gitfed.hub.options import Options as HubOptions
 from gitfed.hub.polling import Polling
 from gitfed.hub.recorded import Recorded
@@ -44,10 +45,12 @@ async def run(
     started: Callable[[Engine, int], None] = lambda engine, port: None,
     forge: Forge | None = None,
     hub: HubOptions | None = None,
+    notify: Path | None = None,
     listening: Callable[[Hub], None] = lambda hub: None,
 ) -> signal.Signals:
     """The daemon: until SIGTERM or SIGINT, which it returns. `started` hears the engine and the health port; `forge`
-    is told how commits fare; `listening` hears of the hub, if there is to be one."""
+    is told how commits fare; `notify` is the folder of targets of Notifications; `listening` hears of the hub, if there
+    is to be one."""
     folder = wiring.data_dir(options)
     # Threads that wait for a server which says nothing must not be all that there are: plans are made in threads too.
     asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(_THREADS, thread_name_prefix="gitfed"))
@@ -92,6 +95,8 @@ async def run(
             if forge is not None:
                 telling = asyncio.create_task(commit_status.Announcer(forge).run(lambda: running.engine))
                 stack.callback(telling.cancel)
+            notifier = Notifier(running, folder / "notifications.json", notify, options.now)
+            stack.push_async_callback(_end, asyncio.create_task(notifier.run(), name="notifier"))
             try:
                 await asyncio.wait({stop})
             except asyncio.CancelledError:
@@ -179,6 +184,11 @@ async def _follow(
                 work.cancel()
             with contextlib.suppress(asyncio.CancelledError):
                 await work
+
+
+async def _end(task: asyncio.Task[None]) -> None:
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
 
 
 def _settle(stop: asyncio.Future[signal.Signals], name: signal.Signals) -> None:

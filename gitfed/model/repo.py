@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from gitfed.model.base import Body, Commit, Digest, ObjectKey, Origin, Problem
 
 if TYPE_CHECKING:
-    from gitfed.model.declared import access, cluster, federation, interpreter, policy
+    from gitfed.model.declared import access, cluster, federation, interpreter, notification, policy
 
 _EMPTY: Mapping[str, str] = MappingProxyType({})
 
@@ -96,6 +96,7 @@ class RepoSnapshot:
     rebalancers: tuple[policy.WorkloadRebalancer, ...] = ()
     tests: tuple[federation.PlacementTest, ...] = ()
     access: tuple[access.AccessPolicy, ...] = ()
+    notifications: tuple[notification.Notification, ...] = ()
     problems: tuple[Problem, ...] = ()
     held: tuple[HeldFile, ...] = ()
     origins: Mapping[ObjectKey, Origin] = field(default_factory=dict)

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 
 from gitfed.errors import SourceError
 from gitfed.model.base import Commit, ObjectKey, Origin, Problem, Severity
-from gitfed.model.declared import access, cluster, federation, interpreter, policy
+from gitfed.model.declared import access, cluster, federation, interpreter, notification, policy
 from gitfed.model.declared.federation import Federation
 from gitfed.model.declared.shape import Declared
 from gitfed.model.repo import HeldFile, Manifest, RepoSnapshot, UnreadFile
@@ -332,6 +332,7 @@ def _assemble(
         rebalancers=tuple(item for item in items if isinstance(item, policy.WorkloadRebalancer)),
         tests=tuple(item for item in items if isinstance(item, federation.PlacementTest)),
         access=tuple(item for item in items if isinstance(item, access.AccessPolicy)),
+        notifications=tuple(item for item in items if isinstance(item, notification.Notification)),
         problems=problems,
         held=held,
         origins={item.key: item.origin for item in items},

@@ -16,6 +16,7 @@ import yaml
 
 from tests import git_servers, needs, patience
 from tests.clusters.faulty import Faulty
+from tests.e2e.listener import Listener, notification
 from tests.e2e.world import Daemon, World, cluster, config_map, policy, settings
 
 pytestmark = pytest.mark.e2e
@@ -146,9 +147,10 @@ class Prometheus:
 
 
 @needs.program("prometheus")
-def test_prometheus_fires_for_an_unreachable_cluster_and_for_changes_held(world: World, faulty: Faulty) -> None:
-    world.push(_files())
-    daemon = world.daemon("--hub-address", "0.0.0.0:0", *_FAST)
+def test_prometheus_fires_and_people_are_told_of_what_is_unreachable_or_held(world: World, faulty: Faulty) -> None:
+    listener = Listener()
+    world.push({**_files(), "oncall.json": notification("oncall")})
+    daemon = world.daemon("--hub-address", "0.0.0.0:0", "--notify-dir", str(listener.target(world.directory)), *_FAST)
     credential = Credential(world, _port(world, daemon), "prometheus")
     world.until(lambda: len(world.objects("m2", "ConfigMap", "shop")) == 3, "the fleet is as it should be")
     # What is waited for is minutes in earnest; `promtool test rules` has looked at that.
@@ -162,10 +164,14 @@ def test_prometheus_fires_for_an_unreachable_cluster_and_for_changes_held(world:
         world.push({f"maps/{number}.json": None for number in range(3)})
         expected = {("GitfedClusterUnreachable", "m2"), ("GitfedChangesHeld", "deletions")}
         world.until(lambda: expected <= server.alerts(), "both alerts fire")
+        told = {("io.gitfed.unreachable.begun", "m2"), ("io.gitfed.held.begun", "deletions")}
+        world.until(lambda: told <= set(listener.told()), "and are told to a server")
         assert ("GitfedClusterUnreachable", "m1") not in server.alerts()
         assert ("GitfedDown", "") not in server.alerts()
         faulty.tell("m2", lambda faults: faults.up())
         world.until(lambda: ("GitfedClusterUnreachable", "m2") not in server.alerts(), "it is over")
+        world.until(lambda: ("io.gitfed.unreachable.over", "m2") in listener.told(), "and that is told, too")
     finally:
         server.close()
+        listener.close()
     assert daemon.stop() == 0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gitfed.model.declared import access, cluster, federation, interpreter, policy
+from gitfed.model.declared import access, cluster, federation, interpreter, notification, policy
 from gitfed.model.declared.shape import Declared
 
 POLICY = "policy.karmada.io/v1alpha1"
@@ -21,6 +21,7 @@ MODELS: dict[tuple[str, str], type[Declared]] = {
     (CONFIG, "ResourceInterpreterWebhookConfiguration"): interpreter.ResourceInterpreterWebhookConfiguration,
     (federation.API_VERSION, "AccessPolicy"): access.AccessPolicy,
     (federation.API_VERSION, "Federation"): federation.Federation,
+    (federation.API_VERSION, "Notification"): notification.Notification,
     (federation.API_VERSION, "PlacementTest"): federation.PlacementTest,
 }
 

@@ -77,6 +77,7 @@ def _all(repo: RepoSnapshot) -> list[Declared]:
     return [
         repo.settings, *repo.clusters.values(), *repo.propagation, *repo.overrides, *repo.quotas, *repo.taint_policies,
         *repo.interpreters, *repo.webhooks, *repo.rebalancers, *repo.tests, *repo.access,
+        *repo.notifications,
     ]  # fmt: skip
 
 

@@ -56,6 +56,7 @@ if TYPE_CHECKING:
     help='Where /livez and /readyz answer; "" for nowhere, port 0 for any.',
 )  # fmt: skip
 @options.hub
+@options.NOTIFY_DIR
 @options.option("--leader-elect", is_flag=True,
                 help="One of several daemons leads; the others stand by and take over.")  # fmt: skip
 @options.option(
@@ -106,6 +107,7 @@ def command(
     push_state: bool | None,
     health_address: str,
     hub: HubOptions | None,
+    notify_dir: Path | None,
     leader_elect: bool,
     leader_elect_resource_lock: str | None,
     leader_elect_context: str,
@@ -175,6 +177,7 @@ def command(
             ),
             forge=where,
             hub=hub,
+            notify=notify_dir,
         )
     )
     return exits.INTERRUPTED if ended_by == signal.SIGINT else exits.OK
