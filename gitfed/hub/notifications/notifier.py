@@ -54,6 +54,7 @@ class Notifier:
         self._said: dict[str, str] = {}
         self._unforeseen = ""
         self._wake = asyncio.Event()
+        self._writing = asyncio.Lock()
         running.listen(lambda name, value: self._wake.set())
 
     async def run(self) -> None:
@@ -181,13 +182,21 @@ class Notifier:
             return {}
 
     async def _save(self) -> None:
-        if self._outboxes is None:
-            return
-        document = {
-            "schemaVersion": _VERSION,
-            "notifications": {name: one.as_json() for name, one in self._outboxes.items()},
-        }
-        content = orjson.dumps(document)
+        """Who is cancelled meanwhile waits for the end of it: a thread that goes on would overwrite what is newer."""
+        writing = asyncio.create_task(self._write())
+        try:
+            await asyncio.shield(writing)
+        except asyncio.CancelledError:
+            await asyncio.wait({writing})
+            raise
+
+    async def _write(self) -> None:
+        async with self._writing:
+            if self._outboxes is not None:
+                told = {name: one.as_json() for name, one in self._outboxes.items()}
+                await self._write_down(orjson.dumps({"schemaVersion": _VERSION, "notifications": told}))
+
+    async def _write_down(self, content: bytes) -> None:
         try:
             await asyncio.to_thread(files.write_atomically, self._path, content, durable=True)
         except OSError as error:
