@@ -13,7 +13,7 @@ from aiohttp import web
 
 from gitfed.hub.access.rights import Right
 from gitfed.hub.answers.desk import Desk
-from gitfed.hub.pages import assets, fleet, frame, live, object_page, placement, problems, refusal, what_if
+from gitfed.hub.pages import assets, commits, fleet, frame, live, object_page, placement, problems, refusal, what_if
 from gitfed.hub.pages.frame import Frame
 from gitfed.hub.pages.happenings import Happenings
 from gitfed.hub.pages.plan_index import Indexes
@@ -36,6 +36,7 @@ def capability(hub: Hub) -> Capability:
             fleet.route(made, desk, indexes, lately),
             placement.route(hub, made, desk, indexes),
             object_page.route(hub, made, desk, lately),
+            commits.route(made, desk),
             problems.route(made, desk),
             what_if.route(made, desk),
         )

@@ -28,11 +28,14 @@ _HEADERS = {
     "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'; "
     "require-trusted-types-for 'script'; trusted-types 'none'",
     "Cross-Origin-Opener-Policy": "same-origin",
+    # With none at all a browser sends our own forms with `Origin: null`, as if they were of another site.
+    "Referrer-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
 }
 PAGES = (
     ("/ui", "Fleet"),
     ("/ui/placement", "Placement"),
+    ("/ui/commits", "Commits"),
     ("/ui/problems", "Problems"),
     ("/ui/what-if", "What if"),
 )

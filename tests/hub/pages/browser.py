@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from selenium import webdriver
+from selenium.common.exceptions import NoSuchElementException, StaleElementReferenceException
 from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.by import By
@@ -107,7 +108,10 @@ class Browser:
         )
 
     def until(self, condition: Any) -> None:
-        WebDriverWait(self.driver, patience.SECONDS, poll_frequency=0.05).until(lambda driver: condition())
+        # While a page is replaced by another one, what was found on it is gone.
+        passing = [StaleElementReferenceException, NoSuchElementException]
+        wait = WebDriverWait(self.driver, patience.SECONDS, poll_frequency=0.05, ignored_exceptions=passing)
+        wait.until(lambda driver: condition())
 
     def complaints(self) -> list[str]:
         """Of the console, since this was asked last: errors, and what the content security policy refused."""

@@ -1,0 +1,138 @@
+"""`/ui/commits`: what each commit of the repository decided, moved and held, as the state branch tells it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import groupby
+from typing import NamedTuple
+
+from aiohttp import web
+
+from gitfed.edges import git
+from gitfed.edges.git.history import CommitInfo
+from gitfed.errors import SourceError, TooBusy
+from gitfed.hub import routes
+from gitfed.hub.access.rights import Right
+from gitfed.hub.answers import timeline
+from gitfed.hub.answers.desk import Desk
+from gitfed.hub.answers.moment import Moment
+from gitfed.hub.answers.sight import Sight
+from gitfed.hub.pages import paging
+from gitfed.hub.pages.frame import Frame
+from gitfed.hub.routes import Route
+from gitfed.offline import state_log
+from gitfed.views.history import EntryView
+
+_USUAL, _MOST = 40, 400
+"""Commits of the state branch that are read."""
+_DECIDES = "Decide for "
+_FIRST = 6
+"""Reasons of one that are seen at once."""
+
+
+class Step(NamedTuple):
+    """One commit of the state branch."""
+
+    entry: EntryView
+    mark: str
+    words: str
+    first: tuple[str, ...]
+    rest: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A commit of the repository, and what followed from it; `commit` "": what a person ordered."""
+
+    commit: str
+    subject: str
+    author: str
+    in_force: bool
+    steps: tuple[Step, ...]
+
+
+def route(frame: Frame, desk: Desk) -> Route:
+    async def show(request: web.Request) -> web.StreamResponse:
+        now = desk.now()
+        most = min(_MOST, paging.number(request, "most", _USUAL))
+        found: tuple[Source, ...] = ()
+        read = 0
+        if now is not None:
+            sight = desk.sight(routes.rights(request), now)
+            try:
+                found, read = await desk.aside(lambda: _look(now, sight, most))
+            except TooBusy as error:
+                raise web.HTTPServiceUnavailable(text=error.message) from error
+            except SourceError as error:
+                raise web.HTTPServiceUnavailable(text="the state branch cannot be read now") from error
+        older = min(_MOST, most * 2) if read == most and most < _MOST else 0
+        return frame.page(request, "commits.html", sources=found, older=older)
+
+    return Route("GET", "/ui/commits", show, needs=Right.VIEW)
+
+
+def _look(now: Moment, sight: Sight, most: int) -> tuple[tuple[Source, ...], int]:
+    entries = timeline.decisions(now, sight, None, most)["entries"]
+    # What people wrote speaks of whatever the commit is about.
+    told = _written(now, {_source(one) for one in entries} - {""}) if sight.everything else {}
+    found = []
+    for name, steps in groupby(entries, key=_source):
+        info = told.get(name)
+        found.append(
+            Source(
+                name,
+                info.subject if info is not None else "",
+                info.author.partition(" <")[0] if info is not None else "",
+                bool(name) and now.repo.commit.startswith(name),
+                tuple(_step(now, one) for one in steps),
+            )
+        )
+    return tuple(found), len(entries)
+
+
+def _source(entry: EntryView) -> str:
+    """The commit that it is about, as the subject says; "" of an order."""
+    match = state_log.SUBJECT.match(entry["what"])
+    return match["commit"] if match is not None else ""
+
+
+def _written(now: Moment, names: Iterable[str]) -> dict[str, CommitInfo]:
+    """Commits of the repository by the names that the state branch has for them, as far as they are here."""
+    if now.engine is None:
+        path = now.clone
+    else:
+        path = now.engine.reader.repository.path
+    if path is None:
+        return {}
+    found = {}
+    repository = git.Repository.open(path)
+    try:
+        for name in names:
+            try:
+                found[name] = repository.info(repository.resolve(name))
+            except SourceError:
+                continue  # a history that was rewritten
+    finally:
+        repository.close()
+    return found
+
+
+def _step(now: Moment, entry: EntryView) -> Step:
+    match = state_log.SUBJECT.match(entry["what"])
+    mark, said = _MARKS.get(match["verb"], ("dot", entry["what"])) if match is not None else ("event", entry["what"])
+    reasons = [now.hidden.text(reason) for reason in entry["reasons"]]
+    if match is not None and not entry["what"].startswith(_DECIDES):
+        reasons = [", ".join(reasons)] if reasons else []  # a word for each cluster
+    first = _FIRST if len(reasons) > _FIRST + 1 else len(reasons)
+    return Step(entry, mark, said, tuple(reasons[:first]), tuple(reasons[first:]))
+
+
+_MARKS = {
+    "Decide for": ("move", "Decided"),
+    "Applied": ("ok", "Applied"),
+    "Held at": ("held", "Held"),
+    "Failed at": ("bad", "Failed"),
+    "Status at": ("dot", "Status recorded"),
+}
+"""By what the commit of the state branch is, as its subject says; others are orders."""

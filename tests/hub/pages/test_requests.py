@@ -1,0 +1,99 @@
+"""The pages as a program asks for them: without a script, in bulk, and with what no browser sends."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from gitfed.hub.access.caller import Caller, Way
+from gitfed.hub.pages import annotated, frame
+from gitfed.hub.running import Running
+from gitfed.model.base import ObjectKey
+from gitfed.model.decisions import Share
+from tests.hub import fleet
+from tests.hub.stage import Recorded, Staged, ask, get, staged
+
+_HTML = {"Accept": "text/html"}
+
+
+async def _session(hub: Staged) -> tuple[dict[str, str], str]:
+    """(headers of a browser that is logged in, its token against forgery)"""
+    token = hub.hub.login_tokens.issue(Caller("ann", way=Way.LOGIN_TOKEN))
+    _, _, headers = await ask(hub, "GET", f"/login/token?token={token}")
+    value = headers["Set-Cookie"].partition(";")[0]
+    session = hub.hub.sessions.find(value.partition("=")[2])
+    assert session is not None
+    return {**_HTML, "Cookie": value}, session.csrf
+
+
+async def test_a_form_needs_the_sessions_token_and_leads_back_only_to_a_page_of_ours(tmp_path: Path) -> None:
+    async with staged(tmp_path, running=Running(fleet.planned())) as hub:
+        headers, csrf = await _session(hub)
+        for wrong in ({}, {"csrf": "guess"}):
+            status, text, _ = await ask(hub, "POST", "/ui/theme", headers=headers, data={"theme": "dark", **wrong})
+            assert status == 403
+            assert "The form is too old: load the page again." in text
+        for back, target in (("/ui/problems", "/ui/problems"), ("//evil.example", "/ui"), ("/ui\\x", "/ui")):
+            form = {"theme": "dark", "csrf": csrf, "back": back}
+            status, _, answer = await ask(hub, "POST", "/ui/theme", headers=headers, data=form)
+            assert (status, answer["Location"]) == (303, target)
+            assert "gitfed-theme=dark" in answer["Set-Cookie"]
+
+
+async def test_without_a_credential_a_browser_is_told_where_to_sign_in(tmp_path: Path) -> None:
+    async with staged(tmp_path, running=Running(fleet.planned())) as hub:
+        for path in ("/ui", "/ui/placement", "/ui/object?of=x", "/ui/problems", "/ui/what-if", "/ui/live", "/"):
+            status, text, headers = await ask(hub, "GET", path, headers=_HTML)
+            assert status == 401
+            assert "<h1>Sign in</h1>" in text
+            assert "script-src 'self'" in headers["Content-Security-Policy"]
+            assert "unsafe" not in headers["Content-Security-Policy"]
+        assert (await get(hub, "/ui/static/secret"))[0] == 401
+
+
+async def test_ten_thousand_workloads_in_a_hundred_clusters_are_one_small_page(tmp_path: Path) -> None:
+    async with staged(tmp_path, running=Running(_large())) as hub:
+        for path in ("/ui/placement", "/ui/placement?page=200&columns=4", "/ui/placement?q=w77&cluster=eu-1"):
+            status, text = await get(hub, path, token="ann")
+            assert status == 200
+            assert len(text.encode()) <= 300_000, path
+        assert "1–50 of 10000 workloads" in (await get(hub, "/ui/placement", token="ann"))[1]
+
+
+def _large() -> Recorded:
+    found = fleet.planned(fleet.workload("shop", "web", 200))
+    assert found.plan is not None
+    names = ("eu-1", "eu-2", "us-1", *(f"cluster-{number:03}" for number in range(97)))
+    one = replace(
+        found.plan.bindings[ObjectKey("apps", "Deployment", "shop", "web")],
+        shares=tuple(sorted(Share(name, 2) for name in names)),
+    )
+    keys = [ObjectKey("apps", "Deployment", "shop", f"w{number}") for number in range(10_000)]
+    found.plan = replace(
+        found.plan, bindings={key: replace(one, key=key) for key in keys}, clusters=tuple(sorted(names))
+    )
+    return found
+
+
+def test_a_line_comes_from_the_template_or_from_whoever_changed_it() -> None:
+    template = {"kind": "X", "spec": {"image": "a:1", "replicas": 4}}
+    body = {"kind": "X", "metadata": {"labels": {"gitfed.io/binding": "b"}}, "spec": {"image": "b:1", "replicas": 1}}
+    edits: list[annotated.LineOrigin] = [
+        {"by": "replicas", "what": "1 of 4", "origin": "x.yaml:1"},
+        {"by": "OverridePolicy/shop/eu", "what": "imageOverrider", "origin": "o.yaml:3"},
+    ]
+    found = {
+        one.text.strip(): one.origin for one in annotated.lines(body, template, edits, lambda path: f"x:{len(path)}")
+    }
+    assert found["kind: X"] == "x:1"
+    assert found["spec:"] == "x:1"
+    assert found["image: b:1"] == "OverridePolicy/shop/eu (imageOverrider), o.yaml:3"
+    assert found["replicas: 1"] == "its share of the replicas: 1 of 4"
+    assert found["gitfed.io/binding: b"] == "gitfed: whose it is"
+
+
+@pytest.mark.parametrize("hostile", ["\u202e", "\x1b[31m", "\x00", "\u200b"])
+def test_nothing_hides_in_a_text(hostile: str) -> None:
+    assert hostile not in frame.ENVIRONMENT.from_string("{{ text }}").render(text=f"a{hostile}b")
