@@ -2,7 +2,8 @@
 
 Applied is what Karmada calls it, and here it follows from the plan: a copy is applied when the cluster holds it and
 nothing is left to be done about it. A copy that could not be written says why, with the cluster's words if the daemon
-has tried, and how the one that is there does. A cluster that cannot be read keeps what was known of its copies, with health Unknown.
+has tried, and how the one that is there does. A cluster that cannot be read keeps what was known of its copies, with
+health Unknown.
 
 Nothing here is a decision: it is read by people, by the state branch and by the log.
 """

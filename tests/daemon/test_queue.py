@@ -218,3 +218,22 @@ def test_what_is_written_again_and_again_waits_whether_it_is_called_drift_or_not
     # Somebody pushed something that touches it: a person waits.
     queue.replace([change("web")], {key("web")})
     assert queue.pop(0.3) is not None
+
+
+def test_what_a_person_wants_tried_again_waits_no_longer_contested_or_not() -> None:
+    queue = replaced([change("a", drift=True), change("b")])
+    for _ in range(2):
+        item = queue.pop(0.0)
+        assert item is not None
+        queue.finished(item.key, failed_at=0.0, delay=lambda attempt: 100.0)
+    for _ in range(5):
+        queue.repaired(change("a", drift=True), 0.0)
+    assert (queue.pop(1.0), queue.next_time()) == (None, 100.0)
+    queue.retry([key("b")])
+    item = queue.pop(1.0)
+    assert item is not None
+    assert (item.key.name, queue.pop(1.0)) == ("b", None)
+    queue.retry()
+    item = queue.pop(1.0)
+    assert item is not None
+    assert item.key.name == "a"

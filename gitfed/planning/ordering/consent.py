@@ -32,7 +32,8 @@ def _filled(order: Approval, held: HeldPlan | None) -> Approval:
     if not order.pending or held is None or (order.digest, order.commit) != (held.digest, held.commit):
         return order
     allowed = sorted((gate.name, gate.held) for gate in held.gates if not order.gates or gate.name in order.gates)
-    return replace(order, allowed=tuple(allowed), gates=())
+    # Without its gates an order that let nothing through would be one for all of them.
+    return replace(order, allowed=tuple(allowed), gates=()) if allowed else order
 
 
 def void(approvals: Iterable[Approval]) -> tuple[Approval, ...]:
