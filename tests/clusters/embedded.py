@@ -20,10 +20,14 @@ class EmbeddedServer:
 
     def __init__(self, fleet: EmbeddedFleet, name: str) -> None:
         self._fleet = fleet
-        self.cluster = Cluster(name)
+        self._name = name
+        self._port = 0
+        self._make()
+
+    def _make(self) -> None:
+        self.cluster = Cluster(self._name)
         self._faults = Faults(self.cluster)
         self.cluster.handler = Door(self.cluster.handler, self._faults)
-        self._port = 0
 
     def start(self) -> dict[str, Any]:
         url = self._fleet.call(self.cluster.start(self._port))
@@ -35,6 +39,12 @@ class EmbeddedServer:
         self._fleet.call(self.cluster.stop())
 
     stop = kill
+
+    def remake(self) -> None:
+        """Another cluster, with nothing in it, answers at the same address."""
+        self.kill()
+        self._make()
+        self.start()
 
     def may_ail(self) -> None:
         pass

@@ -16,6 +16,7 @@ from typing import Any
 
 from tests import patience
 from tests.clusters.rest import RefusedError
+from tests.e2e.walk_broken import Broken
 from tests.e2e.walk_check import Check
 from tests.e2e.walk_history import History, Others
 from tests.e2e.walk_model import APPS, CLUSTERS, KINDS, MAPS, Repository
@@ -50,6 +51,11 @@ class Walk:
         self.touched: dict[tuple[str, str], float] = {}
         self.locked: set[str] = set()
         """What this burst has edited already, and what depends on it."""
+        self.broken = Broken(self.random, self.repository, self.history, lambda path: (world.work / path).read_text())
+        self.remade: set[str] = set()
+        """Clusters that were made anew in this burst."""
+        self.uids: dict[tuple[str, str], str] = {}
+        """Of copies of ours by (cluster, name), when the burst began."""
         self.disturbed: set[str] = set()
         """Of what others changed something in this burst."""
         self.steps = 0
@@ -59,6 +65,7 @@ class Walk:
         """So many edits and disturbances, and then the settling."""
         self.locked.clear()
         self.disturbed.clear()
+        self.remade.clear()
         if self.random.random() < 0.05:
             said, files = self.repository.edit_settings()
             self.say(f"push {said}")
@@ -67,7 +74,9 @@ class Walk:
             self.locked |= {*KINDS, "gizmos"} if self.repository.prunes else set()
         for _ in range(steps):
             self.steps += 1
-            if self.random.random() < 0.5:
+            if self.random.random() < 0.05:
+                self.spoil()
+            elif self.random.random() < 0.5:
                 self.push()
             else:
                 self.disturb()
@@ -97,12 +106,27 @@ class Walk:
         if files:
             self.check.head = self.world.push(files, f"{len(self.log)}")
 
+    def spoil(self) -> None:
+        """One commit with a file that has errors; it stays so for the rest of the burst."""
+        said, files = self.broken.spoil(self.locked)
+        if files:
+            self.say(f"push broken {said}")
+            self.check.head = self.world.push(files, f"{len(self.log)}")
+
+    def mend(self) -> None:
+        """Sometimes only after all clusters have what is to be had of the broken commit."""
+        if self.broken.files:
+            if self.random.random() < 0.5:
+                self.world.until(lambda: not [*self.check.unrecorded()], "the broken commit on record")
+            self.say(f"mend {', '.join(self.broken.files)}")
+            self.check.head = self.world.push(self.broken.mend(), f"{len(self.log)}")
+
     # -- what others do -----------------------------------------------------------------------------------------
 
     def disturb(self) -> None:
         acts = [self.drift, self.drift, self.delete, self.strip, self.note, self.strange, self.occupy, self.vacate,
                 self.compete, self.relent, self.forsake, self.kill, self.fault, self.fault, self.restart, self.suspend,
-                self.suspend_one, self.apply_beside]  # fmt: skip
+                self.suspend_one, self.apply_beside, self.remake]  # fmt: skip
         act = self.random.choice(acts)
         try:
             act()
@@ -285,6 +309,22 @@ class Walk:
         self.world.servers[where].start()
         self.check.down.discard(where)
 
+    def remake(self) -> None:
+        """A cluster is deleted and made anew at its address: everything that was in it is gone, whoever had it."""
+        where = self.random.choice(CLUSTERS)
+        remake = getattr(self.world.servers[where], "remake", None)
+        if remake is None or where in self.check.down or self.random.random() < 0.5:
+            return
+        self.say(f"  {where} is made anew")
+        remake()
+        self.remade.add(where)
+        self.faulty.discard(where)
+        self.history.lost(where)
+        self.others.lost(where)
+        self.check.notes = {one: note for one, note in self.check.notes.items() if one[0] != where}
+        # What a copy was like that is gone there decides what becomes of others: nobody could say what came first.
+        self.locked |= {*KINDS, "gizmos"}
+
     def fault(self) -> None:
         """Only the embedded fleet can do that on demand."""
         where, name = self.random.choice(CLUSTERS), self.random.choice(sorted(FAULTS))
@@ -363,6 +403,7 @@ class Walk:
             self.resume(where)
         for name in sorted(self.silent):
             self.resume_one(name)
+        self.mend()
         end = time.monotonic() + patience.SECONDS
         while wrong := self.check.wrong():
             if time.monotonic() > end:
@@ -370,6 +411,15 @@ class Walk:
             time.sleep(0.1)
         found = self.check.look()
         copies = self.check.copies(found)
+        uids = {(where, name): found[where][name]["metadata"]["uid"] for where, name in copies}
+        for where, name in self.uids:
+            if (
+                name not in self.locked
+                and where not in self.remade
+                and uids.get((where, name)) != self.uids[where, name]
+            ):
+                raise AssertionError("\n".join([f"seed {self.seed}", *self.log, f"{name} in {where} is another one"]))
+        self.uids = uids
         self.history.settled(copies, self.others.seen(copies))
         self.check.settled(found)
         self.say("settled")

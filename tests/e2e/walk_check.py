@@ -19,6 +19,7 @@ import yaml
 
 from gitfed.edges.kube import inventory_format
 from tests.clusters.rest import RefusedError
+from tests.e2e.walk_broken import BASED
 from tests.e2e.walk_history import Copies, Copy, History, Others, Seen, version
 from tests.e2e.walk_model import (
     APPS,
@@ -101,6 +102,8 @@ class Check:
                      if self.is_ours(where, name, everything)}  # fmt: skip
             should = {name for name, clusters in expected.items() if where in clusters}
             stopped = self.others.stopped(where)
+            if BASED in found:
+                yield f"{where}: {BASED} is deployed, which only a broken overlay uses"
             for name in sorted((should ^ owned.keys()) - stopped):
                 yield f"{where}: {name} is {'missing' if name in should else 'too much'}"
             for name in sorted((should & owned.keys() & repository.templates.keys()) - stopped):

@@ -96,6 +96,11 @@ class Others:
         }  # fmt: skip
         return Seen(frozenset(self.objects() | (stopped - copies.keys())), frozenset(behind))
 
+    def lost(self, where: str) -> None:
+        """A cluster has nothing any more."""
+        self.foreign = {one: text for one, text in self.foreign.items() if one[0] != where}
+        self.rivals = {one: rival for one, rival in self.rivals.items() if one[0] != where}
+
     def settled(self) -> None:
         """What was taken over is ours from now on."""
         self.foreign = {one: self.foreign[one] for one in self.objects()}
@@ -126,6 +131,13 @@ class History:
     """By object: (cluster, workload) that it was needed by when its template was last there, with a copy or without."""
     copies: Copies = field(default_factory=dict)
     """What they were then."""
+
+    def lost(self, where: str) -> None:
+        """A cluster has nothing any more: what is not wanted there does not come back."""
+        for copies in self.ours.values():
+            copies.discard(where)
+        self.holds = {name: {one for one in held if one[0] != where} for name, held in self.holds.items()}
+        self.copies = {one: copy for one, copy in self.copies.items() if one[0] != where}
 
     def expected(self, name: str, seen: Seen) -> set[str]:
         """Where copies of ours should be, once all is settled."""
