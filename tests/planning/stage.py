@@ -89,6 +89,8 @@ class Stage:
         self.plan: Plan | None = None
         self.may_be_broken = False
         """Whether files may have errors."""
+        self.good: dict[str, str] = {}
+        """Path → the text of the commit that was applied, for files that have errors now."""
         self.log: list[str] = []
 
     # -- what happens -------------------------------------------------------------------------------------------
@@ -138,13 +140,17 @@ class Stage:
         )
 
     def build(self) -> Plan:
-        repo = source.read(Tree(self.files, Commit("1" * 40)), memory=self.memory)
+        tree = Tree(self.files, Commit("1" * 40))
+        repo = source.read(tree, memory=self.memory, last_good=self.last_good)
         wrong = [problem for problem in repo.problems if problem.severity == "error"]
         assert self.may_be_broken or not wrong, wrong
         fleet = self.snapshot()
         plan = build.build(repo, fleet, self.decisions, INTERPRETER, self.now, memo=self.memo)
         assert plan == build.build(repo, fleet, self.decisions, INTERPRETER, self.now), "incremental differs from full"
         return plan
+
+    def last_good(self, path: str) -> tuple[Commit, str] | None:
+        return (Commit("0" * 40), f"{path}\n{self.good[path]}") if path in self.good else None
 
     def turn(self, times: int = 1) -> Plan:
         for _ in range(times):

@@ -1,9 +1,10 @@
 """The planner alone on a virtual clock: no binding is decided more often than something happens to it.
 
 Clusters fail and recover, get taints with and without a time, lose labels and room; policies change how they place and
-what they tolerate for how long; workloads are edited, rebalanced, descheduled, slow; new files have errors, and files
-move into such ones. After each of these, time passes with nothing else happening, in seconds and in leaps to the
-moments that the plan names. What then changes must come to an end: a few decisions for one event, and in the end none.
+what they tolerate for how long; workloads are edited, rebalanced, descheduled, slow; new files have errors, files move
+into such ones, and errors get into files. After each of these, time passes with nothing else happening, in seconds and
+in leaps to the moments that the plan names. What then changes must come to an end: a few decisions for one event, and
+in the end none.
 And what a broken file may have meant stays as it is until it is mended, while the rest goes on.
 
 `GITFED_TIMED_STEPS` says how long, `GITFED_RANDOM_SEED` which walk.
@@ -20,6 +21,7 @@ from typing import Any
 from gitfed.model.base import ObjectKey
 from gitfed.model.fleet import Reach, Stuck
 from gitfed.placement.failover import deschedule
+from tests.e2e.test_definitions import definition
 from tests.e2e.world import cluster, deployment, policy, settings
 from tests.planning.stage import Stage
 
@@ -38,6 +40,9 @@ DIVISIONS: tuple[dict[str, Any] | None, ...] = (
 SPREADS = (None, [1, 1], [1, 2], [2, 3])
 SECONDS = (None, 0, 5, 60, 400)
 KEYS = ("drain", "broken", "cluster.karmada.io/not-ready", "cluster.karmada.io/unreachable", "")
+BASED = ObjectKey("apps", "Deployment", "shop", "based")
+PLACES = (*APPS, "policy-", "clusters/")
+OF_ALL = ("ClusterPropagationPolicy", "ClusterOverridePolicy", "ResourceInterpreterCustomization")
 MOST = 6
 """Decisions of one workload after one event: it leaves, has left, comes back, in a fleet where it has three copies."""
 LEAPS = 12
@@ -64,6 +69,8 @@ class Walk:
         """Path of a broken file → the path and text of the file that moved into it, ("", "") for none."""
         self.frozen: dict[str, object] = {}
         """App that nothing may be decided for, because a broken file may be about it → its shares."""
+        self.slips: dict[str, str] = {}
+        """Path of a file that got errors in its place → its broken text."""
         self.stage = Stage(5)
         self.stage.may_be_broken = True
         del self.stage.files["web.json"], self.stage.files["policy.json"]
@@ -80,7 +87,7 @@ class Walk:
         events = [self.taint, self.taint, self.untaint, self.untaint, self.fail, self.fail, self.recover, self.recover,
                   self.edit, self.edit_policy, self.relabel, self.some_room, self.slow, self.rebalance,
                   self.find_no_node, self.refuse, self.configure, self.restart, self.wait, self.spoil, self.spoil,
-                  self.mend, self.mend, self.mend, self.rebuild]  # fmt: skip
+                  self.mend, self.mend, self.mend, self.slip, self.correct, self.rebuild]  # fmt: skip
         self.random.choice(events)()
         self.pass_time()
 
@@ -231,8 +238,11 @@ class Walk:
 
     def spoil(self) -> None:
         """A new file with errors, or a good file that moved into one."""
-        moved = [path for path in self.stage.files if path.startswith((*APPS, "policy-", "clusters/"))]
+        moved = [path for path in self.stage.files if path.startswith(PLACES) and not self.is_slip(path)]
         origin = self.random.choice(["", self.random.choice(moved)]) if moved else ""
+        if not origin and self.random.random() < 0.1:
+            self.break_overlay()
+            return
         text = self.stage.files.pop(origin) if origin else self.random.choice(self.new_texts())
         path = f"broken/{len(self.log)}.yaml"
         self.spoiled[path] = (origin, text if origin else "")
@@ -240,20 +250,69 @@ class Walk:
         self.say(f"{path} is broken: {origin or text[:90]}")
         self.freeze()
 
+    def break_overlay(self) -> None:
+        """Its base is no template by itself, whatever the mistake is (`check_broken`)."""
+        folder = f"broken/{len(self.log)}"
+        self.stage.files |= {
+            f"{folder}/base/kustomization.yaml": "resources: [based.json]",
+            f"{folder}/base/based.json": workload("based", 4),
+        }
+        text = self.random.choice(["resources: [../base", "resources: [../base]\npatches: [{path: missing.yaml}]"])
+        path = f"{folder}/overlay/kustomization.yaml"
+        self.stage.files[path], self.spoiled[path] = text, ("", "")
+        self.say(f"{path} is broken: {text}")
+
+    def slip(self) -> None:
+        """A file gets errors: all is as its last good version says."""
+        path = self.random.choice(["gitfed.json", *(path for path in self.stage.files if path.startswith(PLACES))])
+        if path in self.stage.files and not self.is_slip(path):
+            before = self.planned()
+            self.stage.good[path] = self.stage.files[path]
+            self.slips[path] = self.stage.files[path] = self.break_text(self.stage.files[path])
+            self.say(f"a slip gets into {path}")
+            assert self.planned() == before, self.told(f"a slip in {path} changes what is to be done")
+
+    def correct(self) -> None:
+        found = [path for path in sorted(self.slips) if self.is_slip(path)]
+        if found:
+            path, before = self.random.choice(found), self.planned()
+            self.stage.files[path] = self.stage.good.pop(path)
+            del self.slips[path]
+            self.say(f"{path} is corrected")
+            assert self.planned() == before, self.told(f"without the slip in {path} something else is to be done")
+
+    def is_slip(self, path: str) -> bool:
+        """Not if somebody has written the file meanwhile."""
+        return path in self.slips and self.stage.files.get(path) == self.slips[path]
+
+    def planned(self) -> object:
+        plan = self.stage.build()
+        changes = [(one.cluster, one.key, one.action, str(one.reason)) for one in plan.changes or ()]
+        return {key: binding.shares for key, binding in plan.bindings.items()}, changes
+
     def new_texts(self) -> list[str]:
         rule = json.loads(policy("new", ["m1"]))
         of_all = {**rule, "kind": "ClusterPropagationPolicy", "metadata": {"name": "new"}}
         override = {**rule, "kind": "OverridePolicy", "spec": {"overrideRules": []}}
+        override_all = {**override, "kind": "ClusterOverridePolicy", "metadata": {"name": "new"}}
+        script = {
+            "apiVersion": "config.karmada.io/v1alpha1", "kind": "ResourceInterpreterCustomization",
+            "metadata": {"name": "new"}, "spec": {"target": {"apiVersion": "apps/v1", "kind": "Deployment"},
+                                                  "customizations": {}},
+        }  # fmt: skip
+        taints = {**of_all, "kind": "ClusterTaintPolicy", "spec": {"taints": []}}
+        others = (override_all, script, taints)
         quota = {**rule, "kind": "FederatedResourceQuota", "spec": {"overall": {}}}
         elsewhere = policy("new", ["m1"], namespace="other")
-        return [*map(json.dumps, (rule, of_all, override, quota)), elsewhere, deployment("new"), cluster("m9"), "a: 1"]
+        return [*map(json.dumps, (rule, of_all, override, quota, *others)), elsewhere, deployment("new"), cluster("m9"),
+                definition("gizmos", "Gizmo"), "a: 1"]  # fmt: skip
 
     def break_text(self, text: str) -> str:
         """So that it is no YAML, or has a field that nobody knows."""
         if self.random.random() < 0.5 or not text.startswith("{"):
             return text.rstrip("}") + "["
         document = json.loads(text)
-        key = "metadata" if document["kind"] == "Deployment" else "spec"
+        key = "metadata" if document["kind"] in ("Deployment", "CustomResourceDefinition") else "spec"
         document[key] = {**document[key], "unknwn": 1, **({"name": "web_"} if key == "metadata" else {})}
         return json.dumps(document)
 
@@ -261,7 +320,11 @@ class Walk:
         if self.spoiled:
             path = self.random.choice(sorted(self.spoiled))
             origin, text = self.spoiled.pop(path)
-            del self.stage.files[path]
+            folder = path.removesuffix("overlay/kustomization.yaml")
+            for other in [
+                other for other in self.stage.files if other == path or (folder != path and other.startswith(folder))
+            ]:
+                del self.stage.files[other]
             if origin and origin not in self.stage.files:
                 self.stage.files[origin] = text
             self.say(f"{path} is mended")
@@ -281,7 +344,7 @@ class Walk:
 
     @staticmethod
     def may_concern(text: str) -> bool:
-        if '"ClusterPropagationPolicy"' in text:
+        if any(f'"{kind}"' in text for kind in OF_ALL):
             return True
         kinds = ("PropagationPolicy", "OverridePolicy", "FederatedResourceQuota")
         return any(f'"{kind}"' in text for kind in kinds) and '"namespace": "other"' not in text
@@ -319,6 +382,7 @@ class Walk:
 
     def check_broken(self, before: dict[str, set[str]]) -> None:
         after, bindings = self.copies(), self.stage.decisions.bindings
+        assert BASED not in self.stage.objects, self.told("the base of a broken overlay is deployed")
         for app in APPS:
             key = ObjectKey("apps", "Deployment", "shop", app)
             if f"{app}.json" not in self.stage.files:
