@@ -30,6 +30,8 @@ class Share(NamedTuple):
 class Rejection(NamedTuple):
     cluster: ClusterName
     reason: str
+    barred: bool = False
+    """What is declared keeps it away, whatever becomes of others; False: it could be chosen when one of them fails."""
 
 
 @dataclass(frozen=True, slots=True)

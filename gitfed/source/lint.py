@@ -7,7 +7,7 @@ policy waits for and that do not exist.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from gitfed.model.base import Origin, Problem, Severity
 from gitfed.model.declared.placement import ClusterAffinity, Path
@@ -27,6 +27,7 @@ def check(snapshot: RepoSnapshot, at: locate.Locate = locate.by_object) -> tuple
         *_selects_nothing(snapshot, at),
         *_not_acted_on(snapshot),
         *_state_preservation(snapshot),
+        *_encrypted(snapshot),
     ]
     return tuple(sorted(set(found)))
 
@@ -36,6 +37,16 @@ def _not_acted_on(snapshot: RepoSnapshot) -> Iterator[Problem]:
     for cluster in snapshot.clusters.values():
         if cluster.spec.sync_mode == "Pull":
             yield _warning(cluster, "spec.syncMode Pull is not acted on yet: gitfed connects to the cluster itself")
+
+
+def _encrypted(snapshot: RepoSnapshot) -> Iterator[Problem]:
+    """What SOPS encrypted: a cluster would get `ENC[…]` in place of each value."""
+    for manifest in snapshot.manifests.values():
+        sops = manifest.body.get("sops")
+        if isinstance(sops, Mapping) and ("mac" in sops or "version" in sops):
+            message = f"{manifest.key} is encrypted with SOPS, and is applied as it is: gitfed decrypts nothing"
+            hint = "let an operator in the clusters make the Secret, such as External Secrets"
+            yield Problem(manifest.origin, message, hint, Severity.WARNING)
 
 
 def _state_preservation(snapshot: RepoSnapshot) -> Iterator[Problem]:

@@ -105,7 +105,7 @@ def test_the_largest_weight_of_all_matching_entries_counts() -> None:
 def test_clusters_without_a_weight_are_left_out_and_told_so() -> None:
     result = schedule.schedule(request(replicas=6, replicaScheduling=weights(a=1, b=2)), clusters("a", "b", "c"))
     assert shares(result) == {"a": 2, "b": 4}
-    assert result.rejections == (Rejection("c", "it has no weight in staticWeightList"),)
+    assert result.rejections == (Rejection("c", "it has no weight in staticWeightList", barred=True),)
 
 
 def test_a_weight_that_earned_nothing_is_told_too() -> None:
@@ -178,7 +178,7 @@ def test_the_failure_of_the_first_group_is_the_one_that_counts() -> None:
 def test_a_cluster_passed_over_in_its_own_group_keeps_that_reason() -> None:
     candidates = [Candidate("a", apis=serving()), Candidate("b")]
     result = schedule.schedule(request(replicas=1, clusterAffinities=GROUPS), candidates)
-    assert result.rejections == (Rejection("a", "cluster(s) did not have the API resource"),)
+    assert result.rejections == (Rejection("a", "cluster(s) did not have the API resource", barred=True),)
 
 
 DYNAMIC = {**DIVIDED, "weightPreference": {"dynamicWeight": "AvailableReplicas"}}

@@ -196,3 +196,14 @@ def test_what_keeps_preserved_state_from_going_along_is_said_before_a_cluster_fa
     assert said(one, "Directly", ".jobId") == [
         f"{name}: the jsonPath .jobId is plain text and names nothing (write {{.jobId}})"
     ]
+
+
+def test_what_sops_encrypted_is_said_to_be_applied_as_it_is() -> None:
+    secret = (
+        "apiVersion: v1\nkind: Secret\nmetadata: {name: login, namespace: shop}\n"
+        "data: {password: 'ENC[AES256_GCM,data:x]'}\nsops: {mac: 'ENC[x]', version: 3.9.0}\n"
+    )
+    assert [str(problem) for problem in lint.check(repo.read(tree({"login.yaml": secret})))] == [
+        "login.yaml:1:1: warning: Secret/shop/login is encrypted with SOPS, and is applied as it is: gitfed decrypts "
+        "nothing (let an operator in the clusters make the Secret, such as External Secrets)"
+    ]

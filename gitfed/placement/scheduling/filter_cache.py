@@ -21,27 +21,36 @@ if TYPE_CHECKING:
 
 _name = attrgetter("name")
 _NONE: Mapping[str, str] = {}
+NO_WEIGHT = "it has no weight in staticWeightList"
+"""Why a cluster that passes never gets anything."""
 
 
 class Split:
     """The clusters that pass, by name, and why each of the others does not."""
 
-    def __init__(self, fitting: Iterable[Candidate], reasons: Mapping[str, str]) -> None:
+    def __init__(
+        self, fitting: Iterable[Candidate], reasons: Mapping[str, str], passed: frozenset[str] = frozenset()
+    ) -> None:
+        """`passed`: those that pass in another group, to which the work may come."""
         self.fitting = tuple(fitting)
         self.names = tuple(candidate.name for candidate in self.fitting)
         self.reasons = reasons
         self._place = {name: at for at, name in enumerate(sorted([*self.names, *reasons]))}
         self._rows: dict[str, list[Rejection | None]] = {}
+        self._passed = passed
 
     def rejections(self, chosen: Iterable[str], why: str, others: Mapping[str, str] = _NONE) -> tuple[Rejection, ...]:
         """Sorted by cluster; one for every cluster but the chosen. `why`: of those that fit and are not in `others`."""
         known = self._rows.get(why)
         if known is None:
             reasons = dict.fromkeys(self.names, why) | dict(self.reasons)
-            known = self._rows[why] = [rejection(name, reasons[name]) for name in self._place]
+            known = self._rows[why] = [
+                rejection(name, reasons[name], name in self.reasons and name not in self._passed)
+                for name in self._place
+            ]
         rows, place = known.copy(), self._place
         for name, reason in others.items():
-            rows[place[name]] = rejection(name, reason)
+            rows[place[name]] = rejection(name, reason, reason == NO_WEIGHT)
         for name in chosen:
             if name in place:
                 rows[place[name]] = None
@@ -53,7 +62,7 @@ class Split:
             name: earlier.get(name, reason) if reason == filters.AFFINITY else reason
             for name, reason in self.reasons.items()
         }
-        return Split(self.fitting, reasons)
+        return Split(self.fitting, reasons, self._passed)
 
 
 class Fits:
@@ -90,6 +99,18 @@ class Fits:
         """The clusters by the group in use: for a decision that stands and is not made again."""
         return self.split(request, self.terms(request)[0], candidates)
 
+    def of_group(self, request: Request, term: affinity.Term, candidates: Sequence[Candidate]) -> Split:
+        """As `split`, and it knows which clusters pass in another group that may be tried."""
+        if len(self.terms(request)) == 1:
+            return self.split(request, term, candidates)
+        key = ("among others", *_question(request, term))
+        known = self._known.get(key)
+        if known is None:
+            alone = self.split(request, term, candidates)
+            known = Split(alone.fitting, alone.reasons, frozenset(self.names(request, candidates)))
+            self._known[key] = known
+        return known
+
     def split(self, request: Request, term: affinity.Term, candidates: Sequence[Candidate]) -> Split:
         key = _question(request, term)
         known = self._known.get(key)
@@ -115,9 +136,9 @@ def demand(request: Request, term: affinity.Term) -> filters.Demand:
 
 
 @lru_cache(maxsize=1 << 14)
-def rejection(name: str, reason: str) -> Rejection:
+def rejection(name: str, reason: str, barred: bool) -> Rejection:
     """Equal values are one object."""
-    return Rejection(name, reason)
+    return Rejection(name, reason, barred)
 
 
 def _to_try(request: Request, terms: list[affinity.Term]) -> list[affinity.Term]:

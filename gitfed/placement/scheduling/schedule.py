@@ -23,7 +23,7 @@ from gitfed.placement.capacity import estimate
 from gitfed.placement.capacity.allowance import ANYWHERE, Space
 from gitfed.placement.scheduling import affinity, divide, dynamic, filters, spread, weights
 from gitfed.placement.scheduling.cluster import Candidate
-from gitfed.placement.scheduling.filter_cache import Fits, Split
+from gitfed.placement.scheduling.filter_cache import NO_WEIGHT, Fits, Split
 from gitfed.placement.scheduling.scored_cluster import Option, Unplaceable
 from gitfed.placement.scheduling.strategy import Form, Strategy
 
@@ -131,7 +131,7 @@ def schedule(
     first_failure: Result | None = None
     passed_over: Mapping[str, str] = {}
     for term in fits.terms(request):
-        split = fits.split(request, term, candidates)
+        split = fits.of_group(request, term, candidates)
         if passed_over:
             split = split.after(passed_over)
         passed_over = split.reasons
@@ -278,11 +278,7 @@ def _divide(
             weight = weights.static(request.placement, [option.candidate for option in selected])
             return (
                 divide.by_weight(request.replicas, weight, request.uid),
-                lambda name: (
-                    f"no replica fell to it (weight {weight[name]})"
-                    if name in weight
-                    else "it has no weight in staticWeightList"
-                ),
+                lambda name: f"no replica fell to it (weight {weight[name]})" if name in weight else NO_WEIGHT,
             )
         case strategy:
             divided = dynamic.by_tier if overflows else dynamic.by_room

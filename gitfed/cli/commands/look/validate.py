@@ -7,7 +7,8 @@ from dataclasses import replace
 
 import click
 
-from gitfed.cli import complete, load, options, policy_lint
+from gitfed import lint as plan_lint
+from gitfed.cli import complete, load, options
 from gitfed.cli.output import annotations as forms
 from gitfed.cli.output import formatting, markdown, parse_summary, plain, structured, table
 from gitfed.interpret.schema.kubernetes import Kubernetes, minor_of
@@ -28,7 +29,7 @@ from gitfed.views import problems as views
 @click.command("validate")
 @options.source
 @options.option("--base", metavar="REV", shared=False, default="", shell_complete=complete.revisions,
-                help="Also say which interpreters changed since this commit.")  # fmt: skip
+                help="Also say which interpreters and immutable fields changed since this commit.")  # fmt: skip
 @options.option("--kubernetes-version", "kubernetes", metavar="1.MINOR", shared=False, default=None,
                 callback=lambda context, parameter, value: kubernetes_of(value),
                 help="Check objects as this version would, not as each cluster does: before an upgrade.")  # fmt: skip
@@ -85,11 +86,11 @@ def problems_of(session: load.Session, base: str = "", kubernetes: Kubernetes | 
     repo = session.repo
     plan = _plan(session, kubernetes)
     at = locate.InFiles(session.read.content)
-    found = {*plan.problems, *repo.problems, *lint.check(repo, at), *policy_lint.check(repo, plan), *oddities(repo)}
+    found = {*plan.problems, *repo.problems, *lint.check(repo, at), *plan_lint.check(repo, plan), *oddities(repo)}
     found |= set(secret_leaks.check(repo, at))
     if base:
         before = session.at(daemon_inputs.resolve(session.opened, base))
-        found |= set(policy_lint.changed_interpreters(before, repo, plan))
+        found |= set(plan_lint.check_change(before, repo, plan))
     return sorted(found)
 
 

@@ -1,7 +1,7 @@
-"""What only a plan shows: declarations without effect, and workloads with one place to go.
+"""Declarations without effect, and workloads with one place to go.
 
 Whether a policy ever wins, whether an override ever hits and whether a cluster ever gets anything cannot be seen in
-one file. `validate` says it and nothing is held because of it: all are warnings, each may be meant.
+one file. All are warnings, each may be meant.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ def check(repo: RepoSnapshot, plan: Plan) -> tuple[Problem, ...]:
         *_idle_overrides(repo, plan),
         *_single_places(repo, plan),
         *_unselected(repo, plan),
+        *_without_effect(repo),
     )
 
 
@@ -58,16 +59,28 @@ def _few(keys: Sequence[ObjectKey], most: int = 3) -> str:
     return f"{listed} and {len(keys) - most} more" if len(keys) > most else listed
 
 
+_RIGHTS = frozenset(("Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding"))
+"""Of these nothing says that it needs them: what lacks them runs, and is refused what it asks for."""
+
+
 def _unselected(repo: RepoSnapshot, plan: Plan) -> Iterator[Problem]:
-    """A workload that goes nowhere. Of other objects that may be meant: they wait for something that needs them."""
-    for binding in plan.bindings.values():
-        manifest = repo.manifests.get(binding.key)
-        if manifest is not None and _runs_pods(manifest.body) and notes.goes_nowhere(binding):
-            yield _warning(
-                manifest.origin,
-                f"{names.shown(binding.key)} goes nowhere: no policy selects it",
-                "a PropagationPolicy of its namespace, or a ClusterPropagationPolicy",
-            )
+    """Workloads and rights that go nowhere. Of other objects that may be meant: they wait for what needs them."""
+    found = [
+        (binding.key, manifest.origin)
+        for binding in plan.bindings.values()
+        if (manifest := repo.manifests.get(binding.key)) is not None
+        and (_runs_pods(manifest.body) or binding.key.kind in _RIGHTS)
+        and notes.goes_nowhere(binding)
+    ]
+    cluster_wide = "a ClusterPropagationPolicy"
+    namespaced = f"a PropagationPolicy of its namespace, or {cluster_wide}"
+    if found and not repo.propagation:
+        listed = _few([key for key, _ in found])
+        yield _warning(found[0][1], f"there is no policy, so nothing goes anywhere: {listed}", cluster_wide)
+        return
+    for key, origin in found:
+        hint = namespaced if key.namespace else cluster_wide
+        yield _warning(origin, f"{names.shown(key)} goes nowhere: no policy selects it", hint)
 
 
 def _runs_pods(body: Body) -> bool:
@@ -152,17 +165,13 @@ def _single_places(repo: RepoSnapshot, plan: Plan) -> Iterator[Problem]:
     for key, binding in plan.bindings.items():
         if not binding.replicas or key.kind in ("Job", "CronJob") or binding.policy not in policies:
             continue
-        unfit = {one.cluster for one in binding.rejections if one.reason.startswith(_FILTERED)}
+        unfit = {one.cluster for one in binding.rejections if one.barred}
         possible = [name for name in plan.clusters if name not in unfit]
         if len(possible) == 1 and binding.shares:
             found.setdefault((binding.policy, possible[0]), []).append(key)
     for (ref, cluster), keys in sorted(found.items()):
         message = f"{ref} lets {_few(keys)} run in {cluster} only: when that fails, nothing takes over"
         yield _warning(policies[ref].origin, message, "let a second cluster pass")
-
-
-_FILTERED = "cluster(s) "
-"""How the reasons of filters begin; other reasons are of clusters that could have been chosen."""
 
 
 def _shadowed(repo: RepoSnapshot, plan: Plan) -> Iterator[Problem]:
@@ -196,6 +205,21 @@ def _unreached(repo: RepoSnapshot, plan: Plan) -> Iterator[Problem]:
     reached = {share.cluster for binding in placed for share in binding.shares}
     if not reached:
         return  # nothing is placed anywhere: not the clusters' fault, and said elsewhere
+    # Others stand by: what was chosen instead may fail, and then they take over.
+    reached |= {one.cluster for binding in placed for one in binding.rejections if not one.barred}
     for name, cluster in repo.clusters.items():
         if name not in reached:
             yield Problem(cluster.origin, f"no policy sends anything to cluster {name}", severity=Severity.WARNING)
+
+
+def _without_effect(repo: RepoSnapshot) -> Iterator[Problem]:
+    """A policy for a Namespace that goes everywhere by itself: what the policy says of clusters counts for nothing."""
+    for policy in repo.propagation if repo.settings.spec.namespaces.auto_propagate else ():
+        for wanted in policy.spec.resource_selectors:
+            if (wanted.api_version, wanted.kind) == ("v1", "Namespace") and policy.is_cluster_wide:
+                which = f"the Namespace {wanted.name}" if wanted.name else "Namespaces"
+                yield _warning(
+                    policy.origin,
+                    f"{match.ref(policy)} selects {which}, without effect: a Namespace goes to every cluster by itself",
+                    "spec.namespaces.autoPropagate: false of the Federation leaves Namespaces to policies",
+                )
