@@ -664,7 +664,7 @@ def test_where_a_cluster_fails_only_its_reason_is_another_one_for_what_is_elsewh
     assert memo.recomputed == 0
     for name in names:
         assert of(after, name).decision is of(before, name).decision
-        one, other = (dict(of(plan, name).rejections) for plan in (before, after))
+        one, other = ({told.cluster: told for told in of(plan, name).rejections} for plan in (before, after))
         assert one.keys() == other.keys()
         assert {cluster for cluster in one if one[cluster] != other[cluster]} <= {"c"}
     # What filters by affinity says the same of `c`: the very same answer.
