@@ -20,6 +20,10 @@ class NotContacted(OSError):
     """A name leads only where nobody has business. The text is ours, so a message may hold it."""
 
 
+class ProxyRefused(OSError):
+    """A proxy was reached and does not connect. The text is ours, so a message may hold it."""
+
+
 def resolved(host: str, port: int) -> tuple[tuple[str, ...], str]:
     """The addresses of a host that may be contacted, and why the others are not ("" when all may be).
 

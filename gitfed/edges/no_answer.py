@@ -15,9 +15,7 @@ import socket
 import ssl
 import urllib.error
 
-import aiohttp
-
-from gitfed.edges import address, socks
+from gitfed.edges import address
 
 _NO_WAY = frozenset({errno.EHOSTUNREACH, errno.ENETUNREACH, errno.EHOSTDOWN, errno.ENETDOWN})
 _TUNNEL = re.compile(r"Tunnel connection failed: (\d{3})\b")
@@ -31,20 +29,33 @@ def why(error: BaseException, server: str = "the server") -> str:
         return str(error)
     if (untrusted := certificate(error)) is not None:
         return f"{server}: its certificate is not trusted: {untrusted}"
+    if type(error).__module__.startswith("aiohttp.") and (told := _of_aiohttp(error, server)):
+        return told
+    if isinstance(error, ValueError | http.client.InvalidURL):
+        return f"the address of {server}, or of its proxy, is not valid"
+    if isinstance(error, http.client.LineTooLong) or (
+        isinstance(error, http.client.BadStatusLine) and not isinstance(error, ConnectionError)
+    ):
+        return f"{server}: its answer is not HTTP"
+    if isinstance(error, http.client.IncompleteRead):
+        return f"{server} cut the connection"
+    return _of_the_system(getattr(error, "os_error", None) or error, server)
+
+
+def _of_aiohttp(error: BaseException, server: str) -> str:
+    """ "" for what it shares with others."""
+    import aiohttp  # not small, and loaded already: it raised this
+
     if isinstance(error, aiohttp.ClientHttpProxyError):
         proxy = error.request_info.real_url
         return f"the proxy {proxy.raw_host}:{proxy.port} answers HTTP {status_text(error.status)}"
     if isinstance(error, aiohttp.ClientProxyConnectionError):
-        server = f"the proxy {error.host}:{error.port}"
-    if isinstance(error, ValueError | http.client.InvalidURL):
-        return f"the address of {server}, or of its proxy, is not valid"
-    if isinstance(error, aiohttp.ClientResponseError | http.client.BadStatusLine | http.client.LineTooLong) and not (
-        isinstance(error, OSError)
-    ):
+        return _of_the_system(error.os_error, f"the proxy {error.host}:{error.port}")
+    if isinstance(error, aiohttp.ClientResponseError):
         return f"{server}: its answer is not HTTP"
-    if isinstance(error, aiohttp.ServerDisconnectedError | aiohttp.ClientPayloadError | http.client.IncompleteRead):
+    if isinstance(error, aiohttp.ServerDisconnectedError | aiohttp.ClientPayloadError):
         return f"{server} cut the connection"
-    return _of_the_system(getattr(error, "os_error", None) or error, server)
+    return ""
 
 
 def certificate(error: BaseException | None) -> str | None:
@@ -94,7 +105,7 @@ def _inside(error: BaseException) -> BaseException:
 
 
 def _of_the_system(error: BaseException, server: str) -> str:
-    if isinstance(error, socks.Refused):
+    if isinstance(error, address.ProxyRefused):
         return f"{server}: {error}"
     if isinstance(error, TimeoutError):
         return f"{server} does not answer in time"

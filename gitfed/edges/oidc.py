@@ -146,7 +146,8 @@ class Issuer:
             try:
                 form["client_secret"] = self.settings.secret_file.read_text(encoding="utf-8").strip()
             except (OSError, ValueError) as error:
-                raise IdentityUnreachable(f"{self.settings.secret_file} cannot be read: {error}") from error
+                said = error.strerror if isinstance(error, OSError) else "it is no text"
+                raise IdentityUnreachable(f"{self.settings.secret_file} cannot be read: {said}") from error
         async with self._exchanges:
             answer = await self._ask("POST", await self._endpoint("token_endpoint"), form)
         token = answer.get("id_token")

@@ -16,7 +16,7 @@ from urllib.parse import unquote, urlsplit
 import aiohttp
 from aiohttp import abc
 
-from gitfed.edges import resolve
+from gitfed.edges import address, resolve
 
 SCHEMES = ("socks5", "socks5h")
 """Two names for the same, as for kubectl: the proxy looks up the name of the server."""
@@ -34,10 +34,6 @@ _REPLIES = {
     8: "it does not know this kind of address",
 }
 """What a proxy answers instead of connecting (RFC 1928, 6)."""
-
-
-class Refused(OSError):
-    """The proxy was reached and does not connect. The text is ours, so a message may hold it."""
 
 
 def is_one(proxy: str) -> bool:
@@ -84,7 +80,7 @@ class Connector(aiohttp.TCPConnector):
             opened: socket.socket = await proxy.connect(host, port)
         except ProxyError as error:
             why = _REPLIES.get(error.error_code or 0, "the login is wrong, or it is no SOCKS5 proxy")
-            raise Refused(f"it does not connect: {why}") from None
+            raise address.ProxyRefused(f"it does not connect: {why}") from None
         return opened
 
 

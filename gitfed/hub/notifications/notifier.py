@@ -178,7 +178,8 @@ class Notifier:
         except FileNotFoundError:
             return {}
         except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-            log.warning("what was told cannot be read: what is so now is told again", extra={"error": str(error)[:200]})
+            said = error.strerror if isinstance(error, OSError) else "it is not what this version writes"
+            log.warning("what was told cannot be read: what is so now is told again", extra={"error": said})
             return {}
 
     async def _save(self) -> None:
@@ -200,9 +201,10 @@ class Notifier:
         try:
             await asyncio.to_thread(files.write_atomically, self._path, content, durable=True)
         except OSError as error:
-            if self._said.get("") != str(error):
-                log.error("what was told cannot be written down", extra={"error": str(error)})
-            self._said[""] = str(error)
+            said = error.strerror or type(error).__name__
+            if self._said.get("") != said:
+                log.error("what was told cannot be written down", extra={"error": said})
+            self._said[""] = said
 
 
 async def send(
