@@ -23,7 +23,8 @@ from gitfed.model.plan import Binding
 from gitfed.model.repo import Manifest
 from gitfed.placement.capacity import allowance, estimate
 from gitfed.placement.capacity.allowance import Space
-from gitfed.placement.scheduling import affinity, divide, rebalance, reschedule, schedule
+from gitfed.placement.scheduling import affinity, divide, rebalance, reschedule, schedule, strategy, weights
+from gitfed.placement.scheduling.filter_cache import NO_WEIGHT
 from gitfed.placement.scheduling.identity import binding_id
 from gitfed.planning import fallback, record
 from gitfed.planning.compiled_policy import Directive
@@ -218,7 +219,12 @@ def answer(
         rejections = schedules.standing.get(question)
         if rejections is None:
             split = schedules.fits.in_use(request, binder.candidates)
-            rejections = split.rejections([share.cluster for share in decision.shares], _STANDS)
+            without: dict[str, str] = {}
+            if strategy.of(request.placement) is strategy.Strategy.STATIC:
+                # Whatever is decided anew, it gets nothing.
+                listed = weights.static(request.placement, split.fitting)
+                without = dict.fromkeys((name for name in split.names if name not in listed), NO_WEIGHT)
+            rejections = split.rejections([share.cluster for share in decision.shares], _STANDS, without)
             schedules.standing[question] = rejections
         return record.bound(
             asked, binder, decision.shares, decision.condition, rejections, decision.affinity_name, last=last

@@ -211,3 +211,15 @@ def test_a_decision_that_stands_says_where_it_would_go_now() -> None:
     assert told.changes == ("a WorkloadRebalancer would place it anew: a=1 b=3",)
     told = story(binding("a=4", 4), fleet("a=9"), decision, replicaScheduling=DYNAMIC)
     assert told.changes == ()
+
+
+def test_what_a_quota_refuses_no_other_cluster_would_change() -> None:
+    message = "FederatedResourceQuota(shop/all) exceeded for resource cpu: requested sum 12, limit 10."
+    refused = binding("", 12, condition=ScheduledCondition(False, "QuotaExceeded", message))
+    weights = {"staticWeightList": [{"targetCluster": {"clusterNames": ["a"]}, "weight": 3}]}
+    told = story(
+        refused, fleet("a=6 b=12 c=18"), clusterAffinity={"clusterNames": ["a", "b"]},
+        replicaScheduling={**DIVIDED, "weightPreference": weights},
+    )  # fmt: skip
+    assert told.changes == ("raise cpu of FederatedResourceQuota shop/all to 12",)
+    assert [item.changes for item in told.clusters] == [(), (), ()]

@@ -623,3 +623,20 @@ def test_a_definition_enables_its_kind_where_it_is_placed_in_the_same_commit() -
         assert [(one.cluster, one.reason) for one in binding.rejections] == [
             ("c", "cluster(s) did not have the API resource")
         ]
+
+
+def test_a_cluster_without_a_weight_gets_nothing_whether_a_decision_stands_or_not() -> None:
+    files = {"web.json": deployment("web"), "p.json": weighted(a=1, b=1)}
+    first = plan_of(read(files))
+    second = plan_of(read(files), decisions=decided(first, Decisions(repository_id="r")))
+    for plan in (first, second):
+        assert {one.cluster: one.reason for one in plan.bindings[WEB_KEY].rejections} == {
+            "c": "it has no weight in staticWeightList"
+        }
+
+
+def weighted(**weights: int) -> str:
+    listed = [{"targetCluster": {"clusterNames": [name]}, "weight": weight} for name, weight in weights.items()]
+    scheduling = {"replicaSchedulingType": "Divided", "replicaDivisionPreference": "Weighted",
+                  "weightPreference": {"staticWeightList": listed}}  # fmt: skip
+    return policy("web", None, placement={"replicaScheduling": scheduling})

@@ -103,6 +103,8 @@ def story(
     before = {share.cluster: share.replicas or 0 for share in request.previous}
     to_divide = request.replicas - (sum(before.values()) if strategy.by_room(placement) else 0)
     placed = binding.condition is not None and binding.condition.status
+    # What a quota does not allow it allows in no other cluster either.
+    refused = binding.condition is not None and binding.condition.reason == "QuotaExceeded"
     clusters = []
     for candidate in ordered:
         name, rejected = candidate.name, tuple(reason for _, reason in rejections[candidate.name])
@@ -125,7 +127,9 @@ def story(
                 exact=exact,
                 share=share.replicas if share else None,
                 chosen=share is not None,
-                changes=tuple(advise.to_pass(request, term, demand, candidate, rejected))
+                changes=()
+                if refused
+                else tuple(advise.to_pass(request, term, demand, candidate, rejected))
                 + (() if rejected or share is not None else tuple(advise.to_be_chosen(request, name, rooms, weight))),
             )
         )

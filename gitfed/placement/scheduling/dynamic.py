@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import groupby
+from typing import NamedTuple
 
 from gitfed.placement.scheduling import divide
 from gitfed.placement.scheduling.scored_cluster import Option, Unplaceable
@@ -16,20 +17,33 @@ from gitfed.placement.scheduling.scored_cluster import Option, Unplaceable
 SHORT = "Clusters available replicas are not enough to schedule."
 
 
+class Division(NamedTuple):
+    """An amount that is divided by weights, and what clusters have before that."""
+
+    amount: int
+    weights: Mapping[str, int]
+    base: Mapping[str, int]
+
+
 def by_tier(options: Sequence[Option], replicas: int, *, aggregated: bool, fresh: bool, uid: str) -> dict[str, int]:
     """Each tier gets what it can hold, in order. Raises Unplaceable when something is left over."""
-    given: dict[str, int] = {}
+    return _given(tiers(options, replicas, aggregated=aggregated, fresh=fresh), uid)
+
+
+def tiers(options: Sequence[Option], replicas: int, *, aggregated: bool, fresh: bool) -> list[Division]:
+    """What `by_tier` divides by what, tier by tier. Raises Unplaceable when something is left over."""
+    found = []
     remaining = replicas
     for _, members in groupby(sorted(options, key=lambda option: option.tier), key=lambda option: option.tier):
         tier = list(members)
         share = min(remaining, sum(option.available for option in tier))
         if share == 0:
             continue
-        given.update(by_room(tier, share, aggregated=aggregated, fresh=fresh, uid=uid))
+        found.append(division(tier, share, aggregated=aggregated, fresh=fresh))
         remaining -= share
     if remaining:
         raise Unplaceable("Unschedulable", SHORT)
-    return given
+    return found
 
 
 def by_room(options: Sequence[Option], replicas: int, *, aggregated: bool, fresh: bool, uid: str) -> dict[str, int]:
@@ -37,6 +51,21 @@ def by_room(options: Sequence[Option], replicas: int, *, aggregated: bool, fresh
 
     Among equals the order of `options` decides, or the name where replicas are taken away.
     """
+    return _given([division(options, replicas, aggregated=aggregated, fresh=fresh)], uid)
+
+
+def _given(divisions: Sequence[Division], uid: str) -> dict[str, int]:
+    result: dict[str, int] = {}
+    for one in divisions:
+        result.update(one.base)
+        for name, seats in divide.by_weight(one.amount, one.weights, uid).items():
+            if seats:
+                result[name] = seats + one.base.get(name, 0)
+    return result
+
+
+def division(options: Sequence[Option], replicas: int, *, aggregated: bool, fresh: bool) -> Division:
+    """What `by_room` divides by what. Raises Unplaceable when there is too little room."""
     present = {option.candidate.name: option.assigned for option in options if option.assigned > 0}
     placed = sum(present.values())
     base: dict[str, int] = {}
@@ -50,16 +79,12 @@ def by_room(options: Sequence[Option], replicas: int, *, aggregated: bool, fresh
         weights, base = {option.candidate.name: option.free for option in options}, present
         amount, step = replicas - placed, "failed to scale up"
     else:
-        return present
+        return Division(0, {}, present)
     names, rooms = list(weights), list(weights.values())
     _suffices(sum(rooms), amount, step)
     if aggregated:
         names, rooms = _fewest(names, rooms, amount, base)
-    result = dict(base)
-    for name, seats in divide.by_weight(amount, dict(zip(names, rooms, strict=True)), uid).items():
-        if seats:
-            result[name] = seats + base.get(name, 0)
-    return result
+    return Division(amount, dict(zip(names, rooms, strict=True)), base)
 
 
 def at_first(names: Sequence[str], free: Sequence[int], replicas: int, *, aggregated: bool, uid: str) -> dict[str, int]:

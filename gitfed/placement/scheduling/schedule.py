@@ -151,6 +151,34 @@ def schedule(
     return first_failure
 
 
+def divisions(request: Request, candidates: Sequence[Candidate], room: Room | None = None) -> list[dynamic.Division]:
+    """By what numbers `schedule` divides: static weights, or the room of each cluster, tier by tier. Empty where nothing
+    is divided, or nothing fits."""
+    fits = Fits()
+    room = _estimated(request, candidates) if room is None else room
+    strategy = request.how.strategy
+    if not request.is_workload or request.components or strategy is Strategy.DUPLICATED:
+        return []
+    for term in fits.terms(request):
+        split = fits.split(request, term, candidates)
+        try:
+            _place(request, term, split, room)
+            options = _options(request, term, split, room, tiered=bool(term.overflow))
+            selected = _select(request, options)
+        except Unplaceable:
+            continue
+        if not selected:
+            continue
+        if strategy is Strategy.STATIC:
+            weight = weights.static(request.placement, [option.candidate for option in selected])
+            return [dynamic.Division(request.replicas, weight, {})]
+        aggregated = strategy is Strategy.AGGREGATED
+        if term.overflow:
+            return dynamic.tiers(selected, request.replicas, aggregated=aggregated, fresh=request.fresh)
+        return [dynamic.division(selected, request.replicas, aggregated=aggregated, fresh=request.fresh)]
+    return []
+
+
 def waits_for_room(condition: ScheduledCondition | None) -> tuple[str, ...]:
     """The clusters whose room must be known before this can be decided; () if that is not what it waits for."""
     message = condition.message if condition is not None else ""
