@@ -39,6 +39,7 @@ from gitfed.model.fleet import ClusterFacts, FactsRef, FleetSnapshot, InventoryE
 from gitfed.model.plan import Plan
 from gitfed.model.repo import HeldFile, RepoSnapshot
 from gitfed.offline import input_files, state_signatures
+from gitfed.placement.scheduling import schedule
 from gitfed.planning import build, rebuild
 from gitfed.planning.objects import secret_leaks
 from gitfed.reading import effective_guards, interpreters, kustomized, reader, trust, webhook_cache
@@ -430,6 +431,17 @@ def plan(
     interpreter = interpreters.of(repo, webhook_cache.recorded(past.answers), kubernetes=kubernetes)
     made = build.build(repo, snapshot, past, interpreter, when, base=base or past.applied_commit)
     return secret_leaks.masked(located(opened, repo, made))
+
+
+def turn_of(
+    repo: RepoSnapshot, snapshot: FleetSnapshot, past: Decisions, key: ObjectKey, now: datetime | None = None
+) -> schedule.Turn | None:
+    """What was asked for a template when its turn came in `plan`, and the room that others had left it; None: it had no
+    turn, for nothing about it depends on others. Plans once more."""
+    memo = build.Memo()
+    memo.room.watched = key
+    build.build(repo, snapshot, past, interpreter_of(repo, past), now or datetime.now(UTC), memo=memo, lazily=True)
+    return memo.room.turn
 
 
 def interpreter_of(repo: RepoSnapshot, past: Decisions) -> Interpreter:

@@ -15,7 +15,7 @@ workloads whose place depends on room must not cost a cycle anything while nothi
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -64,6 +64,9 @@ class Room:
     _parts: dict[tuple[str, Space], int] = field(default_factory=dict)
     """(digest of requirements, whose quotas count) → its number."""
     _read: dict[ClusterName, Read] = field(default_factory=dict)
+    watched: ObjectKey | None = None
+    turn: schedule.Turn | None = None
+    """Of the template that somebody watches: what it asked, and the room that it found, when its turn came last."""
     answered: dict[ObjectKey, Answered] = field(default_factory=dict)
     """Of templates whose last answer says what is on record already."""
 
@@ -158,6 +161,9 @@ def _answer(asked: PlacementQuery, binder: Binder, room: Room, taken: _Taken | N
             asked.asks, asked.request, binder.candidates
         )  # fmt: skip
         trace, space = taken.trace(reads), taken.space_of(asked)
+    if key == room.watched:
+        asks = replace(asked.request, beside=around[0], away_from=around[1], space=space)
+        room.turn = schedule.Turn(asks, taken.room_for(asked) if taken is not None else None)
     if known is not None and known.trace == trace and known.around == around and known.space == space:
         return known.bound
     bound = bind.answer(

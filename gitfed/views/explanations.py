@@ -11,7 +11,7 @@ from gitfed.model.plan import Binding, Edit, Plan
 from gitfed.model.repo import RepoSnapshot
 from gitfed.placement.capacity import allowance
 from gitfed.placement.explain import explain as placement
-from gitfed.placement.scheduling import match
+from gitfed.placement.scheduling import match, schedule
 from gitfed.placement.scheduling.cluster import Candidate
 from gitfed.text import quantity
 from gitfed.views import plans
@@ -78,6 +78,8 @@ class ClusterNumbers(View):
     limitedBy: str
     """The estimator and resource that allow the fewest replicas."""
     weight: int | None
+    base: int | None
+    """What it has before the amount is divided."""
     part: float | None
     """Before rounding to whole replicas."""
     replicas: int | None
@@ -92,6 +94,11 @@ class PlacementNumbers(View):
     group: str
     wanted: int
     room: int | None
+    amounts: list[int]
+    """What was divided by the weights, for each tier in use, by Webster's method; empty where the decision stands, or
+    where the numbers that decided are not known."""
+    lastNameFirst: bool
+    """Who of equals gets an odd replica."""
     wouldChange: list[str]
     """What would let the object be placed, if it could not be."""
     clusters: list[ClusterNumbers]
@@ -135,8 +142,10 @@ def explain(
     candidates: Sequence[Candidate],
     decision: Decision | None,
     shown: Callable[[ClusterName], bool] = lambda name: True,
+    turn: schedule.Turn | None = None,
 ) -> ExplanationView:
-    """Reads the reasons out of a plan; decides nothing. `decision`: that before the plan; `shown`: which clusters.
+    """Reads the reasons out of a plan; decides nothing. `decision`: that before the plan; `shown`: which clusters;
+    `turn`: what was asked when it was decided.
 
     Reasons and numbers are those of what the commit wants, also where a gate holds that.
     """
@@ -159,7 +168,7 @@ def explain(
             for one in binding.losers
         ],
         "clusters": _clusters(binding, decision, candidates, shown),
-        "placement": _placement(key, binding, repo, candidates, decision, shown),
+        "placement": _placement(binding, repo, candidates, decision, shown, turn),
         "overrides": _edits(plan, key, shown),
         "changes": [plans.change(one) for one in plan.changes or () if one.key == key and shown(one.cluster)],
     }
@@ -171,6 +180,8 @@ def numbers(story: placement.Story, shown: Callable[[ClusterName], bool] = lambd
         "group": story.group,
         "wanted": story.wanted,
         "room": story.room,
+        "amounts": list(story.amounts),
+        "lastNameFirst": story.last_name_first,
         "wouldChange": list(story.changes),
         "clusters": [
             {
@@ -187,6 +198,7 @@ def numbers(story: placement.Story, shown: Callable[[ClusterName], bool] = lambd
                 "room": item.room,
                 "limitedBy": item.limited_by,
                 "weight": item.weight,
+                "base": item.base,
                 "part": item.exact,
                 "replicas": item.share,
                 "wouldChange": list(item.changes),
@@ -242,18 +254,21 @@ def _free(candidate: Candidate) -> str:
 
 
 def _placement(
-    key: ObjectKey,
     binding: Binding,
     repo: RepoSnapshot,
     candidates: Sequence[Candidate],
     decision: Decision | None,
     shown: Callable[[ClusterName], bool],
+    turn: schedule.Turn | None,
 ) -> PlacementNumbers | None:
+    key = binding.key
     placed_by = next((policy for policy in repo.propagation if match.ref(policy) == binding.policy), None)
     if placed_by is None or key not in repo.manifests:
         return None
-    space = allowance.space_of(repo.manifests[key].body, key.namespace)
-    return numbers(placement.story(binding, placed_by.spec.placement, decision, candidates, space), shown)
+    body = repo.manifests[key].body
+    space, uid = allowance.space_of(body, key.namespace), (body.get("metadata") or {}).get("uid") or binding.id
+    story = placement.story(binding, placed_by.spec.placement, decision, candidates, space, uid, turn)
+    return numbers(story, shown)
 
 
 def _edits(plan: Plan, key: ObjectKey, shown: Callable[[ClusterName], bool]) -> list[EditView]:

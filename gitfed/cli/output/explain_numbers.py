@@ -25,7 +25,11 @@ def lines(story: PlacementNumbers, paint: plain.Paint) -> Iterator[str]:
 
 
 def _of(story: PlacementNumbers) -> str:
-    return "" if story["room"] is None else f", {story['wanted']} wanted, room for {story['room']}"
+    room = "" if story["room"] is None else f", {story['wanted']} wanted, room for {story['room']}"
+    if not story["amounts"] or not any(item["part"] is not None for item in story["clusters"]):
+        return room
+    amounts, order = " + ".join(map(str, story["amounts"])), "last" if story["lastNameFirst"] else "first"
+    return f"{room}, {amounts} divided by weight, of equals the {order} by name"
 
 
 def _row(item: ClusterNumbers, *, each: bool) -> list[Cell | str]:

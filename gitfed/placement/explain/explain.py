@@ -3,8 +3,9 @@
 `schedule` gives one reason for each cluster that it does not choose, because thousands of workloads must be placed in a
 second. This module takes its time for one: every filter that rejects the cluster, its score, what each estimator says
 and which resource limits it, its weight and how the replicas were rounded; `advise` adds what would change the answer.
-Nothing is decided here; the shares are those of the plan. Room is that of the facts, before anything else in the plan
-takes some of it.
+Nothing is decided here; the shares are those of the plan. Room is what the plan found when the template's turn came
+(`schedule.Turn`), and estimates are those of the facts, before anything else in the plan takes some of it. Weights and
+amounts are told only if they give the shares of the plan.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from gitfed.placement.capacity import estimate
 from gitfed.placement.capacity.allowance import ANYWHERE, Space
 from gitfed.placement.capacity.estimate import Estimate
 from gitfed.placement.explain import advise
-from gitfed.placement.scheduling import affinity, filter_cache, filters, schedule, strategy, weights
+from gitfed.placement.scheduling import affinity, divide, dynamic, filter_cache, filters, schedule, strategy
 from gitfed.placement.scheduling.cluster import Candidate
 from gitfed.placement.scheduling.strategy import Strategy
 
@@ -51,12 +52,17 @@ class ClusterStory:
     changes: tuple[str, ...]
     """What would let it be used, or give it more: `tolerate dedicated=gpu:NoSchedule`."""
 
+    base: int | None = None
+    """What it has before anything is divided: what stays where replicas are added."""
+
     @property
     def limited_by(self) -> str:
         """The estimator and resource that allow the fewest replicas: `nodes: cpu`."""
         if not self.estimates:
             return ""
         least = min(self.estimates, key=lambda item: item.replicas)
+        if self.room is not None and self.room < least.replicas:
+            return "other workloads of this plan"
         return f"{least.estimator}: {least.by}" if least.by else least.estimator
 
 
@@ -72,6 +78,10 @@ class Story:
     clusters: tuple[ClusterStory, ...]
     changes: tuple[str, ...]
     """What would let the template be placed, if it could not be."""
+    amounts: tuple[int, ...] = ()
+    """What was divided by the weights, for each tier in use; () where nothing was divided in this plan."""
+    last_name_first: bool = False
+    """Who of equals gets an odd replica."""
 
 
 def story(
@@ -80,12 +90,17 @@ def story(
     decision: Decision | None,
     candidates: Sequence[Candidate],
     space: Space = ANYWHERE,
+    uid: str = "",
+    turn: schedule.Turn | None = None,
 ) -> Story:
     """The whole story of one binding of a plan.
 
-    `decision` is what was decided before the plan; `candidates` must carry their capacity; `space` is the template's.
+    `decision` is what was decided before the plan; `candidates` must carry their capacity; `space` is the template's,
+    and `uid` what ties go by; `turn` is what was asked when it was decided. Without it others are taken to need no
+    room, and where that does not give what was decided there are no weights.
     """
-    request = replace(_request(binding, placement, decision), space=space)
+    request = replace(_request(binding, placement, decision), space=space, uid=uid)
+    request = request if turn is None else turn.request
     terms = affinity.terms(placement)
     term = next((item for item in terms if item.name == binding.affinity_name), terms[0])
     demand = filter_cache.demand(request, term)
@@ -97,22 +112,24 @@ def story(
             rejections[told.cluster] += ((_OF_GROUPS[told.reason], told.reason),)
     fitting = [candidate for candidate in ordered if not rejections[candidate.name]]
     rooms = {candidate.name: estimates(request, candidate) for candidate in ordered}
-    weight = _weights(request, fitting, rooms)
-    total = sum(weight.values())
+    room_of = {name: _least(found) for name, found in rooms.items()}
+    if turn is not None and turn.room is not None and request.needs_room:
+        room_of = {name: turn.room.get(name) for name in rooms}
+    divided = _divided(binding, request, ordered, room_of)
+    weight = {name: number for one in divided for name, number in one.weights.items()}
     shares = {share.cluster: share for share in binding.shares}
     before = {share.cluster: share.replicas or 0 for share in request.previous}
-    to_divide = request.replicas - (sum(before.values()) if strategy.by_room(placement) else 0)
-    placed = binding.condition is not None and binding.condition.status
     # What a quota does not allow it allows in no other cluster either.
     refused = binding.condition is not None and binding.condition.reason == "QuotaExceeded"
     clusters = []
     for candidate in ordered:
         name, rejected = candidate.name, tuple(reason for _, reason in rejections[candidate.name])
         share = shares.get(name)
-        exact = None
-        if weight.get(name) and total and to_divide > 0 and placed:
-            had = before.get(name, 0) if strategy.by_room(placement) else 0
-            exact = had + to_divide * weight[name] / total
+        base, exact = None, None
+        for one in divided:
+            if one.weights.get(name):
+                base = one.base.get(name, 0)
+                exact = base + one.amount * one.weights[name] / sum(one.weights.values())
         clusters.append(
             ClusterStory(
                 cluster=name,
@@ -122,7 +139,7 @@ def story(
                 tier=term.tier(candidate),
                 before=before.get(name),
                 estimates=rooms[name],
-                room=_least(rooms[name]),
+                room=room_of[name],
                 weight=weight.get(name),
                 exact=exact,
                 share=share.replicas if share else None,
@@ -131,9 +148,10 @@ def story(
                 if refused
                 else tuple(advise.to_pass(request, term, demand, candidate, rejected))
                 + (() if rejected or share is not None else tuple(advise.to_be_chosen(request, name, rooms, weight))),
+                base=base,
             )
         )
-    known = [_least(rooms[candidate.name]) for candidate in fitting]
+    known = [room_of[candidate.name] for candidate in fitting]
     room = None if not request.needs_room or None in known else sum(number or 0 for number in known)
     return Story(
         division=_division(request),
@@ -143,7 +161,21 @@ def story(
         clusters=tuple(clusters),
         changes=tuple(advise.to_be_placed(binding, request, room, rooms, fitting))
         + tuple(advise.anew(binding, request, ordered)),
+        amounts=tuple(one.amount for one in divided),
+        last_name_first=divide.names_descend(request.uid),
     )
+
+
+def _divided(
+    binding: Binding, request: schedule.Request, candidates: Sequence[Candidate], room: Mapping[str, int | None]
+) -> Sequence[dynamic.Division]:
+    """What was divided by what, if that is what the plan decided; else nobody is told numbers that lead elsewhere."""
+    if binding.condition is None or not binding.condition.status:
+        return ()
+    found = schedule.divisions(request, candidates, room)
+    given = {name: count for name, count in dynamic.given(found, request.uid).items() if count}
+    decided = {share.cluster: share.replicas for share in binding.shares if share.replicas}
+    return [one for one in found if one.amount] if given == decided else ()
 
 
 def _request(binding: Binding, placement: Placement, decision: Decision | None) -> schedule.Request:
@@ -191,19 +223,6 @@ def estimates(request: schedule.Request, candidate: Candidate) -> tuple[Estimate
 
 def _least(found: Sequence[Estimate]) -> int | None:
     return min((item.replicas for item in found), default=None)
-
-
-def _weights(
-    request: schedule.Request, fitting: Sequence[Candidate], rooms: Mapping[str, Sequence[Estimate]]
-) -> dict[str, int]:
-    """By which replicas are divided among the clusters that could be used."""
-    if not request.is_workload or request.components:
-        return {}
-    if strategy.by_room(request.placement):
-        return {candidate.name: _least(rooms[candidate.name]) or 0 for candidate in fitting}
-    if strategy.of(request.placement) is Strategy.STATIC:
-        return weights.static(request.placement, fitting)
-    return {}
 
 
 def _division(request: schedule.Request) -> str:

@@ -27,7 +27,7 @@ class Division(NamedTuple):
 
 def by_tier(options: Sequence[Option], replicas: int, *, aggregated: bool, fresh: bool, uid: str) -> dict[str, int]:
     """Each tier gets what it can hold, in order. Raises Unplaceable when something is left over."""
-    return _given(tiers(options, replicas, aggregated=aggregated, fresh=fresh), uid)
+    return given(tiers(options, replicas, aggregated=aggregated, fresh=fresh), uid)
 
 
 def tiers(options: Sequence[Option], replicas: int, *, aggregated: bool, fresh: bool) -> list[Division]:
@@ -51,10 +51,11 @@ def by_room(options: Sequence[Option], replicas: int, *, aggregated: bool, fresh
 
     Among equals the order of `options` decides, or the name where replicas are taken away.
     """
-    return _given([division(options, replicas, aggregated=aggregated, fresh=fresh)], uid)
+    return given([division(options, replicas, aggregated=aggregated, fresh=fresh)], uid)
 
 
-def _given(divisions: Sequence[Division], uid: str) -> dict[str, int]:
+def given(divisions: Sequence[Division], uid: str) -> dict[str, int]:
+    """What comes of dividing, by cluster."""
     result: dict[str, int] = {}
     for one in divisions:
         result.update(one.base)

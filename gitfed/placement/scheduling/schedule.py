@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import lru_cache, partial
-from typing import TYPE_CHECKING, TypeAlias, cast
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias, cast
 
 from gitfed.model.base import Body
 from gitfed.model.decisions import Rejection, ScheduledCondition, Share
@@ -116,6 +116,13 @@ Room: TypeAlias = Mapping[str, int | None]
 """Replicas (or sets of components) that fit into each cluster beside what is there; None: not known."""
 
 
+class Turn(NamedTuple):
+    """What was asked for a workload when its turn came, and the room that the others of the plan had left it."""
+
+    request: Request
+    room: Room | None
+
+
 def schedule(
     request: Request, candidates: Sequence[Candidate], room: Room | None = None, fits: Fits | None = None
 ) -> Result:
@@ -152,8 +159,8 @@ def schedule(
 
 
 def divisions(request: Request, candidates: Sequence[Candidate], room: Room | None = None) -> list[dynamic.Division]:
-    """By what numbers `schedule` divides: static weights, or the room of each cluster, tier by tier. Empty where nothing
-    is divided, or nothing fits."""
+    """By what numbers `schedule` divides: static weights, or the room of each cluster, tier by tier. Empty where
+    nothing is divided, or nothing fits."""
     fits = Fits()
     room = _estimated(request, candidates) if room is None else room
     strategy = request.how.strategy

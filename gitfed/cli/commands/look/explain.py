@@ -11,6 +11,7 @@ from gitfed.cli.main import meant
 from gitfed.cli.output import explain_numbers, formatting, matrix, plain, structured, table
 from gitfed.cli.output.table import Cell
 from gitfed.errors import UsageError
+from gitfed.offline import inputs as preview_inputs
 from gitfed.views import clusters, explanations, names, policies
 from gitfed.views.explanations import ExplanationView, Loser
 from gitfed.views.value import PolicyName
@@ -64,8 +65,11 @@ def command(
     if only and only not in plan.clusters:
         raise UsageError(f"no cluster {only!r}{meant(only, list(plan.clusters))}", hint="gitfed get clusters")
     candidates = clusters.candidates(session.repo, fleet.clusters, plan)
+    turn = None
+    if plan.wanted(key).divided:
+        turn = preview_inputs.turn_of(session.repo, fleet, past, key, session.given.now)
     shown = explanations.explain(
-        key, plan, session.repo, candidates, past.bindings.get(key), lambda name: not only or name == only
+        key, plan, session.repo, candidates, past.bindings.get(key), lambda name: not only or name == only, turn
     )
     if output.format in ("json", "yaml"):
         structured.echo(shown, output.format)
