@@ -29,6 +29,7 @@ from gitfed.placement.scheduling.identity import binding_id
 from gitfed.planning import fallback, record
 from gitfed.planning.compiled_policy import Directive
 from gitfed.planning.context import Binder, PlacementQuery, PlacementResult
+from gitfed.planning.objects import prune
 from gitfed.planning.schedule_cache import Asks, Question
 from gitfed.render import namespaces
 from gitfed.text import canonical
@@ -94,7 +95,10 @@ def _ask(
     unread, unwritten = binder.why_unread(manifest.key, decision)
     if unread:
         whole = decision.undone or decision if decision is not None else None
-        held = unread if unwritten else ""
+        # That a copy is never to be deleted is taken back together with where it goes, or a cluster that the template
+        # leaves would lose it.
+        released = decision is not None and decision.kept and not prune.is_kept(manifest.body)
+        held = unread if unwritten or released else ""
         return fallback.unknown(directive, losers, manifest, whole, unread, held=held, cause=unread)
     if broken := binder.broken.get(manifest.key):
         bound = fallback.unknown(directive, losers, manifest, decision, broken, held=broken)

@@ -152,3 +152,27 @@ def test_nothing_leaves_a_cluster_whose_file_is_no_object_any_more(member: str) 
     assert {key: sorted(copies) for key, copies in one.objects.items()} == before
     kept = {str(change.reason) for change in plan.changes or () if change.cluster == "m2"}
     assert kept == {"no file that can be used declares m2"}
+
+
+def test_a_word_that_keeps_copies_is_taken_back_only_with_a_new_place() -> None:
+    """Else a cluster that the template leaves once the file is mended would have lost it before, and the copy then."""
+    kept = {"annotations": {"gitfed.io/prune": "disabled"}}
+    one = Stage(
+        2, {"config.json": config_map("config", {}, **kept), "all.json": policy("all", ["m1", "m2"], KINDS[1:])}
+    )
+    one.turn(2)
+    key = ObjectKey("", "ConfigMap", "shop", "config")
+    one.may_be_broken = True
+    one.files["new.yaml"] = broken(policy("new", None))
+    one.files["config.json"] = config_map("config", {"a": "b"})
+    for _ in range(3):
+        plan = one.turn()
+        assert plan.bindings[key].held == "new.yaml cannot be used, and may be about it"
+        assert one.decisions.bindings[key].kept
+        assert [one.bodies[key, name]["metadata"].get("annotations") for name in ("m1", "m2")] == [
+            kept["annotations"]
+        ] * 2
+    del one.files["new.yaml"]
+    one.turn(2)
+    assert not one.decisions.bindings[key].kept
+    assert one.bodies[key, "m1"]["data"] == {"a": "b"}

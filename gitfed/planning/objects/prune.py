@@ -210,8 +210,10 @@ def remembered(bound: PlacementResult, template: Body, before: Decision | None) 
     decision = binding.decision
     if decision is None:
         return bound
-    if decision.kept is not is_kept(template):
-        decision = replace(decision, kept=not decision.kept)
+    # What is not written now says nothing yet.
+    kept = is_kept(template) or (decision.kept and bool(binding.held))
+    if decision.kept is not kept:
+        decision = replace(decision, kept=kept)
     if (binding.preserve or decision.left_behind) and (binding.policy is not None or binding.attached):
         where = (share.cluster for share in binding.shares)
         decision = decision.with_left_behind(before, where, preserve=binding.preserve)
