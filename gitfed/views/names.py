@@ -1,12 +1,14 @@
 """How objects are called on the screen, and what a person may type for them.
 
 `shop/Deploy/web`: namespace, kind, name. Kinds that kubectl knows a short name for are shown by it, capitalised;
-kinds of other groups carry their group, so that no two kinds look alike. For `explain` and completion every spelling
-that kubectl accepts is understood: kind, plural, short name, with or without the group, in any case.
+kinds of other groups carry their group, so that no two kinds look alike. Wherever a person types an object, what is
+shown is understood (`shop/Deploy/web`, `Deployment.apps/shop/web`), and every spelling that kubectl accepts: kind,
+plural, short name, with or without the group, in any case (`deploy/shop/web`).
 """
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterable, Iterator, Mapping
 
 from gitfed.errors import NotThere, UsageError
@@ -42,7 +44,7 @@ _KINDS = {
     ("scheduling.k8s.io", "PriorityClass"): ("PC", "pc"),
     ("storage.k8s.io", "StorageClass"): ("SC", "sc"),
 }
-_TYPED = {word: known for known, (_, words) in _KINDS.items() for word in words.split()}
+_TYPED = {word: known for known, (shown, words) in _KINDS.items() for word in (shown.lower(), *words.split())}
 
 
 def kind(group: str, name: str) -> str:
@@ -66,7 +68,7 @@ def of(resource: ResourceRef) -> ObjectKey:
 
 
 def find(text: str, known: Iterable[ObjectKey], *, namespace: str = "") -> ObjectKey:
-    """The one object that `KIND/[NS/]NAME` means.
+    """The one object that `KIND/[NS/]NAME` means, or `NS/KIND/NAME` as it is shown.
 
     Raises UsageError when the text has another form or several objects could be meant, NotThere when nothing has this
     name (with a suggestion).
@@ -77,23 +79,41 @@ def find(text: str, known: Iterable[ObjectKey], *, namespace: str = "") -> Objec
             f"{text!r} does not name an object", hint="KIND/NAME or KIND/NAMESPACE/NAME, e.g. deploy/shop/web"
         )
     keys = sorted(set(known))
-    wanted_namespace = parts[1] if len(parts) == 3 else namespace
-    found = [
-        key
-        for key in keys
-        if key.name == parts[-1]
-        and (not wanted_namespace or key.namespace == wanted_namespace)
-        and _is_kind(parts[0], key)
-    ]
-    if len(found) == 1:
-        return found[0]
-    if found:
-        raise UsageError(f"{text!r} may be {' or '.join(typed(key) for key in found)}", hint="say which")
+    readings = [(parts[0], parts[1] if len(parts) == 3 else namespace)]
+    if len(parts) == 3:
+        # Only if nothing is called so kind first: that spelling stays certain where a namespace is called as a kind.
+        readings.append((parts[1], parts[0]))
+    for word, wanted_namespace in readings:
+        found = [
+            key
+            for key in keys
+            if key.name == parts[-1]
+            and (not wanted_namespace or key.namespace == wanted_namespace)
+            and _is_kind(word, key)
+        ]
+        if len(found) == 1:
+            return found[0]
+        if found:
+            raise UsageError(f"{text!r} may be {' or '.join(typed(key) for key in found)}", hint="say which")
     close = _closest(text, {spelled: whole for key in keys for spelled, whole in _spellings(key, len(parts))})
     raise NotThere(
         f"no object {text!r} in the repository",
         hint=f"did you mean {close}?" if close else "gitfed get bindings lists them",
     )
+
+
+def find_copies(
+    text: str, copies: Iterable[tuple[str, ObjectKey]], *, namespace: str = ""
+) -> set[tuple[str, ObjectKey]]:
+    """The copies that `[CLUSTER/]KIND/[NS/]NAME` means: that in the cluster, else those in all. Raises as `find`."""
+    known = set(copies)
+    cluster, _, rest = text.partition("/")
+    inside = {key for name, key in known if name == cluster}
+    if inside and "/" in rest:
+        with contextlib.suppress(NotThere):  # then the cluster is called as a kind or a namespace
+            return {(cluster, find(rest, inside, namespace=namespace))}
+    key = find(text, (one for _, one in known), namespace=namespace)
+    return {one for one in known if one[1] == key}
 
 
 def typed(key: ObjectKey) -> str:
@@ -110,6 +130,8 @@ def _spellings(key: ObjectKey, parts: int) -> Iterator[tuple[str, str]]:
     ):
         whole = f"{word}/{key.namespace}/{key.name}" if key.namespace else f"{word}/{key.name}"
         yield whole if parts == 3 else f"{word}/{key.name}", whole
+        if parts == 3 and key.namespace:
+            yield f"{key.namespace}/{word}/{key.name}", whole
 
 
 def _closest(text: str, known: Mapping[str, str]) -> str:

@@ -603,6 +603,33 @@ def test_a_cluster_that_nobody_reached_has_objects_of_which_nothing_is_known(fle
     ], "once for all of them"
 
 
+@pytest.mark.parametrize(
+    "spelling", ["web", "shop/Deploy/web", "Deployment.apps/shop/web", "deploy/shop/web", "deploy/web"]
+)
+def test_a_listing_takes_every_spelling_of_an_object(fleet: Path, spelling: str) -> None:
+    found = gitfed("get", "bindings", spelling, "-o", "name")
+    assert (found.code, found.out) == (0, "Deployment.apps/shop/web\n")
+
+
+@pytest.mark.parametrize("spelling", ["eu-1/shop/Deploy/web", "eu-1/Deployment.apps/shop/web", "eu-1/deploy/web"])
+def test_a_copy_is_named_by_its_cluster_and_its_object(fleet: Path, spelling: str) -> None:
+    found = gitfed("get", "works", spelling, "-o", "name")
+    assert (found.code, found.out) == (0, "eu-1/Deployment.apps/shop/web\n")
+
+
+def test_a_listing_says_what_it_has_not(fleet: Path) -> None:
+    result = gitfed("get", "bindings", "shop/Deploy/wbe")
+    assert (result.code, result.err.splitlines()[0]) == (
+        2, "error: no binding 'shop/Deploy/wbe' (did you mean shop/Deploy/web?)",
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(("command", "code"), [("explain", 0), ("log", 0), ("suspend", 4), ("reschedule", 4)])
+def test_commands_understand_an_object_as_it_is_printed(fleet: Path, command: str, code: int) -> None:
+    result = gitfed(command, "shop/Deploy/web")
+    assert result.code == code, result.err  # 4: understood, and there is no state branch for an order
+
+
 def test_orphans_are_not_denied_where_no_cluster_could_be_read(fleet: Path) -> None:
     result = gitfed("get", "orphans")
     assert (result.code, result.out) == (4, "")

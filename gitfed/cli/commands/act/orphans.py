@@ -9,13 +9,14 @@ import click
 from gitfed.cli import complete, load, options
 from gitfed.cli.commands.act.suspend import book, person
 from gitfed.cli.main import meant
-from gitfed.errors import UsageError
-from gitfed.model.base import Body
+from gitfed.errors import NotThere, UsageError
+from gitfed.model.base import Body, ObjectKey
 from gitfed.model.orders import Removal
 from gitfed.model.plan import Action, Change, Plan
 from gitfed.model.reason import ReasonCode
 from gitfed.offline import orders
 from gitfed.text import emit
+from gitfed.views import names
 
 
 @click.group("orphans")
@@ -101,11 +102,17 @@ def _chosen(found: Iterable[Change], only: tuple[str, ...], *, every: bool) -> l
     found = list(found)
     if every:
         return found
-    spelled = {f"{change.cluster}/{change.key}" for change in found} | {str(change.key) for change in found}
+    copies = {(change.cluster, change.key): change for change in found}
+    chosen: set[tuple[str, ObjectKey]] = set()
     for name in only:
-        if name not in spelled:
-            raise UsageError(f"no orphan {name!r}{meant(name, sorted(spelled))}", hint="gitfed get orphans -o name")
-    return [change for change in found if {f"{change.cluster}/{change.key}", str(change.key)} & set(only)]
+        try:
+            chosen |= names.find_copies(name, copies)
+        except NotThere:
+            spelled = {str(key) for _, key in copies} | {f"{cluster}/{key}" for cluster, key in copies}
+            raise UsageError(
+                f"no orphan {name!r}{meant(name, sorted(spelled))}", hint="gitfed get orphans -o name"
+            ) from None
+    return [change for copy, change in copies.items() if copy in chosen]
 
 
 def _policy(changes: list[Change]) -> Body:

@@ -46,7 +46,8 @@ def command(
     """Say why an object goes where it goes: the policy that took it and those that lost, each cluster's reason and
     share, the overrides that hit, with files and lines.
 
-    KIND may be a kind, its plural or kubectl's short name, with or without its group.
+    KIND may be a kind, its plural or kubectl's short name, with or without its group. An object as it is printed,
+    shop/Deploy/web, is understood too, by every command that takes one.
 
     \b
     gitfed explain deploy/shop/web

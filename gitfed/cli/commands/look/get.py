@@ -11,7 +11,9 @@ from gitfed.cli import complete, exits, load, options
 from gitfed.cli.commands.look import listings, validate
 from gitfed.cli.main import meant
 from gitfed.cli.output import listing
-from gitfed.errors import NothingDecided, UsageError
+from gitfed.errors import NothingDecided, NotThere, UsageError
+from gitfed.model.base import key_from
+from gitfed.views import names
 
 _THINGS = ("clusters", "bindings", "policies", "problems", "works", "orphans", "quotas", "events")
 _WORDS = {
@@ -85,6 +87,7 @@ def command(
     \b
     gitfed get clusters -o wide
     gitfed get bindings -n shop
+    gitfed get bindings deploy/shop/web
     gitfed get works --live --cluster eu-1
     gitfed get events deploy/shop/web
 
@@ -108,7 +111,7 @@ def command(
     plan = session.plan(fleet)
     if cluster and cluster not in plan.clusters:
         raise UsageError(f"no cluster {cluster!r}{meant(cluster, list(plan.clusters))}", hint="gitfed get clusters")
-    found = _chosen(listings.of(thing, session, fleet, plan, namespace, cluster), only)
+    found = _chosen(listings.of(thing, session, fleet, plan, namespace, cluster), only, namespace)
     if thing == "orphans" and output.format in ("text", "wide") and not found.rows and load.unread_notes(plan):
         click.echo("No orphans found where it could be looked:", err=True)
     else:
@@ -118,12 +121,12 @@ def command(
     return exits.first([load.tell_errors(plan.problems), load.tell_unread(plan)])
 
 
-def _chosen(found: listing.Listing, only: tuple[str, ...]) -> listing.Listing:
+def _chosen(found: listing.Listing, only: tuple[str, ...], namespace: str) -> listing.Listing:
     if not only:
         return found
     spelled = [{name, name.rpartition("/")[2], row[0]} for name, row in zip(found.names, found.rows, strict=True)]
     for name in only:
-        if not any(name in spellings for spellings in spelled):
+        if not any(name in spellings for spellings in spelled) and not _add_object(found, name, namespace, spelled):
             known = sorted(set().union(*spelled)) if spelled else []
             one = "policy" if found.kind == "policies" else found.kind.removesuffix("s")
             raise UsageError(f"no {one} {name!r}{meant(name, known)}", hint=f"gitfed get {found.kind} lists all")
@@ -134,3 +137,19 @@ def _chosen(found: listing.Listing, only: tuple[str, ...]) -> listing.Listing:
         found, rows=[found.rows[index] for index in kept], names=called,
         items=[item for name, item in zip(of, found.items, strict=True) if name in called],
     )  # fmt: skip
+
+
+def _add_object(found: listing.Listing, name: str, namespace: str, spelled: list[set[str]]) -> bool:
+    """Whether `name` is another spelling of an object of the list; then it is put with what its rows are called by."""
+    if found.kind not in ("bindings", "works", "orphans") or "/" not in name:
+        return False
+    rows = [("", one) if found.kind == "bindings" else one.split("/", 1) for one in found.names]
+    copies = [(cluster, key_from(one)) for cluster, one in rows]
+    try:
+        meant_by = names.find_copies(name, copies, namespace=namespace)
+    except NotThere:
+        return False
+    for copy, spellings in zip(copies, spelled, strict=True):
+        if copy in meant_by:
+            spellings.add(name)
+    return True
