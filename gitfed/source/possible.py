@@ -34,7 +34,9 @@ _NAME = re.compile(r"[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?")
 _CHUNK = re.compile(r"^---", re.MULTILINE)
 _TOP_KIND = re.compile(r"""^["']?kind["']?[ \t]*:[ \t]*["']?([A-Za-z]\w*)""", re.MULTILINE)
 _KIND = re.compile(r"""["']?\bkind["']?\s*:\s*["']?([A-Za-z]\w*)""")
-_NAMESPACE = re.compile(r"""\bnamespace["']?\s*:\s*["']?([a-z0-9][-a-z0-9]*)""")
+_NAMESPACE = re.compile(r"""\bnamespace["']?\s*:\s*["']?([^\s,}\]"'#]*)""")
+_NAMESPACE_NAME = re.compile(r"(?![0-9]+$)[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
+"""Digits alone are a number, unless they are quoted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +119,9 @@ def _is_known(api_version: Any, kind: Any) -> bool:
 
 def _of_chunk(text: str) -> Meaning:
     kinds = frozenset(_TOP_KIND.findall(text)) or frozenset(_KIND.findall(text)) or None
-    namespaces = frozenset(_NAMESPACE.findall(text)) or None
+    named = frozenset(_NAMESPACE.findall(text))
+    # One that no namespace can have is itself the mistake, and limits nothing.
+    namespaces = named if named and all(map(_NAMESPACE_NAME.fullmatch, named)) else None
     return _meaning(kinds, namespaces, None, None)
 
 

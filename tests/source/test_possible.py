@@ -45,6 +45,10 @@ def unread(text: str | bytes, path: str = "a.yaml") -> UnreadFile:
         ("apiVersion: v1\nkind: [\n", Possible()),
         ('{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"namespace": "shop"',
          Possible(of("ConfigMap"), of("shop", ""))),
+        ('{"kind": "ConfigMap", "apiVersion": "v1", "metadata": {"namespace": 1%s' % ("0" * 400),
+         Possible(of("ConfigMap"))),
+        ('{"kind": "ConfigMap", "apiVersion": "v1", "metadata": {"namespace": "Shop"', Possible(of("ConfigMap"))),
+        ('{"kind": "ConfigMap", "apiVersion": "v1", "metadata": {"namespace": "sh.op"', Possible(of("ConfigMap"))),
     ],
 )  # fmt: skip
 def test_a_broken_template_may_define_what_its_kind_namespace_and_name_say(text: str, defines: Possible) -> None:
