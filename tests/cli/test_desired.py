@@ -164,3 +164,31 @@ def test_join_needs_a_way_to_the_cluster(
     assert refused(capsys, "join", "EU") == (
         "error: the cluster name EU must be lowercase letters, digits and - only, with a letter or digit at both ends\n"
     )
+
+
+@pytest.mark.parametrize(
+    ("labels", "message"),
+    [
+        ("tier", "error: 'tier' is no label\nhint: --labels KEY=VALUE,KEY=VALUE\n"),
+        ("tier=a,tier=b", "error: label tier is given twice\n"),
+    ],
+)
+def test_join_refuses_labels_that_are_none(
+    checkout: Path, capsys: pytest.CaptureFixture[str], labels: str, message: str
+) -> None:
+    assert refused(capsys, "join", "eu-2", "--labels", labels) == message
+
+
+def test_join_refuses_labels_that_kubernetes_would_refuse(checkout: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert refused(capsys, "join", "eu-2", "--labels", "tier=a b").startswith("error: 'tier=a b': the value a b ")
+    assert refused(capsys, "join", "eu-2", "--labels", "-=a").startswith("error: '-=a': the key - ")
+
+
+def test_joining_again_does_not_change_labels(
+    checkout: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    said = refused(capsys, "join", "eu-1", "--labels", "tier=a", "--credentials-dir", str(tmp_path / "keys"))
+    assert said == (
+        "error: cluster eu-1 is declared already: clusters/eu-1.yaml\n"
+        "hint: its labels are changed in that file; without --labels only the token is renewed\n"
+    )

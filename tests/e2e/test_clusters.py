@@ -35,7 +35,7 @@ def test_a_cluster_joins_with_an_account_of_its_own_and_gets_its_share(world: Wo
     keys = world.directory / "keys"
     said = command(
         world, "join", "m2", "--cluster-kubeconfig", str(world.kubeconfig), "--credentials-dir", str(keys),
-        "--cluster-region", "us", "--commit",
+        "--cluster-region", "us", "--labels", "tier=edge,example.com/arch=arm64,spare=", "--commit",
     )  # fmt: skip
     assert said.stdout == "cluster(m2) is joined successfully\n"
     body = declared(world, "m2")
@@ -43,6 +43,9 @@ def test_a_cluster_joins_with_an_account_of_its_own_and_gets_its_share(world: Wo
     assert body["spec"] == {
         "syncMode": "Push", "id": uid, "apiEndpoint": body["spec"]["apiEndpoint"], "region": "us",
         "secretRef": {"namespace": "gitfed-system", "name": "m2"},
+    }  # fmt: skip
+    assert body["metadata"] == {
+        "name": "m2", "labels": {"tier": "edge", "example.com/arch": "arm64", "spare": ""},
     }  # fmt: skip
     token = keys / "gitfed-system/m2/token"
     assert token.stat().st_mode & 0o777 == 0o600

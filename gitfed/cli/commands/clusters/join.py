@@ -40,6 +40,8 @@ class _Found:
 @options.option("--cluster-region", shared=False, metavar="TEXT", default="", help="spec.region")
 @options.option("--cluster-zones", shared=False, metavar="TEXT[,TEXT]", default="", help="spec.zones")
 @options.option("--cluster-provider", shared=False, metavar="TEXT", default="", help="spec.provider")
+@options.option("--labels", shared=False, metavar="KEY=VALUE[,KEY=VALUE]", default="",
+                help="metadata.labels, which policies select clusters by.")  # fmt: skip
 @options.option("--cluster-namespace", shared=False, metavar="NAME", default="gitfed-system", show_default=True,
                 help="Namespace of the account that is made there.")  # fmt: skip
 @options.option("--cluster-role", shared=False, metavar="NAME", default="cluster-admin", show_default=True,
@@ -60,6 +62,7 @@ def command(
     cluster_region: str,
     cluster_zones: str,
     cluster_provider: str,
+    labels: str,
     cluster_namespace: str,
     cluster_role: str,
     file: str,
@@ -78,16 +81,22 @@ def command(
 
     \b
     gitfed join eu-1 --cluster-kubeconfig admin.conf --credentials-dir /etc/gitfed/credentials --commit
-    gitfed join eu-1 --kubeconfig fleet.conf --cluster-region eu
+    gitfed join eu-1 --kubeconfig fleet.conf --cluster-region eu --labels tier=edge,arch=arm64
 
     \b
     Exit codes: 0 done · 2 bad usage, or the cluster is in the fleet already · 4 the cluster cannot be reached.
     """
     checkout = desired.open_checkout(repo)
     if name in checkout.repo.clusters and credentials.credentials_dir is not None and not dry_run:
+        if labels:
+            raise UsageError(
+                f"cluster {name} is declared already: {checkout.origin(name).path}",
+                hint="its labels are changed in that file; without --labels only the token is renewed",
+            )
         _renew(checkout, name, cluster_kubeconfig, cluster_context, credentials, cluster_namespace)
         return 0
     _check_name(checkout, name)
+    given_labels = _labels(labels)
     path = file or f"clusters/{name}.yaml"
     if checkout.text(path) is not None:
         raise UsageError(f"{path} exists already", hint="name another one with --file")
@@ -100,6 +109,8 @@ def command(
                               cluster_role))  # fmt: skip
     _check_identity(checkout, found.identity, name)
     body = _declaration(name, found, cluster_namespace if folder is not None else "", cluster_context)
+    if given_labels:
+        body["metadata"]["labels"] = given_labels
     spec = body["spec"]
     zones = [zone.strip() for zone in cluster_zones.split(",") if zone.strip()]
     spec |= {key: value for key, value in (("provider", cluster_provider), ("region", cluster_region), ("zones", zones))
@@ -141,6 +152,23 @@ def _check_name(checkout: desired.Checkout, name: str) -> None:
         raise UsageError(f"the cluster name {name} {why}")
     if name in checkout.repo.clusters:
         raise UsageError(f"cluster {name} is declared already: {checkout.origin(name).path}")
+
+
+def _labels(text: str) -> dict[str, str]:
+    """`tier=edge,arch=arm64`. Raises UsageError."""
+    found: dict[str, str] = {}
+    for part in filter(None, (one.strip() for one in text.split(","))):
+        key, sign, value = part.partition("=")
+        if not sign:
+            raise UsageError(f"{part!r} is no label", hint="--labels KEY=VALUE,KEY=VALUE")
+        if why := names.why_not_label_key(key):
+            raise UsageError(f"{part!r}: the key {key} {why}")
+        if why := names.why_not_label_value(value):
+            raise UsageError(f"{part!r}: the value {value} {why}")
+        if key in found:
+            raise UsageError(f"label {key} is given twice")
+        found[key] = value
+    return found
 
 
 def _check_identity(checkout: desired.Checkout, identity: str, name: str) -> None:
