@@ -31,7 +31,7 @@ def readiness(body: Body | None) -> Verdict:
 
 def _judge(body: Body) -> Verdict:
     if read.table(body, "metadata").get("deletionTimestamp"):
-        return Health.TERMINATING, _deleted(read.table(body, "metadata").get("finalizers"))
+        return Health.TERMINATING, _deleted(body)
     conditions = _conditions(body)
     general = _by_conditions(body, conditions)
     if general is not None:
@@ -45,10 +45,30 @@ def _judge(body: Body) -> Verdict:
     return _current("is there")
 
 
-def _deleted(finalizers: object) -> str:
+def _deleted(body: Body) -> str:
     """A deletion that does not end is held by somebody, and the object says by whom."""
-    names = [str(name) for name in finalizers] if isinstance(finalizers, list) else []
-    return f"being deleted, waits for {', '.join(names)}" if names else "being deleted"
+    finalizers = read.table(body, "metadata").get("finalizers")
+    held_by = [str(name) for name in finalizers] if isinstance(finalizers, list) else []
+    if (group_of(body["apiVersion"]), body["kind"]) == ("", "Namespace"):
+        held_by += _left_in_namespace(body)
+    return f"being deleted, waits for {', '.join(held_by)}" if held_by else "being deleted"
+
+
+def _left_in_namespace(body: Body) -> list[str]:
+    """What the namespace controller could not delete yet. It tells so in conditions that are True while it is stuck."""
+    try:
+        conditions = _conditions(body)
+    except InterpretError:
+        return []  # it is being deleted all the same
+    stuck = (conditions.get(kind, {}) for kind in _NAMESPACE_STUCK)
+    said = [_said(one, "").rstrip(".") for one in stuck if one.get("status") == "True"]
+    return [f"what is in it ({'; '.join(said)})"] if said else []
+
+
+_NAMESPACE_STUCK = (
+    "NamespaceContentRemaining", "NamespaceFinalizersRemaining", "NamespaceDeletionContentFailure",
+    "NamespaceDeletionDiscoveryFailure", "NamespaceDeletionGroupVersionParsingFailure",
+)  # fmt: skip
 
 
 def _by_conditions(body: Body, conditions: Mapping[str, Mapping[str, Any]]) -> Verdict | None:

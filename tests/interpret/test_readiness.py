@@ -55,6 +55,41 @@ def test_what_is_being_deleted_is_terminating_whatever_its_status() -> None:
     assert readiness(body("Deployment", READY, TWO, deletionTimestamp="2025-01-01T00:00:00Z"))[0] is Health.TERMINATING
 
 
+REMAINING = condition(
+    "NamespaceContentRemaining", message="Some resources are remaining: persistentvolumeclaims. has 1."
+)
+HELD = condition("NamespaceFinalizersRemaining", message="kubernetes.io/pvc-protection in 1 resource instances")
+UNSERVED = condition("NamespaceDeletionDiscoveryFailure", message="metrics.k8s.io/v1beta1: stale GroupVersion")
+
+
+@pytest.mark.parametrize(
+    ("conditions", "finalizers", "message"),
+    [
+        ([], [], "being deleted"),
+        ([{**REMAINING, "status": "False"}], [], "being deleted"),
+        (
+            [HELD, REMAINING],
+            [],
+            "being deleted, waits for what is in it (Some resources are remaining: persistentvolumeclaims. has 1; "
+            "kubernetes.io/pvc-protection in 1 resource instances)",
+        ),
+        (
+            [UNSERVED],
+            ["example.com/held"],
+            "being deleted, waits for example.com/held, what is in it (metrics.k8s.io/v1beta1: stale GroupVersion)",
+        ),
+        ("nonsense", [], "being deleted"),
+    ],
+)
+def test_a_namespace_that_is_being_deleted_says_what_holds_it(
+    conditions: Any, finalizers: list[str], message: str
+) -> None:
+    status = {"phase": "Terminating", "conditions": conditions}
+    metadata: dict[str, Any] = {"deletionTimestamp": "2025-01-01T00:00:00Z", "finalizers": finalizers}
+    found = readiness(body("Namespace", status, api_version="v1", **metadata))
+    assert found == (Health.TERMINATING, message)
+
+
 @pytest.mark.parametrize("kind", ["Deployment", "ReplicaSet", "StatefulSet"])
 def test_a_workload_with_all_replicas_ready_is_current(kind: str) -> None:
     assert readiness(body(kind, READY, TWO)) == (CURRENT, "2 of 2 replicas are ready")

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from gitfed.interpret import readiness
 from gitfed.interpret.native import Native
 from gitfed.interpret.registry import Inputs, Interpreter, InterpretError, NoAnswer, Operation, Replicas
 from gitfed.model.base import Commit, Kind, ObjectKey
@@ -327,6 +328,23 @@ def test_a_namespace_goes_with_its_file_when_nothing_that_we_see_is_left_in_it()
     assert acts(plan) == [("delete", "a", "c"), ("delete", "b", "team"), ("delete", "c", "team")]
     kept = [str(change.reason) for change in plan.changes or () if change.action is Action.KEEP]
     assert kept == ["stays until ConfigMap/team/c has left it"]
+
+
+def test_a_namespace_that_does_not_go_says_what_is_left_in_it() -> None:
+    body = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "team"}}
+    live, decisions = settled({"ns.json": orjson.dumps(body).decode()})
+    left = {"type": "NamespaceFinalizersRemaining", "status": "True",
+            "message": "Some content has finalizers remaining: kubernetes.io/pvc-protection in 1 instance"}  # fmt: skip
+    marked = {**body, "metadata": {"name": "team", "deletionTimestamp": "2026-03-01T11:00:00Z"},
+              "status": {"phase": "Terminating", "conditions": [left]}}  # fmt: skip
+    health, message = readiness.readiness(marked)
+    key = ObjectKey("", "Namespace", "", "team")
+    held = replace(live.objects[key]["a"], body=marked, health=health, health_message=message)
+    plan = plan_of(read({}, "2"), LiveState(live.clusters, {key: {"a": held}}), decisions)
+    assert [(change.cluster, change.action, str(change.reason)) for change in plan.changes or ()] == [
+        ("a", Action.KEEP, "being deleted, waits for what is in it (Some content has finalizers remaining: "
+         "kubernetes.io/pvc-protection in 1 instance)")
+    ]  # fmt: skip
 
 
 def test_a_namespace_that_no_file_declares_is_made_where_its_content_goes() -> None:
