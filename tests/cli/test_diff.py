@@ -367,3 +367,31 @@ data:
 def test_a_hunk_says_which_field_it_is_in(line: str, place: str) -> None:
     lines = MANIFEST.splitlines()
     assert manifest_text.place_of(lines, lines.index(line)) == place
+
+
+def test_stat_says_in_a_line_each_what_differs_where_and_by_how_much(fleet: Path) -> None:
+    commit(fleet, {"apps/web.yaml": deployment(image="web:2"), "apps/config.yaml": None})
+    result = gitfed(*RANGE, "--stat")
+    assert result.code == 1
+    head, *rows, total, everything = [line.split() for line in result.out.splitlines()]
+    assert head == ["OBJECT", "CHANGE", "CLUSTERS", "LINES"]
+    assert ["shop/Deploy/web", "changed", "eu-1", "us-1", "+1", "-1"] in rows
+    whole = gitfed(*RANGE).out.partition("Manifests\n")[2].splitlines()
+    added = [line for line in whole if re.match(r" *\+(?!\+\+ )", line)]
+    removed = [line for line in whole if re.match(r" *-(?!-- )", line)]
+    objects = {row[0] for row in rows}
+    assert " ".join(total) == f"{len(objects)} objects, +{len(added)} -{len(removed)} lines"
+    assert everything[0] == "Total:"
+    assert "@@" not in result.out
+
+
+def test_stat_is_not_for_programs(fleet: Path) -> None:
+    result = gitfed("diff", "--stat", "-o", "json")
+    assert (result.code, result.err) == (
+        2, "error: --stat is a table for people, and -o json is not\nhint: leave out one of them\n",
+    )  # fmt: skip
+
+
+def test_stat_says_nothing_where_nothing_differs(fleet: Path) -> None:
+    result = gitfed("diff", "HEAD..HEAD", "--stat")
+    assert (result.code, result.out) == (0, "")

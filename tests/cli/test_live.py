@@ -96,6 +96,11 @@ def test_plan_apply_look_and_repair(bare: Path, tmp_path: Path) -> None:
     changed = look(bare, "diff", "--live")
     assert changed.code == 1
     assert "    - /spec/replicas: 4\n    + /spec/replicas: 6\n" in changed.out
+    stat = look(bare, "diff", "--live", "--stat")
+    assert [line.split() for line in stat.out.splitlines()[:-1]] == [
+        ["OBJECT", "CHANGE", "CLUSTERS", "FIELDS"],
+        ["shop/Deploy/web", "update", "eu-1", "us-1", "1"],
+    ]
     assert look(bare, "apply", "-o", "json").code == 0
 
     push(bare, {"policies/web.yaml": None})

@@ -8,7 +8,7 @@ from dataclasses import replace
 import click
 
 from gitfed.cli import complete, exits, load, options
-from gitfed.cli.output import compare, diff_show, formatting, plain, plan_text, structured
+from gitfed.cli.output import compare, diff_show, diff_stat, formatting, plain, plan_text, structured
 from gitfed.errors import UsageError
 from gitfed.model.plan import Action
 from gitfed.offline import inputs as daemon_inputs
@@ -20,8 +20,11 @@ from gitfed.views import plans
 @click.argument("revisions", metavar="[BASE..HEAD]", default="", shell_complete=complete.revisions)
 @options.facts_or_live
 @options.credentials
+@options.option("--stat", shared=False, is_flag=True, help="Only which objects differ, where, and by how many lines.")
 @options.output("text", "wide", "json", "yaml", "name", "md", secrets=True)
-def command(revisions: str, inputs: options.Inputs, credentials: options.Credentials, output: options.Output) -> int:
+def command(
+    revisions: str, inputs: options.Inputs, credentials: options.Credentials, stat: bool, output: options.Output
+) -> int:
     """Compare two commits: where everything goes, before → after, and then the manifests of the clusters.
 
     The same difference in many clusters is printed once, with their names. BASE alone is compared with HEAD; without
@@ -30,6 +33,7 @@ def command(revisions: str, inputs: options.Inputs, credentials: options.Credent
     \b
     gitfed diff                         this branch against the default branch
     gitfed diff HEAD~1..HEAD            the last commit
+    gitfed diff --stat                  one line for each object
     gitfed diff --worktree              what is not committed yet
     gitfed diff --live                  HEAD against the clusters
     KUBECTL_EXTERNAL_DIFF="colordiff -u -r" gitfed diff
@@ -38,10 +42,12 @@ def command(revisions: str, inputs: options.Inputs, credentials: options.Credent
     Exit codes: 0 no differences · 1 differences · 2 bad usage · 3 invalid input in the repository ·
     4 repository or a cluster unreachable. Never 1 for an error.
     """
+    if stat and output.format not in ("text", "wide"):
+        raise UsageError(f"--stat is a table for people, and -o {output.format} is not", hint="leave out one of them")
     if inputs.live:
         if revisions:
             raise UsageError("--live compares one revision with the clusters", hint="name it with --rev")
-        return _against_clusters(inputs, credentials, output)
+        return _against_clusters(inputs, credentials, output, stat=stat)
     shown = compared(revisions, inputs, _progress(output))
     programs = output.format in ("json", "yaml")
     found = list(compare.manifests(shown.review, show_secrets=output.show_secrets, exactly=programs))
@@ -53,8 +59,17 @@ def command(revisions: str, inputs: options.Inputs, credentials: options.Credent
             load.note(f"{formatting.count(len(alike), 'manifest')} written in other words, with the same meaning")
         if shown.preview.refused:
             load.note(diff_show.not_accepted(shown))
-    diff_show.show(shown, found, output)
+    if stat and different and not output.quiet:
+        _say_how_much(shown, found, output)
+    else:
+        diff_show.show(shown, found, output)
     return exits.first([wrong, exits.DIFFERENT if different else exits.OK])
+
+
+def _say_how_much(shown: diff_show.DiffView, found: list[compare.Difference], output: options.Output) -> None:
+    for line in diff_stat.lines(found, output.paint, wide=output.format == "wide"):
+        click.echo(line, color=True)
+    click.echo(diff_show.total(shown.review))
 
 
 def _say_nothing(between: str, wrong: int) -> None:
@@ -97,7 +112,9 @@ def compared(revisions: str, given: options.Inputs, tell: Callable[[str], None] 
 # -- against the clusters ---------------------------------------------------------------------------------------
 
 
-def _against_clusters(inputs: options.Inputs, credentials: options.Credentials, output: options.Output) -> int:
+def _against_clusters(
+    inputs: options.Inputs, credentials: options.Credentials, output: options.Output, *, stat: bool
+) -> int:
     session = load.Session(inputs, credentials)
     fleet = session.fleet()
     plan = session.plan(fleet, session.decisions(fleet))
@@ -113,6 +130,10 @@ def _against_clusters(inputs: options.Inputs, credentials: options.Credentials, 
         for name in sorted({f"{change.cluster} {change.key}" for change in differing}):
             click.echo(plain.clean(name))
     elif differing and output.quiet:
+        click.echo(plan_text.total(plan))
+    elif differing and stat:
+        for line in diff_stat.of_changes(differing, output.paint, wide=output.format == "wide"):
+            click.echo(line, color=True)
         click.echo(plan_text.total(plan))
     elif differing:
         for line in plan_text.changes(differing, output.paint):
