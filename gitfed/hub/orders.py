@@ -9,14 +9,17 @@ let itself through. Where `spec.guards.approvers` names keys, consent needs one 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TypeVar
 
+from aiohttp import web
+
 from gitfed.daemon import wiring
 from gitfed.edges.git import signing_key
 from gitfed.errors import NotAllowed, NotLeading, NotThere, UsageError
+from gitfed.hub import routes
 from gitfed.hub.access.caller import Caller
 from gitfed.hub.access.rights import Right, Rights, Rulebook
 from gitfed.hub.answers.sight import Sight
@@ -125,16 +128,28 @@ class Orders:
         self._check(giver, of)
         return of
 
-    def _check(self, giver: Giver, of: str) -> None:
-        """Raises NotAllowed."""
+    def offers(self, giver: Giver, of: str) -> bool:
+        """Whether `suspend`, `resume` and `reconcile` of it would be taken: then a page has a form for them."""
+        return self._running.engine is not None and self._allowed(giver, of)
+
+    def offers_approval(self, giver: Giver) -> bool:
+        """What the commit before the one that waits says of it is looked up when the order comes."""
+        repo = self._running.repo
+        if self._running.engine is None or repo is None or repo.settings.spec.guards.approvers:
+            return False
+        return giver.rights.everywhere(Right.OPERATE)
+
+    def _allowed(self, giver: Giver, of: str) -> bool:
         plan = self._running.plan
         if of == EVERYTHING:
-            may = giver.rights.everywhere(Right.OPERATE)
-        elif of.startswith(CLUSTER):
-            may = _whole(giver.rights, of.removeprefix(CLUSTER))
-        else:
-            may = plan is not None and self._may(giver, key_from(of), plan)
-        if not may:
+            return giver.rights.everywhere(Right.OPERATE)
+        if of.startswith(CLUSTER):
+            return _whole(giver.rights, of.removeprefix(CLUSTER))
+        return plan is not None and self._may(giver, key_from(of), plan)
+
+    def _check(self, giver: Giver, of: str) -> None:
+        """Raises NotAllowed."""
+        if not self._allowed(giver, of):
             raise NotAllowed(f"no AccessPolicy lets {giver.name} operate {'everything' if of == EVERYTHING else of}")
 
     def _may(self, giver: Giver, key: ObjectKey, plan: Plan) -> bool:
@@ -165,6 +180,28 @@ class Orders:
             given = await asyncio.to_thread(give)
         engine.source_changed()
         return given
+
+
+def giver(request: web.Request) -> Giver:
+    return Giver(routes.caller(request), routes.rights(request))
+
+
+async def ordered_by(
+    request: web.Request,
+    orders: Orders | None,
+    what: str,
+    give: Callable[[Orders, Giver], Awaitable[ordered.OrderView]],
+) -> ordered.OrderView:
+    """The order that a request brings: whatever form it has, the audit's line names the order and what it is about.
+
+    Raises NotLeading, and what `give` raises.
+    """
+    routes.audited(request, operation=request.path.rpartition("/")[2], of=what[:256])
+    if orders is None:
+        raise NotLeading("this gitfed does not lead, so it takes no orders", hint="ask the one that does")
+    given = await give(orders, giver(request))
+    routes.audited(request, of=" ".join(given["of"])[:1024])
+    return given
 
 
 def book_of(options: wiring.Options) -> Callable[[RepoSnapshot], OrderBook]:

@@ -7,6 +7,7 @@ from typing import NotRequired
 
 from aiohttp import web
 
+from gitfed import errors
 from gitfed.views import written
 from gitfed.views.value import View
 
@@ -37,6 +38,21 @@ def details(status: int, detail: str, hint: str = "") -> ProblemDetails:
     if hint:
         found["hint"] = hint
     return found
+
+
+def status_of(error: errors.GitfedError) -> int | None:
+    """How an error of ours is answered; None: it is nothing that a caller should have to do with."""
+    return next((status for kinds, status in _STATUSES if isinstance(error, kinds)), None)
+
+
+_STATUSES: tuple[tuple[tuple[type[errors.GitfedError], ...], int], ...] = (
+    ((errors.NotThere,), 404),
+    ((errors.NotAllowed,), 403),
+    ((errors.StateConflict,), 409),
+    ((errors.NotLeading, errors.TooBusy, errors.SourceError, errors.StateError), 503),
+    ((errors.UsageError, errors.InputError), 400),
+)
+"""The first that fits."""
 
 
 def answer(

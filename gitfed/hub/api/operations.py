@@ -10,12 +10,10 @@ import orjson
 from aiohttp import web
 from pydantic import TypeAdapter, ValidationError
 
-from gitfed import errors
-from gitfed.errors import NotAllowed, NotLeading
 from gitfed.hub import refusal, routes
 from gitfed.hub.access.rights import Right
 from gitfed.hub.api import reading, resources
-from gitfed.hub.orders import Giver, Orders
+from gitfed.hub.orders import Giver, Orders, ordered_by
 from gitfed.hub.routes import Route
 from gitfed.hub.server import Hub
 from gitfed.views import ordered, written
@@ -101,17 +99,9 @@ async def _take(hub: Hub, operation: Operation, form: TypeAdapter[Any], request:
         body = form.validate_python(orjson.loads(await request.read()), strict=True)
     except ValueError as error:
         return refusal.answer(request, 400, _why(error))
-    routes.audited(request, operation=operation.name, of=str(body.get("what", "all"))[:256])
-    if hub.orders is None:
-        raise NotLeading("this gitfed does not lead, so it takes no orders", hint="ask the one that does")
-    giver = Giver(routes.caller(request), routes.rights(request))
-    try:
-        given = await operation.give(hub.orders, giver, body)
-    except NotAllowed as error:
-        return refusal.answer(request, 403, error.message, hint=error.hint)
-    except errors.StateConflict as error:
-        return refusal.answer(request, 409, error.message, hint=error.hint)
-    routes.audited(request, of=" ".join(given["of"])[:1024])
+    given = await ordered_by(
+        request, hub.orders, str(body.get("what", "all")), lambda orders, giver: operation.give(orders, giver, body)
+    )
     return web.Response(status=202, body=written.json_bytes(given), headers={"Content-Type": reading.JSON})
 
 

@@ -57,16 +57,13 @@ async def refusing(request: web.Request, answer: Awaitable[web.StreamResponse]) 
     """Errors as one documented shape."""
     try:
         return await answer
-    except errors.NotThere as error:
-        return refusal.answer(request, 404, error.message, hint=error.hint)
-    except (errors.UsageError, errors.InputError) as error:
-        return refusal.answer(request, 400, error.message, hint=error.hint)
-    except errors.NotLeading as error:
-        return refusal.answer(request, 503, error.message, {"Retry-After": "10"}, hint=error.hint)
-    except errors.TooBusy as error:
-        return refusal.answer(request, 503, error.message, {"Retry-After": "2"}, hint=error.hint)
-    except (errors.SourceError, errors.StateError) as error:
-        return refusal.answer(request, 503, error.message, {"Retry-After": "10"}, hint=error.hint)
+    except errors.GitfedError as error:
+        status = refusal.status_of(error)
+        if status is None:
+            raise
+        again = "2" if isinstance(error, errors.TooBusy) else "10"
+        headers = {"Retry-After": again} if status == 503 else {}
+        return refusal.answer(request, status, error.message, headers, hint=error.hint)
 
 
 def sent(request: web.Request, found: Answer, content_type: str) -> web.StreamResponse:

@@ -3,6 +3,7 @@
 frame      what stands around every page, and the rules for the browser
 sight      what a caller may see
 snapshot   what is looked up in a plan, once for everybody
+ordering   what a form of a page orders
 live       tells a page that something happened
 refusal    what stands in place of a page that is not shown
 """
@@ -13,7 +14,19 @@ from aiohttp import web
 
 from gitfed.hub.access.rights import Right
 from gitfed.hub.answers.desk import Desk
-from gitfed.hub.pages import assets, commits, fleet, frame, live, object_page, placement, problems, refusal, what_if
+from gitfed.hub.pages import (
+    assets,
+    commits,
+    fleet,
+    frame,
+    live,
+    object_page,
+    ordering,
+    placement,
+    problems,
+    refusal,
+    what_if,
+)
 from gitfed.hub.pages.frame import Frame
 from gitfed.hub.pages.happenings import Happenings
 from gitfed.hub.pages.plan_index import Indexes
@@ -26,7 +39,7 @@ def capability(hub: Hub) -> Capability:
     indexes, lately = Indexes(desk), Happenings()
     hub.running.listen(lately.hear)
     hub.home = "/ui"
-    hub.refusal_page = refusal.of(hub, made)
+    refuse = hub.refusal_page = refusal.of(hub, made)
     return Capability(
         routes=(
             Route("GET", "/", _home),
@@ -37,8 +50,9 @@ def capability(hub: Hub) -> Capability:
             placement.route(hub, made, desk, indexes),
             object_page.route(hub, made, desk, lately),
             commits.route(made, desk),
-            problems.route(made, desk),
+            problems.route(hub, made, desk),
             what_if.route(made, desk),
+            *ordering.routes_of(hub, made, refuse),
         )
     )
 

@@ -19,6 +19,7 @@ from gitfed.hub import routes
 from gitfed.hub.access import authentication
 from gitfed.hub.access.rights import Right
 from gitfed.hub.pages import assets
+from gitfed.hub.pages.results import Results
 from gitfed.hub.server import Hub
 from gitfed.model.base import ObjectKey
 from gitfed.views import names
@@ -124,6 +125,7 @@ class Frame:
 
     def __init__(self, hub: Hub) -> None:
         self._hub = hub
+        self.results = Results()
 
     def page(self, request: web.Request, template: str, *, status: int = 200, **values: Any) -> web.Response:
         """A page for a caller whom we know."""
@@ -157,7 +159,7 @@ class Frame:
             "live": running.engine is not None,
             "stands_by": running.engine is None,
             "trouble": self._trouble() if everywhere else "",
-            "operates": rights.any(Right.OPERATE) and running.engine is not None,
+            "done": self.results.take(request),
         }
 
     def _trouble(self) -> str:

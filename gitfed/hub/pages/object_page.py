@@ -15,7 +15,7 @@ from gitfed.hub.answers import single
 from gitfed.hub.answers.desk import Desk
 from gitfed.hub.answers.moment import Moment
 from gitfed.hub.answers.sight import Sight
-from gitfed.hub.pages import annotated, copies, paging
+from gitfed.hub.pages import annotated, copies, ordering, paging
 from gitfed.hub.pages.annotated import Line
 from gitfed.hub.pages.copies import Copy
 from gitfed.hub.pages.frame import Frame
@@ -69,7 +69,8 @@ def route(hub: Hub, frame: Frame, desk: Desk, happenings: Happenings) -> Route:
         except TooBusy as error:
             raise web.HTTPServiceUnavailable(text=error.message) from error
         lately = happenings.seen(now, sight, most=_LATELY, key=key)
-        return frame.page(request, "object.html", seen=seen, lately=lately)
+        operates = ordering.offers(hub, request, str(key))
+        return frame.page(request, "object.html", seen=seen, lately=lately, operates=operates)
 
     return Route("GET", "/ui/object", show, needs=Right.VIEW)
 

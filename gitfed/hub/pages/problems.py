@@ -14,8 +14,10 @@ from gitfed.hub.answers.desk import Desk
 from gitfed.hub.answers.moment import Moment
 from gitfed.hub.answers.query import Query
 from gitfed.hub.answers.sight import Sight
+from gitfed.hub.pages import ordering
 from gitfed.hub.pages.frame import Frame
 from gitfed.hub.routes import Route
+from gitfed.hub.server import Hub
 from gitfed.model import orders
 from gitfed.model.base import ClusterName, key_from
 from gitfed.model.orders import Suspension
@@ -35,7 +37,7 @@ class Seen:
     clusters: tuple[ClusterName, ...]
 
 
-def route(frame: Frame, desk: Desk) -> Route:
+def route(hub: Hub, frame: Frame, desk: Desk) -> Route:
     async def show(request: web.Request) -> web.StreamResponse:
         now = desk.now()
         if now is None:
@@ -45,7 +47,13 @@ def route(frame: Frame, desk: Desk) -> Route:
             seen = await desk.aside(lambda: _look(now, sight))
         except TooBusy as error:
             raise web.HTTPServiceUnavailable(text=error.message) from error
-        return frame.page(request, "problems.html", seen=seen)
+        named = (orders.EVERYTHING, *(orders.CLUSTER + name for name in seen.clusters))
+        return frame.page(
+            request, "problems.html", seen=seen,
+            approves=ordering.offers_approval(hub, request),
+            resumes=[one.of for one in seen.suspensions if ordering.offers(hub, request, one.of)],
+            targets=[of for of in named if ordering.offers(hub, request, of)],
+        )  # fmt: skip
 
     return Route("GET", "/ui/problems", show, needs=Right.VIEW)
 

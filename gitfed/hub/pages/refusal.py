@@ -12,8 +12,8 @@ from gitfed.hub.pages.frame import Frame
 from gitfed.hub.server import Hub
 
 
-def of(hub: Hub, frame: Frame) -> Callable[[web.Request, int, str], web.Response]:
-    def refusal(request: web.Request, status: int, text: str) -> web.Response:
+def of(hub: Hub, frame: Frame) -> Callable[..., web.Response]:
+    def refusal(request: web.Request, status: int, text: str, back: str = "") -> web.Response:
         settings = hub.options.oidc
         known = request.get(routes.CALLER)
         wanted = request.path_qs if request.method == "GET" and not request.path.startswith("/login") else "/ui"
@@ -31,6 +31,7 @@ def of(hub: Hub, frame: Frame) -> Callable[[web.Request, int, str], web.Response
             code=status,
             text=text.strip(),
             known=known,
+            back=back,
             arriving=arriving,
             wanted=wanted,
             issuer=urlsplit(settings.issuer).netloc if settings is not None else "",

@@ -20,7 +20,7 @@ from gitfed.model.orders import Suspension
 from gitfed.model.plan import Gate
 from tests import needs
 from tests.hub import fleet
-from tests.hub.pages import browser
+from tests.hub.pages import browser, leading
 from tests.hub.pages.browser import SCHEMES, WIDTHS, Browser
 from tests.hub.stage import Recorded, Staged
 
@@ -180,6 +180,29 @@ def test_everything_can_be_reached_by_keyboard_alone(chromium: Browser, hub: Sta
     headings = chromium.run("return [...document.querySelectorAll('h1, h2')].map(one => one.tagName)")
     assert headings[0] == "H1"
     assert headings.count("H1") == 1
+
+
+def test_what_waits_is_approved_by_keyboard_alone(chromium: Browser, tmp_path: Path, written: leading.Written) -> None:
+    running = leading.leading()
+    assert running.plan is not None
+    with browser.hub(tmp_path, running) as staged:
+        leading.take_orders(staged, running)
+        chromium.log_in(staged)
+        for page in (leading.OBJECT, "/ui/problems"):
+            chromium.driver.get(staged.url + page)
+            chromium.run(AXE)
+            for width, scheme in ((1280, "light"), (1280, "dark"), (360, "dark")):
+                chromium.resize(width)
+                chromium.prefer(scheme)
+                assert chromium.driver.execute_async_script(_VIOLATIONS) == [], f"{page} at {width}, {scheme}"
+                assert chromium.run("return document.documentElement.scrollWidth") <= width
+        for _ in range(40):
+            chromium.press(Keys.TAB)
+            if chromium.focused().startswith("Approve plan"):
+                break
+        chromium.press(Keys.ENTER)
+        chromium.until(lambda: "is let through: deletions" in chromium.text("main > .page > .notice.ok"))
+        assert written.orders == [("approve", running.plan.digest)]
 
 
 def test_the_theme_can_be_chosen_and_stays(chromium: Browser, hub: Staged) -> None:
