@@ -37,6 +37,8 @@ _KIND = re.compile(r"""["']?\bkind["']?\s*:\s*["']?([A-Za-z]\w*)""")
 _NAMESPACE = re.compile(r"""\bnamespace["']?\s*:\s*["']?([^\s,}\]"'#]*)""")
 _NAMESPACE_NAME = re.compile(r"(?![0-9]+$)[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 """Digits alone are a number, unless they are quoted."""
+_NO_NAMES = frozenset(("null", "Null", "NULL", "true", "True", "TRUE", "false", "False", "FALSE"))
+"""Words of YAML and JSON that name nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,9 +121,12 @@ def _is_known(api_version: Any, kind: Any) -> bool:
 
 def _of_chunk(text: str) -> Meaning:
     kinds = frozenset(_TOP_KIND.findall(text)) or frozenset(_KIND.findall(text)) or None
+    if kinds is not None and not kinds.isdisjoint(_NO_NAMES):
+        kinds = None
     named = frozenset(_NAMESPACE.findall(text))
     # One that no namespace can have is itself the mistake, and limits nothing.
-    namespaces = named if named and all(map(_NAMESPACE_NAME.fullmatch, named)) else None
+    may_be = named.isdisjoint(_NO_NAMES) and all(map(_NAMESPACE_NAME.fullmatch, named))
+    namespaces = named if named and may_be else None
     return _meaning(kinds, namespaces, None, None)
 
 

@@ -47,6 +47,8 @@ def unread(text: str | bytes, path: str = "a.yaml") -> UnreadFile:
          Possible(of("ConfigMap"), of("shop", ""))),
         ('{"kind": "ConfigMap", "apiVersion": "v1", "metadata": {"namespace": 1%s' % ("0" * 400),
          Possible(of("ConfigMap"))),
+        ('{"apiVersion": "v1", "kind": null, "metadata": {"namespace": "shop"', Possible(None, of("shop"))),
+        ('{"kind": "ConfigMap", "apiVersion": "v1", "metadata": {"namespace": null', Possible(of("ConfigMap"))),
         ('{"kind": "ConfigMap", "apiVersion": "v1", "metadata": {"namespace": "Shop"', Possible(of("ConfigMap"))),
         ('{"kind": "ConfigMap", "apiVersion": "v1", "metadata": {"namespace": "sh.op"', Possible(of("ConfigMap"))),
     ],
