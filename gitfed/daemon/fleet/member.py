@@ -332,10 +332,17 @@ class Member:
             attempt = 0 if self._lasted() else attempt + 1
             self._served, self._defective = False, False
             pause *= random.uniform(0.9, 1.1)
-            with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(min(pause, self._vitals.next_look()) if self._vitals.in_doubt else pause):
-                    await self._hurry.wait()
-            self._hurry.clear()
+            await self._pause(min(pause, self._vitals.next_look()) if self._vitals.in_doubt else pause)
+
+    async def _pause(self, seconds: float) -> None:
+        """Unless somebody is in a hurry. With `asyncio.timeout`, Python 3.11.2 ends a task in which a group was once
+        cancelled, as the service of a cluster that fails is."""
+        hurry = asyncio.create_task(self._hurry.wait())
+        try:
+            await asyncio.wait((hurry,), timeout=seconds)
+        finally:
+            hurry.cancel()
+        self._hurry.clear()
 
     def _lasted(self) -> bool:
         """Whether the service went well for a while, so that the next failure is the first one again. What nobody
