@@ -864,7 +864,8 @@ def test_what_left_when_its_toleration_ended_does_not_come_back_to_the_taint() -
         assert stage.where == "m2=2"
     assert (stage.tasks, stage.copies) == ([], ["m2"])
     [rejection] = stage.binding.rejections
-    assert tuple(rejection) == ("m1", "cluster(s) had a taint that was tolerated for a while, which is over")
+    assert tuple(rejection)[:2] == ("m1", "cluster(s) had a taint that was tolerated for a while, which is over")
+    assert rejection.barred
     stage.files["clusters/m1.json"] = cluster("m1", region="r-m1")
     stage.at(50).turn()
     assert stage.where == "m1=2 m2=2"
