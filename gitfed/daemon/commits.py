@@ -58,11 +58,14 @@ class Commits:
         self._refused = ""
         self._look = True
         self._asking: asyncio.Task[Commit] | None = None
-        """The question that a cycle did not wait for any longer."""
+        """The question that nobody has taken the answer of yet; a cycle does not wait for ever."""
+        self._changes = self._asked_after = 0
+        """How often somebody said that the branch moved: in all, and before `_asking` was asked."""
 
     def changed(self) -> None:
         """Somebody says that the branch moved, or it is time to look: the next cycle does."""
         self._look = True
+        self._changes += 1
 
     @property
     def due(self) -> bool:
@@ -73,6 +76,13 @@ class Commits:
     def waits(self) -> bool:
         """Whether the repository owes an answer: it is slow, or the way to it is cut."""
         return self._asking is not None and not self._asking.done()
+
+    def ask(self) -> None:
+        """Ask the repository where the branch stands; `look` waits for the answer. So other questions to the same
+        server may be under way at the same time."""
+        if self._asking is None:
+            self._asked_after = self._changes
+            self._asking = asyncio.create_task(asyncio.to_thread(self._reader.newest))
 
     async def close(self) -> None:
         if self._asking is not None:
@@ -88,9 +98,13 @@ class Commits:
         is a new commit. Raises SourceError.
         """
         self._look = False
+        self.ask()
         commit = await self._newest()
         if commit is None:
             return
+        if self._asked_after != self._changes:
+            self._look = True  # a push that was told of after the question may not be in the answer
+            self._wake()
         if self._told is not None and self._told[0] == commit and time.monotonic() < self._not_before:
             return
         if self.repo is None or commit != self.repo.commit:
@@ -117,9 +131,8 @@ class Commits:
 
         Drift and failing clusters must not wait for a server that takes its time.
         """
+        assert self._asking is not None
         asking, self._asking = self._asking, None
-        if asking is None:
-            asking = asyncio.create_task(asyncio.to_thread(self._reader.newest))
         if self.repo is not None:
             await asyncio.wait({asking}, timeout=_PATIENCE)
             if not asking.done():

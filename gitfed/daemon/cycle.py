@@ -344,8 +344,10 @@ class Engine:
         """The commit in force. One that cannot be read changes nothing."""
         if self.commits.due or self.repo is None:
             try:
-                if not self.commits.waits:
-                    await self.memory.look()
+                owes = self.commits.waits
+                self.commits.ask()
+                if not owes:
+                    await self.memory.look()  # meanwhile: both are asked of a server that may be far away
                 await self.commits.look(
                     self.decisions.applied_commit, self.memory.held, before_reading=lambda: self.fleet.hold(_HOLD)
                 )

@@ -31,11 +31,13 @@ class Slow:
 
     def __init__(self) -> None:
         self.may_answer = threading.Event()
+        self.entered = threading.Event()
         self.asked = 0
         self.answer: Commit | Exception = Commit("1" * 40)
 
     def newest(self) -> Commit:
         self.asked += 1
+        self.entered.set()
         assert self.may_answer.wait(patience.SECONDS)
         if isinstance(self.answer, Exception):
             raise self.answer
@@ -86,3 +88,27 @@ async def test_an_error_that_comes_late_is_told_like_any_other(monkeypatch: pyte
     with pytest.raises(SourceUnreachable, match="gone"):
         await look(one)
     await one.close()
+
+
+async def test_a_push_told_of_after_the_question_is_asked_for_again() -> None:
+    server, woken = Slow(), asyncio.Event()
+    one = Commits(cast(Reader, server), lambda event, value: None, woken.set)
+    one.ask()
+    await asyncio.to_thread(server.entered.wait, patience.SECONDS)
+    one.changed()  # the answer may be older
+    server.may_answer.set()
+    await look(one)
+    assert (one.due, woken.is_set()) == (True, True)
+    await look(one)
+    assert (one.due, server.asked) == (False, 2)
+
+
+async def test_the_repository_is_asked_before_its_answer_is_waited_for() -> None:
+    server = Slow()
+    one = Commits(cast(Reader, server), lambda event, value: None)
+    one.ask()
+    one.ask()
+    await asyncio.to_thread(server.entered.wait, patience.SECONDS)
+    server.may_answer.set()
+    await look(one)
+    assert (one.repo is not None, server.asked) == (True, 1)
