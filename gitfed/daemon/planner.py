@@ -38,7 +38,7 @@ T = TypeVar("T")
 
 async def aside(work: Callable[P, T], *arguments: P.args, **options: P.kwargs) -> T:
     """The same in a thread, giving way to the loop at every turn of it."""
-    with _giving_way():
+    with giving_way():
         return await asyncio.to_thread(work, *arguments, **options)
 
 
@@ -84,11 +84,22 @@ def collecting_rarely() -> Iterator[None]:
         gc.set_threshold(*before)
 
 
+_computing = 0
+"""How many threads are giving way: the switch belongs to the process, and the last one turns it back."""
+_usual = sys.getswitchinterval()
+
+
 @contextmanager
-def _giving_way() -> Iterator[None]:
-    before = sys.getswitchinterval()
-    sys.setswitchinterval(min(before, _GIVE_WAY))
+def giving_way() -> Iterator[None]:
+    """While a thread computes beside the loop. Call it in the loop."""
+    global _computing, _usual
+    if not _computing:
+        _usual = sys.getswitchinterval()
+        sys.setswitchinterval(min(_usual, _GIVE_WAY))
+    _computing += 1
     try:
         yield
     finally:
-        sys.setswitchinterval(before)
+        _computing -= 1
+        if not _computing:
+            sys.setswitchinterval(_usual)

@@ -9,6 +9,7 @@ import asyncio
 import logging
 import socket
 import ssl
+from asyncio import sslproto
 from datetime import UTC, datetime
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -19,6 +20,8 @@ from gitfed.hub.options import EVERYWHERE, Options
 
 log = logging.getLogger("gitfed.hub")
 
+_BUFFER = 32 << 10
+"""Bytes that a connection reads at a time: two records of TLS."""
 _LOOK = 30.0
 """Seconds between two looks at whether a certificate was renewed, or has to be."""
 
@@ -28,6 +31,7 @@ class Identity:
 
     def __init__(self, options: Options, folder: Path) -> None:
         """Raises InputError, UsageError."""
+        _small_buffers()
         self.authority = certificates.Authority.open(folder)
         self._options = options
         self._folder = folder
@@ -81,6 +85,12 @@ class Identity:
                 if error.message != said:
                     log.error("the hub's new certificate cannot be used", extra={"error": error.message})
                 said = error.message
+
+
+def _small_buffers() -> None:
+    """asyncio holds 256 KiB for each connection with TLS, for as long as it is open: two hundred people who have a page
+    open would cost more than all that they look at. It has no option for that; a test sees whether this one counts."""
+    sslproto.SSLProtocol.max_size = _BUFFER
 
 
 def _names(options: Options) -> list[str]:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
+import gc
 import os
 import ssl
+from asyncio.sslproto import SSLProtocol
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -49,6 +52,16 @@ async def test_a_certificate_counts_in_its_time_only(tmp_path: Path, ends: timed
         made = authority.client("ann", [], ends - begins, now=datetime.now(UTC) + begins)
         with pytest.raises((aiohttp.ClientError, ssl.SSLError, ConnectionError)):
             await get(hub, "/metrics", certificate=_file(tmp_path, made))
+
+
+async def test_an_open_connection_holds_little_memory(tmp_path: Path) -> None:
+    async with staged(tmp_path, _VIEWERS, options=EVERYWHERE) as hub:
+        _, writer = await asyncio.open_connection("127.0.0.1", hub.port, ssl=hub.context(), server_hostname="localhost")
+        held = [len(one._ssl_buffer) for one in gc.get_objects() if isinstance(one, SSLProtocol)]
+        assert len(held) >= 2, "both sides of it"
+        assert max(held) <= 32 << 10
+        writer.close()
+        await writer.wait_closed()
 
 
 async def test_clocks_may_differ_by_ten_minutes(tmp_path: Path) -> None:

@@ -1,13 +1,16 @@
 """Where answers are formed: in threads of the hub's own, a few at a time, and the same one once.
 
-The engine's threads are not ours: whoever asks for a thousand pages waits for other readers, not for the roll-out. What
-was formed is kept as long as the engine has not turned since, and at most for a second longer, so that many who look
-at one page cost as much as one. What a caller may see is part of the question, so rights that end count at once.
+The engine's threads are not ours: whoever asks for a thousand pages waits for other readers, not for the roll-out, and
+a thread that forms an answer gives way to the loop as one that plans does. What was formed is kept as long as the
+engine has not turned since, and at most for a second longer, so that many who look at one page cost as much as one. Who
+was told of a turn, and looks because of it, is given nothing older (`since`). What a caller may see is part of the
+question, so rights that end count at once.
 """
 
 from __future__ import annotations
 
 import asyncio
+import functools
 import gzip
 import hashlib
 import operator
@@ -18,6 +21,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import TypeVar
 
+from gitfed.daemon import planner
 from gitfed.errors import TooBusy
 from gitfed.hub.access.rights import Rights
 from gitfed.hub.answers import moment
@@ -34,7 +38,9 @@ _MOST_WAITING = 64
 _HEAVY_WAITING = 4
 _HOLDS = 1.0
 """Seconds that an answer is given again although the engine has turned."""
-_MOST_KEPT = 32 << 20
+_LONGEST = 10.0
+"""The same where it has not: what is not the engine's (the state branch, the clock) may have moved."""
+_MOST_KEPT = 8 << 20
 """Bytes of answers."""
 _WORTH_PACKING = 1024
 
@@ -50,8 +56,8 @@ class Answer:
     """Equal bodies have equal ones."""
 
     @classmethod
-    def of(cls, body: bytes) -> Answer:
-        packed = gzip.compress(body, compresslevel=1, mtime=0) if len(body) >= _WORTH_PACKING else b""
+    def of(cls, body: bytes, *, packs: bool = True) -> Answer:
+        packed = gzip.compress(body, compresslevel=1, mtime=0) if packs and len(body) >= _WORTH_PACKING else b""
         return cls(body, packed, hashlib.sha256(body).hexdigest()[:32])
 
     @property
@@ -63,7 +69,14 @@ class Answer:
 class _Kept:
     answer: Answer
     generation: int
+    turn: int
     formed: float
+
+
+@dataclass(frozen=True, slots=True)
+class _Forming:
+    task: asyncio.Task[Answer]
+    turn: int
 
 
 @dataclass(slots=True)
@@ -88,7 +101,7 @@ class Desk:
         """How many moments there were."""
         self._kept: OrderedDict[Hashable, _Kept] = OrderedDict()
         self._size = 0
-        self._forming: dict[Hashable, asyncio.Task[Answer]] = {}
+        self._forming: dict[Hashable, _Forming] = {}
         self._usual = _Line(ThreadPoolExecutor(_AT_ONCE, "hub-answers"), _MOST_WAITING)
         self._heavy = _Line(ThreadPoolExecutor(1, "hub-heavy"), _HEAVY_WAITING)
         running.listen(self._turned)
@@ -109,23 +122,37 @@ class Desk:
     def sight(self, rights: Rights, of: Moment) -> Sight:
         return Sight(rights, of.repo.clusters.keys() | of.facts.keys())
 
-    async def answer(self, question: Hashable, form: Callable[[], bytes], *, heavy: bool = False) -> Answer:
+    @property
+    def turn(self) -> int:
+        """How often the engine has turned, as far as this process was told."""
+        return self._turns
+
+    async def answer(
+        self, question: Hashable, form: Callable[[], bytes], *, heavy: bool = False, since: int = 0, packs: bool = True
+    ) -> Answer:
         """What `form` makes in a thread. Equal questions are formed once; who asks puts everything into the question
-        that the answer depends on, but for the moment. Raises TooBusy, and what `form` raises."""
+        that the answer depends on, but for the moment. `since`: the answer knows of this turn. `packs`: it may be sent
+        by gzip. Raises TooBusy, and what `form` raises."""
         self.now()
+        since = min(since, self._turns)
         kept = self._kept.get(question)
-        if kept is not None and (kept.generation == self._generation or self._clock() - kept.formed < _HOLDS):
+        if kept is not None and kept.turn >= since and self._holds(kept):
             self._kept.move_to_end(question)
             return kept.answer
-        task = self._forming.get(question)
-        if task is None:
+        forming = self._forming.get(question)
+        if forming is None or forming.turn < since:
             line = self._heavy if heavy else self._usual
             if line.waiting >= line.most:
                 raise TooBusy("too much is asked for at a time", hint="try again in some seconds")
-            task = asyncio.create_task(self._form(question, form, line))
-            self._forming[question] = task
+            # What is formed is of this moment, whenever its turn comes.
+            made = functools.partial(_Kept, generation=self._generation, turn=self._turns, formed=self._clock())
+            task = asyncio.create_task(self._form(question, lambda: Answer.of(form(), packs=packs), line, made))
+            forming = self._forming[question] = _Forming(task, self._turns)
             task.add_done_callback(lambda done: self._formed(question, done))
-        return await asyncio.shield(task)
+        return await asyncio.shield(forming.task)
+
+    def _holds(self, kept: _Kept) -> bool:
+        return self._clock() - kept.formed < (_LONGEST if kept.generation == self._generation else _HOLDS)
 
     async def aside(self, form: Callable[[], T], *, heavy: bool = False) -> T:
         """What `form` makes in a thread, not kept. Raises TooBusy, and what `form` raises."""
@@ -137,24 +164,30 @@ class Desk:
     async def _in_line(self, form: Callable[[], T], line: _Line) -> T:
         line.waiting += 1
         try:
-            return await asyncio.get_running_loop().run_in_executor(line.pool, form)
+            with planner.giving_way():
+                return await asyncio.get_running_loop().run_in_executor(line.pool, form)
         finally:
             line.waiting -= 1
 
-    async def _form(self, question: Hashable, form: Callable[[], bytes], line: _Line) -> Answer:
-        generation, begun = self._generation, self._clock()
-        answer = await self._in_line(lambda: Answer.of(form()), line)
-        self._keep(question, _Kept(answer, generation, begun))
+    async def _form(
+        self, question: Hashable, form: Callable[[], Answer], line: _Line, made: Callable[[Answer], _Kept]
+    ) -> Answer:
+        answer = await self._in_line(form, line)
+        self._keep(question, made(answer))
         return answer
 
     def _formed(self, question: Hashable, task: asyncio.Task[Answer]) -> None:
-        self._forming.pop(question, None)
+        forming = self._forming.get(question)
+        if forming is not None and forming.task is task:
+            del self._forming[question]
         if not task.cancelled():
             task.exception()  # whoever asked has heard of it, or has gone
 
     def _keep(self, question: Hashable, kept: _Kept) -> None:
-        if (old := self._kept.pop(question, None)) is not None:
+        old = self._kept.pop(question, None)
+        if old is not None:
             self._size -= old.answer.size
+            kept = max(old, kept, key=lambda one: one.turn)  # of two that were formed at a time the later may end first
         self._kept[question] = kept
         self._size += kept.answer.size
         while self._size > _MOST_KEPT and self._kept:

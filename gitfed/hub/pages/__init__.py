@@ -35,7 +35,8 @@ from gitfed.hub.server import Hub
 
 
 def capability(hub: Hub) -> Capability:
-    made, desk = Frame(hub), Desk(hub.running)
+    desk = Desk(hub.running)
+    made = Frame(hub, desk)
     indexes, lately = Indexes(desk), Happenings()
     hub.running.listen(lately.hear)
     hub.home = "/ui"
@@ -44,7 +45,7 @@ def capability(hub: Hub) -> Capability:
         routes=(
             Route("GET", "/", _home),
             assets.route(),
-            live.route(hub),
+            live.route(hub, desk),
             Route("POST", "/ui/theme", _theme, needs=Right.VIEW),
             fleet.route(made, desk, indexes, lately),
             placement.route(hub, made, desk, indexes),

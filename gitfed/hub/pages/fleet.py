@@ -54,11 +54,15 @@ def route(frame: Frame, desk: Desk, indexes: Indexes, happenings: Happenings) ->
         if now is None:
             return frame.page(request, "fleet.html", rows=(), figures=None, lately=())
         sight, index = desk.sight(routes.rights(request), now), await indexes.of(now)
-        rows = [_row(now, one, index) for one in now.candidates if sight.cluster(one.name)]
-        return frame.page(
-            request, "fleet.html", rows=rows, figures=_figures(now, index, rows, sight),
-            lately=happenings.seen(now, sight, most=_LATELY),
-        )  # fmt: skip
+
+        def form() -> dict[str, Any]:
+            rows = [_row(now, one, index) for one in now.candidates if sight.cluster(one.name)]
+            return {
+                "rows": rows, "figures": _figures(now, index, rows, sight),
+                "lately": happenings.seen(now, sight, most=_LATELY),
+            }  # fmt: skip
+
+        return await frame.formed(request, "fleet.html", form)
 
     return Route("GET", "/ui", fleet, needs=Right.VIEW)
 

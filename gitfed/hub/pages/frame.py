@@ -7,17 +7,20 @@ the browser is told to run no script and use no style but our two files.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+import secrets
+from collections.abc import Callable, Hashable, Mapping
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
 import jinja2
+import markupsafe
 from aiohttp import web
 
 from gitfed.hub import routes
 from gitfed.hub.access import authentication
 from gitfed.hub.access.rights import Right
+from gitfed.hub.answers.desk import Desk
 from gitfed.hub.pages import assets
 from gitfed.hub.pages.results import Results
 from gitfed.hub.server import Hub
@@ -120,24 +123,59 @@ def ago(when: datetime, now: datetime | None = None) -> str:
 ENVIRONMENT = _environment()
 
 
+class _Caller(NamedTuple):
+    name: str
+
+
+_HOLE = secrets.token_hex(16)
+_NAME, _TOKEN = f"name-{_HOLE}", f"token-{_HOLE}"
+"""What stands in a page that is formed for many in the place of what differs; nobody ever sees them."""
+TURN_HEADER = "Gitfed-Turn"
+"""The turn of the engine that a page was told of, and asks again because of it."""
+
+
 class Frame:
     """Makes pages of templates."""
 
-    def __init__(self, hub: Hub) -> None:
+    def __init__(self, hub: Hub, desk: Desk) -> None:
         self._hub = hub
+        self._desk = desk
         self.results = Results()
+
+    async def formed(
+        self, request: web.Request, template: str, form: Callable[[], Mapping[str, Any]], *question: Hashable
+    ) -> web.Response:
+        """A page for callers whom we know, formed and written in a thread: once for all who ask for the same address
+        with the same rights and theme. `question` is what else it depends on. Raises TooBusy, and what `form` raises.
+        """
+        theme = _theme_of(request)
+        about = {**self._about(request), "caller": _Caller(_NAME), "csrf": _TOKEN}
+
+        def write() -> bytes:
+            values = {**about, "theme": theme, "looked_at": moment(datetime.now(UTC)), **form()}
+            return ENVIRONMENT.get_template(template).render(values).encode()
+
+        asked = (template, routes.rights(request), theme, *about.items(), *question)
+        turn = request.headers.get(TURN_HEADER, "")
+        since = int(turn) if turn.isascii() and turn.isdecimal() and len(turn) < 16 else 0
+        # Not packed: what a caller types into the address stands in one body with their token.
+        found = await self._desk.answer(asked, write, since=since, packs=False)
+        body = found.body
+        for hole, value in ((_TOKEN, routes.csrf_token(request)), (_NAME, routes.caller(request).name)):
+            body = body.replace(hole.encode(), str(markupsafe.escape(_clean(value))).encode())
+        return web.Response(body=body, content_type="text/html", charset="utf-8", headers=_HEADERS)
 
     def page(self, request: web.Request, template: str, *, status: int = 200, **values: Any) -> web.Response:
         """A page for a caller whom we know."""
-        return self._answer(request, template, status, {**self._about(request), **values})
+        about = {**self._about(request), "caller": routes.caller(request), "csrf": routes.csrf_token(request)}
+        return self._answer(request, template, status, {**about, "looked_at": moment(datetime.now(UTC)), **values})
 
     def alone(self, request: web.Request, template: str, *, status: int = 200, **values: Any) -> web.Response:
         """A page that tells nothing of the fleet, for anybody."""
         return self._answer(request, template, status, values)
 
     def _answer(self, request: web.Request, template: str, status: int, values: Mapping[str, Any]) -> web.Response:
-        theme = request.cookies.get(_THEME, THEMES[0])
-        text = ENVIRONMENT.get_template(template).render(theme=theme if theme in THEMES else THEMES[0], **values)
+        text = ENVIRONMENT.get_template(template).render(theme=_theme_of(request), **values)
         return web.Response(status=status, text=text, content_type="text/html", headers=_HEADERS)
 
     def _about(self, request: web.Request) -> dict[str, Any]:
@@ -150,10 +188,7 @@ class Frame:
             "pages": PAGES,
             "here": request.path,
             "address": request.path_qs,
-            "caller": routes.caller(request),
-            "csrf": routes.csrf_token(request),
             "signs_out": request.get(routes.SESSION) is not None,
-            "looked_at": moment(datetime.now(UTC)),
             "commit": repo.commit if repo is not None else None,
             "attention": held + len(plan.problems) if plan is not None and everywhere else 0,
             "live": running.engine is not None,
@@ -168,6 +203,11 @@ class Frame:
         if engine is None:
             return str(getattr(self._hub.running.recorded, "error", ""))
         return str(engine.trouble) if engine.trouble is not None else engine.commits.error
+
+
+def _theme_of(request: web.Request) -> str:
+    theme = request.cookies.get(_THEME, THEMES[0])
+    return theme if theme in THEMES else THEMES[0]
 
 
 def set_theme(request: web.Request, answer: web.Response, theme: str) -> None:

@@ -1,6 +1,7 @@
 """Tells a page that something happened, by server-sent events; what, the page finds out by loading itself again.
 
-So there is one place that says what a page shows, and one that says who may see it. A stream ends with its session.
+So there is one place that says what a page shows, and one that says who may see it. What is told is the engine's turn,
+which the page repeats when it asks: it is not given what was formed before. A stream ends with its session.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from aiohttp import web
 
 from gitfed.hub import routes
 from gitfed.hub.access.rights import Right
+from gitfed.hub.answers.desk import Desk
 from gitfed.hub.routes import Route
 from gitfed.hub.server import Hub
 
@@ -20,7 +22,7 @@ _BEAT = 15.0
 """Seconds after which a stream says that it is still there, and looks whether its reader may still read."""
 
 
-def route(hub: Hub) -> Route:
+def route(hub: Hub, desk: Desk) -> Route:
     pulse = Pulse()
     hub.running.listen(lambda name, value: pulse.beat())
 
@@ -34,7 +36,7 @@ def route(hub: Hub) -> Route:
                 if await pulse.after(seen):
                     await asyncio.sleep(_TOGETHER)
                     seen = pulse.beats
-                    await answer.write(b"event: changed\ndata: \n\n")
+                    await answer.write(b"event: changed\ndata: %d\n\n" % desk.turn)
                 else:
                     await answer.write(b": still here\n\n")
             await answer.write(b"event: ended\ndata: \n\n")

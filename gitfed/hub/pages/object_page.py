@@ -9,7 +9,7 @@ from typing import Any
 from aiohttp import web
 
 from gitfed.errors import NotThere, SourceError, TooBusy
-from gitfed.hub import routes
+from gitfed.hub import orders, routes
 from gitfed.hub.access.rights import Right
 from gitfed.hub.answers import single
 from gitfed.hub.answers.desk import Desk
@@ -62,15 +62,19 @@ def route(hub: Hub, frame: Frame, desk: Desk, happenings: Happenings) -> Route:
             raise web.HTTPServiceUnavailable(text="the first plan is being made")
         sight = desk.sight(routes.rights(request), now)
         key, cluster = key_from(paging.text(request, "of")), paging.text(request, "cluster")
+        operates = ordering.offers(hub, orders.giver(request), str(key))
+
+        def form() -> dict[str, Any]:
+            seen = _look(hub.running, now, sight, key, cluster)
+            lately = happenings.seen(now, sight, most=_LATELY, key=key)
+            return {"seen": seen, "lately": lately, "operates": operates}
+
         try:
-            seen = await desk.aside(lambda: _look(hub.running, now, sight, key, cluster))
+            return await frame.formed(request, "object.html", form, operates)
         except NotThere as error:
             raise web.HTTPNotFound(text="there is no such object, or none that you may see") from error
         except TooBusy as error:
             raise web.HTTPServiceUnavailable(text=error.message) from error
-        lately = happenings.seen(now, sight, most=_LATELY, key=key)
-        operates = ordering.offers(hub, request, str(key))
-        return frame.page(request, "object.html", seen=seen, lately=lately, operates=operates)
 
     return Route("GET", "/ui/object", show, needs=Right.VIEW)
 

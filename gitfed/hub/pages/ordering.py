@@ -42,13 +42,13 @@ def routes_of(hub: Hub, made: Frame, refuse: Refuse) -> list[Route]:
     ]
 
 
-def offers(hub: Hub, request: web.Request, of: str) -> bool:
+def offers(hub: Hub, giver: Giver, of: str) -> bool:
     """Whether this caller gets forms for the orders about it."""
-    return hub.orders is not None and hub.orders.offers(orders.giver(request), of)
+    return hub.orders is not None and hub.orders.offers(giver, of)
 
 
-def offers_approval(hub: Hub, request: web.Request) -> bool:
-    return hub.orders is not None and hub.orders.offers_approval(orders.giver(request))
+def offers_approval(hub: Hub, giver: Giver) -> bool:
+    return hub.orders is not None and hub.orders.offers_approval(giver)
 
 
 def _handler(hub: Hub, made: Frame, refuse: Refuse, give: _Give) -> Handler:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from aiohttp import web
 
@@ -86,12 +86,15 @@ def route(hub: Hub, frame: Frame, desk: Desk, indexes: Indexes) -> Route:
                 request, "placement.html", matrix=None, asked=asked, shows=_SHOWS, namespaces=(), kinds=(), regions=()
             )
         sight, index = desk.sight(routes.rights(request), now), await indexes.of(now)
-        matrix = await desk.aside(lambda: _matrix(hub.running, now, index, sight, asked, judged))
-        return frame.page(
-            request, "placement.html", matrix=matrix, asked=asked, shows=_SHOWS,
-            namespaces=_namespaces(now, index, sight), kinds=index.kinds if sight.everything else (),
-            regions=_regions(now, sight),
-        )  # fmt: skip
+
+        def form() -> dict[str, Any]:
+            return {
+                "matrix": _matrix(hub.running, now, index, sight, asked, judged), "asked": asked, "shows": _SHOWS,
+                "namespaces": _namespaces(now, index, sight), "kinds": index.kinds if sight.everything else (),
+                "regions": _regions(now, sight),
+            }  # fmt: skip
+
+        return await frame.formed(request, "placement.html", form)
 
     return Route("GET", "/ui/placement", placement, needs=Right.VIEW)
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from aiohttp import web
 
 from gitfed.errors import TooBusy
+from gitfed.hub import orders as orders_taken
 from gitfed.hub import routes
 from gitfed.hub.access.rights import Right
 from gitfed.hub.answers import listings
@@ -43,17 +45,21 @@ def route(hub: Hub, frame: Frame, desk: Desk) -> Route:
         if now is None:
             return frame.page(request, "problems.html", seen=None)
         sight = desk.sight(routes.rights(request), now)
+        giver = orders_taken.giver(request)
+
+        def form() -> dict[str, Any]:
+            seen = _look(now, sight)
+            named = (orders.EVERYTHING, *(orders.CLUSTER + name for name in seen.clusters))
+            return {
+                "seen": seen, "approves": ordering.offers_approval(hub, giver),
+                "resumes": [one.of for one in seen.suspensions if ordering.offers(hub, giver, one.of)],
+                "targets": [of for of in named if ordering.offers(hub, giver, of)],
+            }  # fmt: skip
+
         try:
-            seen = await desk.aside(lambda: _look(now, sight))
+            return await frame.formed(request, "problems.html", form)
         except TooBusy as error:
             raise web.HTTPServiceUnavailable(text=error.message) from error
-        named = (orders.EVERYTHING, *(orders.CLUSTER + name for name in seen.clusters))
-        return frame.page(
-            request, "problems.html", seen=seen,
-            approves=ordering.offers_approval(hub, request),
-            resumes=[one.of for one in seen.suspensions if ordering.offers(hub, request, one.of)],
-            targets=[of for of in named if ordering.offers(hub, request, of)],
-        )  # fmt: skip
 
     return Route("GET", "/ui/problems", show, needs=Right.VIEW)
 

@@ -6,14 +6,15 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from markupsafe import escape
 
 from gitfed.hub.access.caller import Caller, Way
-from gitfed.hub.pages import annotated, frame
+from gitfed.hub.pages import annotated, frame, placement
 from gitfed.hub.running import Running
 from gitfed.model.base import ObjectKey
 from gitfed.model.decisions import Share
 from tests.hub import fleet
-from tests.hub.stage import Recorded, Staged, ask, get, staged
+from tests.hub.stage import Passwords, Recorded, Staged, ask, get, policy, snapshot, staged, user
 
 _HTML = {"Accept": "text/html"}
 
@@ -51,6 +52,46 @@ async def test_without_a_credential_a_browser_is_told_where_to_sign_in(tmp_path:
             assert "script-src 'self'" in headers["Content-Security-Policy"]
             assert "unsafe" not in headers["Content-Security-Policy"]
         assert (await get(hub, "/ui/static/secret"))[0] == 401
+
+
+async def test_a_page_is_formed_once_and_has_each_callers_own_name_and_token(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    formed: list[object] = []
+    matrix = placement._matrix
+    monkeypatch.setattr(placement, "_matrix", lambda *given: [matrix(*given), formed.append(given)][0])
+    running = Running(fleet.planned(fleet.workload("shop", "web")))
+    async with staged(tmp_path, running=running) as hub:
+        (ann, token), (again, other) = await _session(hub), await _session(hub)
+        pages = [(await ask(hub, "GET", "/ui/placement", headers=headers))[1] for headers in (ann, again)]
+        assert token != other
+        assert [token in page for page in pages] == [True, False]
+        assert [other in page for page in pages] == [False, True]
+        assert all('<span class="soft">ann</span>' in page for page in pages)
+        assert not any("token-" in page or "name-" in page for page in pages)
+        assert len(formed) == 1
+        assert "web" in (await get(hub, "/ui/placement", token="bob"))[1]
+        assert len(formed) == 2, "who has other rights asks another question"
+        running.heard("cycle", None)
+        for turn in ("", "x", "9" * 20):
+            await ask(hub, "GET", "/ui/placement", headers={**ann, "Gitfed-Turn": turn})
+        assert len(formed) == 2
+        await ask(hub, "GET", "/ui/placement", headers={**ann, "Gitfed-Turn": "1"})
+        assert len(formed) == 3, "its page was told of that turn"
+
+
+@pytest.mark.parametrize("name", ["<b>", "token-x", "a&b\u202e"])
+async def test_what_a_caller_is_called_is_text_on_a_page(tmp_path: Path, name: str) -> None:
+    documents = (policy("all", subjects=[user(name)], allow=["view"]), *fleet.CLUSTERS)
+    async with staged(
+        tmp_path, *documents, names=("ann",), tokens=(Passwords({"odd": Caller(name, way=Way.OIDC)}),)
+    ) as hub:
+        found = fleet.planned()
+        found.repo = snapshot(*documents)
+        hub.hub.running.recorded = found
+        status, text = await get(hub, "/ui", token="odd")
+        assert status == 200
+        assert f'<span class="soft">{escape(frame._clean(name))}</span>' in text
 
 
 async def test_ten_thousand_workloads_in_a_hundred_clusters_are_one_small_page(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@
   const SOONEST = 1000; // milliseconds between two looks at one page
   const state = document.getElementById("live");
   if (!state) return;
-  let loading = false, again = false, next = 0, timer = 0, stream = null;
+  let loading = false, again = false, next = 0, timer = 0, stream = null, turn = "";
 
   function say(word, text) {
     if (state.dataset.state === word) return;
@@ -54,6 +54,7 @@
     const asked = new XMLHttpRequest();
     asked.open("GET", location.href);
     asked.responseType = "document";
+    if (turn) asked.setRequestHeader("Gitfed-Turn", turn); // nothing that was formed before that
     asked.onloadend = () => {
       loading = false;
       next = Date.now() + Math.max(SOONEST, 8 * (Date.now() - began)); // a slow page is asked for less often
@@ -74,9 +75,10 @@
     if (stream || document.hidden) return;
     stream = new EventSource("/ui/live");
     stream.onopen = () => { say("live", "Live"); };
-    stream.addEventListener("changed", look);
+    stream.addEventListener("changed", (event) => { turn = event.data; look(); });
     stream.addEventListener("ended", end);
     stream.onerror = () => {
+      turn = ""; // another process counts anew
       if (stream && stream.readyState === EventSource.CLOSED) { stream = null; say("lost", "No connection"); setTimeout(retry, 3000); }
       else say("lost", "No connection, trying again");
     };
