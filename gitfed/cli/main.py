@@ -55,6 +55,7 @@ _GROUPS = {
     "Clusters": {
         "join": "Bring a cluster into the fleet.",
         "unjoin": "Take a cluster out of the fleet, with or without its objects.",
+        "token": "Make, list and delete tokens that let clusters register.",
         "cordon": "Let no new work into a cluster.",
         "uncordon": "Let new work into a cluster again.",
         "taint": "Put taints on clusters, or take them away.",

@@ -12,7 +12,7 @@ import shutil
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -201,6 +201,8 @@ _HUB = (
     option("--hub-tls-dir", type=Files(exists=True, file_okay=False), metavar="DIR",
            help="Folder with tls.crt and tls.key, such as a mounted Secret; read again when renewed.  "
            "[default: a certificate of the hub's own authority; none on a loopback address]"),
+    option("--agent-certificate-life", type=Duration(), metavar="DURATION", default="720h", show_default=True,
+           help="How long the certificate of a registered agent counts; it is renewed when a fifth is left."),
     option("--oidc-issuer-url", metavar="URL", default="", help="Accept tokens of this OpenID Connect issuer."),
     option("--oidc-client-id", metavar="ID", default="", help="The audience that its tokens must be for."),
     option("--oidc-username-claim", metavar="CLAIM", default="sub", show_default=True,
@@ -296,9 +298,10 @@ def _hub(given: Mapping[str, Any]) -> Any:
             given["oidc_issuer_url"], given["oidc_client_id"], given["oidc_username_claim"],
             given["oidc_groups_claim"], given["oidc_ca_file"], given["oidc_client_secret_file"],
         )  # fmt: skip
-    return options.Options(
-        host, port, given["hub_url"], given["hub_tls_dir"], issuer, hook_secret_file=given["hook_secret_file"]
-    )
+    life = timedelta(seconds=given["agent_certificate_life"])
+    if not timedelta(hours=1) <= life <= timedelta(days=365):
+        raise click.UsageError("--agent-certificate-life is an hour at least, and a year at most")
+    return options.Options(host, port, given["hub_url"], given["hub_tls_dir"], issuer, life, given["hook_secret_file"])
 
 
 def _output(given: Mapping[str, Any]) -> Output:

@@ -14,10 +14,11 @@ from pathlib import Path
 
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 from gitfed.edges import files
+from gitfed.edges.signing_request import SigningRequest
 from gitfed.errors import InputError, UsageError
 
 LONGEST_NAME = 64
@@ -88,6 +89,14 @@ class Authority:
         subject = [*((NameOID.ORGANIZATION_NAME, group) for group in groups), (NameOID.COMMON_NAME, name)]
         return self._sign(subject, ExtendedKeyUsageOID.CLIENT_AUTH, life, now or datetime.now(UTC))
 
+    def for_request(
+        self, request: SigningRequest, name: str, groups: Iterable[str], life: timedelta, *, now: datetime
+    ) -> bytes:
+        """A client certificate in PEM form, for the key of a request; the name and groups are the caller's choice."""
+        subject = [*((NameOID.ORGANIZATION_NAME, group) for group in groups), (NameOID.COMMON_NAME, name)]
+        signed = self._certify(request.key, subject, ExtendedKeyUsageOID.CLIENT_AUTH, (now, now + life))
+        return signed.public_bytes(serialization.Encoding.PEM)
+
     def _sign(
         self,
         subject: list[tuple[x509.ObjectIdentifier, str]],
@@ -97,14 +106,25 @@ class Authority:
         alternatives: list[x509.GeneralName] | None = None,
     ) -> Pair:
         key = ec.generate_private_key(ec.SECP256R1())
+        signed = self._certify(key.public_key(), subject, usage, (now, now + life), alternatives)
+        return Pair(signed.public_bytes(serialization.Encoding.PEM), _pem(key), now + life)
+
+    def _certify(
+        self,
+        key: ec.EllipticCurvePublicKey | rsa.RSAPublicKey,
+        subject: list[tuple[x509.ObjectIdentifier, str]],
+        usage: x509.ObjectIdentifier,
+        span: tuple[datetime, datetime],
+        alternatives: list[x509.GeneralName] | None = None,
+    ) -> x509.Certificate:
         builder = (
             x509.CertificateBuilder()
             .subject_name(_name(subject))
             .issuer_name(self._certificate.subject)
-            .public_key(key.public_key())
+            .public_key(key)
             .serial_number(x509.random_serial_number())
-            .not_valid_before(now - _EARLIER)
-            .not_valid_after(now + life)
+            .not_valid_before(span[0] - _EARLIER)
+            .not_valid_after(span[1])
             .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
             .add_extension(_usage(digital_signature=True), critical=True)
             .add_extension(x509.ExtendedKeyUsage([usage]), critical=False)
@@ -112,8 +132,7 @@ class Authority:
         )
         if alternatives:
             builder = builder.add_extension(x509.SubjectAlternativeName(alternatives), critical=False)
-        signed = builder.sign(self._key, hashes.SHA256())
-        return Pair(signed.public_bytes(serialization.Encoding.PEM), _pem(key), now + life)
+        return builder.sign(self._key, hashes.SHA256())
 
 
 def _create(folder: Path, now: datetime) -> None:

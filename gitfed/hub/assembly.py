@@ -10,8 +10,10 @@ from gitfed.daemon import wiring
 from gitfed.edges import files, oidc, pod
 from gitfed.errors import UsageError
 from gitfed.hub import capabilities, orders
+from gitfed.hub.access.agents import Agents
 from gitfed.hub.access.authentication import Authentication, OidcTokens, ReviewedTokens, Tokens
 from gitfed.hub.access.sessions import Sessions
+from gitfed.hub.enrolment.ledger_file import LedgerFile
 from gitfed.hub.options import Options
 from gitfed.hub.recorded import Recorded
 from gitfed.hub.routes import Capability
@@ -19,6 +21,7 @@ from gitfed.hub.running import Running
 from gitfed.hub.server import Hub, Server
 
 _URL = "url"
+_TRUSTED = "trusted.crt"
 
 
 def folder(options: wiring.Options) -> Path:
@@ -34,12 +37,20 @@ def written_url(place: Path) -> str:
         return ""
 
 
+def written_authorities(place: Path) -> bytes:
+    """What the hub that ran last with this folder is trusted by, in PEM form; b"" when none has, or had no TLS."""
+    try:
+        return (place / _TRUSTED).read_bytes()
+    except OSError:
+        return b""
+
+
 @contextlib.asynccontextmanager
 async def serving(options: wiring.Options, hub_options: Options, running: Running) -> AsyncIterator[Hub]:
     """The hub while it listens. Raises InputError, UsageError, CredentialsError."""
     place = folder(options)
     place.mkdir(mode=0o700, parents=True, exist_ok=True)
-    hub = Hub(hub_options, running, place, Authentication(Sessions(), _tokens(options, hub_options)))
+    hub = Hub(hub_options, running, place, _authentication(options, hub_options, place))
     if not isinstance(running.recorded, Recorded) or not running.recorded.alone:
         hub.orders = orders.Orders(running, orders.book_of(options))
     found = [*capabilities.all_of(hub)]
@@ -56,10 +67,17 @@ async def serving(options: wiring.Options, hub_options: Options, running: Runnin
         ) from error
     with contextlib.suppress(OSError):  # a full disk: who wants it names it
         files.write_atomically(hub.folder / _URL, f"{hub.url}\n".encode())
+        if hub.identity is not None:
+            files.write_atomically(hub.folder / _TRUSTED, hub.identity.trusted)
     try:
         yield hub
     finally:
         await server.stop()
+
+
+def _authentication(options: wiring.Options, hub_options: Options, place: Path) -> Authentication:
+    agents = Agents(LedgerFile(place)) if hub_options.secure else None
+    return Authentication(Sessions(), _tokens(options, hub_options), agents)
 
 
 def _tokens(options: wiring.Options, hub_options: Options) -> tuple[Tokens, ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gitfed.hub import api, forge_webhooks, health, login, metrics, notifications, pages
+from gitfed.hub.enrolment import registration
 from gitfed.hub.routes import Capability
 from gitfed.hub.server import Hub
 
@@ -17,3 +18,4 @@ def all_of(hub: Hub) -> Iterator[Capability]:
     yield api.capability(hub)
     yield pages.capability(hub)
     yield notifications.capability(hub)
+    yield registration.capability(hub)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 from dataclasses import dataclass
+from datetime import timedelta
 from pathlib import Path
 
 from gitfed.edges import oidc
@@ -22,6 +23,8 @@ class Options:
     tls_dir: Path | None = None
     """A mounted Secret: tls.crt, tls.key. None: certificates of our own authority."""
     oidc: oidc.Settings | None = None
+    agent_life: timedelta = timedelta(days=30)
+    """How long a certificate of an agent counts; it is renewed when a fifth of it is left."""
     hook_secret_file: Path | None = None
     """What deliveries of forges are signed with; None: there are none."""
 

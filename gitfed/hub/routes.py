@@ -13,10 +13,12 @@ from typing import Any
 
 from aiohttp import web
 
-from gitfed.hub.access.caller import Caller
+from gitfed.hub.access.caller import Caller, Way
 from gitfed.hub.access.rights import Right, Rights
 from gitfed.hub.access.sessions import Session
 from gitfed.hub.metric import Metric
+from gitfed.model import agent_identity
+from gitfed.model.base import ClusterName
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 Service = Callable[[], Awaitable[None]]
@@ -39,6 +41,8 @@ class Route:
     """None: any caller whom we know."""
     open: bool = False
     """Nobody is asked who they are; the handler tells nothing, or checks a signature itself."""
+    agents: bool = False
+    """For agents of pulled clusters and nobody else; all other routes are closed to them. `needs` is not asked."""
     whole_fleet: bool = False
     """`needs` is needed for every cluster and namespace."""
     largest: int = 64 << 10
@@ -58,6 +62,15 @@ class Capability:
 def caller(request: web.Request) -> Caller:
     """Who asks; not on open routes."""
     return request[CALLER]
+
+
+def agent(request: web.Request) -> ClusterName:
+    """Whose agent asks; on routes for agents only."""
+    found = request[CALLER]
+    cluster = agent_identity.cluster_of(found.name, found.groups)
+    assert cluster is not None
+    assert found.way is Way.AGENT
+    return cluster
 
 
 def rights(request: web.Request) -> Rights:

@@ -17,6 +17,7 @@ A capability needs to know nothing of this: see `routes`.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import hmac
 import logging
 import socket
@@ -30,7 +31,7 @@ from aiohttp import web
 from gitfed.errors import IdentityError
 from gitfed.hub import refusal, request_shape
 from gitfed.hub.access.authentication import Authentication
-from gitfed.hub.access.caller import Caller
+from gitfed.hub.access.caller import Caller, Way
 from gitfed.hub.access.rights import Right, Rights, Rulebook
 from gitfed.hub.access.sessions import LoginTokens, Session, Sessions
 from gitfed.hub.listener import Limits, Listener
@@ -57,6 +58,7 @@ _USUAL_HEADERS = {
     "Referrer-Policy": "no-referrer",
     "X-Content-Type-Options": "nosniff",
 }
+_NO_AGENTS = "the certificate of an agent opens nothing but what is for agents"
 _SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 
 
@@ -75,6 +77,8 @@ class Hub:
     metrics: tuple[Metric, ...] = ()
     """Of all capabilities."""
     listener: Listener | None = None
+    identity: Identity | None = None
+    """None: the hub has no TLS."""
     orders: Orders | None = None
     """Who takes what callers order; None: this process never leads."""
     home: str = "/metrics"
@@ -114,6 +118,7 @@ class Server:
         found = list(capabilities)
         hub.metrics = tuple(metric for one in found for metric in one.metrics)
         self._identity = Identity(hub.options, hub.folder) if hub.options.secure else None
+        hub.identity = self._identity
         self._services: list[Service] = [service for one in found for service in one.services]
         if self._identity is not None:
             self._services.append(self._identity.keep_fresh)
@@ -213,6 +218,10 @@ class Server:
         session: Session | None,
     ) -> web.StreamResponse:
         request[CALLER] = caller
+        if (caller.way is Way.AGENT) != (route is not None and route.agents):
+            audit.info("caller refused", extra={"remote": request.remote, "error": f"{caller.name}: {request.path}"})
+            agents_only = "only agents of pulled clusters are answered here"
+            return self._refusal(request, 403, _NO_AGENTS if caller.way is Way.AGENT else agents_only)
         rights = request[RIGHTS] = self.hub.rights_of(caller)
         if session is not None:
             request[SESSION] = session
@@ -231,8 +240,9 @@ class Server:
         self._at_once[caller.name] += 1
         status = 500
         try:
-            async with asyncio.timeout(None if route.lasting else LONGEST):
-                answer = await handler(request)
+            with self._watched(request, caller):
+                async with asyncio.timeout(None if route.lasting else LONGEST):
+                    answer = await handler(request)
             status = answer.status
             return answer
         except web.HTTPException as refused:
@@ -244,6 +254,12 @@ class Server:
                 del self._at_once[caller.name]
             if route.needs in (Right.OPERATE, Right.PROXY) and request.method not in _SAFE:
                 _note(request, caller, route, str(status))
+
+    def _watched(self, request: web.Request, caller: Caller) -> contextlib.AbstractContextManager[None]:
+        agents = self.hub.authentication.agents
+        if caller.way is not Way.AGENT or agents is None:
+            return contextlib.nullcontext()
+        return agents.connected(request, caller)
 
 
 def _may(route: Route, rights: Rights) -> bool:

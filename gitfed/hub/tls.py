@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from gitfed.edges import certificates, files, no_answer
+from gitfed.edges import certificate_pins, certificates, files, no_answer
 from gitfed.errors import UsageError
 from gitfed.hub.options import EVERYWHERE, Options
 
@@ -44,6 +44,15 @@ class Identity:
         self.context.verify_mode = ssl.CERT_OPTIONAL
         self.context.load_verify_locations(cadata=self.authority.certificate.decode())
         self.renew()
+
+    @property
+    def trusted(self) -> bytes:
+        """The authorities that the hub's certificate is trusted by, in PEM form. Raises InputError, OSError."""
+        folder = self._options.tls_dir
+        if folder is None:
+            return self.authority.certificate
+        bundle = folder / "ca.crt"  # cert-manager puts it there
+        return bundle.read_bytes() if bundle.exists() else certificate_pins.last((folder / "tls.crt").read_bytes())
 
     def renew(self) -> bool:
         """Load the certificate if it is another one now. Raises UsageError when it cannot be used."""

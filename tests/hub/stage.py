@@ -14,9 +14,11 @@ from typing import Any
 import aiohttp
 
 from gitfed.hub import capabilities
+from gitfed.hub.access.agents import Agents
 from gitfed.hub.access.authentication import Authentication, Tokens
 from gitfed.hub.access.caller import Caller, Way
 from gitfed.hub.access.sessions import Sessions
+from gitfed.hub.enrolment.ledger_file import LedgerFile
 from gitfed.hub.listener import Limits
 from gitfed.hub.options import Options
 from gitfed.hub.routes import Capability
@@ -116,8 +118,9 @@ async def staged(
 ) -> AsyncIterator[Staged]:
     """A hub for this commit. Each of `names` has a bearer token that is their name."""
     known = Passwords({name: Caller(name, way=Way.OIDC) for name in names})
+    agents = Agents(LedgerFile(folder / "hub")) if options.secure else None
     running = running or Running(Recorded(snapshot(*documents)))
-    hub = Hub(options, running, folder / "hub", Authentication(Sessions(), (known, *tokens)))
+    hub = Hub(options, running, folder / "hub", Authentication(Sessions(), (known, *tokens), agents))
     server = Server(hub, [*capabilities.all_of(hub), *more], limits)
     await server.start()
     try:

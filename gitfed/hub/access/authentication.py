@@ -25,8 +25,10 @@ from gitfed.edges import oidc
 from gitfed.edges.kube import token_review
 from gitfed.edges.kube.session import Session as ClusterSession
 from gitfed.errors import IdentityError
+from gitfed.hub.access.agents import Agents, subject_of
 from gitfed.hub.access.caller import Caller, Way
 from gitfed.hub.access.sessions import Session, Sessions
+from gitfed.model import agent_identity
 
 _REMEMBERED = 10.0
 """Seconds that an answer about a token holds: a revoked one works no longer than that."""
@@ -104,12 +106,14 @@ class ReviewedTokens:
 class Authentication:
     sessions: Sessions
     tokens: Sequence[Tokens] = ()
+    agents: Agents | None = None
+    """None: this hub knows no agents."""
 
     async def of(self, request: web.Request) -> tuple[Caller, Session | None] | None:
         """None: no credential at all. Raises IdentityError, IdentityUnreachable."""
         certificate = request.get_extra_info("peercert")
         if certificate:
-            return _of_certificate(certificate), None
+            return await self._of_certificate(certificate), None
         header = request.headers.get("Authorization")
         if header is not None:
             return await self._of_header(header), None
@@ -123,6 +127,8 @@ class Authentication:
         """Whether the credential of a request that was let in holds still: for answers that take long."""
         certificate = request.get_extra_info("peercert")
         if certificate:
+            if agent_identity.claims(*subject_of(certificate)):
+                return self.agents is not None and self.agents.holds(request)
             return time.time() < ssl.cert_time_to_seconds(certificate["notAfter"])
         header = request.headers.get("Authorization")
         if header is None:
@@ -132,6 +138,16 @@ class Authentication:
         except IdentityError as error:
             return error.retry  # who would know gives no answer: what was said last counts
         return True
+
+    async def _of_certificate(self, certificate: Mapping[str, Any]) -> Caller:
+        name, groups = subject_of(certificate)
+        if not name:
+            raise IdentityError("the client certificate names nobody")
+        if not agent_identity.claims(name, groups):
+            return Caller(name, groups, Way.CERTIFICATE)
+        if self.agents is None:
+            raise IdentityError("this hub knows no agents")
+        return await self.agents.caller(certificate, name, groups)
 
     async def _of_header(self, header: str) -> Caller:
         scheme, _, token = header.partition(" ")
@@ -156,12 +172,3 @@ def cookie_name(request: web.Request) -> str:
 def is_secure(request: web.Request) -> bool:
     """Whether this very connection has TLS; what a proxy says of its own is not asked."""
     return request.get_extra_info("sslcontext") is not None
-
-
-def _of_certificate(certificate: Mapping[str, Any]) -> Caller:
-    parts = [part for group in certificate.get("subject", ()) for part in group]
-    names = [value for kind, value in parts if kind == "commonName"]
-    if len(names) != 1 or not names[0]:
-        raise IdentityError("the client certificate names nobody")
-    groups = tuple(value for kind, value in parts if kind == "organizationName")
-    return Caller(names[0], groups, Way.CERTIFICATE)

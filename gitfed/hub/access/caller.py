@@ -13,6 +13,8 @@ class Way(StrEnum):
     OIDC = "oidc"
     TOKEN_REVIEW = "token-review"  # noqa: S105
     LOGIN_TOKEN = "login-token"  # noqa: S105
+    AGENT = "agent"
+    """A certificate of a pulled cluster's agent: it opens what is for agents, and nothing else."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -44,6 +44,7 @@ def command(
     from gitfed.daemon import wiring
     from gitfed.edges import certificates
     from gitfed.hub import assembly
+    from gitfed.model import agent_identity
     from gitfed.model.declared.access import MASTERS
     from gitfed.text import yaml
 
@@ -53,6 +54,8 @@ def command(
         raise click.UsageError("--life is at most a year")
     if not user or len(user) > certificates.LONGEST_NAME or any(len(one) > certificates.LONGEST_NAME for one in groups):
         raise click.UsageError(f"a name has 1 to {certificates.LONGEST_NAME} characters")
+    if any(one.startswith(agent_identity.RESERVED) for one in (user, *groups)):
+        raise click.UsageError(f"names that begin with {agent_identity.RESERVED} are for agents: gitfed token create")
     if MASTERS in groups:
         raise click.UsageError(f"nobody gets the group {MASTERS}: a cluster would let them do anything")
     folder = assembly.folder(wiring.Options(repo=repo, data_dir=data_dir))

@@ -1,0 +1,195 @@
+"""gitfed token create, gitfed token list and gitfed token delete"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+from urllib.parse import urlsplit
+
+import click
+
+from gitfed.cli import complete, options
+from gitfed.cli.output import plain, table
+from gitfed.errors import NotThere, UsageError
+
+if TYPE_CHECKING:
+    from gitfed.hub.enrolment.bootstrap_tokens import Token
+    from gitfed.hub.enrolment.ledger_file import LedgerFile
+
+_Command = TypeVar("_Command", bound=Callable[..., Any])
+_USAGES = "authentication"
+_LONGEST_DESCRIPTION = 256
+
+
+def _of_hub(command: _Command) -> _Command:
+    """--repo and --data-dir, which say whose hub is meant."""
+    for add in reversed(
+        (
+            options.option("--repo", metavar="PATH|URL", default=".",
+                           help="The repository that the daemon follows.  [default: the one around this folder]"),
+            options.option("--data-dir", type=options.Files(file_okay=False), metavar="DIR", default=None,
+                           help="The daemon's.  [default: below XDG_STATE_HOME]"),
+        )
+    ):  # fmt: skip
+        command = add(command)
+    return command
+
+
+@click.group("token")
+def command() -> None:
+    """Make, list and delete tokens that let clusters register.
+
+    A token lets one cluster that the hub does not know register with it, once. These commands write what the hub keeps
+    in the data folder of the daemon, so they run on its machine (in a pod: kubectl exec), as its user. The hub keeps
+    a hash of a token; the token itself is printed once.
+    """
+
+
+@command.command("create")
+@options.option("--print-register-command", shared=False, is_flag=True,
+                help="Print the command that registers a cluster, not the token alone.")  # fmt: skip
+@options.option("--ttl", shared=False, type=options.Duration(), metavar="DURATION", default="24h", show_default=True,
+                help="How long it can be used; 0: for ever.")  # fmt: skip
+@options.option("--description", shared=False, metavar="TEXT", default="", help="What it is for.")
+@options.option("--cluster-name", shared=False, metavar="NAME", default="", shell_complete=complete.clusters,
+                help="For this cluster alone, even if it is known: its certificate is replaced then.")  # fmt: skip
+@options.option("--hub-url", metavar="URL", default="",
+                help="Where agents reach the hub.  [default: what the daemon wrote down]")  # fmt: skip
+@_of_hub
+def create(
+    print_register_command: bool,
+    ttl: float,
+    description: str,
+    cluster_name: str,
+    hub_url: str,
+    repo: str,
+    data_dir: Path | None,
+) -> int:
+    """Make a token, and print it.
+
+    \b
+    gitfed token create --print-register-command
+    gitfed token create --ttl 1h --description "edge site 7" --cluster-name edge-7
+
+    \b
+    Exit codes: 0 done · 2 bad usage, or no hub has run here.
+    """
+    from gitfed.hub.enrolment import bootstrap_tokens
+    from gitfed.model import agent_identity
+
+    if cluster_name and (why := agent_identity.why_not_a_name(cluster_name)):
+        raise click.UsageError(f"the cluster name {cluster_name} {why}")
+    if len(description) > _LONGEST_DESCRIPTION or not description.isprintable():
+        raise click.UsageError(f"--description is one line of at most {_LONGEST_DESCRIPTION} characters")
+    ledger = _ledger(repo, data_dir)
+    line = _register_command(repo, data_dir, hub_url) if print_register_command else ""
+    name, secret = bootstrap_tokens.new()
+    salt, digest = bootstrap_tokens.hashed(secret)
+    now = datetime.now(UTC).replace(microsecond=0)
+    expires = now + timedelta(seconds=ttl) if ttl else None
+    token = bootstrap_tokens.Token(name, salt, digest, now, expires, description, cluster_name)
+    ledger.change(lambda found: (found.swept(now).with_token(token), None))
+    shown = f"{name}.{secret}"
+    click.echo(line.replace("TOKEN", shown) if line else shown)
+    return 0
+
+
+@command.command("list")
+@_of_hub
+def show(repo: str, data_dir: Path | None) -> int:
+    """List the tokens that count. Of each the id is shown: its secret was printed once, and is not kept.
+
+    \b
+    Exit codes: 0 done · 2 bad usage, or no hub has run here.
+    """
+    now = datetime.now(UTC)
+    found = sorted(_ledger(repo, data_dir).read().swept(now).tokens.values(), key=lambda one: (one.created, one.id))
+    head = ("TOKEN", "TTL", "EXPIRES", "USAGES", "DESCRIPTION", "EXTRA GROUPS", "CLUSTER")
+    for line in table.lines([head, *(_row(token, now) for token in found)]):
+        click.echo(line)
+    return 0
+
+
+@command.command("delete")
+@click.argument("tokens", metavar="ID|TOKEN...", nargs=-1, required=True)
+@_of_hub
+def delete(tokens: tuple[str, ...], repo: str, data_dir: Path | None) -> int:
+    """Delete tokens. What was registered with one is revoked at once: the agent's certificate counts no more.
+
+    A token that was used and is over leaves the list by itself, and takes nothing with it.
+
+    \b
+    gitfed token delete ab12cd
+
+    \b
+    Exit codes: 0 done · 2 bad usage, no such token, or no hub has run here.
+    """
+    from gitfed.hub.enrolment import bootstrap_tokens
+
+    ledger = _ledger(repo, data_dir)
+    ids = [bootstrap_tokens.id_of(one) for one in tokens]
+    for given, token_id in zip(tokens, ids, strict=True):
+        if token_id is None:
+            raise click.UsageError(f"{plain.clean(given[:6])!r} is neither a token nor its id")
+    for token_id in dict.fromkeys(one for one in ids if one is not None):
+        _delete(ledger, token_id)
+    return 0
+
+
+def _delete(ledger: LedgerFile, token_id: str) -> None:
+    before, after = ledger.change(lambda found: (found.without_token(token_id), (found, found.without_token(token_id))))
+    if token_id not in before.tokens:
+        raise NotThere(f'no bootstrap token "{token_id}"', hint="gitfed token list")
+    for cluster in sorted(before.clusters.keys() - after.clusters.keys()):
+        click.echo(f"the certificate of the agent of {plain.clean(cluster)} is revoked", err=True)
+    click.echo(f'bootstrap token "{token_id}" deleted')
+
+
+def _row(token: Token, now: datetime) -> tuple[str, ...]:
+    left = "<forever>" if token.expires is None else _span(token.expires - now)
+    until = "<never>" if token.expires is None else token.expires.strftime("%Y-%m-%dT%H:%M:%SZ")
+    cluster = f"{token.spent.cluster} (registered)" if token.spent else token.cluster or "<any new>"
+    return (token.id, left, until, _USAGES, plain.clean(token.description) or "<none>", "<none>", plain.clean(cluster))
+
+
+def _span(left: timedelta) -> str:
+    """As kubectl tells ages: the two largest units."""
+    seconds = max(0, int(left.total_seconds()))
+    units = [(seconds // 86400, "d"), (seconds % 86400 // 3600, "h"), (seconds % 3600 // 60, "m"), (seconds % 60, "s")]
+    first = next((i for i, (number, _) in enumerate(units) if number), len(units) - 1)
+    return "".join(f"{number}{unit}" for number, unit in units[first : first + 2] if number) or "0s"
+
+
+def _ledger(repo: str, data_dir: Path | None) -> LedgerFile:
+    from gitfed.hub.enrolment.ledger_file import LedgerFile
+
+    folder = _folder(repo, data_dir)
+    if not (folder / "ca.crt").exists():
+        raise UsageError(f"no hub with TLS has run with the data folder {folder.parent}",
+                         hint="start gitfed run --hub-address first, or name its --data-dir")  # fmt: skip
+    return LedgerFile(folder)
+
+
+def _folder(repo: str, data_dir: Path | None) -> Path:
+    from gitfed.daemon import wiring
+    from gitfed.hub import assembly
+
+    return assembly.folder(wiring.Options(repo=repo, data_dir=data_dir))
+
+
+def _register_command(repo: str, data_dir: Path | None, hub_url: str) -> str:
+    """With TOKEN where the token goes. Raises UsageError."""
+    from gitfed.edges import certificate_pins
+    from gitfed.hub import assembly
+
+    folder = _folder(repo, data_dir)
+    url = urlsplit(hub_url or assembly.written_url(folder))
+    authorities = assembly.written_authorities(folder)
+    if url.scheme != "https" or not url.hostname or not authorities:
+        raise UsageError("it is not known where agents reach the hub, or by which authority",
+                         hint="start gitfed run --hub-address first; --hub-url names another address")  # fmt: skip
+    host = f"[{url.hostname}]" if ":" in url.hostname else url.hostname
+    pins = ",".join(certificate_pins.pins(authorities))
+    return f"gitfed register {host}:{url.port or 443} --token TOKEN --discovery-token-ca-cert-hash {pins}"
