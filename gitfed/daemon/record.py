@@ -17,8 +17,9 @@ from pathlib import Path
 from typing import Any
 
 from gitfed import errors
+from gitfed.documents import state_commits
+from gitfed.documents.state_commits import Message
 from gitfed.edges import git
-from gitfed.edges.state import merge
 from gitfed.edges.state import state as state_edge
 from gitfed.model.base import ClusterName, Commit, ObjectKey, Origin, Problem, Severity
 from gitfed.model.decisions import Decisions
@@ -130,7 +131,8 @@ class Record:
             return False
         if self.trust is not None and self.trust.is_engines(self._branch.repository, brought):
             return False
-        return not self._branch.repository.info(brought).subject.startswith(merge.ENGINE)
+        info = self._branch.repository.info(brought)
+        return state_commits.read(info.subject, info.body).act is None
 
     def _believed(self, theirs: Commit, ours: Commit | None) -> Commit | None:
         return theirs if self.trust is None else self.trust.believed(self._branch.repository, theirs, ours)
@@ -219,8 +221,7 @@ class Record:
         *,
         results: Mapping[ClusterName, Mapping[str, Any]],
         held: tuple[HeldFile, ...],
-        subject: str,
-        reasons: tuple[str, ...] = (),
+        message: Message,
         now: datetime,
     ) -> Decisions:
         """Commit what changed, in our own clone; returns `decisions` as they are read from then on.
@@ -228,7 +229,7 @@ class Record:
         Raises StateConflict when another writer was first: load again and decide again.
         """
         after = replace(self.state, decisions=decisions, results=results, held=held)
-        self.state = self._branch.write(self.state, after, subject=subject, reasons=reasons, now=now)
+        self.state = self._branch.write(self.state, after, message, now=now)
         return replace(self.state.decisions, guards=decisions.guards, descends=decisions.descends)
 
     def _send(self, url: str, commit: Commit) -> None:

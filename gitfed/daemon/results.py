@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any
 
+from gitfed.documents.state_commits import Act
 from gitfed.model.base import ClusterName
 from gitfed.model.orders import Removal
 from gitfed.model.plan import Action, Left, Plan
@@ -84,10 +85,10 @@ def _outcome(*, failed: bool, held: bool, waiting: bool) -> str:
     return "failed" if failed else "held" if held else "waiting" if waiting else "applied"
 
 
-def verb(results: Results) -> str:
-    """What the subject of a commit says of all clusters: the worst that became of one that can be reached."""
+def act(results: Results) -> Act:
+    """What a commit says of all clusters: the worst that became of one that can be reached."""
     outcomes = {str(result.get("outcome")) for result in results.values()}
-    return "Failed at" if "failed" in outcomes else "Held at" if "held" in outcomes else "Applied"
+    return Act.FAILED if "failed" in outcomes else Act.HELD if "held" in outcomes else Act.APPLIED
 
 
 def sentence(cluster: ClusterName, result: Mapping[str, Any]) -> str:

@@ -22,6 +22,8 @@ from gitfed.daemon.fleet.fleet import Fleet, Options
 from gitfed.daemon.push_queue import Sending
 from gitfed.daemon.record import Record
 from gitfed.daemon.statuses import Statuses
+from gitfed.documents import state_commits
+from gitfed.documents.state_commits import Act
 from gitfed.model.base import ClusterName, Commit, ObjectKey
 from gitfed.model.decisions import Approval, ClusterRecord, Decisions, HeldPlan
 from gitfed.model.declared.federation import Guards
@@ -269,8 +271,7 @@ class Memory:
             replace(decisions, bindings=bindings, clusters=plan.records, outage=plan.outage, answers=answers),
             results=reached,
             held=repo.held,
-            subject=f"Decide for {plan.commit[:12]}",
-            reasons=reasons,
+            message=state_commits.acted(Act.DECIDED, plan.commit, reasons, facts=decision_text.facts(plan)),
             now=plan.now,  # a replay builds for the time of the commit
         )
         self._answers.remember(self.decisions.answers)
@@ -323,6 +324,7 @@ class Memory:
             await asyncio.to_thread(self._reader.keep, one)
         if statuses is None:
             statuses = self.decisions.statuses
+        told = tuple(results.sentence(name, result) for name, result in sorted(reached.items()))
         self.decisions = await asyncio.to_thread(
             self._record.write,
             replace(
@@ -338,8 +340,7 @@ class Memory:
             ),
             results=reached,
             held=repo.held,
-            subject=f"{'Status at' if same else results.verb(reached)} {plan.commit[:12]}",
-            reasons=tuple(results.sentence(name, result) for name, result in sorted(reached.items())),
+            message=state_commits.acted(Act.STATUS if same else results.act(reached), plan.commit, told),
             now=self._options.now(),
         )
         await self.sending.recorded((), 0.0)

@@ -17,7 +17,8 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 
-from gitfed.documents import bindings
+from gitfed.documents import bindings, state_commits
+from gitfed.documents.state_commits import Message, Order
 from gitfed.edges import git
 from gitfed.edges.git import user_signing
 from gitfed.edges.state import state as state_edge
@@ -28,7 +29,6 @@ from gitfed.model.repo import RepoSnapshot
 from gitfed.offline import inputs
 from gitfed.offline.inputs import Opened, open_repository
 from gitfed.reading import state_trust, trust
-from gitfed.reading.state_trust import TRUST
 
 _ATTEMPTS = 5
 _POLL = 1.0
@@ -51,8 +51,7 @@ def change(
     book: OrderBook,
     edit: Callable[[Decisions], Decisions],
     *,
-    subject: str,
-    reason: str,
+    message: Message,
     now: datetime,
 ) -> state_edge.State:
     """Write what `edit` makes of the decisions that stand; the state as it stands after.
@@ -69,11 +68,8 @@ def change(
             return state
         approves = after.approvals != state.decisions.approvals
         branch = branch.signing(_signer(book, state.decisions, approves=approves))
-        reasons = (reason,) if reason else ()
         try:
-            made = branch.write(
-                state, replace(state, decisions=after), subject=subject, reasons=reasons, now=now, draft=True
-            )
+            made = branch.write(state, replace(state, decisions=after), message, now=now, draft=True)
             if made.commit == state.commit:
                 return state
             assert made.commit is not None
@@ -149,6 +145,7 @@ def forget(book: OrderBook, cluster: ClusterName, *, now: datetime) -> None:
     Raises StateConflict and SourceError like `change`.
     """
     sign = _signer(book, None)
+    message = state_commits.ordered(Order.FORGET, f"{cluster} left the fleet")
     for _ in range(_ATTEMPTS):
         branch, url = _branch(book)
         branch = branch.signing(sign)
@@ -158,7 +155,7 @@ def forget(book: OrderBook, cluster: ClusterName, *, now: datetime) -> None:
             return
         left = {name: known for name, known in state.results.items() if name != cluster}
         try:
-            branch.write(state, replace(state, results=left), subject=f"{cluster} left the fleet", now=now)
+            branch.write(state, replace(state, results=left), message, now=now)
             if url:
                 branch.push(url, expected=expected)
         except StateConflict:
@@ -188,7 +185,7 @@ def vouch(book: OrderBook, *, by: str, now: datetime) -> Commit:
         head = branch.head()
         if head is None:
             raise StateError(f"there is no branch {book.repo.settings.spec.state.branch} to trust")
-        message = f"Trust the state as it is [skip ci]\n\nby {by}\n\n{TRUST}\n"
+        message = state_commits.ordered(Order.TRUST, "Trust the state as it is", f"by {by}")
         try:
             made = branch.draft(message, head, now)
             # The state says nothing of who counts: it is what is in question.

@@ -17,6 +17,8 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
 
+from gitfed.documents import state_commits
+from gitfed.documents.state_commits import Order
 from gitfed.edges.state.state import State
 from gitfed.errors import UsageError
 from gitfed.model.base import ObjectKey
@@ -52,7 +54,9 @@ def suspend(book: OrderBook, order: Suspension) -> None:
         others = tuple(old for old in decisions.suspensions if (old.of, old.scheduling) != same)
         return replace(decisions, suspensions=(*others, order))
 
-    operator_orders.change(book, add, subject=f"Suspend {order.of}", reason=str(order), now=order.at)
+    operator_orders.change(
+        book, add, message=state_commits.ordered(Order.SUSPEND, f"Suspend {order.of}", str(order)), now=order.at
+    )
 
 
 def resume(book: OrderBook, of: str, *, by: str, now: datetime) -> tuple[Suspension, ...]:
@@ -67,7 +71,7 @@ def resume(book: OrderBook, of: str, *, by: str, now: datetime) -> tuple[Suspens
             raise UsageError(f"{of} is not suspended", hint=standing or "nothing is")
         return replace(decisions, suspensions=tuple(one for one in decisions.suspensions if one not in ended))
 
-    operator_orders.change(book, drop, subject=f"Resume {of}", reason=f"by {by}", now=now)
+    operator_orders.change(book, drop, message=state_commits.ordered(Order.RESUME, f"Resume {of}", f"by {by}"), now=now)
     return ended
 
 
@@ -79,7 +83,7 @@ def remove(book: OrderBook, orders: Collection[Removal], *, now: datetime) -> No
 
     subject = f"Delete {len(orders)} orphan{'' if len(orders) == 1 else 's'}"
     reason = "\n".join(f"{one.cluster}: {one.object} by {one.by}" for one in orders)
-    operator_orders.change(book, add, subject=subject, reason=reason, now=now)
+    operator_orders.change(book, add, message=state_commits.ordered(Order.REMOVE, subject, reason), now=now)
 
 
 # -- approve ----------------------------------------------------------------------------------------------------
@@ -149,7 +153,7 @@ def approve(book: OrderBook, what: str, *, by: str, now: datetime) -> Consent:
     assert plan is not None
     subject = f"Approve {', '.join(gate.name for gate in gates)} at {plan.commit[:12]}"
     reason = "\n".join((f"by {by}: the plan {plan.digest}", *map(str, gates)))
-    state = operator_orders.change(book, add, subject=subject, reason=reason, now=now)
+    state = operator_orders.change(book, add, message=state_commits.ordered(Order.APPROVE, subject, reason), now=now)
     assert found is not None
     return Consent(*found, state)
 
@@ -182,7 +186,7 @@ def reconcile(book: OrderBook, what: Iterable[str], *, by: str, now: datetime) -
 
     subject = f"Reconcile {orders[0].of}" if len(orders) == 1 else f"Reconcile {len(orders)} things"
     reason = "\n".join(f"{one.of} by {by}" for one in orders)
-    operator_orders.change(book, add, subject=subject, reason=reason, now=now)
+    operator_orders.change(book, add, message=state_commits.ordered(Order.RECONCILE, subject, reason), now=now)
     return orders
 
 
@@ -217,7 +221,7 @@ def reschedule(book: OrderBook, keys: Collection[ObjectKey], *, by: str, now: da
     first = min(keys)
     subject = f"Reschedule {first}" if len(keys) == 1 else f"Reschedule {len(keys)} objects"
     reason = "\n".join(f"{key} by {by}" for key in sorted(keys))
-    operator_orders.change(book, trigger, subject=subject, reason=reason, now=now)
+    operator_orders.change(book, trigger, message=state_commits.ordered(Order.RESCHEDULE, subject, reason), now=now)
 
 
 def await_rescheduling(book: OrderBook, keys: Collection[ObjectKey], seconds: float) -> tuple[Fate, State]:

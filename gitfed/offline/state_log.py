@@ -1,19 +1,19 @@
 """The state branch as a history: what was decided when, for which commit, from which facts, and why.
 
-A commit of the branch says it itself: its subject names the source commit, its body the decisions with their reasons
-and the facts that were read. `replay` takes those inputs and decides again; equal inputs give equal bytes, so every
-file that the commit holds must come out as it stands there.
+A commit of the branch says it itself (`documents.state_commits`): which source commit it is about, the decisions with
+their reasons, and the facts that were read. `replay` takes those inputs and decides again; equal inputs give equal
+bytes, so every file that the commit holds must come out as it stands there.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from gitfed.documents import bindings
+from gitfed.documents import bindings, state_commits
+from gitfed.documents.state_commits import Act
 from gitfed.edges import git
 from gitfed.edges.git.history import CommitInfo
 from gitfed.edges.state import state as state_edge
@@ -28,9 +28,6 @@ from gitfed.source import repo as source
 from gitfed.text import yaml
 from gitfed.text.construct import YamlError
 
-SUBJECT = re.compile(r"(?P<verb>Decide for|Applied|Held at|Failed at|Status at) (?P<commit>[0-9a-f]{7,64})\b")
-_FACTS = re.compile(r"^Facts: (?P<source>.*?)(?: (?P<commit>[0-9a-f]{40,64}))?$", re.M)
-_SKIP = " [skip ci]"
 _STATE = "state.yaml"
 _CLUSTER = ("cluster.karmada.io", "Cluster", "")
 _FEDERATION = ("gitfed.io", "Federation", "")
@@ -46,15 +43,19 @@ class Entry:
     when: datetime
     what: str
     """`Decide for 3f2c1a9…`, or what a person ordered."""
+    act: Act | None
+    """None: what a person ordered."""
+    named: str
+    """The commit that it is about, also where that is not here; "" of an order."""
     source: Commit | None
-    """The commit that was decided for, as far as the subject tells and it is here."""
+    """The same, as far as it is here."""
     reasons: tuple[str, ...]
     facts: str
     """Commit of the facts branch, "" when other facts were used."""
 
     @property
     def decides(self) -> bool:
-        return self.what.startswith("Decide for ")
+        return self.act is Act.DECIDED
 
 
 class Chronicle:
@@ -190,19 +191,24 @@ class Chronicle:
         raise RevisionNotFound(f"nothing {what}, as far as {self.branch} tells")
 
     def _entry(self, info: CommitInfo) -> Entry:
-        match = SUBJECT.match(info.subject)
+        told = state_commits.read(info.subject, info.body)
         source = None
-        if match is not None:
+        if told.commit:
             try:
-                source = self._source.resolve(match["commit"])
+                source = self._source.resolve(told.commit)
             except RevisionNotFound:
                 source = None  # a history that was rewritten, or a shallow clone
-        facts = _FACTS.search(info.body)
-        lines = tuple(line for line in info.body.splitlines() if line and not line.startswith("Facts: "))
         return Entry(
-            info.commit, info.parents[0] if info.parents else None, info.when, info.subject.removesuffix(_SKIP), source,
-            lines, (facts["commit"] or "") if facts is not None else "",
-        )  # fmt: skip
+            commit=info.commit,
+            parent=info.parents[0] if info.parents else None,
+            when=info.when,
+            what=info.subject.removesuffix(state_commits.SKIP),
+            act=told.act,
+            named=told.commit,
+            source=source,
+            reasons=told.reasons,
+            facts=told.facts,
+        )
 
     # -- blame --------------------------------------------------------------------------------------------------
 

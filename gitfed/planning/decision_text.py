@@ -48,11 +48,16 @@ def about(key: ObjectKey, found: Iterable[str]) -> list[str]:
 
 
 def body(plan: Plan, decisions: Decisions, recorded: Collection[ObjectKey]) -> tuple[str, ...]:
-    """The body of a state commit: what was decided and why, and from which facts."""
+    """The reasons that a state commit names: what was decided and why."""
     found = list(lines(plan, decisions, recorded))
     if len(found) > _MOST:
         found = [*found[:_MOST], f"… and {len(found) - _MOST} more"]
-    return (*found, f"Facts: {plan.facts.source} {plan.facts.commit}".rstrip())
+    return tuple(found)
+
+
+def facts(plan: Plan) -> str:
+    """Where the facts come from that it was decided from, and their commit if they have one."""
+    return f"{plan.facts.source} {plan.facts.commit}".rstrip()
 
 
 def _placed(decision: Decision) -> object:

@@ -22,17 +22,18 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from gitfed import errors
+from gitfed.documents import state_commits
+from gitfed.documents.state_commits import Order
 from gitfed.edges import git
 from gitfed.edges.git import signature
 from gitfed.edges.git.signing_key import SigningKey
 from gitfed.model.base import Commit
 from gitfed.reading import trust
-from gitfed.text import yaml
+from gitfed.text import trailers, yaml
 from gitfed.text.construct import YamlError
 
 log = logging.getLogger("gitfed.record")
 
-TRUST = "Gitfed-Order: trust"
 _STATE = "state.yaml"
 _ORDERS = frozenset({"suspensions", "removals", "reconciliations", "clusters"})
 """Members of state.yaml that an operator may change; the rest tells what an engine did."""
@@ -174,7 +175,7 @@ def _why_not_a_root(repository: git.Repository, commit: Commit, parties: trust.P
     if not signature.split(raw)[1]:
         return "is not signed"
     why = signature.verify(raw, parties.writers).why_not
-    if why and TRUST in trust.last_paragraph(repository.info(commit).body):
+    if why and trailers.read(repository.info(commit).body).get(state_commits.ORDER) == Order.TRUST:
         return signature.verify(raw, parties.operators).why_not
     return why
 

@@ -28,14 +28,13 @@ from gitfed.errors import SourceError
 from gitfed.model.base import Commit
 from gitfed.model.decisions import Approval
 from gitfed.model.declared.federation import Federation
-from gitfed.text import public_key
+from gitfed.text import public_key, trailers
 
 _MOST_COMMITS = 1000
 _MOST_HANDOVERS = 100
 _VERSION = 1
 _TRAILER = re.compile(r"gitfed-allow:\s*(?P<gate>[a-z][a-z -]*?)\s*=\s*(?P<count>\d{1,9})\s*", re.IGNORECASE)
 _REPLACES = "gitfed-replaces:"
-_ANY_TRAILER = re.compile(r"[A-Za-z0-9-]+: *\S")
 GATES = ("deletions", "deletion percent", "moved replicas", "clusters touched", "history")
 """Gates that a trailer may open. An unknown state is not about a commit."""
 
@@ -163,7 +162,7 @@ class Trust:
     def _why_not_instead_of(self, base: Commit, commit: Commit) -> str:
         """Why a commit that does not descend from `base` cannot replace it: an approver's signed word is needed."""
         why = f"{commit[:12]} does not descend from {base[:12]}, which was accepted last"
-        named = [line[len(_REPLACES) :].strip() for line in last_paragraph(self._repository.info(commit).body)
+        named = [line[len(_REPLACES) :].strip() for line in trailers.last_paragraph(self._repository.info(commit).body)
                  if line.lower().startswith(_REPLACES)]  # fmt: skip
         if named != [str(base)]:
             return f"{why} (an approver's signed commit may say Gitfed-Replaces: {base})"
@@ -220,7 +219,7 @@ class Trust:
         They count if one of `guards.approvers` of the base signed the commit.
         """
         info = self._repository.info(commit)
-        allowed, wrong = trailers(info.body)
+        allowed, wrong = allowances(info.body)
         if not allowed and not wrong:
             return (), ""
         if wrong:
@@ -272,13 +271,13 @@ class Trust:
             raise SourceError(f"{self._record} cannot be read", hint="remove it to begin anew") from error
 
 
-def trailers(body: str) -> tuple[dict[str, int], str]:
+def allowances(body: str) -> tuple[dict[str, int], str]:
     """Gate → number of changes that `Gitfed-Allow: <gate>=<n>` lets through, and what is wrong with the trailers.
 
     Trailers are the last paragraph of a message, as Git has it.
     """
     allowed: dict[str, int] = {}
-    for line in last_paragraph(body):
+    for line in trailers.last_paragraph(body):
         if not line.lower().startswith("gitfed-allow:"):
             continue
         match = _TRAILER.fullmatch(line)
@@ -287,12 +286,6 @@ def trailers(body: str) -> tuple[dict[str, int], str]:
             return {}, f"the trailer {line[:80]!r} is not Gitfed-Allow: <gate>=<number>; gates: {', '.join(GATES)}"
         allowed[gate] = max(int(match["count"]), allowed.get(gate, 0))
     return allowed, ""
-
-
-def last_paragraph(body: str) -> list[str]:
-    """The lines of the trailers of a message; none where its last paragraph is text."""
-    last = body.strip().split("\n\n")[-1].splitlines()
-    return last if all(_ANY_TRAILER.match(line) or line.startswith(" ") for line in last) else []
 
 
 def _own_keys(folder: Path | None) -> signature.Keyring:

@@ -20,8 +20,12 @@ class EntryView(View):
     when: Time
     what: str
     """`Decide for 3f2c1a9…`, or what a person ordered."""
+    act: str | None
+    """`decided`, `applied`, `held`, `failed` or `status`; null of what a person ordered."""
     source: str | None
     """The commit that was decided for."""
+    named: str
+    """The same as the entry names it, also where that commit is not at hand; "" of what a person ordered."""
     facts: str | None
     """Commit of the facts branch that was decided from."""
     reasons: list[str]
@@ -66,7 +70,9 @@ def entry(found: Entry) -> EntryView:
         "commit": found.commit,
         "when": time_text(found.when),
         "what": found.what,
+        "act": found.act,
         "source": found.source,
+        "named": found.named,
         "facts": found.facts or None,
         "reasons": list(found.reasons),
     }

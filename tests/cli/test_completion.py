@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from gitfed.documents import bindings
+from gitfed.documents.state_commits import Message
 from gitfed.edges import git as edge
 from gitfed.edges.state.state import State, StateBranch
 from gitfed.model.base import ObjectKey
@@ -70,7 +71,7 @@ def placed(fleet: Path, clusters: list[str]) -> None:
     decision = Decision(ObjectKey("apps", "Deployment", "shop", "web"), "apps/v1", tuple(map(Share, clusters)))
     decided = State(None, Decisions({decision.key: decision}, repository_id="r"))
     StateBranch(repository, bindings).write(
-        State(None, Decisions(known=False)), decided, subject="Decide", now=datetime(2026, 1, 1, tzinfo=UTC)
+        State(None, Decisions(known=False)), decided, message=Message("Decide"), now=datetime(2026, 1, 1, tzinfo=UTC)
     )
     repository.close()
 

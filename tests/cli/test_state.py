@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from gitfed.daemon import wiring
-from gitfed.documents import bindings
+from gitfed.documents import bindings, state_commits
+from gitfed.documents.state_commits import Act
 from gitfed.edges.git import Repository, signing_key
 from gitfed.edges.state.state import StateBranch
 from tests import signing
@@ -85,7 +86,7 @@ def unsigned_state(fleet: Path) -> str:
     branch = StateBranch(Repository.open(fleet), bindings)
     state = branch.read()
     known = replace(state, decisions=replace(state.decisions, repository_id="1", known=True))
-    branch.write(state, known, subject="Decide for x", now=WHEN)
+    branch.write(state, known, message=state_commits.acted(Act.DECIDED, "x"), now=WHEN)
     return git(fleet, "rev-parse", "gitfed/state")
 
 
@@ -127,7 +128,7 @@ def test_commands_that_look_say_that_a_daemon_would_not_believe_the_state(fleet:
     branch = StateBranch(Repository.open(fleet), bindings, sign=other.sign)
     state = branch.read()
     known = replace(state, decisions=replace(state.decisions, repository_id="1", known=True))
-    branch.write(state, known, subject="Decide for x", now=WHEN)
+    branch.write(state, known, message=state_commits.acted(Act.DECIDED, "x"), now=WHEN)
     assert said not in gitfed("plan").err, "one engine is named nowhere"
     commit(fleet, {"gitfed.yaml": f"{DEMANDING[:-2]}, state: {{writers: ['{ada.public.strip()}']}}}}\n"})
     stranger = git(fleet, "rev-parse", "gitfed/state")[:12]

@@ -11,7 +11,8 @@ import pytest
 
 from gitfed import errors
 from gitfed.daemon.record import Record
-from gitfed.documents import bindings
+from gitfed.documents import bindings, state_commits
+from gitfed.documents.state_commits import Act
 from gitfed.edges import git
 from gitfed.edges.state.state import StateBranch
 from gitfed.model.base import Commit, ObjectKey
@@ -35,7 +36,7 @@ def record(path: Path, there: Path) -> Record:
 def decide(ours: Record, cluster: str) -> None:
     decided = {WEB: Decision(WEB, "apps/v1", (Share(cluster, 2),))}
     decisions = replace(ours.state.decisions, bindings=decided)
-    ours.write(decisions, results={}, held=(), subject=f"Decide for {cluster}", now=WHEN)
+    ours.write(decisions, results={}, held=(), message=state_commits.acted(Act.DECIDED, cluster), now=WHEN)
 
 
 def clusters(ours: Record) -> list[str]:

@@ -10,12 +10,11 @@ import pytest
 
 from gitfed.daemon import results
 from gitfed.daemon.fleet.fleet import Fleet
-from gitfed.edges.state import merge
+from gitfed.documents.state_commits import Act
 from gitfed.model.base import ObjectKey
 from gitfed.model.fleet import ApplyResult
 from gitfed.model.plan import Action, Change, Left, Plan
 from gitfed.model.reason import Reason, ReasonCode
-from gitfed.offline import state_log
 
 KEY = ObjectKey("", "ConfigMap", "shop", "c")
 
@@ -69,18 +68,8 @@ def test_a_failure_comes_before_what_is_held_and_both_are_told() -> None:
     assert results.sentence("m1", found) == "m1: failed: 1 refused or failed, 1 by gate deletions"
 
 
-def test_the_subject_of_the_record_says_the_worst() -> None:
+def test_the_record_says_the_worst_that_became_of_a_cluster() -> None:
     outcomes = {name: {"outcome": name} for name in ("applied", "waiting", "unreachable")}
-    assert results.verb(outcomes) == "Applied"
-    assert results.verb({**outcomes, "h": {"outcome": "held"}}) == "Held at"
-    assert results.verb({**outcomes, "h": {"outcome": "held"}, "f": {"outcome": "failed"}}) == "Failed at"
-
-
-def test_every_verb_is_known_to_who_reads_the_branch() -> None:
-    """A merge tells an engine's commits from a person's orders by them, and `gitfed log` which commit is meant."""
-    for worst in ("applied", "held", "failed"):
-        subject = f"{results.verb({'m1': {'outcome': worst}})} 3f2c1a9be014"
-        assert subject.startswith(merge.ENGINE)
-        found = state_log.SUBJECT.match(subject)
-        assert found is not None
-        assert found["commit"] == "3f2c1a9be014"
+    assert results.act(outcomes) is Act.APPLIED
+    assert results.act({**outcomes, "h": {"outcome": "held"}}) is Act.HELD
+    assert results.act({**outcomes, "h": {"outcome": "held"}, "f": {"outcome": "failed"}}) is Act.FAILED

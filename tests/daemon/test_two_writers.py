@@ -19,7 +19,8 @@ from hypothesis import strategies as st
 
 from gitfed import errors
 from gitfed.daemon.record import Record
-from gitfed.documents import bindings
+from gitfed.documents import bindings, state_commits
+from gitfed.documents.state_commits import Act, Message
 from gitfed.edges import git
 from gitfed.edges.state.state import StateBranch
 from gitfed.model.base import ObjectKey
@@ -27,6 +28,7 @@ from gitfed.model.decisions import Decision, EvictionTask, Share
 from gitfed.model.orders import Suspension
 
 WHEN = datetime(2026, 1, 1, tzinfo=UTC)
+TRAILERS = "Gitfed-Decision: decided\nGitfed-Commit: abc"
 APPS = ["web", "cache"]
 CLUSTERS = ["m1", "m2", "m3"]
 
@@ -88,7 +90,8 @@ class Place:
         self.acts += 1
         self.record.write(
             replace(self.record.state.decisions, bindings=decided), results={"m1": {"objects": self.acts}}, held=(),
-            subject="Decide for abc", reasons=(f"act {self.acts}",), now=WHEN + timedelta(seconds=self.acts),
+            message=state_commits.acted(Act.DECIDED, "abc", (f"act {self.acts}",)),
+            now=WHEN + timedelta(seconds=self.acts),
         )  # fmt: skip
 
     def tell(self) -> None:
@@ -108,7 +111,7 @@ class Place:
         if known.pop(of, None) is None:
             known[of] = Suspension(of, "somebody", WHEN)
         after = replace(state, decisions=replace(state.decisions, suspensions=tuple(known.values())))
-        branch.write(state, after, subject=f"Suspend or resume {of}", now=WHEN)
+        branch.write(state, after, message=Message(f"Suspend or resume {of}"), now=WHEN)
         branch.push(str(self.there), expected=tip)
 
     def freeze(self, app: str) -> None:
@@ -148,7 +151,9 @@ class Place:
         assert state.results == {"m1": {"objects": self.acts}}
         assert state.commit is not None
         said = [one.body for one in repository.log(state.commit, limit=1000)]
-        assert sorted(line for line in said if line) == sorted(f"act {number + 1}" for number in range(self.acts))
+        assert sorted(line for line in said if line) == sorted(
+            f"act {number + 1}\n\n{TRAILERS}" for number in range(self.acts)
+        )
         repository.close()
 
 
@@ -201,7 +206,7 @@ def test_what_could_not_be_pushed_says_after_an_order_what_it_said_before(tmp_pa
     repository = git.Repository.open(place.there)
     history = repository.log(repository.resolve("gitfed/state"), limit=2)
     assert [(one.subject, one.body, one.when) for one in history] == [
-        ("Decide for abc [skip ci]", "act 2", WHEN + timedelta(seconds=2)),
+        ("Decide for abc [skip ci]", f"act 2\n\n{TRAILERS}", WHEN + timedelta(seconds=2)),
         ("Suspend or resume all [skip ci]", "", WHEN),
     ]
 

@@ -101,7 +101,7 @@ def test_replicas_are_divided_by_the_room_of_nodes_from_facts_that_everybody_can
     body = subprocess.run(
         ["git", "-C", str(world.bare), "log", "--format=%B", "gitfed/state"], capture_output=True, text=True, check=True
     ).stdout
-    cited = set(re.findall(r"^Facts: facts branch ([0-9a-f]{40})$", body, re.M))
+    cited = set(re.findall(r"^Gitfed-Facts: facts branch ([0-9a-f]{40})$", body, re.M))
     assert cited
     for commit in cited:
         assert shown(world, f"{commit}:clusters/m2.yaml")

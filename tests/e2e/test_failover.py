@@ -243,7 +243,7 @@ def decided(world: World) -> list[str]:
         capture_output=True, text=True, check=True,
     ).stdout  # fmt: skip
     bodies = [text.splitlines() for text in done.split("\0") if text.startswith("Decide for")]
-    return [line for lines in bodies for line in lines[1:] if line and not line.startswith("Facts: ")]
+    return [line for lines in bodies for line in lines[1:] if line and not line.startswith("Gitfed-")]
 
 
 def plain(line: str) -> str:

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from gitfed.documents import bindings
+from gitfed.documents.state_commits import Message
 from gitfed.edges import git
 from gitfed.edges.state.state import State, StateBranch
 from gitfed.model.base import Body
@@ -32,7 +33,7 @@ def branch(tmp_path: Path) -> StateBranch:
 
 def write(branch: StateBranch, state: State, answers: Mapping[str, Body]) -> State:
     decisions = replace(state.decisions, repository_id="r", answers=answers)
-    return branch.write(state, replace(state, decisions=decisions), subject="s", now=NOW)
+    return branch.write(state, replace(state, decisions=decisions), message=Message("s"), now=NOW)
 
 
 def files(branch: StateBranch) -> list[str]:

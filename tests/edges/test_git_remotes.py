@@ -22,6 +22,7 @@ from cryptography.hazmat.primitives.asymmetric import padding, rsa
 
 from gitfed.daemon.record import Record
 from gitfed.documents import bindings
+from gitfed.documents.state_commits import Message
 from gitfed.edges import files, git
 from gitfed.edges.git import git_errors, location, program
 from gitfed.edges.state.state import StateBranch
@@ -139,7 +140,7 @@ def test_a_login_in_the_states_address_is_not_logged(tmp_path: Path, caplog: pyt
     record = Record(StateBranch(clone(tmp_path, ""), bindings), url=url, push=True)
     record.load()
     record.rebuild({}, {})
-    record.write(record.state.decisions, results={}, held=(), subject="x", now=WHEN)
+    record.write(record.state.decisions, results={}, held=(), message=Message("x"), now=WHEN)
     assert not record.exchange()
     said = [str(vars(one)) for one in caplog.records]
     assert any("the state branch could not be pushed" in one for one in said)
@@ -306,13 +307,13 @@ def test_a_push_too_leaves_a_server_alone_that_asked_for_it_and_comes_back_by_it
     record = Record(StateBranch(repository, bindings), url=https.url, push=True)
     record.load()
     record.rebuild({}, {})
-    record.write(record.state.decisions, results={}, held=(), subject="first", now=WHEN)
+    record.write(record.state.decisions, results={}, held=(), message=Message("first"), now=WHEN)
     assert not record.exchange()
     assert served.branch_commit("gitfed/state") == record.state.commit
     https.status, https.retry_after = 429, "120"
     for number in range(2):
         decisions = replace(record.state.decisions, applied_commit=Commit(f"{number}" * 40))
-        record.write(decisions, results={}, held=(), subject="later", now=WHEN)
+        record.write(decisions, results={}, held=(), message=Message("later"), now=WHEN)
         assert not record.exchange()
         if number == 0:
             asked = len(https.asked)

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from gitfed.documents import bindings
+from gitfed.documents.state_commits import Message
 from gitfed.edges import git
 from gitfed.edges.state.state import State, StateBranch
 from gitfed.model.decisions import ClusterRecord, Decisions, Outage, TimedTaint
@@ -21,7 +22,7 @@ WELL = ClusterRecord("m2", Reach.READY, NOW)
 def write(branch: StateBranch, state: State, outage: Outage | None = None, **records: ClusterRecord) -> State:
     clusters = {record.name: record for record in records.values()}
     decisions = replace(state.decisions, repository_id="r", clusters=clusters, outage=outage)
-    return branch.write(state, replace(state, decisions=decisions), subject="Decide", now=NOW)
+    return branch.write(state, replace(state, decisions=decisions), message=Message("Decide"), now=NOW)
 
 
 def test_records_and_outages_are_read_as_they_were_written(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ import pytest
 
 from gitfed.cli.output import compare, diff_markdown, diff_show
 from gitfed.documents import bindings, facts
+from gitfed.documents.state_commits import Message
 from gitfed.edges.git import WorkTree
 from gitfed.edges.state import facts_branch
 from gitfed.edges.state import state as state_edge
@@ -230,7 +231,7 @@ def record(opened: inputs.Opened, now: datetime) -> None:
         past, bindings=decided, repository_id="test", applied_commit=repo.commit, clusters=plan.records,
         outage=plan.outage,
     )  # fmt: skip
-    branch.write(state, replace(state, decisions=decisions), subject="Decide", now=now)
+    branch.write(state, replace(state, decisions=decisions), message=Message("Decide"), now=now)
 
 
 def said(found: preview.Preview) -> list[Any]:
@@ -454,7 +455,7 @@ def test_what_was_decided_otherwise_since_is_looked_at_though_no_file_changed(tm
     old = state.decisions.bindings[key]
     decided = {**state.decisions.bindings, key: replace(old, shares=old.shares[:1])}
     decisions = replace(state.decisions, bindings=decided, applied_commit=base, clusters={}, outage=None)
-    branch.write(state, replace(state, decisions=decisions), subject="Decide", now=NOW)
+    branch.write(state, replace(state, decisions=decisions), message=Message("Decide"), now=NOW)
     head = Commit(commit(path, texts({"apps/t1.json": None})))
     found = preview._glance(opened, base, head, preview.Given(now=NOW))
     assert found is not None

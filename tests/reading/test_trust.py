@@ -13,7 +13,7 @@ from gitfed.edges import files, git
 from gitfed.errors import RevisionNotFound, SourceError
 from gitfed.model.base import Commit
 from gitfed.reading.reader import Reader
-from gitfed.reading.trust import trailers
+from gitfed.reading.trust import allowances
 from tests import signing
 from tests.signing import Person
 
@@ -351,6 +351,6 @@ def test_without_approvers_a_trailer_does_not_count_and_it_is_said(place: Place,
 def test_trailers_are_the_last_paragraph_and_say_gate_and_number(
     body: str, allowed: dict[str, int], wrong: bool
 ) -> None:
-    found, why = trailers(body)
+    found, why = allowances(body)
     assert found == allowed
     assert bool(why) == wrong

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from gitfed.daemon.record import Record
-from gitfed.documents import bindings
+from gitfed.documents import bindings, state_commits
+from gitfed.documents.state_commits import Act
 from gitfed.edges import git
 from gitfed.edges.git import signing_key
 from gitfed.edges.state.state import StateBranch
@@ -147,7 +148,7 @@ def evict(engine: Record) -> None:
     task = EvictionTask("m1", {"fromCluster": "m1", "purgeMode": "Directly"})
     decided = {THEIRS: Decision(THEIRS, "apps/v1", (Share("m2", 2),), evictions=(task,))}
     decisions = replace(engine.state.decisions, bindings=decided)
-    engine.write(decisions, results={}, held=(), subject="Decide for x", now=WHEN)
+    engine.write(decisions, results={}, held=(), message=state_commits.acted(Act.DECIDED, "x"), now=WHEN)
     engine.exchange()
 
 
@@ -180,8 +181,8 @@ def test_an_operators_order_to_evict_is_not_doubted(fleet: Fleet) -> None:
     fleet.say()
     engine = fleet.engine("a")
     decided = {THEIRS: Decision(THEIRS, "apps/v1", (Share("m1", 2),))}
-    engine.write(replace(engine.state.decisions, bindings=decided), results={}, held=(), subject="Decide for x",
-                 now=WHEN)  # fmt: skip
+    engine.write(replace(engine.state.decisions, bindings=decided), results={}, held=(),
+                 message=state_commits.acted(Act.DECIDED, "x"), now=WHEN)  # fmt: skip
     engine.exchange()
     fleet.edit(BINDING, "clusters:", "gracefulEvictionTasks:\n  - {fromCluster: m1, purgeMode: Directly}\n  clusters:",
                fleet.ada)  # fmt: skip
@@ -209,7 +210,7 @@ def test_an_old_state_that_is_pushed_again_to_a_daemon_without_memory_deletes_no
     )
     moved = replace(state.decisions.bindings[web], shares=(), evictions=tasks)
     after = replace(state, decisions=replace(state.decisions, bindings={**state.decisions.bindings, web: moved}))
-    branch.write(state, after, subject="Decide for x", now=WHEN)
+    branch.write(state, after, message=state_commits.acted(Act.DECIDED, "x"), now=WHEN)
     shutil.copy(world.data / "state-key", world.directory / "state-key")
     shutil.rmtree(world.data)
     again = world.daemon("--state-key", str(world.directory / "state-key"))

@@ -13,8 +13,9 @@ import pytest
 
 from gitfed import errors
 from gitfed.daemon.record import Record
-from gitfed.documents import bindings
+from gitfed.documents import bindings, state_commits
 from gitfed.documents import facts as source_facts
+from gitfed.documents.state_commits import Act
 from gitfed.edges import files, git
 from gitfed.edges.git import signing_key
 from gitfed.edges.state.facts_branch import FactsBranch
@@ -22,7 +23,7 @@ from gitfed.edges.state.state import StateBranch
 from gitfed.model.base import Commit, ObjectKey
 from gitfed.model.decisions import Decision, Share
 from gitfed.reading.reader import Reader
-from gitfed.reading.state_trust import TRUST, StateTrust
+from gitfed.reading.state_trust import StateTrust
 from tests import signing
 from tests.signing import Person
 
@@ -102,7 +103,7 @@ class Fleet:
 def decide(engine: Record, cluster: str) -> Commit:
     decided = {WEB: Decision(WEB, "apps/v1", (Share(cluster, 2),))}
     decisions = replace(engine.state.decisions, bindings=decided)
-    engine.write(decisions, results={}, held=(), subject=f"Decide for {cluster}", now=WHEN)
+    engine.write(decisions, results={}, held=(), message=state_commits.acted(Act.DECIDED, cluster), now=WHEN)
     engine.exchange()
     assert engine.state.commit is not None
     return engine.state.commit
@@ -257,13 +258,13 @@ def test_a_state_that_nobody_signed_is_believed_after_a_persons_signed_word(flee
     before = replace(old.read(), decisions=replace(old.read().decisions, repository_id="1", known=True))
     decided = {WEB: Decision(WEB, "apps/v1", (Share("m1", 2),))}
     after = replace(before, decisions=replace(before.decisions, bindings=decided))
-    old.write(before, after, subject="Decide for x", now=WHEN)
+    old.write(before, after, message=state_commits.acted(Act.DECIDED, "x"), now=WHEN)
     with pytest.raises(errors.StateNotBelieved, match=r"the state branch is not believed: .* is not signed"):
         fleet.engine("a")
-    fleet.edit("README.md", "gitfed", "gitfed", eve, f"I say so\n\n{TRUST}")
+    fleet.edit("README.md", "gitfed", "gitfed", eve, "I say so\n\nGitfed-Order: trust")
     with pytest.raises(errors.StateNotBelieved, match="which is not trusted"):
         fleet.engine("a")
-    fleet.edit("README.md", "gitfed", "gitfed", fleet.ada, f"I say so\n\n{TRUST}")
+    fleet.edit("README.md", "gitfed", "gitfed", fleet.ada, "I say so\n\nGitfed-Order: trust")
     assert clusters(fleet.engine("a")) == ["m1"]
 
 

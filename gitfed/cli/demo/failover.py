@@ -15,6 +15,8 @@ from typing import Any
 from gitfed.cli import exits
 from gitfed.cli.demo.stage import Stage
 from gitfed.cli.output import formatting
+from gitfed.documents import state_commits
+from gitfed.documents.state_commits import Act
 from gitfed.model.base import Commit
 from gitfed.text import yaml
 
@@ -191,8 +193,9 @@ class Failover(Stage):
         found: list[str] = []
         while commit is not None and not (new and commit == self.told):
             info = self.repository.info(commit)
-            if info.subject.startswith("Decide"):
-                found.append(info.body)
+            told = state_commits.read(info.subject, info.body)
+            if told.act is Act.DECIDED:
+                found.append("\n".join(told.reasons))
             commit = info.parents[0] if info.parents else None
         if new:
             self.told = tip

@@ -15,12 +15,11 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
+from gitfed.documents import state_commits
 from gitfed.edges.git import Repository
 from gitfed.model.base import Commit
 from gitfed.text import canonical, emit, yaml
 
-ENGINE: Final = ("Decide for ", "Applied ", "Held at ", "Failed at ", "Status at ")
-"""How the subjects of an engine's commits begin; a person's say something else."""
 _AGAIN: Final = "refs/gitfed/state/again"
 _MOST: Final = 10_000
 """Commits on one side since the two parted. Who was away for longer has nothing to say."""
@@ -53,7 +52,7 @@ def on_top(
     if parted is None:
         return theirs
     orders, decided = (repository.log(side, limit=_MOST, since=parted) for side in (theirs, ours))
-    if any(one.subject.startswith(ENGINE) for one in orders) or max(len(orders), len(decided)) >= _MOST:
+    if any(state_commits.read(one.subject, one.body).act for one in orders) or max(len(orders), len(decided)) >= _MOST:
         return theirs
     tip = theirs
     repository.update_ref(_AGAIN, tip)

@@ -17,6 +17,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, Protocol
 
+from gitfed.documents.state_commits import Message
 from gitfed.edges.git import Repository
 from gitfed.edges.state import answers as state_answers
 from gitfed.edges.state import file as state_file
@@ -244,9 +245,8 @@ class StateBranch:
         self,
         before: State,
         after: State,
+        message: Message,
         *,
-        subject: str,
-        reasons: tuple[str, ...] = (),
         now: datetime,
         draft: bool = False,
     ) -> State:
@@ -254,7 +254,7 @@ class StateBranch:
         nothing differs. `draft`: the branch stays where it is until `publish`.
 
         Bindings and cluster records are compared by identity: what a decision left alone is the same object. Of
-        `after`, `commit`, `documents` and what follows from the results are not read. `reasons`: lines of the message.
+        `after`, `commit`, `documents` and what follows from the results are not read.
 
         Raises StateConflict when the branch is no longer at `before.commit`.
         """
@@ -281,11 +281,10 @@ class StateBranch:
             files["README.md"] = _README.encode()
         if not files:
             return before
-        message = "\n".join([f"{subject} [skip ci]", *(("", *reasons) if reasons else ())]) + "\n"
         if draft and before.commit is not None:
             self.repository.update_ref(_DRAFT, before.commit)
         commit = self.repository.commit_files(
-            _DRAFT if draft else self.ref, files, message, parent=before.commit, when=now, sign=self._sign
+            _DRAFT if draft else self.ref, files, str(message), parent=before.commit, when=now, sign=self._sign
         )
         statuses = {key: status for key, status in decisions.statuses.items() if key in decisions.bindings}
         decisions = replace(
@@ -293,10 +292,10 @@ class StateBranch:
         )
         return replace(after, commit=commit, decisions=decisions, documents=documents)
 
-    def draft(self, message: str, parent: Commit, now: datetime) -> Commit:
+    def draft(self, message: Message, parent: Commit, now: datetime) -> Commit:
         """A commit that changes nothing, and is on the branch after `publish`."""
         self.repository.update_ref(_DRAFT, parent)
-        return self.repository.commit_files(_DRAFT, {}, message, parent=parent, when=now, sign=self._sign)
+        return self.repository.commit_files(_DRAFT, {}, str(message), parent=parent, when=now, sign=self._sign)
 
     def publish(self, before: State, draft: Commit) -> None:
         """Let the branch be at a draft. Raises StateConflict when it is no longer at `before.commit`."""

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from aiohttp import web
 
+from gitfed.documents.state_commits import Act
 from gitfed.edges import git
 from gitfed.edges.git.history import CommitInfo
 from gitfed.errors import SourceError, TooBusy
@@ -21,12 +22,10 @@ from gitfed.hub.answers.sight import Sight
 from gitfed.hub.pages import paging
 from gitfed.hub.pages.frame import Frame
 from gitfed.hub.routes import Route
-from gitfed.offline import state_log
 from gitfed.views.history import EntryView
 
 _USUAL, _MOST = 40, 400
 """Commits of the state branch that are read."""
-_DECIDES = "Decide for "
 _FIRST = 6
 """Reasons of one that are seen at once."""
 
@@ -92,9 +91,8 @@ def _look(now: Moment, sight: Sight, most: int) -> tuple[tuple[Source, ...], int
 
 
 def _source(entry: EntryView) -> str:
-    """The commit that it is about, as the subject says; "" of an order."""
-    match = state_log.SUBJECT.match(entry["what"])
-    return match["commit"] if match is not None else ""
+    """The commit that it is about; "" of an order."""
+    return entry["source"] or entry["named"]
 
 
 def _written(now: Moment, names: Iterable[str]) -> dict[str, CommitInfo]:
@@ -119,20 +117,20 @@ def _written(now: Moment, names: Iterable[str]) -> dict[str, CommitInfo]:
 
 
 def _step(now: Moment, entry: EntryView) -> Step:
-    match = state_log.SUBJECT.match(entry["what"])
-    mark, said = _MARKS.get(match["verb"], ("dot", entry["what"])) if match is not None else ("event", entry["what"])
+    act = entry["act"]
+    mark, said = _MARKS[Act(act)] if act is not None else ("event", entry["what"])
     reasons = [now.hidden.text(reason) for reason in entry["reasons"]]
-    if match is not None and not entry["what"].startswith(_DECIDES):
+    if act not in (None, Act.DECIDED):
         reasons = [", ".join(reasons)] if reasons else []  # a word for each cluster
     first = _FIRST if len(reasons) > _FIRST + 1 else len(reasons)
     return Step(entry, mark, said, tuple(reasons[:first]), tuple(reasons[first:]))
 
 
 _MARKS = {
-    "Decide for": ("move", "Decided"),
-    "Applied": ("ok", "Applied"),
-    "Held at": ("held", "Held"),
-    "Failed at": ("bad", "Failed"),
-    "Status at": ("dot", "Status recorded"),
+    Act.DECIDED: ("move", "Decided"),
+    Act.APPLIED: ("ok", "Applied"),
+    Act.HELD: ("held", "Held"),
+    Act.FAILED: ("bad", "Failed"),
+    Act.STATUS: ("dot", "Status recorded"),
 }
-"""By what the commit of the state branch is, as its subject says; others are orders."""
+"""By what an engine did; the rest are orders."""

@@ -8,6 +8,7 @@ import click
 
 from gitfed.cli import complete, load, options
 from gitfed.cli.output import formatting, plain, structured
+from gitfed.documents.state_commits import VERBS
 from gitfed.errors import NothingDecided, NotThere, SourceError
 from gitfed.model.base import ObjectKey
 from gitfed.offline.state_log import Chronicle, Entry
@@ -77,7 +78,7 @@ def said(session: load.Session, entry: Entry) -> str:
 def _print(session: load.Session, entry: Entry, output: options.Output, key: ObjectKey | None) -> None:
     """With `key` what was decided for it, and of the rest how much there was."""
     paint = output.paint
-    what = entry.what if entry.source is None else f"{_verb(entry)} {said(session, entry)}"
+    what = entry.what if entry.source is None or entry.act is None else f"{VERBS[entry.act]} {said(session, entry)}"
     click.echo(f"{paint.changed(entry.commit[:7])}  {formatting.time(entry.when)}  {plain.clean(what)}", color=True)
     if output.quiet:
         return
@@ -91,7 +92,3 @@ def _print(session: load.Session, entry: Entry, output: options.Output, key: Obj
         click.echo(f"    and {len(others) - most} more{of} (-o wide shows them)")
     if entry.facts:
         click.echo(paint.faint(f"    facts {entry.facts[:7]}"), color=True)
-
-
-def _verb(entry: Entry) -> str:
-    return entry.what.rpartition(" ")[0]
