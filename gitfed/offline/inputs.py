@@ -206,6 +206,7 @@ def read_tree(
         held=held,
         last_good=reader.last_good(opened.repository, opened.memory, history, committed=committed, builds=builds),
         applied=reader.at(before, builds),
+        applied_below=reader.below(before, builds),
         read_held=builds.read_held,
         build=builds.build,
     )

@@ -14,6 +14,7 @@ from gitfed.errors import SourceError
 from gitfed.model.base import Commit
 from gitfed.model.repo import HeldFile
 from gitfed.source import kustomize
+from gitfed.source.tree import SUBMODULE, SYMLINK, resolve
 
 
 class Builds:
@@ -42,10 +43,36 @@ class Builds:
             root = self._root(commit, path)
             if root is not None:
                 return root.digest
-        entry = self._repository.entries(commit).get(path)
-        return entry.blob_id if entry is not None else ""
+        entry = self._repository.entries(commit).get(self.real_path(commit, path))
+        return entry.blob_id if entry is not None and entry.mode != SUBMODULE else ""
+
+    def below(self, commit: Commit, path: str) -> list[str]:
+        """The paths of the files that stood at a path, or below it, without material. Raises SourceError."""
+        inside = f"{path}/"
+        material = self._layout(commit).material
+        return [
+            one
+            for one in self._repository.entries(commit)
+            if (one == path or one.startswith(inside)) and one not in material
+        ]
+
+    def real_path(self, commit: Commit, path: str) -> str:
+        """Where a file lies that the repository shows at a path, links followed; "" when that is nowhere."""
+        entries = self._repository.entries(commit)
+        if path in entries and entries[path].mode != SYMLINK:
+            return path
+
+        def target_of(name: str) -> str | None:
+            entry = entries.get(name)
+            if entry is None or entry.mode != SYMLINK:
+                return None
+            return self._repository.read(entry.blob_id).decode("utf-8", "surrogateescape")
+
+        return resolve(path, target_of)[0]
 
     def _root(self, commit: Commit, path: str) -> kustomize.Root | None:
+        return self._layout(commit).roots.get(path)
+
+    def _layout(self, commit: Commit) -> kustomize.Layout:
         entries = sorted(self._repository.entries(commit).values(), key=lambda entry: entry.path)
-        found = kustomize.layout(entries, kustomize.is_kustomization, self._repository.read, self._names)
-        return found.roots.get(path)
+        return kustomize.layout(entries, kustomize.is_kustomization, self._repository.read, self._names)

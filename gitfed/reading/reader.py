@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import hashlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from gitfed.edges import git
@@ -17,7 +17,7 @@ from gitfed.errors import GitfedError, RevisionNotFound, SourceError, Unforeseen
 from gitfed.model.base import Commit
 from gitfed.model.declared.federation import Federation, Guards
 from gitfed.model.repo import HeldFile, RepoSnapshot
-from gitfed.reading import kustomized, trust
+from gitfed.reading import kustomized, renames, trust
 from gitfed.source import kustomize
 from gitfed.source import repo as source
 from gitfed.source.memory import Memory
@@ -25,6 +25,8 @@ from gitfed.source.parse import ParseCache
 
 _OLDER_BUILDS = 10
 """Commits that are built at most to find out what a folder was before it could not be built any more."""
+_MOST_NAMES = 10
+"""Names of one file that are followed."""
 _FETCHED = "refs/gitfed/source"
 
 
@@ -147,6 +149,7 @@ class Reader:
             held=held,
             last_good=last_good(self.repository, self._memory, commit, applied, builds=self._builds),
             applied=at(applied, self._builds),
+            applied_below=below(applied, self._builds),
             read_held=self._builds.read_held,
             build=self._builds.build,
         )
@@ -202,6 +205,18 @@ def at(commit: Commit | None, builds: kustomized.Builds) -> Callable[[str], str]
     return version
 
 
+def below(commit: Commit | None, builds: kustomized.Builds) -> Callable[[str], Iterable[str]]:
+    """Path → the paths of the files at or below it in a commit; none of a commit that cannot be read."""
+
+    def paths(path: str) -> Iterable[str]:
+        try:
+            return builds.below(commit, path) if commit is not None else ()
+        except SourceError:
+            return ()
+
+    return paths
+
+
 def last_good(
     repository: git.Repository,
     memory: Memory,
@@ -215,30 +230,46 @@ def last_good(
 
     `history` is the commit that is read; for a worktree (`committed` False) the one it started from, whose own version
     may serve. What is looked for is a version without errors that is not the present one: that may be at fault only
-    together with another file. A file that was deleted, and comes back broken, has none.
+    together with another file. A file that was deleted, and comes back broken, has none; one that was renamed has
+    those of its old name. Raises SourceError when there may be one that is not here: the commit that was applied cannot
+    be read, or history was cut off.
     """
 
     def version(path: str) -> tuple[Commit, str] | None:
-        try:
-            if applied is not None and applied != history:
+        unreadable: SourceError | None = None
+        if applied is not None and applied != history:
+            try:
                 blob = builds.version(applied, path)
+            except SourceError as error:
+                unreadable = error
+            else:
                 if blob:
                     return applied, blob
-            return next(older(path), None) if history is not None else None
-        except SourceError:
-            return None
+        found = next(older(path), None) if history is not None else None
+        if found is None and unreadable is not None:
+            raise unreadable
+        if found is None and applied is None and repository.is_shallow():
+            raise SourceError("older commits are not in this clone", hint="git fetch --unshallow brings them")
+        return found
 
     def older(path: str) -> Iterator[tuple[Commit, str]]:
         assert history is not None
         if kustomize.is_kustomization(path):
             yield from older_builds(path)
             return
-        present = repository.entries(history).get(path) if committed else None
-        for commit, blob in repository.last_commits_of(path, history, until_deleted=True):
-            if present is not None and blob == present.blob_id:
-                continue
-            if not memory.held(path, blob, commit, functools.partial(repository.read, blob)).faulty:
-                yield commit, blob
+        real = builds.real_path(history, path)
+        present = repository.entries(history).get(real) if committed else None
+        start = (history, real) if real else None
+        for _ in range(_MOST_NAMES):
+            if start is None:
+                return
+            commit, name = start[0], start[1]
+            for commit, blob in repository.last_commits_of(name, start[0], until_deleted=True):
+                if present is not None and blob == present.blob_id:
+                    continue
+                if not memory.held(path, blob, commit, functools.partial(repository.read, blob)).faulty:
+                    yield commit, blob
+            start = renames.before(repository, commit, name)
 
     def older_builds(path: str) -> Iterator[tuple[Commit, str]]:
         """A build changes with any of its files, so its own file's history does not tell."""

@@ -1,13 +1,14 @@
 """Where a file with errors goes back to: its last version without (`onInvalidFile: hold`).
 
 Whoever reads says where old versions are found: what the state branch recorded when the file was first held, else the
-last commit that was applied. A version that has errors itself, or cannot be read any more, is none.
+last commit that was applied. A version that has errors itself is none. One that cannot be read is unknown, which is
+not the same: the file may have declared anything.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 
 from gitfed.errors import SourceError
 from gitfed.model.base import Commit
@@ -23,41 +24,61 @@ class Versions:
     held: Mapping[str, HeldFile]
     """Recorded when the file was first held."""
     last_good: Callable[[str], tuple[Commit, str] | None] | None
-    """Path → (commit, blob id) in the last commit that was applied."""
+    """Path → (commit, blob id) in the last commit that was applied. Raises SourceError when nobody can tell."""
     applied: Callable[[str], str]
     """Path → blob id in the last commit that was applied, "" for none. Cheap, where `last_good` looks at history."""
+    applied_below: Callable[[str], Iterable[str]]
+    """Path → the paths of the files that stood there, or below, in the last commit that was applied."""
     read: Callable[[HeldFile], bytes | None]
+    unknown: set[str] = field(default_factory=set)
+    """Paths of files that may have had a good version, which cannot be read."""
 
     def blob(self, path: str) -> str:
         """What stood for a file in the version to fall back to; "" when there is none, or nobody knows."""
-        if path in self.held:
-            return self.held[path].blob
-        found = self.last_good(path) if self.last_good is not None else None
-        return found[1] if found is not None else ""
+        try:
+            version = self._version(path)
+        except SourceError:
+            return ""
+        return version.blob if version is not None else ""
 
-    def held_objects(self, path: str, blob: str) -> bool:
-        """Whether a file of this content may have had objects before, so that it is a mistake that it has none."""
+    def differs(self, path: str, blob: str) -> bool:
+        """Whether a file was there before with another content."""
         return path in self.held or self.applied(path) not in ("", blob)
+
+    def had_objects(self, path: str) -> bool:
+        """Whether there were objects in a file, so that it is a mistake that it has none; also when nobody can tell."""
+        version = self.find(path)
+        if version is None:
+            return path in self.unknown
+        return bool(version[1].manifests or version[1].declared)
+
+    def below(self, path: str) -> set[str]:
+        """The paths of the files that stood at a path or below it, and those that are held there since."""
+        inside = f"{path}/"
+        return {*self.applied_below(path), *(one for one in self.held if one == path or one.startswith(inside))}
 
     def find(self, path: str) -> tuple[HeldFile, FileContent] | None:
         """The version to hold the file at, and what it says; None if there is none that can be used."""
+        try:
+            version = self._version(path)
+            if version is None:
+                return None
+            content = self.memory.held(path, version.blob, version.commit, lambda: self._load(version))
+        except SourceError:
+            self.unknown.add(path)
+            return None
+        return None if content.faulty else (version, content)
+
+    def _version(self, path: str) -> HeldFile | None:
         version = self.held.get(path)
         if version is None and self.last_good is not None and (found := self.last_good(path)) is not None:
             version = HeldFile(path, found[0], found[1], "")
-        if version is None:
-            return None
-        known = version
+        return version
 
-        def load() -> bytes:
-            data = self.read(known)
-            if data is None:
-                raise SourceError(f"{path} at {known.commit} is gone")
-            if len(data) > LARGEST_FILE:
-                raise SourceError(f"{path} at {known.commit} has {len(data)} bytes")
-            return data
-
-        try:
-            content = self.memory.held(path, version.blob, version.commit, load)
-        except SourceError:
-            return None
-        return None if content.faulty else (version, content)
+    def _load(self, version: HeldFile) -> bytes:
+        data = self.read(version)
+        if data is None:
+            raise SourceError(f"{version.path} at {version.commit} is gone")
+        if len(data) > LARGEST_FILE:
+            raise SourceError(f"{version.path} at {version.commit} has {len(data)} bytes")
+        return data

@@ -32,8 +32,13 @@ _NOWHERE = frozenset(("", "default"))
 _DECLARED = frozenset(kind for _, kind in registry.MODELS)
 _NAME = re.compile(r"[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?")
 _CHUNK = re.compile(r"^---", re.MULTILINE)
-_TOP_KIND = re.compile(r"""^["']?kind["']?[ \t]*:[ \t]*["']?([A-Za-z]\w*)""", re.MULTILINE)
-_KIND = re.compile(r"""["']?\bkind["']?\s*:\s*["']?([A-Za-z]\w*)""")
+_KIND = re.compile(
+    r"""(?P<open>\{)|(?P<close>\})"""
+    r"""|(?P<start>^)?(?P<quote>["']?)\bkind(?P=quote)\s*:[ \t]*["']?(?P<kind>[A-Za-z]\w*)?["']?"""
+    r"""|"[^"\n]*["\n]""",
+    re.MULTILINE,
+)
+"""Braces, members kind, and texts in which no brace counts."""
 _NAMESPACE = re.compile(r"""\bnamespace["']?\s*:\s*["']?([^\s,}\]"'#]*)""")
 _NAMESPACE_NAME = re.compile(r"(?![0-9]+$)[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 """Digits alone are a number, unless they are quoted."""
@@ -120,14 +125,25 @@ def _is_known(api_version: Any, kind: Any) -> bool:
 
 
 def _of_chunk(text: str) -> Meaning:
-    kinds = frozenset(_TOP_KIND.findall(text)) or frozenset(_KIND.findall(text)) or None
-    if kinds is not None and not kinds.isdisjoint(_NO_NAMES):
-        kinds = None
+    kinds = _kinds_of(text)
     named = frozenset(_NAMESPACE.findall(text))
     # One that no namespace can have is itself the mistake, and limits nothing.
     may_be = named.isdisjoint(_NO_NAMES) and all(map(_NAMESPACE_NAME.fullmatch, named))
     namespaces = named if named and may_be else None
     return _meaning(kinds, namespaces, None, None)
+
+
+def _kinds_of(text: str) -> frozenset[str] | None:
+    """What the object says to be, not what it refers to: members in the first column, or in one brace. None where that
+    is not plain."""
+    found, depth = set(), 0
+    for match in _KIND.finditer(text):
+        if match["open"] or match["close"]:
+            depth += 1 if match["open"] else -1
+        elif match["quote"] is not None and (depth == 1 or (depth == 0 and match["start"] is not None)):
+            found.add(match["kind"] or "")
+    plain = all(kind and kind not in _NO_NAMES and not kind.endswith("List") for kind in found)
+    return frozenset(found) if found and plain else None
 
 
 def _meaning(

@@ -10,7 +10,7 @@ import re
 from typing import Any
 
 _OBJECT = frozenset(("apiversion", "kind", "metadata"))
-_WORD = re.compile(rb"""(?:^|[\s{,"'-])(?:api_?version|kind)["']?\s*:""", re.IGNORECASE)
+_WORD = re.compile(rb"""(?:^|[\s{,"'-])(?:api_?version|kind|metadata)["']?\s*:""", re.IGNORECASE)
 _CHART = "Chart.yaml"
 
 
@@ -24,7 +24,7 @@ def is_foreign(value: Any, path: str) -> bool:
 
 
 def mentions_objects(data: bytes) -> bool:
-    """Whether a text that cannot be read as YAML or JSON says apiVersion or kind anywhere."""
+    """Whether a text that cannot be read as YAML or JSON says apiVersion, kind or metadata anywhere."""
     return b"\0" in data or _WORD.search(data) is not None  # NUL: UTF-16, which a look at bytes does not see through
 
 

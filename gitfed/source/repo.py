@@ -42,6 +42,7 @@ def read(
     held: Mapping[str, HeldFile] | None = None,
     last_good: Callable[[str], tuple[Commit, str] | None] | None = None,
     applied: Callable[[str], str] = lambda path: "",
+    applied_below: Callable[[str], Iterable[str]] = lambda path: (),
     read_held: Callable[[HeldFile], bytes | None] | None = None,
     build: kustomize.Build | None = None,
 ) -> RepoSnapshot:
@@ -49,15 +50,16 @@ def read(
 
     `memory` is kept by callers who read again and again (it brings its own disk cache; `cache` is for those who read
     once). For a file with errors, `held[path]` names its last good version if it was held before, else
-    `last_good(path)` finds (commit, blob id) in the last commit that was applied; `read_held` reads such a blob
-    (default: from the tree's repository). `applied(path)` is the blob id in that commit, "" if it is not there or no
-    commit was applied. `build` runs Kustomize; without it folders that need it cannot be read.
+    `last_good(path)` finds (commit, blob id) in the last commit that was applied, and raises SourceError when nobody
+    can tell; `read_held` reads such a blob (default: from the tree's repository). `applied(path)` is the blob id in
+    that commit, "" if it is not there or no commit was applied; `applied_below(path)` are the paths of the files at or
+    below a path of it. `build` runs Kustomize; without it folders that need it cannot be read.
     """
     memory = memory if memory is not None else Memory(cache)
     memory.rotate()
     entries = sorted(files.entries(), key=lambda entry: entry.path)
     read_version = read_held or (lambda version: files.read(version.blob))
-    versions = hold.Versions(memory, held or {}, last_good, applied, read_version)
+    versions = hold.Versions(memory, held or {}, last_good, applied, applied_below, read_version)
     reader = _Reader(files, entries, memory, versions, build)
     reader.find_settings()
     reader.read_files()
@@ -132,6 +134,7 @@ class _Reader:
         self.blobs = {file.path: file.blob_id for file in listing.files}
         self.problems += listing.problems
         self.faults.update(listing.refused)
+        self.hold_what_closed(listing)
         built = kustomize.layout(
             self.entries, self.included, self.files.read, self.memory.kustomizations, self.versions.blob
         )
@@ -151,11 +154,24 @@ class _Reader:
                     errors = (problem for problem in found.problems if problem.severity is Severity.ERROR)
                     self.faults[path] = next(errors).message
 
+    def hold_what_closed(self, listing: tree.Listing) -> None:
+        """Files with objects whose place something took that cannot be looked into: they were not removed."""
+        places = {path: (what, self.versions.below(path)) for path, what in listing.closed.items()}
+        places |= {path: ("a link to a folder", {path} & self.versions.below(path)) for path in listing.linked}
+        for place, (what, paths) in places.items():
+            missing = (path for path in sorted(paths - self.faults.keys() - self.blobs.keys()) if self.included(path))
+            gone = [path for path in missing if self.versions.had_objects(path)]
+            if gone:
+                self.faults.update(dict.fromkeys(gone, f"{what} took its place"))
+                files = "1 file" if len(gone) == 1 else f"{len(gone)} files"
+                hint = "to have it deleted, take the path out of spec.sources.include first"
+                message = f"{what} took the place of {files} with objects: what was declared there stays"
+                self.problems.append(Problem(Origin(visible(place)), message, hint))
+
     def leave_out(self) -> None:
         """Files that are plainly no manifests; where a manifest was before, that is a mistake."""
         for path in [path for path, found in self.contents.items() if found.foreign]:
-            version = self.versions.find(path) if self.versions.held_objects(path, self.blobs[path]) else None
-            if version is None or not (version[1].manifests or version[1].declared):
+            if not (self.versions.differs(path, self.blobs[path]) and self.versions.had_objects(path)):
                 del self.contents[path]
                 self.left_out.append(visible(path))
 
@@ -179,14 +195,20 @@ class _Reader:
         return self.build(root, self.files.read)
 
     def facts_files(self) -> set[str]:
-        """Recorded facts that a PlacementTest names look like declared clusters, but declare nothing."""
+        """Recorded facts that a PlacementTest names look like declared clusters, but declare nothing. Of a file of
+        templates or policies a test that names it by mistake takes nothing away."""
         named: set[str] = set()
         for path, found in self.contents.items():
             if found.declared:
                 for facts in found.facts_files:
                     named.add(posixpath.normpath(facts))
                     named.add(posixpath.normpath(posixpath.join(posixpath.dirname(path), facts)))
-        return named
+        contents = {path: self.contents[path] for path in named if path in self.contents}
+        return {
+            path
+            for path, found in contents.items()
+            if not found.manifests and all(isinstance(one, cluster.Cluster) for one in found.declared)
+        }
 
     # together and hold
 
@@ -213,7 +235,12 @@ class _Reader:
                 self.held[path] = version
 
     def meaning(self, path: str) -> Meaning:
-        """What a file may have meant that cannot be used."""
+        """What a file may have meant that cannot be used. Where nobody knows what it declared before, that is not
+        nothing, even if its present text says nothing."""
+        found = self.meaning_now(path)
+        return possible.ANYTHING if path in self.versions.unknown and not found.defines else found
+
+    def meaning_now(self, path: str) -> Meaning:
         found = self.contents.get(path)
         if path in self.roots:
             return self.meaning_of_build(self.roots[path])

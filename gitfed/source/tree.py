@@ -65,6 +65,10 @@ class Listing:
     problems: list[Problem] = field(default_factory=list)
     refused: dict[str, str] = field(default_factory=dict)
     """Path → why."""
+    closed: dict[str, str] = field(default_factory=dict)
+    """Path of what is neither a file nor a folder, so that nobody knows what is below it → what it is."""
+    linked: list[str] = field(default_factory=list)
+    """Paths of links to folders: no such path is a file."""
 
 
 def select(tree: FileTree, entries: list[Entry], wanted: Callable[[str], bool], names: dict[str, str]) -> Listing:
@@ -87,13 +91,16 @@ def select(tree: FileTree, entries: list[Entry], wanted: Callable[[str], bool], 
             else:
                 _take(listing, entry.path, entry)
     for entry in folders:
+        listing.closed[entry.path] = "a submodule"
         if wanted(entry.path) or wanted(entry.path + "/file.yaml"):
             _warn(listing, entry.path, "a submodule is not read", "commit the manifests themselves")
     if links:
         _follow(tree, listing, links, {entry.path: entry for entry in entries}, wanted)
         listing.files.sort()
     if len(listing.files) > MOST_FILES:
-        _refuse(listing, listing.files[MOST_FILES].path, f"more than {MOST_FILES} files", "narrow spec.sources.include")
+        why = f"more than {MOST_FILES} files"
+        _refuse(listing, listing.files[MOST_FILES].path, why, "narrow spec.sources.include")
+        listing.refused.update((file.path, why) for file in listing.files[MOST_FILES:])
         del listing.files[MOST_FILES:]
     _warn_of_twins(listing, names)
     return listing
@@ -143,22 +150,29 @@ def _follow(
     linked = 0
     for link in links:
         path = link.path
-        real, why = _resolve(path, targets) if path in targets else ("", "cannot be read")
+        real, why = resolve(path, targets.get) if path in targets else ("", "cannot be read")
+        entry = entries.get(real) if not why else None
+        if entry is not None and entry.mode == SUBMODULE:
+            why = "points to a submodule"
         if why:
+            listing.closed[path] = f"a link that {why}"
             if wanted(path):
                 _refuse(listing, path, f"the link {why}", "commit the file itself")
             else:
                 _warn(listing, path, f"the link {why}, it is not followed")
             continue
-        entry = entries.get(real)
         if entry is not None:
-            if wanted(path) and entry.mode != SUBMODULE and not wanted(real):
+            if wanted(path) and not wanted(real):
                 _take(listing, path, entry)
             continue
         below = real + "/" if real else ""
         inside = [name for name in entries if name.startswith(below) and entries[name].mode not in (SYMLINK, SUBMODULE)]
-        if not inside and wanted(path):
-            _refuse(listing, path, "the link points to nothing", "commit the file itself")
+        if inside:
+            listing.linked.append(path)
+        else:
+            listing.closed[path] = "a link that points to nothing"
+            if wanted(path):
+                _refuse(listing, path, "the link points to nothing", "commit the file itself")
         if path.startswith(below):
             continue  # a link to a folder that holds it: nothing new can be seen through it
         for name in inside:
@@ -180,8 +194,9 @@ def _link_text(tree: FileTree, link: Entry) -> str | None:
         return None
 
 
-def _resolve(path: str, targets: Mapping[str, str]) -> tuple[str, str]:
-    """(real path, ""), or ("", why not). Every folder on the way may be a link too."""
+def resolve(path: str, target_of: Callable[[str], str | None]) -> tuple[str, str]:
+    """(real path, ""), or ("", why not). Every folder on the way may be a link too; `target_of` tells where one leads,
+    and None of what is no link."""
     hops = 0
     done: list[str] = []
     todo = path.split("/")[::-1]
@@ -195,7 +210,7 @@ def _resolve(path: str, targets: Mapping[str, str]) -> tuple[str, str]:
             done.pop()
             continue
         here = posixpath.join(*done, name) if done else name
-        target = targets.get(here)
+        target = target_of(here)
         if target is None:
             done.append(name)
             continue

@@ -216,10 +216,10 @@ _KINDS = (("v1", "ConfigMap"),)
 _PLACES = {"web.json": "web", "policy.json": "policy", "clusters/m2.json": "cluster", "config.json": "config"}
 
 
-def mistakes(case: tuple[str, Any]) -> None:
-    """A document comes beside others, or takes the place of one that it does not say to be another than: where it is
-    an error, nothing is deleted."""
-    path, document = case
+def mistakes(case: tuple[str, Any, bool]) -> None:
+    """A document comes beside others, or takes the place of one: where it is an error, nothing is deleted. If nobody
+    can tell what stood there before, it says that itself, unless it says to be another one."""
+    path, document, known = case
     try:
         text = mutate.as_json(document).decode()
     except ValueError:
@@ -229,8 +229,9 @@ def mistakes(case: tuple[str, Any]) -> None:
     before = {key: set(copies) for key, copies in one.objects.items()}
     assert len(before) > 1
     one.may_be_broken = True
-    if path in one.files and _is_another(document, json.loads(one.files[path])):
+    if path in one.files and not known and _is_another(document, json.loads(one.files[path])):
         return
+    one.good, one.forgotten = dict(one.files), not known
     one.files[path] = text
     plan = one.turn(2)
     if any(problem.severity is Severity.ERROR and problem.origin.path == path for problem in plan.problems):
@@ -310,8 +311,13 @@ TARGETS = {
     "answers": Target(mutate.documents(_seeds("answers")), answers, 100),
     "events": Target(mutate.documents(_seeds("events")), events, 100),
     "mistakes": Target(
-        st.tuples(st.just("new.json"), mutate.documents(_seeds("declared") + _seeds("objects")))
-        | st.one_of(*(st.tuples(st.just(path), mutate.documents([_seed(name)])) for path, name in _PLACES.items())),
+        st.tuples(st.just("new.json"), mutate.documents(_seeds("declared") + _seeds("objects")), st.just(True))
+        | st.one_of(
+            *(
+                st.tuples(st.just(path), mutate.documents([_seed(name)]), st.booleans())
+                for path, name in _PLACES.items()
+            )
+        ),
         mistakes,
         60,
     ),

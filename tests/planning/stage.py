@@ -9,6 +9,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from gitfed.documents import bindings
+from gitfed.errors import SourceError
 from gitfed.interpret.native import Native
 from gitfed.interpret.registry import Interpreter
 from gitfed.model.base import Body, ObjectKey
@@ -91,6 +92,8 @@ class Stage:
         """Whether files may have errors."""
         self.good: dict[str, str] = {}
         """Path → the text of the commit that was applied, for files that have errors now."""
+        self.forgotten = False
+        """Whether nobody can tell what stood in the commit that was applied."""
         self.log: list[str] = []
 
     # -- what happens -------------------------------------------------------------------------------------------
@@ -141,7 +144,7 @@ class Stage:
 
     def build(self) -> Plan:
         tree = Tree(self.files, Commit("1" * 40))
-        repo = source.read(tree, memory=self.memory, last_good=self.last_good)
+        repo = source.read(tree, memory=self.memory, last_good=self.last_good, applied=self.applied)
         wrong = [problem for problem in repo.problems if problem.severity == "error"]
         assert self.may_be_broken or not wrong, wrong
         fleet = self.snapshot()
@@ -150,7 +153,12 @@ class Stage:
         return plan
 
     def last_good(self, path: str) -> tuple[Commit, str] | None:
-        return (Commit("0" * 40), f"{path}\n{self.good[path]}") if path in self.good else None
+        if self.forgotten:
+            raise SourceError("the commit that was applied is gone")
+        return (Commit("0" * 40), self.applied(path)) if path in self.good else None
+
+    def applied(self, path: str) -> str:
+        return f"{path}\n{self.good[path]}" if path in self.good and not self.forgotten else ""
 
     def turn(self, times: int = 1) -> Plan:
         for _ in range(times):

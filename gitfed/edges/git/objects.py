@@ -159,7 +159,7 @@ class Objects(Program):
                 name: Any = self._reader.get_object_header(f"{commit}^{{tree}}")[0]
                 return str(name.decode() if isinstance(name, bytes) else name)  # declared as text, and is not
             except ValueError:
-                return ""
+                raise SourceError(f"{commit[:12]} is no commit that is here") from None
 
     def _folder(self, tree: str) -> dict[str, tuple[int, str]]:
         """Name → (mode, object id) of one folder; nothing for no folder. Raises SourceError."""
