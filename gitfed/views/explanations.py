@@ -95,8 +95,8 @@ class PlacementNumbers(View):
     wanted: int
     room: int | None
     amounts: list[int]
-    """What was divided by the weights, for each tier in use, by Webster's method; empty where the decision stands, or
-    where the numbers that decided are not known."""
+    """What was divided by the weights, by Webster's method, for each tier in use (the tiers of the clusters that have a
+    `base`, in order); empty where the decision stands, or where the numbers that decided are not known."""
     lastNameFirst: bool
     """Who of equals gets an odd replica."""
     wouldChange: list[str]

@@ -3,74 +3,136 @@
 from __future__ import annotations
 
 import json
+import re
+from collections import Counter
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from gitfed.cli.output import explain_numbers, plain
 from gitfed.model.base import ObjectKey
 from gitfed.model.decisions import Decisions
 from gitfed.model.fleet import ClusterFacts, FactsRef, FleetSnapshot
 from gitfed.planning import build
+from gitfed.source import repo as source
 from gitfed.views import clusters, explanations
 from gitfed.views.explanations import PlacementNumbers
-from tests.e2e.world import policy
-from tests.planning.test_build import CLUSTERS, INTERPRETER, NOW, decided, read
+from tests.e2e.world import cluster, policy
+from tests.e2e.world import settings as federation
+from tests.planning.test_build import INTERPRETER, NOW, Tree, decided
 from tests.planning.test_walk_in_time import workload
 
 APPS = ("api", "cache", "web")
+REGIONS = {"a": "r1", "b": "r1", "c": "r2", "d": "r2", "e": "r3"}
+FLEET = tuple(REGIONS)
 DIVISIONS: tuple[dict[str, Any], ...] = (
     {"replicaDivisionPreference": "Aggregated"},
     {"replicaDivisionPreference": "Weighted", "weightPreference": {"dynamicWeight": "AvailableReplicas"}},
     {"replicaDivisionPreference": "Weighted", "weightPreference": {"staticWeightList": [
-        {"targetCluster": {"clusterNames": ["a"]}, "weight": 3},
-        {"targetCluster": {"clusterNames": ["b"]}, "weight": 2}]}},
+        {"targetCluster": {"clusterNames": ["a", "e"]}, "weight": 3},
+        {"targetCluster": {"clusterNames": ["b", "d"]}, "weight": 2}]}},
+)  # fmt: skip
+EVERYWHERE: dict[str, Any] = {}
+WHERE: tuple[dict[str, Any], ...] = (
+    EVERYWHERE,
+    {"spreadConstraints": [{"spreadByField": "cluster", "minGroups": 1, "maxGroups": 2}]},
+    {"spreadConstraints": [{"spreadByField": "region", "minGroups": 1, "maxGroups": 2},
+                           {"spreadByField": "cluster", "minGroups": 2, "maxGroups": 3}]},
+    {"clusterAffinities": [{"affinityName": "first", "clusterNames": ["a", "b"]},
+                           {"affinityName": "second", "clusterNames": ["c", "d", "e"]}]},
+    {"clusterAffinities": [{"affinityName": "own", "clusterNames": ["a", "b"],
+                            "overflowAffinities": [{"affinityName": "more", "clusterNames": ["c", "d"]},
+                                                   {"affinityName": "last", "clusterNames": ["e"]}]}]},
 )  # fmt: skip
 
+RULES = [(how, where) for how in DIVISIONS for where in WHERE if not (how is DIVISIONS[2] and where is WHERE[4])]
+"""Static weights know no overflow."""
 
-def by_hand(numbers: PlacementNumbers) -> dict[str, int]:
+Seat = tuple[int, int, int]
+"""Tier, weight and base of one cluster."""
+
+
+def printed(numbers: PlacementNumbers) -> tuple[dict[str, Seat], list[int], bool] | None:
+    """Each cluster's numbers, the amounts of the tiers, and whether the last of equals is first, as a person reads
+    them off the screen. None: it is not said that anything was divided."""
+    lines = list(explain_numbers.lines(numbers, plain.Paint(on=False)))
+    said = re.search(
+        r", ([^,]+) divided (?:by weight)?(?: ?beside the base)?(?:, of equals the (\w+) by name)?$", lines[0]
+    )
+    if said is None:
+        return None
+    amounts = [int(part.split()[0]) for part in said[1].replace("nothing", "0").split(" and ")]
+    head = re.split(r" {3,}", lines[1].strip())
+    found = {}
+    for line in lines[2:]:
+        if not line.startswith("  "):
+            break
+        cells = dict(zip(head, re.split(r" {3,}", line.strip()), strict=True))
+        found[cells["CLUSTER"]] = tuple(
+            int(cells.get(name, "0").replace("–", "0")) for name in ("TIER", "WEIGHT", "BASE")
+        )  # fmt: skip
+    return found, amounts, said[2] == "last"  # type: ignore[return-value]
+
+
+def by_hand(seats_of: dict[str, Seat], amounts: Sequence[int], *, last: bool) -> dict[str, int]:
     """Seat by seat to the largest weight / (2 * seats + 1), from what is printed and nothing else."""
-    weights = {one["name"]: one["weight"] or 0 for one in numbers["clusters"]}
-    seats = dict.fromkeys(sorted(weights), 0)
-    (amount,) = numbers["amounts"]
-    for _ in range(amount):
-        most = max(Fraction(weights[name], 2 * count + 1) for name, count in seats.items())
-        equals = [name for name, count in seats.items() if Fraction(weights[name], 2 * count + 1) == most]
-        fewest = min(seats[name] for name in equals)
-        equals = [name for name in equals if seats[name] == fewest]
-        seats[equals[-1] if numbers["lastNameFirst"] else equals[0]] += 1
-    bases = {one["name"]: one["base"] or 0 for one in numbers["clusters"]}
-    return {name: count + bases[name] for name, count in seats.items() if count + bases[name]}
+    got: Counter[str] = Counter()
+    tiers = sorted({tier for tier, weight, base in seats_of.values() if weight or base})
+    for tier, amount in zip(tiers, amounts, strict=True):
+        weights = {name: weight for name, (own, weight, _) in sorted(seats_of.items()) if own == tier and weight}
+        seats = dict.fromkeys(weights, 0)
+        for _ in range(amount):
+            most = max(Fraction(weights[name], 2 * count + 1) for name, count in seats.items())
+            equals = [name for name, count in seats.items() if Fraction(weights[name], 2 * count + 1) == most]
+            fewest = min(seats[name] for name in equals)
+            equals = [name for name in equals if seats[name] == fewest]
+            seats[equals[-1] if last else equals[0]] += 1
+        got.update(seats)
+    got.update({name: base for name, (_, _, base) in seats_of.items()})
+    return {name: count for name, count in got.items() if count}
 
 
-def facts(cpus: list[int]) -> FleetSnapshot:
+def facts(cpus: Sequence[int]) -> FleetSnapshot:
     summaries = [{"allocatable": {"cpu": str(cpu), "pods": "1000"}} for cpu in cpus]
-    found = {name: ClusterFacts(name, resource_summary=one) for name, one in zip(CLUSTERS, summaries, strict=True)}
+    found = {name: ClusterFacts(name, resource_summary=one) for name, one in zip(FLEET, summaries, strict=True)}
     return FleetSnapshot(FactsRef("test"), found)
 
 
-def files(replicas: dict[str, int], divisions: dict[str, dict[str, Any]]) -> dict[str, str]:
-    found = {}
+def files(
+    replicas: dict[str, int], divisions: dict[str, dict[str, Any]], where: dict[str, dict[str, Any]] | None = None
+) -> dict[str, str]:
+    found = {"gitfed.json": federation()}
+    found |= {f"clusters/{name}.json": cluster(name, region=region) for name, region in REGIONS.items()}
     for app in APPS:
         found[f"{app}.json"] = workload(app, replicas[app])
         rule = json.loads(policy(app, None, placement={
-            "replicaScheduling": {"replicaSchedulingType": "Divided", **divisions[app]}
+            "replicaScheduling": {"replicaSchedulingType": "Divided", **divisions[app]},
+            **(where[app] if where is not None else EVERYWHERE),
         }))  # fmt: skip
         rule["spec"]["resourceSelectors"][0]["name"] = app
         found[f"{app}-policy.json"] = json.dumps(rule)
     return found
 
 
+def read(made: dict[str, str], commit: str = "1") -> Any:
+    snapshot = source.read(Tree(made, commit * 40))  # type: ignore[arg-type]
+    assert not [problem for problem in snapshot.problems if problem.severity == "error"]
+    return snapshot
+
+
 @given(st.data())
 @settings(deadline=None)
 def test_shares_follow_from_the_printed_numbers(data: st.DataObject) -> None:
-    counts = st.fixed_dictionaries(dict.fromkeys(APPS, st.integers(1, 12)))
-    how = data.draw(st.fixed_dictionaries(dict.fromkeys(APPS, st.sampled_from(DIVISIONS))))
-    fleet = facts(data.draw(st.lists(st.integers(0, 20), min_size=3, max_size=3)))
+    counts = st.fixed_dictionaries(dict.fromkeys(APPS, st.integers(1, 24)))
+    rule = data.draw(st.fixed_dictionaries(dict.fromkeys(APPS, st.sampled_from(RULES))))
+    how, where = ({app: rule[app][index] for app in APPS} for index in (0, 1))
+    rooms = st.lists(st.integers(0, 10), min_size=len(FLEET), max_size=len(FLEET))
     past = Decisions(repository_id="r")
-    for commit in ("1", "2"):
-        repo = read(files(data.draw(counts), how), commit)
+    for commit in ("1", "2", "3"):
+        repo, fleet = read(files(data.draw(counts), how, where), commit), facts(data.draw(rooms))
         plan = build.build(repo, fleet, past, INTERPRETER, NOW)
         for app in APPS:
             key = ObjectKey("apps", "Deployment", "shop", app)
@@ -81,18 +143,48 @@ def test_shares_follow_from_the_printed_numbers(data: st.DataObject) -> None:
             before, binding = past.bindings.get(key), plan.bindings[key]
             shown = explanations.explain(key, plan, repo, candidates, before, turn=memo.room.turn)["placement"]
             assert shown is not None
-            if shown["amounts"]:
-                assert by_hand(shown) == {share.cluster: share.replicas for share in binding.shares}
+            if (numbers := printed(shown)) is not None:
+                found, amounts, last = numbers
+                shares = {share.cluster: share.replicas for share in binding.shares if share.replicas}
+                assert by_hand(found, amounts, last=last) == shares
             elif binding.condition is not None and binding.condition.status:
                 assert before is not None, "what is decided for the first time is told"
                 assert before.shares == binding.shares
         past = decided(plan, past)
 
 
+def printed_after(replicas: int, more: int, where: dict[str, Any], cpus: Sequence[int]) -> list[str]:
+    """What is printed of the web workload that was decided with `replicas`, and then wants `more`."""
+    key, past = ObjectKey("apps", "Deployment", "shop", "web"), Decisions(repository_id="r")
+    quiet, how = dict.fromkeys(APPS, 1), dict.fromkeys(APPS, DIVISIONS[1])
+    elsewhere = dict.fromkeys(APPS, EVERYWHERE) | {"web": where}
+    first = build.build(read(files({**quiet, "web": replicas}, how, elsewhere)), facts(cpus), past, INTERPRETER, NOW)
+    past, memo = decided(first, past), build.Memo()
+    memo.room.watched = key
+    repo = read(files({**quiet, "web": more}, how, elsewhere), "2")
+    plan = build.build(repo, facts(cpus), past, INTERPRETER, NOW, memo=memo)
+    candidates = clusters.candidates(repo, facts(cpus).clusters, plan)
+    shown = explanations.explain(key, plan, repo, candidates, past.bindings.get(key), turn=memo.room.turn)["placement"]
+    assert shown is not None
+    return list(explain_numbers.lines(shown, plain.Paint(on=False)))
+
+
+def test_what_stays_where_replicas_are_added_is_printed_as_the_base() -> None:
+    lines = printed_after(4, 9, EVERYWHERE, [10, 10, 0, 0, 0])
+    assert "5 divided by weight beside the base" in lines[0]
+    assert "BASE" in lines[1]
+
+
+def test_each_tier_is_printed_with_what_was_divided_in_it() -> None:
+    lines = printed_after(2, 8, WHERE[4], [1, 1, 3, 2, 0])
+    assert re.search(r"\d+ in tier 0 and \d+ in tier 1 divided by weight", lines[0]), lines
+    assert "TIER" in lines[1]
+
+
 def test_what_others_of_the_plan_take_is_not_told_as_room() -> None:
     dynamic, static = DIVISIONS[1], DIVISIONS[2]
     made = files({"api": 6, "cache": 1, "web": 12}, {"api": dynamic, "cache": static, "web": dynamic})
-    repo, fleet, past = read(made), facts([3, 10, 5]), Decisions(repository_id="r")
+    repo, fleet, past = read(made), facts([3, 10, 5, 0, 0]), Decisions(repository_id="r")
     key, memo = ObjectKey("apps", "Deployment", "shop", "web"), build.Memo()
     memo.room.watched = key
     plan = build.build(repo, fleet, past, INTERPRETER, NOW, memo=memo)
@@ -103,6 +195,6 @@ def test_what_others_of_the_plan_take_is_not_told_as_room() -> None:
     rooms = {one["name"]: one["room"] for one in shown["clusters"]}
     alone = {"a": 6, "b": 20, "c": 10}
     assert {name: room - api.get(name, 0) for name, room in alone.items()} == {
-        name: room if name != "a" else (room or 0) + 1 for name, room in rooms.items()
+        name: room if name != "a" else (room or 0) + 1 for name, room in rooms.items() if name in alone
     }, "a has a replica of cache too"
-    assert {one["limitedBy"] for one in shown["clusters"]} == {"other workloads of this plan"}
+    assert {one["limitedBy"] for one in shown["clusters"] if one["room"]} == {"other workloads of this plan"}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import compress
 
 from gitfed.cli.output import matrix, plain, table
 from gitfed.cli.output.table import Cell
@@ -11,14 +12,20 @@ from gitfed.views.explanations import ClusterNumbers, PlacementNumbers
 
 def lines(story: PlacementNumbers, paint: plain.Paint) -> Iterator[str]:
     """Nothing where there is nothing to count and nothing to change."""
-    counted = [item for item in story["clusters"] if item["weight"] is not None or item["estimates"]]
+    counted = [
+        item
+        for item in story["clusters"]
+        if item["weight"] is not None or item["base"] is not None or item["estimates"]
+    ]
     if counted:
         yield paint.strong("Numbers") + f"  {plain.clean(story['division'])}{_of(story)}"
         # Where only one estimator was asked, it is the one that limits.
         each = any(len(item["estimates"]) > 1 for item in counted)
-        titles = ("CLUSTER", "ROOM", "LIMITED BY", *(("ESTIMATES",) if each else ()), "WEIGHT", "PART", "SCORE")
-        head = [Cell(title, paint.faint) for title in titles]
-        yield from table.lines([head, *(_row(item, each=each) for item in counted)], indent=2)
+        tiers, bases = len(story["amounts"]) > 1, any(item["base"] for item in counted)
+        titles = ["CLUSTER", "ROOM", "LIMITED BY", "ESTIMATES", "TIER", "WEIGHT", "BASE", "PART", "SCORE"]
+        shown = [True, True, True, each, tiers, True, bases, True, True]
+        rows: list[list[Cell | str]] = [[Cell(title, paint.faint) for title in titles], *map(_row, counted)]
+        yield from table.lines([list(compress(row, shown)) for row in rows], indent=2)
     if advice := [*(("", change) for change in story["wouldChange"]), *_advice(story)]:
         yield paint.strong("What would change the answer")
         yield from table.lines([[cluster or "workload", change] for cluster, change in advice], indent=2)
@@ -26,20 +33,29 @@ def lines(story: PlacementNumbers, paint: plain.Paint) -> Iterator[str]:
 
 def _of(story: PlacementNumbers) -> str:
     room = "" if story["room"] is None else f", {story['wanted']} wanted, room for {story['room']}"
-    if not story["amounts"] or not any(item["part"] is not None for item in story["clusters"]):
+    divided = [item for item in story["clusters"] if item["part"] is not None]
+    if not story["amounts"] or not divided:
         return room
-    amounts, order = " + ".join(map(str, story["amounts"])), "last" if story["lastNameFirst"] else "first"
-    return f"{room}, {amounts} divided by weight, of equals the {order} by name"
+    if not any(story["amounts"]):
+        return f"{room}, nothing divided beside the base"
+    amounts, order = [str(amount) for amount in story["amounts"]], "last" if story["lastNameFirst"] else "first"
+    if len(story["amounts"]) > 1:
+        tiers = sorted({item["tier"] or 0 for item in divided})
+        # Of a caller who does not see the whole fleet some tiers may be hidden, and nobody can tell which is which.
+        amounts = [f"{amount} in tier {tier}" for amount, tier in zip(amounts, tiers, strict=False)]
+    beside = " beside the base" if any(item["base"] for item in divided) else ""
+    return f"{room}, {' and '.join(amounts)} divided by weight{beside}, of equals the {order} by name"
 
 
-def _row(item: ClusterNumbers, *, each: bool) -> list[Cell | str]:
+def _row(item: ClusterNumbers) -> list[Cell | str]:
     said = ", ".join(f"{one['estimator']} {one['replicas']}" for one in item["estimates"]) or matrix.NONE
+    numbers = (item["tier"], item["weight"], item["base"])
     return [
         item["name"],
         matrix.NONE if item["room"] is None else str(item["room"]),
         item["limitedBy"] or matrix.NONE,
-        *([said] if each else []),
-        matrix.NONE if item["weight"] is None else str(item["weight"]),
+        said,
+        *(matrix.NONE if number is None else str(number) for number in numbers),
         _part(item),
         str(item["score"]),
     ]

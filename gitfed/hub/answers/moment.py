@@ -16,9 +16,11 @@ from gitfed.daemon.cycle import Engine
 from gitfed.hub.running import Running
 from gitfed.model.base import ClusterName, ObjectKey
 from gitfed.model.decisions import Decisions
-from gitfed.model.fleet import ClusterFacts, ClusterLive, LiveObject
+from gitfed.model.fleet import ClusterFacts, ClusterLive, FleetSnapshot, LiveObject
 from gitfed.model.plan import Plan
 from gitfed.model.repo import RepoSnapshot
+from gitfed.offline import inputs
+from gitfed.placement.scheduling import schedule
 from gitfed.placement.scheduling.cluster import Candidate
 from gitfed.planning.objects import redact, secret_leaks
 from gitfed.views import bindings, clusters
@@ -56,6 +58,13 @@ class Moment:
     def why_failed(self, cluster: ClusterName, key: ObjectKey) -> str:
         """What the cluster answered to the last attempt at this object; "" unless it failed."""
         return self.engine.fleet.why_failed(cluster, key) if self.engine is not None else ""
+
+    def turn(self, key: ObjectKey) -> schedule.Turn | None:
+        """What was asked for a template when its turn came, as `gitfed explain` has it; None: it takes no turns. Plans
+        once more, which may take seconds in a large fleet."""
+        if not self.plan.wanted(key).divided:
+            return None
+        return inputs.turn_of(self.repo, FleetSnapshot(self.plan.facts, self.facts), self.decisions, key)
 
     @cached_property
     def candidates(self) -> list[Candidate]:

@@ -41,7 +41,7 @@ def explanation(moment: Moment, sight: Sight, key: ObjectKey) -> explanations.Ex
     _check(moment, sight, key)
     value = explanations.explain(
         key, moment.plan, moment.repo, moment.candidates, moment.decisions.bindings.get(key),
-        lambda name: sight.copy(name, key.namespace),
+        lambda name: sight.copy(name, key.namespace), moment.turn(key),
     )  # fmt: skip
     shown = seen.explanation(value, sight)
     return {**shown, "changes": moment.hidden.value(shown["changes"])}

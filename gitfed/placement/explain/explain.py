@@ -79,7 +79,8 @@ class Story:
     changes: tuple[str, ...]
     """What would let the template be placed, if it could not be."""
     amounts: tuple[int, ...] = ()
-    """What was divided by the weights, for each tier in use; () where nothing was divided in this plan."""
+    """What was divided by the weights, for each tier in use, which are the tiers of the clusters with a `base`, in
+    order; () where nothing was divided in this plan."""
     last_name_first: bool = False
     """Who of equals gets an odd replica."""
 
@@ -127,9 +128,9 @@ def story(
         share = shares.get(name)
         base, exact = None, None
         for one in divided:
-            if one.weights.get(name):
+            if name in one.base or one.weights.get(name):
                 base = one.base.get(name, 0)
-                exact = base + one.amount * one.weights[name] / sum(one.weights.values())
+                exact = base + one.amount * one.weights.get(name, 0) / (sum(one.weights.values()) or 1)
         clusters.append(
             ClusterStory(
                 cluster=name,
@@ -175,7 +176,8 @@ def _divided(
     found = schedule.divisions(request, candidates, room)
     given = {name: count for name, count in dynamic.given(found, request.uid).items() if count}
     decided = {share.cluster: share.replicas for share in binding.shares if share.replicas}
-    return [one for one in found if one.amount] if given == decided else ()
+    before = {share.cluster: share.replicas for share in request.previous if share.replicas}
+    return found if given == decided and (decided != before or any(one.amount for one in found)) else ()
 
 
 def _request(binding: Binding, placement: Placement, decision: Decision | None) -> schedule.Request:
