@@ -18,8 +18,9 @@ from gitfed.edges import git
 from gitfed.edges.git.history import CommitInfo
 from gitfed.edges.state import state as state_edge
 from gitfed.errors import InputError, NothingDecided, RevisionNotFound, SourceError
-from gitfed.model.base import Body, ClusterName, Commit, ObjectKey
+from gitfed.model.base import Body, ClusterName, Commit, ObjectKey, key_from
 from gitfed.model.decisions import Decision, Share
+from gitfed.model.orders import CLUSTER, EVERYTHING
 from gitfed.model.repo import RepoSnapshot
 from gitfed.offline import inputs
 from gitfed.planning.review import events as happened
@@ -107,7 +108,7 @@ class Chronicle:
         """What happened in the last `limit` commits (with `key`: in those that concern its binding), newest first.
 
         What is held is told of clusters, also of objects that have no binding any more; who let it through, of the
-        federation.
+        federation; and what people order, of what they named.
         """
         for entry in self.entries(limit=limit, key=key, applied=True):
             after = self._records(entry.commit)
@@ -119,6 +120,10 @@ class Chronicle:
                     yield entry, ObjectKey(*_CLUSTER, one.cluster), one
                 for one in happened.approved_between(*documents) if key is None else ():
                     yield entry, ObjectKey(*_FEDERATION, self._federation), one
+                for name, one in happened.ordered_between(*documents):
+                    of = self._ordered(name)
+                    if key in (None, of):
+                        yield entry, of, one
                 for of, one in self._rolled_out(*documents):
                     path = bindings.path_of(of)
                     if key in (None, of) and (path in before or path in after):
@@ -134,6 +139,14 @@ class Chronicle:
                     continue  # edited by hand and broken
                 for one in happened.between(old, new):
                     yield entry, of, one
+
+    def _ordered(self, name: str) -> ObjectKey:
+        """What an order is about: an object, a cluster, or all of the federation."""
+        if name == EVERYTHING:
+            return ObjectKey(*_FEDERATION, self._federation)
+        if name.startswith(CLUSTER):
+            return ObjectKey(*_CLUSTER, ClusterName(name.removeprefix(CLUSTER)))
+        return key_from(name)
 
     def _rolled_out(
         self, before: Mapping[str, Any] | None, after: Mapping[str, Any] | None

@@ -112,6 +112,33 @@ def test_what_begins_to_be_held_is_told_of_its_cluster() -> None:
     assert list(events.held_between(after, after)) == []
 
 
+def test_what_people_order_is_told_of_what_they_named() -> None:
+    at = "2026-08-22T10:04:00+00:00"
+    web = {"of": "Deployment.apps/shop/web", "by": "ann", "at": at, "reason": "somebody debugs it"}
+    m1 = {"of": "cluster/m1", "by": "bob", "at": at}
+    quiet = {"of": "all", "by": "ann", "at": at, "scheduling": True}
+    again = {"of": "Deployment.apps/shop/web", "by": "bob", "at": at}
+
+    def told(before: Any, after: Any) -> list[tuple[str, str, str, str, str]]:
+        return [(of, x.type, x.reason, x.cluster, x.message) for of, x in events.ordered_between(before, after)]
+
+    before, after = {"suspensions": [m1]}, {"suspensions": [m1, web, quiet], "reconciliations": [again]}
+    assert told(before, after) == [
+        ("Deployment.apps/shop/web", "Warning", "Suspended", "", "suspended by ann: somebody debugs it"),
+        ("all", "Warning", "Suspended", "", "scheduling suspended by ann"),
+        ("Deployment.apps/shop/web", "Normal", "ReconcileOrdered", "", "to be looked at anew, by bob"),
+    ]
+    assert told(after, {"suspensions": [web]}) == [
+        ("cluster/m1", "Normal", "Resumed", "m1", "resumed, it was suspended by bob"),
+        ("all", "Normal", "Resumed", "", "scheduling resumed, it was suspended by ann"),
+    ]
+    assert told({"suspensions": [web]}, {"suspensions": [{**web, "reason": "still"}]}) == [
+        ("Deployment.apps/shop/web", "Warning", "Suspended", "", "suspended by ann: still"),
+    ]
+    assert told(after, after) == []
+    assert told({}, {"suspensions": 7, "reconciliations": [7]}) == []
+
+
 @pytest.mark.parametrize("broken", [None, {}, {"clusters": 7}, {"clusters": {"m1": [], "m2": {"held": "x"}}}])
 def test_a_state_that_was_edited_by_hand_tells_nothing_of_what_is_held(broken: Any) -> None:
     assert list(events.held_between({}, broken)) == []

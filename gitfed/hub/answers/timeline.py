@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+from collections import OrderedDict
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -9,14 +11,17 @@ from gitfed.edges import git
 from gitfed.errors import NothingDecided
 from gitfed.hub.answers.moment import Moment
 from gitfed.hub.answers.sight import Sight
-from gitfed.model.base import ObjectKey
+from gitfed.model.base import Commit, ObjectKey
 from gitfed.offline import inputs
-from gitfed.offline.state_log import Chronicle
+from gitfed.offline.state_log import Chronicle, Entry
+from gitfed.planning.review.events import BindingEvent
 from gitfed.source.memory import Memory
 from gitfed.views import history
 
 _EVENTS = 50
 """Commits that are read for events."""
+_MOST_REMEMBERED = 32
+_Told = tuple[tuple[Entry, ObjectKey, BindingEvent], ...]
 
 
 def decisions(moment: Moment, sight: Sight, key: ObjectKey | None, limit: int) -> history.LogView:
@@ -29,10 +34,34 @@ def decisions(moment: Moment, sight: Sight, key: ObjectKey | None, limit: int) -
     return {"schema": history.SCHEMA, "entries": entries}
 
 
-def events(moment: Moment, sight: Sight, key: ObjectKey | None) -> history.EventList:
+class Remembered:
+    """What the branch tells of the objects that are looked at, as long as it stands where it stood: a page that is open
+    asks again with everything that happens anywhere."""
+
+    def __init__(self) -> None:
+        self._by_key: OrderedDict[ObjectKey | None, tuple[Commit, _Told]] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def of(self, chronicle: Chronicle, key: ObjectKey | None) -> _Told:
+        with self._lock:
+            tip, told = self._by_key.get(key, (None, ()))
+        if tip == chronicle.tip:
+            return told
+        told = tuple(chronicle.events(limit=_EVENTS, key=key))
+        with self._lock:
+            self._by_key[key] = chronicle.tip, told
+            self._by_key.move_to_end(key)
+            while len(self._by_key) > _MOST_REMEMBERED:
+                self._by_key.popitem(last=False)
+        return told
+
+
+def events(
+    moment: Moment, sight: Sight, key: ObjectKey | None, remembered: Remembered | None = None
+) -> history.EventList:
     """What happened to objects and clusters, newest first."""
     with _chronicle(moment) as found:
-        told = list(found.events(limit=_EVENTS, key=key)) if found is not None else []
+        told = (remembered or Remembered()).of(found, key) if found is not None else ()
     items = [
         history.event(*one)
         for one in told

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from aiohttp import web
 
 from gitfed.errors import NotThere, SourceError, TooBusy
 from gitfed.hub import orders, routes
 from gitfed.hub.access.rights import Right
-from gitfed.hub.answers import single
+from gitfed.hub.answers import single, timeline
 from gitfed.hub.answers.desk import Desk
 from gitfed.hub.answers.moment import Moment
 from gitfed.hub.answers.sight import Sight
@@ -25,13 +25,29 @@ from gitfed.hub.running import Running
 from gitfed.hub.server import Hub
 from gitfed.model.base import ClusterName, ObjectKey, key_from
 from gitfed.planning.objects import redact
+from gitfed.planning.review import events
 from gitfed.source import locate
 from gitfed.source.declare import Path
 from gitfed.views import capacity
 from gitfed.views.explanations import ExplanationView
+from gitfed.views.history import EventView
 from gitfed.views.objects import ManifestView, ObjectView
 
 _LATELY = 20
+_TOLD = 40
+_MARKS = {
+    "ScheduleBindingSucceed": "move", "EvictWorkloadFromClusterSucceed": "event", "SyncSucceed": "ok",
+    "Suspended": "held", "Resumed": "ok", "ChangesHeld": "held",
+}  # fmt: skip
+"""By the reason of an event; others are told by their type."""
+
+
+class Step(NamedTuple):
+    """One event of the state branch."""
+
+    event: EventView
+    mark: str
+    message: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +72,8 @@ class Seen:
 
 
 def route(hub: Hub, frame: Frame, desk: Desk, happenings: Happenings) -> Route:
+    remembered = timeline.Remembered()
+
     async def show(request: web.Request) -> web.StreamResponse:
         now = desk.now()
         if now is None:
@@ -67,7 +85,7 @@ def route(hub: Hub, frame: Frame, desk: Desk, happenings: Happenings) -> Route:
         def form() -> dict[str, Any]:
             seen = _look(hub.running, now, sight, key, cluster)
             lately = happenings.seen(now, sight, most=_LATELY, key=key)
-            return {"seen": seen, "lately": lately, "operates": operates}
+            return {"seen": seen, "lately": lately, "operates": operates, "story": _story(now, sight, key, remembered)}
 
         try:
             return await frame.formed(request, "object.html", form, operates)
@@ -101,6 +119,19 @@ def _look(running: Running, now: Moment, sight: Sight, key: ObjectKey, cluster: 
         tuple(shown), chosen, manifest, tuple(_lines(now, key, manifest)) if manifest is not None else (),
         tuple(str(order) for order in now.decisions.suspensions if order.of == str(key)), whole,
     )  # fmt: skip
+
+
+def _story(now: Moment, sight: Sight, key: ObjectKey, remembered: timeline.Remembered) -> list[Step] | None:
+    """What the state branch tells of it, newest first; None: it cannot be read now."""
+    try:
+        told = timeline.events(now, sight, key, remembered)["items"]
+    except SourceError:
+        return None
+    return [Step(one, _mark(one), now.hidden.text(one["message"])) for one in told[:_TOLD]]
+
+
+def _mark(event: EventView) -> str:
+    return _MARKS.get(event["reason"], "bad" if event["type"] == events.WARNING else "dot")
 
 
 def _free(now: Moment) -> dict[ClusterName, str]:

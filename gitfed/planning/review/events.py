@@ -7,8 +7,8 @@ that is written or cannot be. Numbers that go up and down are no event.
 
 Reasons and types are the reference's (Karmada: policies §5.8): `ScheduleBindingSucceed`, `ScheduleBindingFailed`,
 `EvictWorkloadFromClusterSucceed`, `SyncSucceed`, `SyncFailed`. Ours are `ChangesHeld` and `ChangesApproved`, for the
-reference has no gates; `TemplateChanged` and `TemplateRemoved`, of which commits tell; and `BindingRemoved`, when no
-copy is left.
+reference has no gates; `Suspended`, `Resumed` and `ReconcileOrdered`, which people order; `TemplateChanged` and
+`TemplateRemoved`, of which commits tell; and `BindingRemoved`, when no copy is left.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from gitfed.model import orders
 from gitfed.model.base import Body, Commit
 from gitfed.model.plan import Left
 
@@ -90,6 +91,31 @@ def approved_between(before: Body | None, after: Body | None) -> Iterator[Bindin
             listed = ", ".join(f"{gate} ({count})" for gate, count in consent[1])
             message = f"let through by {consent[0] or 'an approver'}: {listed}"
             yield BindingEvent(NORMAL, "ChangesApproved", message)
+
+
+def ordered_between(before: Body | None, after: Body | None) -> Iterator[tuple[str, BindingEvent]]:
+    """(`all`, `cluster/NAME` or an object, what a person ordered for it). The documents are `state.yaml`."""
+    old, new = (orders.suspensions(_mapping(one).get("suspensions")) for one in (before, after))
+    for suspension in new:
+        if suspension not in old:
+            said = str(suspension).partition(" since ")[0]
+            why = f": {suspension.reason}" if suspension.reason else ""
+            yield suspension.of, BindingEvent(WARNING, "Suspended", said + why, _cluster_of(suspension.of))
+    standing = {(one.of, one.scheduling) for one in new}
+    for suspension in old:
+        if (suspension.of, suspension.scheduling) not in standing:
+            what = "scheduling resumed" if suspension.scheduling else "resumed"
+            message = f"{what}, it was suspended by {suspension.by}"
+            yield suspension.of, BindingEvent(NORMAL, "Resumed", message, _cluster_of(suspension.of))
+    known, asked = (orders.reconciliations(_mapping(one).get("reconciliations")) for one in (before, after))
+    for order in asked:
+        if order not in known:
+            message = f"to be looked at anew, by {order.by}"
+            yield order.of, BindingEvent(NORMAL, "ReconcileOrdered", message, _cluster_of(order.of))
+
+
+def _cluster_of(ordered: str) -> str:
+    return ordered.removeprefix(orders.CLUSTER) if ordered.startswith(orders.CLUSTER) else ""
 
 
 def _consent(approval: object) -> tuple[str, tuple[tuple[str, str], ...]]:
