@@ -403,6 +403,11 @@ class Engine:
             and not self.waiting()
         )
 
+    @property
+    def at_work(self) -> bool:
+        """A push, or what clusters told, is being planned or carried out: who is in no hurry may wait a moment."""
+        return self._turning or self.commits.due or self.fleet.busy()
+
     def waiting(self) -> list[Change]:
         """Changes that will be carried out once something else is healthy, in clusters that can be reached."""
         changes = self.plan.changes or () if self.plan is not None else ()

@@ -1,7 +1,8 @@
 """Where answers are formed: in threads of the hub's own, a few at a time, and the same one once.
 
-The engine's threads are not ours: whoever asks for a thousand pages waits for other readers, not for the roll-out, and
-a thread that forms an answer gives way to the loop as one that plans does. What was formed is kept as long as the
+The engine's threads are not ours: whoever asks for a thousand pages waits for other readers, not for the roll-out. A
+thread that forms an answer gives way to the loop as one that plans does, and begins a moment later while the engine is
+at work: a push is carried out in that time, and who reads hardly notices. What was formed is kept as long as the
 engine has not turned since, and at most for a second longer, so that many who look at one page cost as much as one. Who
 was told of a turn, and looks because of it, is given nothing older (`since`). What a caller may see is part of the
 question, so rights that end count at once.
@@ -40,6 +41,8 @@ _HOLDS = 1.0
 """Seconds that an answer is given again although the engine has turned."""
 _LONGEST = 10.0
 """The same where it has not: what is not the engine's (the state branch, the clock) may have moved."""
+_GIVES_WAY, _STEP = 0.25, 0.01
+"""Seconds that forming waits at most while the engine is at work; it looks that often."""
 _MOST_KEPT = 8 << 20
 """Bytes of answers."""
 _WORTH_PACKING = 1024
@@ -89,7 +92,7 @@ class _Line:
 
 
 class Desk:
-    """One for each capability that answers; `close` it when the hub stops."""
+    """One for each capability that answers, which has `rest` among its services."""
 
     def __init__(self, running: Running, clock: Callable[[], float] = time.monotonic) -> None:
         self._running = running
@@ -164,10 +167,16 @@ class Desk:
     async def _in_line(self, form: Callable[[], T], line: _Line) -> T:
         line.waiting += 1
         try:
+            await self._give_way()
             with planner.giving_way():
                 return await asyncio.get_running_loop().run_in_executor(line.pool, form)
         finally:
             line.waiting -= 1
+
+    async def _give_way(self) -> None:
+        end = self._clock() + _GIVES_WAY
+        while (engine := self._running.engine) is not None and engine.at_work and self._clock() < end:  # noqa: ASYNC110
+            await asyncio.sleep(_STEP)
 
     async def _form(
         self, question: Hashable, form: Callable[[], Answer], line: _Line, made: Callable[[Answer], _Kept]
@@ -193,6 +202,13 @@ class Desk:
         while self._size > _MOST_KEPT and self._kept:
             _, dropped = self._kept.popitem(last=False)
             self._size -= dropped.answer.size
+
+    async def rest(self) -> None:
+        """A service: the threads end with the hub."""
+        try:
+            await asyncio.Event().wait()
+        finally:
+            self.close()
 
     def close(self) -> None:
         for line in (self._usual, self._heavy):

@@ -22,7 +22,8 @@ PREFIX = resources.PREFIX
 
 
 def capability(hub: Hub) -> Capability:
-    reading = Reading(hub, Desk(hub.running))
+    desk = Desk(hub.running)
+    reading = Reading(hub, desk)
     routes = [
         Route("GET", one.route, reading.handler(one), needs=Right.VIEW, whole_fleet=one.whole_fleet)
         for one in resources.ALL
@@ -32,4 +33,4 @@ def capability(hub: Hub) -> Capability:
     feed = Feed(hub.running)
     streams = Streams(hub, feed)
     routes.append(Route("GET", f"{PREFIX}/events", streams.handle, needs=Right.VIEW, lasting=True))
-    return Capability(routes=tuple(routes), services=(reading.rest, feed.run))
+    return Capability(routes=tuple(routes), services=(desk.rest, feed.run))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Awaitable, Callable
 
 from aiohttp import web
@@ -29,13 +28,6 @@ class Reading:
             return await refusing(request, self._read(request, resource))
 
         return handle
-
-    async def rest(self) -> None:
-        """A service: the threads end with the hub."""
-        try:
-            await asyncio.Event().wait()
-        finally:
-            self._desk.close()
 
     async def _read(self, request: web.Request, resource: Resource) -> web.StreamResponse:
         if not takes(request, JSON, _TAKEN):

@@ -54,7 +54,8 @@ def capability(hub: Hub) -> Capability:
             problems.route(hub, made, desk),
             what_if.route(made, desk),
             *ordering.routes_of(hub, made, refuse),
-        )
+        ),
+        services=(desk.rest,),
     )
 
 

@@ -1,10 +1,13 @@
 """`/ui/what-if`: let clusters fail on a virtual clock, with the daemon's own decisions. Nothing real is touched.
 
-It tells of the whole fleet, so it is for callers who may see all of it.
+It tells of the whole fleet, so it is for callers who may see all of it. In a large fleet it takes a while: whoever
+waits is shown that it is under way and asks again, and everybody who asks for the same play waits for the same one.
 """
 
 from __future__ import annotations
 
+import asyncio
+from collections import OrderedDict
 from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import groupby
@@ -23,13 +26,25 @@ from gitfed.hub.routes import Route
 from gitfed.model.base import ObjectKey
 from gitfed.model.decisions import Share
 from gitfed.model.fleet import FleetSnapshot
+from gitfed.model.plan import Plan
 from gitfed.offline.inputs import interpreter_of
 from gitfed.simulation import scenario, simulation
+from gitfed.simulation.capacity_loss import Loss
 
 _MINUTES = (10, 30, 60, 180)
 _FIRST, _MOST_LINES = 4, 100
 """Of what happens at one moment: lines that are seen at once, and all that can be."""
 _MOST_MOVES = 200
+_MOST_NAMED = 50
+"""Workloads that are short of replicas, or wait."""
+_MOST_CHIPS = 12
+"""Clusters of one move that are named though nothing changes there."""
+_PATIENCE = 3.0
+"""Seconds after which a page says that the play is under way."""
+_AGAIN = 2
+"""Seconds until the browser asks again."""
+_KEPT = 4
+"""Plays that are remembered, as long as the plan is the same."""
 
 
 class Beat(NamedTuple):
@@ -51,17 +66,68 @@ class Move(NamedTuple):
     key: ObjectKey
     before: tuple[Share, ...]
     after: tuple[Part, ...]
+    alike: int
+    """Clusters besides, in which nothing changes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Played:
+    """What a page shows of it: the plans that it was made of are large, and go."""
+
     beats: tuple[Beat, ...]
     moves: tuple[Move, ...]
     more_moves: int
-    story: simulation.Story
+    short: int
+    losses: tuple[Loss, ...]
+    """The first of them."""
+    waiting: int
+    pending: tuple[tuple[ObjectKey, str], ...]
+    """The first of them."""
+    on_recovery: int
+    goes_on: bool
+    """More falls due after the clock has stopped."""
+
+
+class Question(NamedTuple):
+    target: str
+    minutes: int
+    back: bool
+
+
+class Plays:
+    """Those under way, and the newest that are over."""
+
+    def __init__(self, desk: Desk) -> None:
+        self._desk = desk
+        self._under_way: dict[Question, asyncio.Task[Played]] = {}
+        self._over: OrderedDict[Question, tuple[Plan, Played]] = OrderedDict()
+
+    async def of(self, now: Moment, question: Question) -> Played | None:
+        """None: it takes a while yet. Raises KeyError, TooBusy."""
+        plan, known = self._over.get(question, (None, None))
+        if plan is now.plan:
+            return known
+        task = self._under_way.get(question)
+        if task is None:
+            task = self._under_way[question] = asyncio.create_task(self._play(now, question))
+            task.add_done_callback(lambda done: done.cancelled() or done.exception())  # whoever asked may have gone
+        await asyncio.wait({task}, timeout=_PATIENCE)
+        return task.result() if task.done() else None
+
+    async def _play(self, now: Moment, question: Question) -> Played:
+        try:
+            played = await self._desk.aside(lambda: _play(now, question), heavy=True)
+        finally:
+            del self._under_way[question]
+        self._over[question] = now.plan, played
+        while len(self._over) > _KEPT:
+            self._over.popitem(last=False)
+        return played
 
 
 def route(frame: Frame, desk: Desk) -> Route:
+    plays = Plays(desk)
+
     async def show(request: web.Request) -> web.StreamResponse:
         now = desk.now()
         target, minutes = paging.text(request, "fail"), paging.number(request, "minutes", 30)
@@ -69,22 +135,26 @@ def route(frame: Frame, desk: Desk) -> Route:
         back = request.query.get("back") == "yes"
         everything = routes.rights(request).everywhere(Right.VIEW)
         played: Played | None = None
-        wrong = ""
+        wrong, playing = "", False
         if now is not None and everything and target:
             if scenario.target(target) is None:
                 wrong = "Choose what fails from the list."
             else:
                 try:
-                    played = await desk.aside(lambda: _play(now, target, minutes, back=back), heavy=True)
+                    played = await plays.of(now, Question(target, minutes, back))
+                    playing = played is None
                 except KeyError:
                     wrong = f"{target} names no declared cluster."
                 except TooBusy as error:
                     raise web.HTTPServiceUnavailable(text=error.message) from error
-        return frame.page(
-            request, "what_if.html", played=played, wrong=wrong, target=target, minutes=minutes,
+        page = frame.page(
+            request, "what_if.html", played=played, wrong=wrong, target=target, minutes=minutes, playing=playing,
             targets=_targets(now) if now is not None else (),
             choices=_MINUTES, back=back, everything=everything, planned=now is not None,
         )  # fmt: skip
+        if playing:
+            page.headers["Refresh"] = str(_AGAIN)
+        return page
 
     return Route("GET", "/ui/what-if", show, needs=Right.VIEW)
 
@@ -95,8 +165,9 @@ def _targets(now: Moment) -> tuple[str, ...]:
     return (*(f"region/{name}" for name in sorted(regions)), *(f"cluster/{name}" for name in sorted(now.repo.clusters)))
 
 
-def _play(now: Moment, target: str, minutes: int, *, back: bool) -> Played:
+def _play(now: Moment, question: Question) -> Played:
     """Raises KeyError."""
+    target, minutes, back = question
     rehearsal = simulation.Rehearsal(
         now.repo, FleetSnapshot(now.plan.facts, now.facts), now.decisions, interpreter_of(now.repo, now.decisions),
         now.plan.now, simulation.Options(until=minutes * 60.0),
@@ -106,7 +177,11 @@ def _play(now: Moment, target: str, minutes: int, *, back: bool) -> Played:
         events.append(scenario.Event(minutes * 30.0, "recover", target))
     story = rehearsal.run(events)
     moved = list(_moves(story))
-    return Played(tuple(_beats(story.timeline)), tuple(moved[:_MOST_MOVES]), max(0, len(moved) - _MOST_MOVES), story)
+    return Played(
+        tuple(_beats(story.timeline)), tuple(moved[:_MOST_MOVES]), max(0, len(moved) - _MOST_MOVES),
+        len(story.losses), tuple(story.losses[:_MOST_NAMED]), len(story.pending), tuple(story.pending[:_MOST_NAMED]),
+        len(story.on_recovery), story.falls_due is not None,
+    )  # fmt: skip
 
 
 def _beats(timeline: Iterable[simulation.Moment]) -> Iterable[Beat]:
@@ -125,7 +200,14 @@ def _moves(story: simulation.Story) -> Iterable[Move]:
         had = {share.cluster: share.replicas for share in before.shares}
         after = [Part(share, _kind(share, had)) for share in binding.shares]
         gone = [Part(share, "gone") for share in before.shares if binding.share_of(share.cluster) is None]
-        yield Move(key, before.shares, tuple(sorted([*after, *gone])))
+        alike = [part.share.cluster for part in after if part.kind == "same"]
+        left_out = set(alike[_MOST_CHIPS:])
+        yield Move(
+            key,
+            tuple(share for share in before.shares if share.cluster not in left_out),
+            tuple(sorted(part for part in (*after, *gone) if part.share.cluster not in left_out)),
+            len(left_out),
+        )
 
 
 def _kind(share: Share, had: dict[str, int | None]) -> str:

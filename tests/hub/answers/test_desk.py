@@ -6,7 +6,8 @@ import asyncio
 import sys
 import threading
 from collections.abc import AsyncIterator
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
@@ -132,3 +133,23 @@ async def test_threads_that_compute_give_way_until_the_last_has_ended(desk: Desk
     form.may.set()
     await asking
     assert sys.getswitchinterval() == usual
+
+
+async def test_forming_waits_a_moment_while_the_engine_is_at_work(running: Running, clock: Clock, desk: Desk) -> None:
+    engine = SimpleNamespace(at_work=True, repo=None, plan=None, decisions=None)
+    running.recorded = None
+    running.engine = cast(Any, engine)
+    form = Counted()
+    first = asyncio.create_task(_body(desk, form))
+    await asyncio.sleep(0.05)
+    assert form.times == 0
+    engine.at_work = False
+    assert await first == "0"
+    engine.at_work = True
+    running.heard("cycle", None)
+    clock.now = 2.0
+    second = asyncio.create_task(_body(desk, form))
+    await asyncio.sleep(0.05)
+    assert form.times == 1
+    clock.now = 2.3
+    assert await second == "1", "a roll-out may last for minutes"

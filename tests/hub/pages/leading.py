@@ -44,6 +44,7 @@ def leading() -> Running:
     running = Running(found)
     engine = SimpleNamespace(
         repo=found.repo, plan=found.plan, decisions=found.decisions, source_changed=lambda: None, trouble=None,
+        at_work=False,
         commits=SimpleNamespace(error=""), statuses={}, memory=SimpleNamespace(results={}, clone=None),
         reader=SimpleNamespace(repository=SimpleNamespace(path=None, entries=lambda commit: {})),
         fleet=SimpleNamespace(

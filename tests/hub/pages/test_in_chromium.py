@@ -12,13 +12,16 @@ from urllib.parse import quote
 
 import pytest
 from selenium.webdriver.common.keys import Keys
+from selenium.webdriver.support.select import Select
 
+from gitfed.hub.answers.moment import Moment
+from gitfed.hub.pages import what_if
 from gitfed.hub.running import Running
 from gitfed.model.base import ObjectKey, Origin, Problem, Severity
 from gitfed.model.fleet import Reach
 from gitfed.model.orders import Suspension
 from gitfed.model.plan import Gate
-from tests import needs
+from tests import needs, patience
 from tests.hub import fleet
 from tests.hub.pages import browser, leading
 from tests.hub.pages.browser import SCHEMES, WIDTHS, Browser
@@ -150,6 +153,38 @@ def test_a_failure_is_told_on_a_timeline(chromium: Browser, hub: Staged) -> None
     chromium.driver.get(f"{hub.url}/ui/what-if?fail=cluster/eu-1")
     assert "cluster/eu-1: fails" in chromium.text(".timeline")
     assert "shop/Deploy/web" in chromium.text("#loss-title + div")
+
+
+def test_a_failure_that_was_chosen_is_played(chromium: Browser, hub: Staged) -> None:
+    chromium.log_in(hub)
+    chromium.driver.get(f"{hub.url}/ui/what-if")
+    Select(chromium.find("[name=fail]")).select_by_visible_text("cluster eu-1")
+    chromium.find("main form button").click()
+    chromium.until(lambda: "cluster/eu-1: fails" in chromium.text(".timeline"))
+
+
+def test_a_long_play_is_waited_for_on_the_page(chromium: Browser, hub: Staged, monkeypatch: pytest.MonkeyPatch) -> None:
+    chromium.log_in(hub)
+    may, played = threading.Event(), []
+    play = what_if._play
+
+    def slowly(now: Moment, question: what_if.Question) -> what_if.Played:
+        played.append(question)
+        assert may.wait(patience.SECONDS)
+        return play(now, question)
+
+    monkeypatch.setattr(what_if, "_play", slowly)
+    monkeypatch.setattr(what_if, "_PATIENCE", 0.1)
+    chromium.driver.get(f"{hub.url}/ui/what-if?fail=cluster/eu-2&minutes=10")
+    assert "cluster eu-2 fails" in chromium.text(".empty")
+    chromium.run("window.stays = 1")
+    chromium.until(lambda: not chromium.run("return window.stays"))  # it asks again by itself
+    assert chromium.text(".empty strong") == "Playing"
+    may.set()
+    chromium.until(lambda: "cluster/eu-2: fails" in chromium.text(".timeline"))
+    chromium.driver.refresh()
+    assert "cluster/eu-2: fails" in chromium.text(".timeline")
+    assert len(played) == 1
 
 
 def test_everything_can_be_reached_by_keyboard_alone(chromium: Browser, hub: Staged) -> None:
