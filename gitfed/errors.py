@@ -42,6 +42,9 @@ raised); one object that did not work out is an outcome (a value). Callers choos
     ├── NotLeading                 this process operates nothing: another one leads
     ├── TooBusy                    so much is asked of the hub that this has to wait
     ├── NotOwned                   the inventory or the term says that this daemon must not write
+    │   └── StaleTerm              what was sent to an agent is of an earlier term than it has seen
+    ├── LinkError                  a hub and an agent do not understand each other; `final`: nor will they later
+    │   └── LinkCut                the connection between them is gone, or brings no sign of life
     └── Unforeseen                 an exception of another class, caught by a loop that must not end (70)
 
 `retry` says whether the same call can succeed later without anybody changing anything.
@@ -237,6 +240,24 @@ class TooBusy(GitfedError):
 
 class NotOwned(GitfedError):
     """The inventory belongs to another repository, or its term is higher than ours: no write."""
+
+
+class StaleTerm(NotOwned):
+    """What was sent to an agent is of an earlier term than it has seen."""
+
+
+class LinkError(GitfedError):
+    """A hub and an agent do not understand each other. `final`: connecting again would not help."""
+
+    def __init__(self, message: str, *, final: bool = False, hint: str = "") -> None:
+        super().__init__(message, hint=hint)
+        self.final = final
+
+
+class LinkCut(LinkError):
+    """The connection between a hub and an agent is gone, or brings no sign of life."""
+
+    retry = True
 
 
 class ForgeError(GitfedError):

@@ -50,3 +50,15 @@ class Lead:
     """For how long it counts after `renewed`, unless it is renewed again."""
     acquired: datetime
     renewed: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """Who decides for one cluster, told to whoever carries it out there."""
+
+    repository_id: str
+    term: int
+    name: str
+    """How the inventory names it."""
+    adopt: bool = False
+    """A person wants the inventory to be theirs, whoever's it is."""

@@ -1,0 +1,221 @@
+"""One connection between a hub and an agent, from the handshake to its end: the same on both sides.
+
+It sends what `Told` has to say whenever there is something, hands what is heard to whoever keeps it, carries questions
+and answers, and notices silence: who sends nothing for the length of a lease is gone, whatever TCP believes.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Awaitable, Callable, Coroutine
+from typing import Any, Protocol, TypeVar
+
+from gitfed.agent_protocol import frames
+from gitfed.agent_protocol.frames import Ack, Answer, Ask, Beat, Bye, Frame, Hello, Put, Welcome
+from gitfed.agent_protocol.replica import Change, Heard, Told
+from gitfed.errors import GitfedError, LinkCut, LinkError
+
+log = logging.getLogger("gitfed.link")
+_T = TypeVar("_T")
+
+BEATS = 4
+"""Signs of life in the time of one lease."""
+_MOST_ASKED = 32
+"""Questions that are being answered at a time."""
+_GOODBYE = 2.0
+
+
+class Socket(Protocol):
+    """Messages, whole ones. Both end with LinkCut."""
+
+    async def send(self, data: bytes) -> None: ...
+    async def receive(self) -> bytes: ...
+    async def close(self) -> None: ...
+
+
+async def greet(socket: Socket, hello: Hello, patience: float) -> Welcome:
+    """The agent's side of the handshake. Raises LinkError."""
+    await socket.send(frames.encode(hello))
+    answer = frames.decode(await _received(socket, patience))
+    if isinstance(answer, Bye):
+        raise LinkError(answer.why, final=answer.final)
+    if not isinstance(answer, Welcome):
+        raise LinkError("the hub does not answer a greeting")
+    if not frames.OLDEST <= answer.version <= frames.NEWEST or not 1.0 <= answer.lease <= 3600.0:
+        raise LinkError(f"the hub wants version {answer.version} and a lease of {answer.lease} s", final=True)
+    return answer
+
+
+async def greeted(socket: Socket, patience: float) -> Hello:
+    """The hub's side, to be answered with a Welcome or a Bye. Raises LinkError."""
+    hello = frames.decode(await _received(socket, patience))
+    if not isinstance(hello, Hello):
+        raise LinkError("an agent begins with a greeting")
+    return hello
+
+
+async def refuse(socket: Socket, error: LinkError) -> None:
+    """Say why, and end it."""
+    hint = f" ({error.hint})" if error.hint else ""
+    with contextlib.suppress(LinkError, TimeoutError):
+        await _within(socket.send(frames.encode(Bye(f"{error.message}{hint}"[:2000], error.final))), _GOODBYE)
+    await socket.close()
+
+
+async def _within(work: Coroutine[Any, Any, _T], seconds: float) -> _T:
+    """Raises TimeoutError. `asyncio.wait_for` may forget that it was cancelled when its work ends in that moment: then
+    whoever cancelled a reader would wait for the next frame."""
+    task = asyncio.ensure_future(work)
+    try:
+        done, _ = await asyncio.wait({task}, timeout=seconds)
+        if not done:
+            raise TimeoutError
+        return task.result()
+    finally:
+        task.cancel()
+
+
+async def _received(socket: Socket, patience: float) -> bytes:
+    try:
+        return await _within(socket.receive(), patience)
+    except TimeoutError:
+        raise LinkCut(f"no sign of life for {patience:g} s") from None
+
+
+class Link:
+    """`run` it after the handshake; it ends with LinkError. `taken` hears of each change as a whole, `asked` answers a
+    question by its name and what it is about, `alive` is called for every sign of life."""
+
+    def __init__(
+        self,
+        socket: Socket,
+        told: Told,
+        heard: Heard,
+        *,
+        lease: float,
+        taken: Callable[[Change], None],
+        asked: Callable[[str, Any], Awaitable[Any]],
+        alive: Callable[[], None] = lambda: None,
+    ) -> None:
+        self._socket = socket
+        self._told = told
+        self._heard = heard
+        self._lease = lease
+        self._taken = taken
+        self._asked = asked
+        self._alive = alive
+        self._wake = asyncio.Event()
+        self._questions: dict[int, asyncio.Future[Any]] = {}
+        self._last_question = 0
+        self.ended = asyncio.Event()
+        """Nothing is sent, heard or taken by it."""
+        self.ended.set()
+        self._answering: set[asyncio.Task[None]] = set()
+
+    def poke(self) -> None:
+        """There is something to say."""
+        self._wake.set()
+
+    async def ask(self, what: str, about: Any = None, *, patience: float) -> Any:
+        """Raises LinkError when the other side cannot answer, and LinkCut when it does not."""
+        self._last_question += 1
+        number = self._last_question
+        answer = self._questions[number] = asyncio.get_running_loop().create_future()
+        try:
+            await self._send(Ask(number, what, about))
+            done, _ = await asyncio.wait({answer}, timeout=patience)
+            if not done:
+                raise LinkCut(f"no answer to {what} in {patience:g} s")
+            return answer.result()
+        finally:
+            self._questions.pop(number, None)
+            answer.cancel()
+
+    async def run(self) -> None:
+        """Raises LinkError, whatever the end was."""
+        self.ended.clear()
+        tasks = [asyncio.create_task(one()) for one in (self._read, self._tell, self._beat)]
+        try:
+            done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+            for task in done:
+                task.result()
+        finally:
+            for task in (*tasks, *self._answering):
+                task.cancel()
+            await asyncio.gather(*tasks, *self._answering, return_exceptions=True)
+            self._told.disconnect()
+            self.ended.set()
+            for answer in self._questions.values():
+                if not answer.done():
+                    answer.set_exception(LinkCut("the connection is gone"))
+            self._questions.clear()
+
+    async def close(self, error: LinkError) -> None:
+        """Tell the other side why; `run` ends soon."""
+        await refuse(self._socket, error)
+
+    async def _send(self, frame: Frame) -> None:
+        try:
+            await _within(self._socket.send(frames.encode(frame)), self._lease)
+        except TimeoutError:
+            raise LinkCut(f"nothing could be sent for {self._lease:g} s") from None
+
+    async def _tell(self) -> None:
+        while True:
+            self._wake.clear()
+            parts = self._told.next()
+            for part in parts:
+                await self._send(part)
+            if not parts:
+                await self._wake.wait()
+
+    async def _beat(self) -> None:
+        while True:
+            await asyncio.sleep(self._lease / BEATS)
+            await self._send(Beat())
+
+    async def _read(self) -> None:
+        while True:
+            data = await _received(self._socket, self._lease)
+            frame = frames.decode(data)
+            self._alive()
+            if isinstance(frame, Put):
+                change = self._heard.take(frame, len(data))
+                if change is not None and (change.set or change.gone):
+                    self._taken(change)
+                if frame.last:
+                    await self._send(Ack(frame.n))
+            elif isinstance(frame, Ack):
+                self._told.acknowledged(frame.n)
+                self._wake.set()
+            elif isinstance(frame, Ask):
+                if len(self._answering) >= _MOST_ASKED:
+                    raise LinkError("too many questions at a time")
+                task = asyncio.create_task(self._answer(frame))
+                self._answering.add(task)
+                task.add_done_callback(self._answering.discard)
+            elif isinstance(frame, Answer):
+                self._answered(frame)
+            elif isinstance(frame, Bye):
+                raise LinkError(frame.why, final=frame.final)
+            elif not isinstance(frame, Beat):
+                raise LinkError("a greeting in the middle of a connection")
+
+    async def _answer(self, question: Ask) -> None:
+        try:
+            answer = Answer(question.id, await self._asked(question.what, question.about))
+        except GitfedError as error:
+            answer = Answer(question.id, error=str(error)[:2000])
+        with contextlib.suppress(LinkError):  # then the reader knows it too
+            await self._send(answer)
+
+    def _answered(self, frame: Answer) -> None:
+        waiting = self._questions.get(frame.id)
+        if waiting is None or waiting.done():
+            return
+        if frame.error:
+            waiting.set_exception(LinkError(frame.error))
+        else:
+            waiting.set_result(frame.value)

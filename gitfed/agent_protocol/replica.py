@@ -1,0 +1,202 @@
+"""A mapping that one side owns and the other has a copy of.
+
+`Told` is the owner's, `Heard` the copy. One change is under way at a time, and counts when its last part has come: a
+reader never sees half of one. What happens meanwhile is collected and goes with the next change, so a slow reader gets
+the newest state of everything and not everything that ever was; that is all the back-pressure there is, and it bounds
+what is under way.
+
+Changes of one connection are counted from 1. One that came before is acknowledged again and not looked at; one that is
+missing ends the connection. A new connection begins with the digests of the copy, in buckets of keys: only buckets
+that differ are sent, each as a whole.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import zlib
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+import orjson
+
+from gitfed.agent_protocol.frames import LARGEST, USUAL, Put
+from gitfed.errors import LinkError
+
+BUCKETS = 64
+MOST_KEYS = 200_000
+MOST_BYTES = 256 << 20
+"""Of one change: what one agent says must not fill the hub's memory."""
+_ENVELOPE = 4096
+"""Bytes that a frame has beside one value and its key."""
+
+
+class Change(NamedTuple):
+    """What was said: values that are new or other ones now, and keys that are gone."""
+
+    set: Mapping[str, Any]
+    gone: frozenset[str]
+
+
+class Told:
+    """What this side says."""
+
+    def __init__(self) -> None:
+        self._values: dict[str, bytes] = {}
+        self._dirty: dict[str, None] = {}
+        """Keys in the order in which they changed first."""
+        self._reset: set[int] = set()
+        self._number = 0
+        self._under_way = False
+        self._connected = False
+
+    def __contains__(self, key: str) -> bool:
+        return key in self._values
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._values)
+
+    def put(self, key: str, value: Any) -> bool:
+        """Whether that is news. Raises LinkError for a value that no frame has room for, and says nothing of it."""
+        text = orjson.dumps(value, option=orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS)
+        if len(text) + len(key) + _ENVELOPE > LARGEST:
+            raise LinkError(f"{key} has {len(text)} bytes: more than an agent is sent")
+        if self._values.get(key) == text:
+            return False
+        self._values[key] = text
+        self._dirty[key] = None
+        return True
+
+    def drop(self, key: str) -> None:
+        if self._values.pop(key, None) is not None:
+            self._dirty[key] = None
+
+    @property
+    def settled(self) -> bool:
+        """Whether the other side has, and has acknowledged, all of it."""
+        return self._connected and not (self._dirty or self._reset or self._under_way)
+
+    def connect(self, digests: Iterable[str]) -> None:
+        """A new connection: the other side has what these digests tell."""
+        theirs = list(digests)
+        ours = digests_of(self._values)
+        self._number, self._under_way, self._connected = 0, False, True
+        self._dirty.clear()
+        self._reset = set(range(BUCKETS)) if len(theirs) != BUCKETS else {
+            number for number in range(BUCKETS) if theirs[number] != ours[number]
+        }  # fmt: skip
+
+    def disconnect(self) -> None:
+        self._connected = self._under_way = False
+
+    def next(self) -> list[Put]:
+        """The next change, in parts; none while one is under way, or when nothing is to be said."""
+        if not self._connected or self._under_way or not (self._dirty or self._reset):
+            return []
+        keys, buckets = self._dirty, tuple(sorted(self._reset))
+        if self._reset:
+            keys = {**keys, **{key: None for key in self._values if bucket(key) in self._reset}}
+        self._dirty, self._reset = {}, set()
+        self._number += 1
+        self._under_way = True
+        return list(self._parts(keys, buckets))
+
+    def _parts(self, keys: Iterable[str], buckets: tuple[int, ...]) -> Iterator[Put]:
+        number, size = 0, 0
+        values: dict[str, Any] = {}
+        gone: list[str] = []
+        for key in keys:
+            text = self._values.get(key)
+            more = len(key) + (len(text) if text is not None else 0)
+            if size and size + more > USUAL:
+                yield Put(self._number, number, False, values, tuple(gone), buckets)
+                number, size, values, gone, buckets = number + 1, 0, {}, [], ()
+            size += more
+            if text is None:
+                gone.append(key)
+            else:
+                values[key] = orjson.Fragment(text)
+        yield Put(self._number, number, True, values, tuple(gone), buckets)
+
+    def acknowledged(self, number: int) -> None:
+        """Raises LinkError for a number that was never sent."""
+        if number > self._number:
+            raise LinkError(f"change {number} is acknowledged and was never sent")
+        if number == self._number:
+            self._under_way = False
+
+
+class Heard:
+    """What the other side said. `values` is never changed but by `take`."""
+
+    def __init__(self) -> None:
+        self.values: dict[str, Any] = {}
+        self._number = 0
+        self._parts = 0
+        self._bytes = 0
+        self._set: dict[str, Any] = {}
+        self._gone: set[str] = set()
+        self._buckets: set[int] = set()
+
+    def connect(self) -> list[str]:
+        """A new connection: what is here, by digests. What a cut left half said is forgotten."""
+        self._number = 0
+        self._begin()
+        return digests_of({key: _text(value) for key, value in self.values.items()})
+
+    def _begin(self) -> None:
+        self._parts = self._bytes = 0
+        self._set, self._gone, self._buckets = {}, set(), set()
+
+    def take(self, put: Put, size: int = 0) -> Change | None:
+        """A change, when this was its last part. A repeated one is acknowledged and nothing else. `size`: bytes of the
+        frame. Raises LinkError."""
+        if put.n <= self._number:
+            return None
+        if put.n != self._number + 1 or put.part != self._parts:
+            raise LinkError(f"part {put.part} of change {put.n} came, {self._parts} of {self._number + 1} was expected")
+        self._parts += 1
+        self._bytes += size
+        if self._bytes > MOST_BYTES or len(self.values) + len(self._set) + len(put.set) > MOST_KEYS:
+            raise LinkError(f"too much at once: at most {MOST_KEYS} values and {MOST_BYTES} bytes", final=True)
+        for key in put.gone:
+            self._set.pop(key, None)
+            self._gone.add(key)
+        for key, value in put.set.items():
+            self._gone.discard(key)
+            self._set[key] = value
+        self._buckets.update(put.buckets)
+        if not put.last:
+            return None
+        gone = {key for key in self._gone if key in self.values}
+        if self._buckets:
+            gone |= {key for key in self.values if bucket(key) in self._buckets and key not in self._set}
+        change = Change({key: one for key, one in self._set.items() if self._is_news(key, one)}, frozenset(gone))
+        for key in change.gone:
+            del self.values[key]
+        self.values.update(change.set)
+        self._number = put.n
+        self._begin()
+        return change
+
+    def _is_news(self, key: str, value: Any) -> bool:
+        return key not in self.values or self.values[key] != value
+
+
+def bucket(key: str) -> int:
+    return zlib.crc32(key.encode()) % BUCKETS
+
+
+def digests_of(values: Mapping[str, bytes]) -> list[str]:
+    """One for each bucket."""
+    found = [hashlib.sha256() for _ in range(BUCKETS)]
+    for key in sorted(values):
+        text = values[key]
+        found[bucket(key)].update(f"{len(key)}:{key}:{len(text)}:".encode() + text)
+    return [one.hexdigest()[:32] for one in found]
+
+
+def _text(value: Any) -> bytes:
+    return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)

@@ -1,0 +1,268 @@
+"""What stands in the two mappings, and how it becomes JSON and back.
+
+Down, the *slice* of one cluster: how it is set up, what should be there, and the list of changes. Up, its *reports*:
+how the cluster is, what is in it, and what became of changes. Keys are `<what>/<of which object>`.
+
+What an agent sends is believed of its own cluster and of nothing else: a value says nothing about which cluster it is
+of (that is the connection's), and one that has not this form ends the connection.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, Generic, TypeVar
+
+from pydantic import TypeAdapter, ValidationError
+
+from gitfed.errors import LinkError
+from gitfed.interpret.collect import Collected
+from gitfed.model.base import BindingId, Body, ClusterName, Digest, Kind, ObjectKey, Origin
+from gitfed.model.fleet import ApplyResult, ClusterFacts, ClusterLive, InventoryEntry, LiveObject, Stuck
+from gitfed.model.leader import Term
+from gitfed.model.plan import Action, Change, FieldChange, RenderedManifest
+from gitfed.model.reason import NO_REASON, Reason
+from gitfed.text import canonical
+
+T = TypeVar("T")
+
+_NOWHERE = Origin("")
+
+SETUP = "setup"
+STATE = "state"
+FACTS = "facts"
+OBJECT, BODY, CHANGE, ENTRY, FORGET, VERDICT = "object/", "body/", "change/", "entry/", "forget/", "verdict/"
+OVER = "over/"
+
+
+class _As(Generic[T]):
+    """One type, to and from JSON values."""
+
+    def __init__(self, of: Any) -> None:
+        self._of = of
+        self._made: TypeAdapter[T] | None = None
+
+    @property
+    def _adapter(self) -> TypeAdapter[T]:
+        if self._made is None:
+            self._made = TypeAdapter(self._of)
+        return self._made
+
+    def json(self, value: T) -> Any:
+        return self._adapter.dump_python(value, mode="json", exclude_defaults=True, warnings=False)
+
+    def read(self, value: Any) -> T:
+        """Raises LinkError."""
+        try:
+            return self._adapter.validate_python(value)
+        except ValidationError as error:
+            found = error.errors(include_url=False, include_input=False, include_context=False)[0]
+            where = ".".join(map(str, found["loc"]))
+            raise LinkError(f"{self._of.__name__}: {where}: {found['msg']}") from error
+
+
+# -- down ----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A question that only the hub can answer: a script's, or a webhook's."""
+
+    api_version: str
+    kind: str
+    operation: str
+
+
+@dataclass(frozen=True, slots=True)
+class Setup:
+    """How the agent keeps its cluster."""
+
+    federation: str
+    lead: Term | None = None
+    """None: it looks, and writes nothing."""
+    list: int = 0
+    """The number of the list of changes that stands beside this."""
+    kinds: tuple[Kind, ...] = ()
+    rules: tuple[Rule, ...] = ()
+    models: tuple[Any, ...] = ()
+    """`spec.resourceModels`."""
+    capacity: bool = False
+    quotas: bool = True
+    expected: int = 0
+    """Entries that the inventory has at least."""
+    recorded_id: str = ""
+    """Which cluster it was, by the uid of its kube-system."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """One object that should be there; its body is `body/<digest>`."""
+
+    digest: str
+    binding: str
+    replicas: int | None = None
+    origin: Origin = _NOWHERE
+    stateful: bool = False
+    overwrite: bool = False
+    repair: bool = False
+    """Whether the agent may put it right by itself while the hub is away."""
+
+    @classmethod
+    def of(
+        cls, rendered: RenderedManifest, *, stateful: bool = False, overwrite: bool = False, repair: bool = False
+    ) -> Wanted:
+        return cls(rendered.digest, rendered.binding, rendered.replicas, rendered.origin, stateful, overwrite, repair)
+
+    def manifest(self, key: ObjectKey, cluster: ClusterName, body: Body) -> RenderedManifest:
+        binding = BindingId(self.binding)
+        return RenderedManifest(key, binding, body, Digest(self.digest), (cluster,), self.replicas, self.origin)
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """The object that a change was decided for."""
+
+    uid: str
+    resource_version: str
+    ours: bool
+    matches: str | None = None
+    entry: InventoryEntry | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """One change. `id`: asked for anew, it is another one."""
+
+    id: int
+    key: ObjectKey
+    api_version: str
+    action: Action
+    urgent: bool = False
+    reason: Reason = NO_REASON
+    manifest: Wanted | None = None
+    body: str = ""
+    """The digest of what to send instead of the manifest's body."""
+    seen: Seen | None = None
+    diff: tuple[FieldChange, ...] = ()
+    move: bool = False
+    replaces: bool = False
+    wave: int = 0
+    order: int = 0
+    waits_for: tuple[ObjectKey, ...] = ()
+    adopt: bool = False
+    first: bool = False
+    drift: bool = False
+
+    @classmethod
+    def of(cls, change: Change, *, number: int, urgent: bool) -> Task:
+        live, rendered = change.live, change.rendered
+        return cls(
+            id=number, key=change.key, api_version=change.api_version, action=change.action, urgent=urgent,
+            reason=change.reason, manifest=Wanted.of(rendered) if rendered is not None else None,
+            body=canonical.digest(change.body) if change.body is not None else "",
+            seen=Seen(live.uid, live.resource_version, live.ours, live.matches, live.entry) if live else None,
+            diff=tuple(replace(one, before=None, after=None) for one in change.diff[:3]), move=change.move,
+            replaces=change.replaces, wave=change.wave, order=change.order, waits_for=change.waits_for,
+            adopt=change.adopt, first=change.first, drift=change.drift,
+        )  # fmt: skip
+
+    def change(self, cluster: ClusterName, bodies: dict[str, Body], live: LiveObject | None) -> Change:
+        """`live`: the object as it is known there now; its body is taken when it is still the same version. Raises
+        LinkError when a body is missing."""
+        seen = None
+        if self.seen is not None:
+            same = live is not None and (live.uid, live.resource_version) == (
+                self.seen.uid, self.seen.resource_version,
+            )  # fmt: skip
+            seen = LiveObject(
+                self.key, cluster, self.seen.uid, self.seen.resource_version, self.seen.ours,
+                body=live.body if live is not None and same else None,
+                matches=Digest(self.seen.matches) if self.seen.matches is not None else None, entry=self.seen.entry,
+            )  # fmt: skip
+        try:
+            rendered = None
+            if self.manifest is not None:
+                rendered = self.manifest.manifest(self.key, cluster, bodies[self.manifest.digest])
+            body = bodies[self.body] if self.body else None
+        except KeyError:
+            raise LinkError(f"the body of {self.key} is missing") from None
+        return Change(
+            cluster, self.key, self.api_version, self.action, self.reason, rendered, seen, self.diff, body, self.move,
+            self.replaces, self.wave, self.order, self.waits_for, adopt=self.adopt, first=self.first, drift=self.drift,
+        )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What the script of its kind says of the object in this generation."""
+
+    uid: str
+    generation: int | None
+    said: Collected
+
+
+# -- up ------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """How the agent's side is."""
+
+    live: ClusterLive
+    id: str = ""
+    """The uid of its kube-system."""
+    asked: bool = False
+    looked: bool = False
+    ready: bool = False
+    error: str = ""
+    owner: str | None = None
+    term: int = 0
+    """As the inventory says."""
+    leader: str = ""
+    led: int | None = None
+    """The term in which the agent writes."""
+    stopped: str = ""
+    list: int = 0
+    """The list that it works on."""
+    idle: bool = True
+    flying: int = 0
+    behind: bool = False
+    measured: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Over:
+    """What became of a change. `id` 0: one that the agent decided itself. `left`: it is tried again."""
+
+    id: int
+    number: int
+    """Of all results of this agent's process."""
+    action: Action
+    left: bool = False
+    drift: bool = False
+    result: ApplyResult | None = None
+    """None: there was nothing to do any more."""
+
+
+SETUPS: _As[Setup] = _As(Setup)
+WANTED: _As[Wanted] = _As(Wanted)
+TASKS: _As[Task] = _As(Task)
+ENTRIES: _As[InventoryEntry] = _As(InventoryEntry)
+VERDICTS: _As[Verdict] = _As(Verdict)
+STATES: _As[State] = _As(State)
+OVERS: _As[Over] = _As(Over)
+FACTS_OF: _As[ClusterFacts] = _As(ClusterFacts)
+OBJECTS: _As[LiveObject] = _As(LiveObject)
+STUCK: _As[list[tuple[ObjectKey, int, Stuck]]] = _As(list[tuple[ObjectKey, int, Stuck]])
+
+
+def of(what: str, key: ObjectKey) -> str:
+    """The key of a value about one object."""
+    return what + "/".join((key.group, key.kind, key.namespace, key.name))
+
+
+def key_in(text: str) -> ObjectKey:
+    """The object that a key is about. Raises LinkError."""
+    parts = text.split("/")
+    if len(parts) != 5:
+        raise LinkError(f"{text[:100]!r} names no object")
+    return ObjectKey(*parts[1:])
