@@ -42,6 +42,7 @@ _GROUPS = {
         "apply": "Carry out one plan.",
         "rollback": "Prepare the revert of a commit, and show what it would do.",
         "run": "Keep the fleet equal to the repository.",
+        "agent": "Keep one cluster that the daemon cannot reach, from inside of it.",
         "hub": "Show what the daemon decided, without being one.",
         "approve": "Let through what gates hold, of exactly the plan that waits.",
         "reconcile": "Have the daemon look at everything anew, now.",

@@ -28,6 +28,7 @@ from gitfed.daemon.descheduler import Descheduler
 from gitfed.daemon.facts_record import FactsRecord
 from gitfed.daemon.fleet.fleet import Fleet, Options
 from gitfed.daemon.fleet.member import look_for
+from gitfed.daemon.fleet.member_protocol import Repairs
 from gitfed.daemon.record import Record
 from gitfed.daemon.reminders import Reminders
 from gitfed.daemon.state_store import Memory
@@ -36,7 +37,7 @@ from gitfed.daemon.trouble import Trouble
 from gitfed.daemon.webhook_queue import Asking
 from gitfed.edges.kube.session import Session
 from gitfed.interpret.registry import Interpreter
-from gitfed.model.base import ObjectKey
+from gitfed.model.base import ClusterName, ObjectKey
 from gitfed.model.decisions import Approval, Decisions
 from gitfed.model.declared.cluster import Cluster
 from gitfed.model.fleet import FleetSnapshot
@@ -304,7 +305,7 @@ class Engine:
         self.commits.planned(repo)
         if self.memory.opened and not any(one.name == gate.HISTORY and one.held for one in plan.gates):
             await self.commits.accept(repo)
-        self.fleet.follow(plan, interpreter)
+        self.fleet.follow(plan, interpreter, _repairs(repo, decisions))
         if before is not None and before is not repo:
             self._urgent |= _touched(before, repo)
         for key, message in taken_back.items():
@@ -420,6 +421,16 @@ class Engine:
             self._answers.begin()
             self._interpreters = (made_from, self._interpreter(repo, self._answers.find))
         return self._interpreters[1]
+
+
+def _repairs(repo: RepoSnapshot, decisions: Decisions) -> Repairs:
+    """Where drift is undone without anybody asking."""
+    orders = [one for one in decisions.suspensions if not one.scheduling]
+
+    def repairs(cluster: ClusterName, key: ObjectKey) -> bool:
+        return repo.settings.spec.sync.self_heal and not any(one.covers(cluster, key) for one in orders)
+
+    return repairs
 
 
 def _touched(before: RepoSnapshot, after: RepoSnapshot) -> set[ObjectKey]:

@@ -129,9 +129,7 @@ class Memory:
         await self._fleet.looked(_FIRST_LOOK)
         if not decisions.known:
             inventories = {
-                name: (member.inventory.snapshot.repository_id, member.entries())
-                if member.inventory is not None and member.inventory.readable
-                else None
+                name: (member.owner, member.entries()) if member.owner is not None else None
                 for name, member in self._fleet.members.items()
             }
             versions = {key: manifest.api_version for key, manifest in repo.manifests.items()}

@@ -24,6 +24,7 @@ from gitfed.daemon.cycle import Engine
 from gitfed.daemon.facts_record import FactsRecord
 from gitfed.daemon.fleet.cluster_health import Timing
 from gitfed.daemon.fleet.fleet import Options as EngineOptions
+from gitfed.daemon.fleet.pulled import LEASE
 from gitfed.daemon.observe_once import look
 from gitfed.daemon.record import Record
 from gitfed.daemon.telemetry import Telemetry
@@ -69,6 +70,8 @@ class Options:
     """Seconds; beats `spec.sync.interval`."""
     concurrency: int = 16
     timing: Timing = field(default_factory=Timing)
+    lease: float = LEASE
+    """Seconds after which a pulled cluster is unknown whose agent is silent."""
     push_state: bool | None = None
     """None: as the repository's settings say."""
     health_address: str = "127.0.0.1:0"
@@ -115,7 +118,16 @@ def open_sessions(options: Options) -> Callable[[Cluster], Session]:
     fence = options.leader.fence if options.leader is not None else None
 
     def open_session(cluster: Cluster) -> Session:
-        way = credentials.resolve(cluster, sources)
+        try:
+            way = credentials.resolve(cluster, sources)
+        except CredentialsError as error:
+            if cluster.spec.sync_mode != "Pull":
+                raise
+            name = cluster.metadata.name
+            raise CredentialsError(
+                f"cluster {name}: it is pulled: its agent reaches it, and nobody here does", cluster=name,
+                hint="a context of that name in --kubeconfig, if you may reach it yourself",
+            ) from error  # fmt: skip
         return Session(
             cluster.metadata.name, way, concurrency=options.concurrency, fence=fence,
             tally=options.telemetry.requests,
@@ -174,7 +186,7 @@ def make_engine(
     kind = leading.ONE_SHOT if one_shot else leading.DAEMON
     engine_options = EngineOptions(
         timing=options.timing, concurrency=options.concurrency, adopt=options.adopt, now=options.now,
-        telemetry=options.telemetry,
+        telemetry=options.telemetry, lease=options.lease,
         leader=leading.name(kind, socket.gethostname(), str(data_dir(options).resolve())), takes_over=takes_over,
     )  # fmt: skip
     return Engine(

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from gitfed.edges.kube.observe import Assessment
+from gitfed.interpret import collect
 from gitfed.interpret.registry import Interpreter
 from gitfed.model.base import Body, ClusterName, ObjectKey
 from gitfed.model.fleet import ApplyResult
@@ -36,6 +37,8 @@ class FleetCallbacks:
     finished: Callable[[Change, ApplyResult], None]
     now: Callable[[], datetime]
     redact: Callable[[Body, str], str]
+    judge: Callable[[ClusterName, ObjectKey, Body, collect.Collected], bool] = lambda *_: False
+    """What the script of its kind said of a copy; whether that is news to `assess`."""
     interpreter: Callable[[], Interpreter] = lambda: Interpreter(())
     """The one of the newest plan; only who writes needs it."""
     rush: set[ClusterName] = field(default_factory=set)

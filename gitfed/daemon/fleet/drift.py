@@ -9,15 +9,18 @@ It follows the newest plan. Whose the object is, and whether it is news, is not 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
+from typing import TypeAlias
 
 from gitfed.edges.kube.observe import Assessment
 from gitfed.interpret import collect, readiness
 from gitfed.interpret.registry import Interpreter
 from gitfed.model.base import Body, ClusterName, ObjectKey
 from gitfed.model.fleet import Health
-from gitfed.model.plan import Plan, RenderedManifest
+from gitfed.model.plan import RenderedManifest
 from gitfed.planning.objects import compare, field_conflicts, prune, retain
+
+Rendered: TypeAlias = Mapping[ObjectKey, tuple[RenderedManifest, ...]]
 
 
 class Assessor:
@@ -33,6 +36,18 @@ class Assessor:
         """Objects whose every change of status counts: bodies are kept, which is what makes it known."""
         self._verdicts: dict[tuple[ClusterName, ObjectKey], tuple[object, collect.Collected]] = {}
         """What scripts said of copies, and of which generation."""
+
+    def in_clusters(self, names: Collection[ClusterName]) -> dict[ClusterName, dict[ObjectKey, RenderedManifest]]:
+        """What should be in each of these."""
+        found: dict[ClusterName, dict[ObjectKey, RenderedManifest]] = {name: {} for name in names}
+        for (key, cluster), rendered in self._classes.items():
+            if cluster in found:
+                found[cluster][key] = rendered
+        return found
+
+    @property
+    def stateful(self) -> Collection[ObjectKey]:
+        return self._stateful
 
     @property
     def places(self) -> list[tuple[ObjectKey, ClusterName]]:
@@ -82,13 +97,16 @@ class Assessor:
         self._verdicts[cluster, key] = verdict
         return True
 
-    def follow(self, plan: Plan, interpreter: Interpreter) -> list[ObjectKey]:
-        """Compare with this plan from now on, by the rules it was made with; the objects to be judged anew."""
+    def follow(self, rendered: Rendered, stateful: Collection[ObjectKey], interpreter: Interpreter) -> list[ObjectKey]:
+        """Compare with what a plan renders from now on, by the rules it was made with; the objects to be judged anew.
+
+        `stateful`: objects whose every change of status counts.
+        """
         if interpreter is not self.interpreter:
             self._verdicts.clear()
         self.interpreter = interpreter
         changed: list[ObjectKey] = []
-        for key, classes in plan.rendered.items():
+        for key, classes in rendered.items():
             known = self._classes_of.get(key)
             if known is classes:
                 continue
@@ -99,17 +117,16 @@ class Assessor:
                 continue
             changed.append(key)
             self._forget(key)
-            for rendered in classes:
-                for cluster in rendered.clusters:
-                    self._classes[key, cluster] = rendered
+            for one in classes:
+                for cluster in one.clusters:
+                    self._classes[key, cluster] = one
             self._classes_of[key] = classes
-        for key in self._classes_of.keys() - plan.rendered.keys():
+        for key in self._classes_of.keys() - rendered.keys():
             self._forget(key)
             del self._classes_of[key]
         self._planned = True
-        stateful = {key for key, binding in plan.bindings.items() if binding.stateful}
-        changed += stateful - self._stateful
-        self._stateful = stateful
+        changed += set(stateful) - self._stateful
+        self._stateful = set(stateful)
         return changed
 
     def _forget(self, key: ObjectKey) -> None:

@@ -22,6 +22,9 @@ from gitfed.daemon.fleet.cluster_health import Timing
 from gitfed.daemon.fleet.drift import Assessor
 from gitfed.daemon.fleet.live_state import Copies
 from gitfed.daemon.fleet.member import Member
+from gitfed.daemon.fleet.member_protocol import ClusterMember, Expected, Repairs
+from gitfed.daemon.fleet.outcomes import Outcomes
+from gitfed.daemon.fleet.pulled import LEASE, PulledMember
 from gitfed.daemon.fleet.reconcile import Reconciler
 from gitfed.daemon.telemetry import Telemetry
 from gitfed.edges.kube import credentials
@@ -52,19 +55,13 @@ from gitfed.planning.objects import compare, redact, secret_leaks
 
 log = logging.getLogger("gitfed.fleet")
 
-_SAID = {
-    "created": "object created",
-    "configured": "object configured",
-    "deleted": "object deleted",
-}
-_OVER = ("failed", "skipped")
-"""Outcomes of changes that stay in a list and have nothing to wait for but another look."""
-
 
 @dataclass(slots=True)
 class Options:
     timing: Timing = field(default_factory=Timing)
     concurrency: int = 16
+    lease: float = LEASE
+    """Seconds after which a pulled cluster is unknown whose agent is silent."""
     adopt: frozenset[ClusterName] = frozenset()
     """Clusters whose inventory becomes ours, whatever it says: a person asked for it."""
     now: Callable[[], datetime] = lambda: datetime.now(UTC)
@@ -85,9 +82,7 @@ class Fleet:
         wake: Callable[[], None],
         listener: Callable[[str, Any], None],
     ) -> None:
-        self.members: dict[ClusterName, Member] = {}
-        self.results: dict[tuple[ClusterName, ObjectKey], ApplyResult] = {}
-        """The last result of each object."""
+        self.members: dict[ClusterName, ClusterMember] = {}
         self.rush: set[ClusterName] = set()
         """Clusters that have more to do than may be under way there."""
         self.differs = False
@@ -102,6 +97,7 @@ class Fleet:
         self._copies = Copies(self._look)
         self._assessor = Assessor()
         self._reconciler = Reconciler(lambda: list(self.members.values()), self._try_again, wake)
+        self.outcomes = Outcomes()
         self._hidden = redact.Hidden(())
         self._touched: set[ObjectKey] = set()
         """Objects of which a cluster or a roll-out told something new, whether or not a plan has to know it."""
@@ -125,7 +121,7 @@ class Fleet:
         """
         for name in list(self.members):
             declared = repo.clusters.get(name)
-            if declared is None or credentials.way_to(declared) != credentials.way_to(self.members[name].cluster):
+            if declared is None or _way_to(declared) != _way_to(self.members[name].cluster):
                 self._tasks.pop(name).cancel()
                 self._served.discard(name)
                 del self.members[name]
@@ -139,6 +135,7 @@ class Fleet:
             finished=self._finished,
             now=self._options.now,
             redact=self._redact,
+            judge=self._assessor.judge,
             interpreter=lambda: self._assessor.interpreter,
             rush=self.rush,
             waited=lambda name, seconds: self._options.telemetry.waits[name].observe(seconds),
@@ -148,21 +145,25 @@ class Fleet:
                 self.members[name].cluster = declared
                 self.members[name].want_capacity(capacity, quotas=quotas)
                 continue
-            member = self.members[name] = Member(
-                declared,
-                self._open_session,
-                upward,
-                federation=repo.settings.metadata.name,
-                repository_id=repository_id,
-                expected=functools.partial(remembered, name),
-                recorded_id=functools.partial(recorded_id, name),
-                elsewhere=functools.partial(self._with_id, name, recorded_id),
-                adopt=name in self._options.adopt,
-                timing=self._options.timing,
-                concurrency=self._options.concurrency,
-                known=known.get(name),
-                called=self._options.leader,
-            )
+            shared: dict[str, Any] = {
+                "federation": repo.settings.metadata.name,
+                "repository_id": repository_id,
+                "expected": functools.partial(remembered, name),
+                "recorded_id": functools.partial(recorded_id, name),
+                "elsewhere": functools.partial(self._with_id, name, recorded_id),
+                "adopt": name in self._options.adopt,
+                "known": known.get(name),
+                "called": self._options.leader,
+            }
+            member: ClusterMember
+            if declared.spec.sync_mode == "Pull":
+                member = PulledMember(declared, upward, lease=self._options.lease, **shared)
+            else:
+                member = Member(
+                    declared, self._open_session, upward, timing=self._options.timing,
+                    concurrency=self._options.concurrency, **shared,
+                )  # fmt: skip
+            self.members[name] = member
             member.want_capacity(capacity, quotas=quotas)
             self._tasks[name] = asyncio.create_task(member.run(), name=f"member-{name}")
             if claimed:
@@ -297,37 +298,35 @@ class Fleet:
 
     def judge(self, cluster: ClusterName, key: ObjectKey, found: collect.Collected) -> None:
         """What the script of its kind said of a copy; it was asked outside of the loop."""
-        member = self.members.get(cluster)
-        live = member.get(key) if member is not None else None
-        if member is None or member.observer is None or live is None or live.body is None:
-            return
-        if self._assessor.judge(cluster, key, live.body, found):
-            member.observer.reassess([key])
+        if (member := self.members.get(cluster)) is not None:
+            member.judge(key, found)
 
     # -- what is to be done -------------------------------------------------------------------------------------
 
-    def follow(self, plan: Plan, interpreter: Interpreter) -> None:
+    def follow(self, plan: Plan, interpreter: Interpreter, repairs: Repairs = lambda cluster, key: True) -> None:
         """Compare what is seen with this plan from now on, by the rules it was made with, and watch its kinds."""
-        changed = self._assessor.follow(plan, interpreter)
+        stateful = {key for key, binding in plan.bindings.items() if binding.stateful}
+        changed = self._assessor.follow(plan.rendered, stateful, interpreter)
         if any(secret_leaks.is_secret_key(key) for key in changed):
             self._hidden = redact.Hidden(secret_leaks.rendered_secrets(plan))
         kinds = frozenset(Kind(key.group, key.kind) for key, classes in plan.rendered.items() if classes)
+        pulled = {name for name, member in self.members.items() if isinstance(member, PulledMember)}
+        manifests = self._assessor.in_clusters(pulled) if pulled else {}
+        expected = Expected(plan, interpreter, manifests, self._assessor.stateful, changed, kinds, repairs)
         for member in self.members.values():
-            if member.observer is not None:
-                member.observer.reassess(changed)
-            member.want(kinds)
+            member.follow(expected)
 
     def reconcile(self, standing: Collection[Reconciliation]) -> frozenset[Reconciliation]:
         """Look anew where orders say so; those of which that is over (`reconcile`)."""
         return self._reconciler.take_up(standing)
 
-    def _try_again(self, member: Member, order: Reconciliation) -> None:
+    def _try_again(self, member: ClusterMember, order: Reconciliation) -> None:
         worker = member.worker
         if worker is None:
             return
         for key in worker.waiting():
             if order.covers(member.name, key):
-                self.results.pop((member.name, key), None)  # then it is not quiet there before another attempt
+                self.outcomes.forget(member.name, key)  # then it is not quiet there before another attempt
         worker.retry([key_from(order.object)] if order.object else None)
 
     def hold(self, seconds: float) -> None:
@@ -384,24 +383,8 @@ class Fleet:
         return self._assessor.wants(cluster, key) and (live is None or not compare.is_foreign(live))
 
     def _finished(self, change: Change, result: ApplyResult) -> None:
-        before = self.results.get((result.cluster, result.key))
-        self.results[result.cluster, result.key] = result
+        self.outcomes.take(change, result)
         self._options.telemetry.finished(change, result)
-        keys = {"cluster": result.cluster, "object": str(result.key), "took": round(result.took, 3)}
-        if result.outcome == "failed":
-            if before is None or before.message != result.message:
-                log.warning("change failed", extra={**keys, "error": result.message})
-        elif result.outcome == "skipped":
-            if before is None or before.message != result.message:
-                log.info("object skipped", extra={**keys, "reason": result.message})
-        elif result.outcome in _SAID:
-            log.info(
-                _SAID[result.outcome],
-                extra={
-                    **keys,
-                    **({"reason": str(change.reason), "code": str(change.reason.code)} if change.reason else {}),
-                },
-            )
         self._touched.add(result.key)
         self._listener("result", (change, result))
         self._wake()
@@ -435,7 +418,7 @@ class Fleet:
             if worker is None or not member.ready.is_set() or worker.idle:
                 continue
             waiting = set(worker.waiting())
-            if worker.flying or any(self._last(member.name, key) not in _OVER for key in waiting):
+            if worker.flying or not all(self.outcomes.is_over(member.name, key) for key in waiting):
                 return False
         return self._copies.up_to_date
 
@@ -443,18 +426,20 @@ class Fleet:
         """Changes of the present plan that did not work out there."""
         member = self.members.get(cluster)
         waiting = member.worker.waiting() if member is not None and member.worker is not None else ()
-        return [self.results[cluster, key] for key in waiting if self._last(cluster, key) == "failed"]
+        found = (self.outcomes.failed(cluster, key) for key in waiting)
+        return [one for one in found if one is not None]
 
     def why_failed(self, cluster: ClusterName, key: ObjectKey) -> str:
         """What the cluster said to the last attempt at this object; "" unless it failed."""
-        result = self.results.get((cluster, key))
-        return result.message if result is not None and result.outcome == "failed" else ""
+        result = self.outcomes.failed(cluster, key)
+        return result.message if result is not None else ""
 
     def unhealthy(self) -> list[LiveObject]:
         """Objects that should be there and are not healthy (yet)."""
         copies = (self._copies.objects.get(key, {}).get(cluster) for key, cluster in self._assessor.places)
         return [live for live in copies if live is not None and live.health is not Health.CURRENT]
 
-    def _last(self, cluster: ClusterName, key: ObjectKey) -> str:
-        result = self.results.get((cluster, key))
-        return result.outcome if result is not None else ""
+
+def _way_to(cluster: Cluster) -> object:
+    """What decides how a cluster is reached: another one makes another member."""
+    return cluster.spec.sync_mode, credentials.way_to(cluster)

@@ -11,7 +11,6 @@ import contextlib
 import logging
 import random
 import time
-import uuid
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from datetime import datetime
 
@@ -20,6 +19,8 @@ from gitfed.daemon import trouble
 from gitfed.daemon.fleet.apply_change import Writing
 from gitfed.daemon.fleet.callbacks import FleetCallbacks
 from gitfed.daemon.fleet.cluster_health import Timing, Vitals
+from gitfed.daemon.fleet.leadership import Leadership, Leading, LeadIsFree
+from gitfed.daemon.fleet.member_protocol import ClusterMember, Expected
 from gitfed.daemon.fleet.worker import Worker
 from gitfed.edges.kube import facts, identity, unschedulable
 from gitfed.edges.kube.discovery import Discovery
@@ -27,6 +28,7 @@ from gitfed.edges.kube.identity import Identity
 from gitfed.edges.kube.inventory import Inventory
 from gitfed.edges.kube.observe import Observer
 from gitfed.edges.kube.session import Session
+from gitfed.interpret import collect
 from gitfed.model import leader
 from gitfed.model.base import ClusterName, Kind, ObjectKey
 from gitfed.model.declared.cluster import Cluster
@@ -35,11 +37,6 @@ from gitfed.planning.objects import compare
 
 log = logging.getLogger("gitfed.member")
 
-_LOOK_AT_LEAD = 1.0
-"""Seconds between two looks at who leads, at what the watch has brought anyway."""
-_ONE_SHOT = 600.0
-"""Seconds after which what is carried out once counts as killed."""
-_RESIGN = 2.0
 _SETTLE = 60.0
 """Seconds for the first list of every kind."""
 _MEASURE = 30.0
@@ -58,7 +55,7 @@ RETRIES = (0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 30.0)
 """Seconds between attempts to reach a cluster, by number of failures in a row."""
 
 
-async def look_for(members: Iterable[Member], keys: Iterable[ObjectKey]) -> None:
+async def look_for(members: Iterable[ClusterMember], keys: Iterable[ObjectKey]) -> None:
     """Look up these objects where they were not seen: one of that name may be somebody else's.
 
     If there are too many of them, only those that no cluster has; with many of these too the plan says "create", and
@@ -70,10 +67,6 @@ async def look_for(members: Iterable[Member], keys: Iterable[ObjectKey]) -> None
         nowhere = [key for key in wanted if not any(member.has(key) for member in all_members)]
         unseen = dict.fromkeys(unseen, nowhere if len(nowhere) <= _MOST_LOOKS else [])
     await asyncio.gather(*(member.look_at(unseen[member.name]) for member in all_members))
-
-
-class _LeadIsFree(Exception):
-    """Who led in our place has ended."""
 
 
 class Member:
@@ -95,11 +88,12 @@ class Member:
         concurrency: int = 16,
         known: ClusterFacts | None = None,
         called: str = "",
+        lead: Leading | None = None,
     ) -> None:
         """`expected`: entries that the state remembers of this cluster; far fewer mean a damaged inventory.
         `recorded_id`: which cluster it was, by the uid of its kube-system; "" when that is not on record. `elsewhere`:
         the name of another cluster of the fleet that has this uid. `known`: facts of an earlier process. `called`: how
-        our name in the inventory begins.
+        our name in the inventory begins. `lead`: instead of one of its own.
         """
         self.name: ClusterName = cluster.metadata.name
         self.cluster = cluster
@@ -116,7 +110,7 @@ class Member:
         self._open_session = open_session
         self._upward = upward
         self._federation = federation
-        self._repository_id = repository_id
+        self._lead = lead or Leadership(repository_id, called=called, adopt=adopt)
         self._expected = expected
         self._recorded_id = recorded_id
         self._elsewhere = elsewhere
@@ -139,11 +133,8 @@ class Member:
             wake=lambda: upward.facts_changed(self.name),
         )
         self._measure = self._vitals.measure
-        self._claim = asyncio.Event()
         self._hurry = asyncio.Event()
         """A person wants the cluster to be asked now."""
-        self._term: int | None = None
-        self._leader = f"{called}-{uuid.uuid4().hex}" if called else uuid.uuid4().hex
         self._served = False
         self._began = 0.0
         """time.monotonic() of the last time that the worker could begin."""
@@ -162,6 +153,16 @@ class Member:
     def id(self) -> str:
         """The uid of its kube-system; "" while it was not read."""
         return self._identity.uid if self._identity is not None else ""
+
+    @property
+    def error(self) -> str:
+        """Why it cannot be used, "" when it can."""
+        return self._error
+
+    @property
+    def has_measured(self) -> bool:
+        """Its room was looked at, or nobody wants to know it."""
+        return self._measure.looked or not self._measure.wanted
 
     @property
     def starting(self) -> bool:
@@ -292,6 +293,13 @@ class Member:
         """Whether somebody else leads here now."""
         return self.worker is not None and bool(self.worker.stopped) and not self.worker.abandoned
 
+    @property
+    def owner(self) -> str | None:
+        """The repository that its inventory belongs to, "" for none yet; None: it could not be read."""
+        if self.inventory is None or not self.inventory.readable:
+            return None
+        return self.inventory.snapshot.repository_id
+
     def led_by_daemon(self, *, but: str) -> bool:
         """Whether a daemon leads here, as far as its inventory tells; not one of the data folder `but`, which is ours
         alone now."""
@@ -300,7 +308,27 @@ class Member:
 
     def claim(self) -> None:
         """The repository id is known: write it into the inventory, with a higher term, and begin to write."""
-        self._claim.set()
+        self._lead.claim()
+
+    # -- what it is told ----------------------------------------------------------------------------------------
+
+    def follow(self, expected: Expected) -> None:
+        """What is seen is compared by `callbacks.assess`, which knows that already."""
+        self.compare_again(expected.changed)
+        self.want(expected.kinds)
+
+    def compare_again(self, keys: Collection[ObjectKey]) -> None:
+        """What these should be is another thing now, and `callbacks.assess` knows it."""
+        if self.observer is not None:
+            self.observer.reassess(keys)
+
+    def judge(self, key: ObjectKey, found: collect.Collected) -> None:
+        """Raises nothing: of what is not there any more there is nothing to say."""
+        live = self.get(key)
+        if self.observer is None or live is None or live.body is None:
+            return
+        if self._upward.judge(self.name, key, live.body, found):
+            self.observer.reassess([key])
 
     # -- life ---------------------------------------------------------------------------------------------------
 
@@ -315,10 +343,10 @@ class Member:
                 self._fail(error.message)
                 pause = 60.0
             except asyncio.CancelledError:
-                await self._resign()
+                await self._lead.resign(self.inventory, self.worker)
                 raise
             except Exception as error:  # noqa: BLE001
-                if isinstance(error, BaseExceptionGroup) and error.subgroup(_LeadIsFree) is not None:
+                if isinstance(error, BaseExceptionGroup) and error.subgroup(LeadIsFree) is not None:
                     attempt = 0
                     log.warning("the lead is free again: taking it", extra={"cluster": self.name})
                     self.ready.clear()
@@ -397,8 +425,8 @@ class Member:
         if self._session is None:
             self._session = self._open_session(self.cluster)
             self._discovery = Discovery(self._session)
-            # Whose fleet this is may have to be learned from inventories first: `_lead` fills it in.
-            self.inventory = Inventory(self._session, federation=self._federation, leader=self._leader)
+            # Whose fleet this is may have to be learned from inventories first: `Leading.begin` fills it in.
+            self.inventory = Inventory(self._session, federation=self._federation, leader=self._lead.name)
         session, discovery, inventory = self._session, self._discovery, self.inventory
         assert discovery is not None
         assert inventory is not None
@@ -411,10 +439,10 @@ class Member:
         found_id = await identity.read(session)
         known_id = self.id or self._recorded_id()
         other = found_id is not None and known_id not in ("", found_id.uid)
-        remembered = self._expected() if self._term is None else None
+        remembered = self._expected() if self._lead.term is None else None
         # One that was made anew has nothing of ours, and gets everything again; whose inventory it has, if it has one,
-        # is asked before the first write (`_lead`).
-        await inventory.read(expected=0 if self._adopt or other else remembered)
+        # is asked before the first write (`Leading.begin`).
+        await inventory.read(expected=0 if (self._adopt and remembered is not None) or other else remembered)
         if other and found_id is not None and (name := self._elsewhere(found_id.uid)):
             raise errors.NotOwned(f"cluster {self.name}: the cluster {name} answers at its address")
         self._identity, self._confirmed_at = found_id, asyncio.get_running_loop().time()
@@ -439,8 +467,7 @@ class Member:
             self._error = ""
             self.looked.set()
             self._upward.relisted(self.name)
-            await self._claim.wait()
-            await self._lead(inventory)
+            await self._lead.begin(inventory)
             writing = Writing(
                 session,
                 discovery,
@@ -467,48 +494,7 @@ class Member:
             group.create_task(worker.run())
             group.create_task(self._keep_probing(session, discovery))
             group.create_task(self._keep_looking_at_foreign())
-            group.create_task(self._wait_for_the_lead(inventory, worker))
-
-    async def _lead(self, inventory: Inventory) -> None:
-        """Raise the term once in this process's life: who meets a higher one has been replaced, and stops."""
-        inventory.repository_id = self._repository_id()
-        if inventory.snapshot.term > (self._term or 0) and leader.is_done(inventory.snapshot.leader):
-            self._term = None  # who led in our place meanwhile has ended
-        if self._term is None:
-            self._term = inventory.snapshot.term + 1
-        if self._adopt:
-            await inventory.adopt(self._term)
-            self._adopt = False
-        else:
-            await inventory.raise_term(self._term)
-
-    async def _wait_for_the_lead(self, inventory: Inventory, worker: Worker) -> None:
-        """Where somebody else began to lead, go on when that one has ended: in good order, or after a while where one
-        plan was carried out. Another daemon that lives keeps the lead.
-
-        Raises _LeadIsFree.
-        """
-        since, who = 0.0, ""
-        clock = asyncio.get_running_loop().time
-        while True:
-            await asyncio.sleep(_LOOK_AT_LEAD)
-            name = inventory.snapshot.leader
-            if not worker.stopped or worker.abandoned or leader.kind(self._leader) != leader.DAEMON:
-                continue
-            if name != who:
-                since, who = clock(), name
-            over = leader.kind(name) == leader.ONE_SHOT and clock() - since > _ONE_SHOT
-            if inventory.snapshot.term > (self._term or 0) and (leader.is_done(name) or over):
-                self._term = None
-                raise _LeadIsFree
-
-    async def _resign(self) -> None:
-        """We end in good order: who waits for the lead need not wait for a sign of life."""
-        if self.inventory is None or self._term is None or (self.worker is not None and self.worker.stopped):
-            return
-        with contextlib.suppress(errors.GitfedError, TimeoutError):
-            async with asyncio.timeout(_RESIGN):
-                await self.inventory.resign()
+            group.create_task(self._lead.follow(inventory, worker))
 
     async def _keep_probing(self, session: Session, discovery: Discovery) -> None:
         while True:

@@ -13,7 +13,7 @@ import logging
 from collections.abc import Callable, Collection
 
 from gitfed.daemon import trouble
-from gitfed.daemon.fleet.member import Member
+from gitfed.daemon.fleet.member_protocol import ClusterMember
 from gitfed.model.base import ObjectKey, key_from
 from gitfed.model.orders import Reconciliation
 
@@ -28,8 +28,8 @@ class Reconciler:
 
     def __init__(
         self,
-        members: Callable[[], Collection[Member]],
-        again: Callable[[Member, Reconciliation], None],
+        members: Callable[[], Collection[ClusterMember]],
+        again: Callable[[ClusterMember, Reconciliation], None],
         wake: Callable[[], None],
     ) -> None:
         self._members = members
@@ -65,7 +65,7 @@ class Reconciler:
             for look in looks:
                 look.cancel()
 
-    async def _look_at(self, member: Member, order: Reconciliation, keys: Collection[ObjectKey]) -> None:
+    async def _look_at(self, member: ClusterMember, order: Reconciliation, keys: Collection[ObjectKey]) -> None:
         try:
             await member.look_anew(keys)
         except Exception as error:  # noqa: BLE001

@@ -49,6 +49,10 @@ if TYPE_CHECKING:
     "--cluster-success-threshold", "success", type=options.Duration(), metavar="DURATION", default=30.0,
     help="A cluster that failed counts as well again when that was seen for this long.  [default: 30s]",
 )  # fmt: skip
+@options.option(
+    "--cluster-lease-duration", "lease", type=options.Duration(), metavar="DURATION", default=40.0,
+    help="A pulled cluster is unknown when its agent was silent for this long.  [default: 40s]",
+)  # fmt: skip
 @options.option("--push-state/--no-push-state", default=None,
                 help="Push the state branch.  [default: spec.state.push]")  # fmt: skip
 @options.option(
@@ -104,6 +108,7 @@ def command(
     frequency: float,
     failure: float,
     success: float,
+    lease: float,
     push_state: bool | None,
     health_address: str,
     hub: HubOptions | None,
@@ -171,6 +176,7 @@ def command(
                 interval=interval,
                 concurrency=concurrency,
                 timing=Timing(max(frequency, 0.1), recorded_facts.Thresholds(failure, success)),
+                lease=max(lease, 1.0),
                 push_state=push_state,
                 health_address=health_address,
                 leader=election,

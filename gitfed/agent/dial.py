@@ -1,0 +1,166 @@
+"""One connection to the hub, again and again: dialled from here, because nobody can dial in.
+
+The certificate is read anew for every attempt, so that a renewed one is taken up; the hub is checked against the
+authority that was pinned when this cluster was registered, and against nothing else.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import random
+import ssl
+import uuid
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import aiohttp
+
+import gitfed
+from gitfed import errors
+from gitfed.agent.keeper import Keeper
+from gitfed.agent_protocol import frames, link
+from gitfed.agent_protocol.socket import WebSocket
+from gitfed.edges import certificates
+from gitfed.model import agent_identity
+from gitfed.model.base import ClusterName
+
+log = logging.getLogger("gitfed.agent")
+
+PATH = "/agents/v1/connection"
+_PAUSES = (0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 30.0)
+_FINAL = 120.0
+"""Seconds until the next attempt after a refusal that trying again does not help."""
+_STEADY = 30.0
+"""Seconds that a connection has to hold for the next failure to be the first again."""
+_HANDSHAKE = 15.0
+
+
+@dataclass(frozen=True, slots=True)
+class Hub:
+    """Where the hub is, and who we are there: a folder with `ca.crt`, `tls.crt` and `tls.key`."""
+
+    url: str
+    credentials: Path
+
+    def cluster(self) -> ClusterName:
+        """The cluster that the certificate is for. Raises InputError, UsageError."""
+        path = self.credentials / "tls.crt"
+        try:
+            name, groups = certificates.subject(path.read_bytes())
+        except OSError as error:
+            raise errors.UsageError(
+                f"{path} cannot be read: {error.strerror}", hint="gitfed register makes an agent's certificate"
+            ) from error
+        cluster = agent_identity.cluster_of(name, groups)
+        if cluster is None:
+            raise errors.InputError(f"{path} is {name or 'nobody'}'s, and no agent's", hint="gitfed register makes one")
+        return cluster
+
+    def context(self) -> ssl.SSLContext:
+        """Raises OSError (of which ssl.SSLError is one)."""
+        made = ssl.create_default_context(cafile=str(self.credentials / "ca.crt"))
+        made.minimum_version = ssl.TLSVersion.TLSv1_2
+        made.load_cert_chain(self.credentials / "tls.crt", self.credentials / "tls.key")
+        return made
+
+
+class Dial:
+    """`run` it until it is cancelled."""
+
+    def __init__(self, hub: Hub, keeper: Keeper) -> None:
+        self.error = "the hub was not reached yet"
+        """Why there is no connection; "" while there is one."""
+        self.connections = 0
+        """That there were."""
+        self._hub = hub
+        self._keeper = keeper
+        self._instance = uuid.uuid4().hex
+        self._link: link.Link | None = None
+
+    async def run(self) -> None:
+        attempt = 0
+        loop = asyncio.get_running_loop()
+        while True:
+            began = loop.time()
+            pause = _PAUSES[min(attempt, len(_PAUSES) - 1)]
+            try:
+                await self._connect()
+            except errors.LinkError as error:
+                self._failed(str(error))
+                pause = _FINAL if error.final else pause
+            except (OSError, aiohttp.ClientError, TimeoutError) as error:
+                self._failed(_words(error))
+            attempt = 0 if loop.time() - began > _STEADY else attempt + 1
+            await asyncio.sleep(pause * random.uniform(0.8, 1.2))
+
+    def _failed(self, message: str) -> None:
+        if message != self.error:
+            log.warning("no connection to the hub", extra={"hub": self._hub.url, "error": message})
+        self.error = message
+
+    async def _connect(self) -> None:
+        keeper = self._keeper
+        async with self._socket() as socket:
+            hello = frames.Hello(
+                frames.OLDEST, frames.NEWEST, self._instance, f"gitfed {gitfed.__version__}",
+                tuple(keeper.heard.connect()),
+            )  # fmt: skip
+            welcome = await link.greet(socket, hello, _HANDSHAKE)
+            keeper.reporter.told.connect(welcome.digests)
+            self._link = connection = link.Link(
+                socket, keeper.reporter.told, keeper.heard, lease=welcome.lease, taken=keeper.taken, asked=keeper.asked
+            )
+            keeper.poke, keeper.connected, self.error = connection.poke, True, ""
+            self.connections += 1
+            log.info("connected to the hub", extra={"hub": self._hub.url, "cluster": keeper.cluster})
+            try:
+                await connection.run()
+            finally:
+                keeper.poke, keeper.connected, self._link = _nobody, False, None
+
+    async def say_goodbye(self) -> None:
+        """End it in good order: the hub need not wait for a sign of life."""
+        if self._link is not None:
+            await self._link.close(errors.LinkError("the agent ends"))
+
+    @contextlib.asynccontextmanager
+    async def _socket(self) -> AsyncIterator[WebSocket]:
+        secure = self._hub.url.startswith("https://")
+        context = await asyncio.to_thread(self._hub.context) if secure else None
+        timeout = aiohttp.ClientTimeout(total=None, sock_connect=_HANDSHAKE)
+        async with aiohttp.ClientSession(timeout=timeout, trust_env=False) as session:
+            try:
+                opened = await asyncio.wait_for(
+                    session.ws_connect(
+                        f"{self._hub.url.rstrip('/')}{PATH}", ssl=context or True, max_msg_size=frames.LARGEST,
+                        compress=0, autoping=True,
+                    ),
+                    _HANDSHAKE,
+                )  # fmt: skip
+            except aiohttp.WSServerHandshakeError as error:
+                raise errors.LinkError(_REFUSED.get(error.status, f"the hub answers {error.status}")) from error
+            socket = WebSocket(opened)
+            try:
+                yield socket
+            finally:
+                await socket.close()
+
+
+_REFUSED = {
+    401: "the hub does not accept this certificate",
+    403: "the hub takes this certificate for nobody's agent",
+    404: "this hub has no door for agents: it is too old",
+}
+
+
+def _nobody() -> None:
+    """There is no connection to wake."""
+
+
+def _words(error: Exception) -> str:
+    if isinstance(error, TimeoutError):
+        return "the hub does not answer"
+    return str(error) or type(error).__name__

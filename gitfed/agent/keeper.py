@@ -1,0 +1,385 @@
+"""★ What an agent does with its slice: it keeps one member equal to it, and goes on when nobody says more.
+
+The hub's word comes in whole changes of a mapping (`taken`); what follows from one is done at once and in this order:
+how the cluster is kept, what should be there, the list of changes. The member does the rest, as it does in the daemon.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from gitfed import errors
+from gitfed.agent import repairs, rules
+from gitfed.agent.reporter import Reporter, state_of
+from gitfed.agent_protocol import replica, values
+from gitfed.agent_protocol.values import Setup, Task, Wanted
+from gitfed.daemon.fleet.callbacks import FleetCallbacks
+from gitfed.daemon.fleet.cluster_health import Timing
+from gitfed.daemon.fleet.drift import Assessor
+from gitfed.daemon.fleet.leadership import GivenLead
+from gitfed.daemon.fleet.member import Member
+from gitfed.edges.kube.observe import Assessment
+from gitfed.edges.kube.session import Session
+from gitfed.model.base import Body, ClusterName, ObjectKey
+from gitfed.model.declared.cluster import Cluster
+from gitfed.model.fleet import ApplyResult
+from gitfed.model.plan import Change, RenderedManifest
+from gitfed.planning.objects import redact, secret_leaks
+
+log = logging.getLogger("gitfed.agent")
+
+_SOON = 0.02
+"""Seconds in which what happens is told together."""
+_LOOK = 1.0
+"""Seconds between two looks at what nobody tells of."""
+_CENSUS = 10.0
+"""Seconds between two looks at every object, for what moved and is nobody's business at once."""
+_CALM = 1.0
+"""Seconds between two looks for something to repair while the hub is away."""
+
+
+class Keeper:
+    """One for the life of the process. `poke` is called when there is something to tell."""
+
+    def __init__(
+        self,
+        cluster: ClusterName,
+        open_session: Callable[[Cluster], Session],
+        *,
+        timing: Timing | None = None,
+        concurrency: int = 16,
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
+        self.cluster = cluster
+        self.heard = replica.Heard()
+        self.reporter = Reporter(cluster)
+        self.poke: Callable[[], None] = lambda: None
+        self.member: Member | None = None
+        """None: the hub was not heard yet."""
+        self.connected = False
+        self.repaired = 0
+        """Repairs that the hub did not order."""
+        self._open_session = open_session
+        self._timing = timing
+        self._concurrency = concurrency
+        self._now = now
+        self._setup: Setup | None = None
+        self._given = GivenLead()
+        self._assessor = Assessor()
+        self._rules: tuple[values.Rule, ...] = ()
+        self._interpreter = rules.interpreter(())
+        self._hidden = redact.Hidden(())
+        self._wanted: dict[ObjectKey, tuple[Wanted, RenderedManifest]] = {}
+        self._list = 0
+        self._tasks: dict[ObjectKey, Task] = {}
+        self._open: dict[ObjectKey, Change] = {}
+        """Changes of the list that are not done."""
+        self._own: dict[ObjectKey, Change] = {}
+        """Repairs that nobody ordered."""
+        self._life: asyncio.Task[None] | None = None
+        self._wake = asyncio.Event()
+
+    # -- the slice ----------------------------------------------------------------------------------------------
+
+    def taken(self, change: replica.Change) -> None:
+        """The hub said something. Raises LinkError for what makes no sense, or is of an earlier term."""
+        setup = values.SETUPS.read(self.heard.values.get(values.SETUP))
+        before, self._setup = self._setup, setup
+        if setup.lead is not None:
+            try:
+                self._given.give(setup.lead)
+            except errors.StaleTerm as error:
+                raise errors.LinkError(error.message, final=True) from error
+        if before is None or before.federation != setup.federation or self.member is None:
+            self._begin(setup)
+        assert self.member is not None
+        self._set_up(setup)
+        ours = [name for name in (*change.set, *change.gone) if name.startswith(values.OBJECT)]
+        if ours or before is None or before.rules != setup.rules or before.kinds != setup.kinds:
+            self._follow(setup, ours)
+        for name, value in change.set.items():
+            if name.startswith(values.VERDICT):
+                self._judge(values.key_in(name), values.VERDICTS.read(value))
+        if setup.list != self._list:
+            self._take_list(setup)
+        self._wake.set()
+
+    def _begin(self, setup: Setup) -> None:
+        """A member for this federation."""
+        if self._life is not None:
+            self._life.cancel()
+        self.reporter.begin_anew()
+        upward = FleetCallbacks(
+            assess=self._assess,
+            changed=self._changed,
+            relisted=lambda name: self._wake.set(),
+            facts_changed=lambda name: self._wake.set(),
+            finished=self._finished,
+            now=self._now,
+            redact=lambda body, text: self._hidden.text(redact.text_of(body, text)),
+            judge=self._assessor.judge,
+            interpreter=lambda: self._assessor.interpreter,
+        )
+        self.member = Member(
+            _declared(self.cluster, setup.models), self._open_session, upward, federation=setup.federation,
+            repository_id=str, expected=lambda: self._setup.expected if self._setup is not None else 0,
+            recorded_id=lambda: self._setup.recorded_id if self._setup is not None else "",
+            timing=self._timing, concurrency=self._concurrency, lead=self._given,
+        )  # fmt: skip
+        self._life = asyncio.create_task(self.member.run(), name=f"member-{self.cluster}")
+        self._list = 0
+
+    def _set_up(self, setup: Setup) -> None:
+        assert self.member is not None
+        self.member.cluster = _declared(self.cluster, setup.models)
+        self.member.want_capacity(setup.capacity, quotas=setup.quotas)
+
+    def _body(self, digest: str) -> Body:
+        body = self.heard.values.get(f"{values.BODY}{digest}")
+        if not isinstance(body, dict) or not isinstance(body.get("metadata"), dict):
+            raise errors.LinkError(f"the body {digest[:12]} is missing, or none")
+        return body
+
+    def _follow(self, setup: Setup, changed: list[str]) -> None:
+        """What should be there is another thing now."""
+        assert self.member is not None
+        for name in changed:
+            key = values.key_in(name)
+            value = self.heard.values.get(name)
+            if value is None:
+                self._wanted.pop(key, None)
+                continue
+            wanted = values.WANTED.read(value)
+            known = self._wanted.get(key)
+            if known is not None and known[0].digest == wanted.digest and known[0].binding == wanted.binding:
+                self._wanted[key] = (wanted, known[1])
+            else:
+                self._wanted[key] = (wanted, wanted.manifest(key, self.cluster, self._body(wanted.digest)))
+        rendered = {key: (manifest,) for key, (_, manifest) in self._wanted.items()}
+        stateful = {key for key, (wanted, _) in self._wanted.items() if wanted.stateful}
+        if self._rules != setup.rules:
+            self._rules, self._interpreter = setup.rules, rules.interpreter(setup.rules)
+        news = self._assessor.follow(rendered, stateful, self._interpreter)
+        secrets = [manifest.body for key, (_, manifest) in self._wanted.items() if secret_leaks.is_secret_key(key)]
+        self._hidden = redact.Hidden(secrets)
+        self.member.compare_again(news)
+        self.member.want(frozenset(setup.kinds))
+
+    def _judge(self, key: ObjectKey, verdict: values.Verdict) -> None:
+        live = self.member.get(key) if self.member is not None else None
+        if live is None or live.body is None or self.member is None:
+            return
+        if (live.uid, live.body["metadata"].get("generation")) == (verdict.uid, verdict.generation):
+            self.member.judge(key, verdict.said)
+
+    # -- the list -----------------------------------------------------------------------------------------------
+
+    def _take_list(self, setup: Setup) -> None:
+        """The present list of changes: what is not in it is not to be done any more."""
+        member = self.member
+        if member is None or member.worker is None or not member.ready.is_set():
+            return  # the hub hands over to who can write; it is taken when that is so
+        bodies = {
+            name.removeprefix(values.BODY): value
+            for name, value in self.heard.values.items()
+            if name.startswith(values.BODY)
+        }
+        before, self._tasks = self._tasks, {}
+        open_before, self._open = self._open, {}
+        self._own.clear()
+        for name, value in self.heard.values.items():
+            if name.startswith(values.CHANGE):
+                task = values.TASKS.read(value)
+                known = before.get(task.key)
+                self._tasks[task.key] = task
+                if known == task and task.key in open_before:
+                    self._open[task.key] = open_before[task.key]
+                elif known != task:
+                    self._open[task.key] = task.change(self.cluster, bodies, member.get(task.key))
+        entries = [values.ENTRIES.read(value) for value in _of(self.heard.values, values.ENTRY).values()]
+        forget = list(_of(self.heard.values, values.FORGET))
+        self._list = setup.list
+        self.reporter.keep_only(set(self._tasks))
+        self._submit(entries, forget)
+        member.worker.release()
+
+    def _submit(self, entries: Any = (), forget: Any = ()) -> None:
+        worker = self.member.worker if self.member is not None else None
+        if worker is None:
+            return
+        urgent = {key for key, task in self._tasks.items() if task.urgent and key in self._open}
+        changes = [*self._open.values(), *(one for key, one in self._own.items() if key not in self._open)]
+        worker.submit(changes, urgent, entries, forget)
+        for key in [key for key in self._open if not worker.has(key)]:
+            # A plan from before our own write was seen: it was dropped, and there is nothing to do.
+            change = self._open.pop(key)
+            self.reporter.finished(key, self._tasks[key].id, change.action, None)
+
+    def _finished(self, change: Change, result: ApplyResult) -> None:
+        worker = self.member.worker if self.member is not None else None
+        key = change.key
+        left = worker is not None and worker.has(key)
+        task = self._tasks.get(key)
+        own = key in self._own
+        number = task.id if task is not None and not own else 0
+        if not left:
+            self._open.pop(key, None)
+            self._own.pop(key, None)
+        if own and result.outcome in ("created", "configured"):
+            self.repaired += 1
+        self.reporter.finished(key, number, change.action, result, left=left, drift=change.drift)
+        level = logging.WARNING if result.outcome == "failed" else logging.INFO
+        log.log(level, "object written" if level == logging.INFO else "change failed", extra={
+            "cluster": self.cluster, "object": str(key), "outcome": result.outcome,
+            "error" if level == logging.WARNING else "reason": result.message or str(change.reason),
+        })  # fmt: skip
+        self._wake.set()
+
+    # -- what happens in the cluster ----------------------------------------------------------------------------
+
+    def _assess(self, cluster: ClusterName, key: ObjectKey, body: Body) -> Assessment:
+        return self._assessor.assess(cluster, key, body)
+
+    def _changed(self, cluster: ClusterName, key: ObjectKey) -> None:
+        self.reporter.changed(key)
+        self._wake.set()
+        if self.member is not None and self.member.worker is not None:
+            self.member.worker.nudge(key)
+
+    # -- life ---------------------------------------------------------------------------------------------------
+
+    async def run(self) -> None:
+        """Tell, and repair while the hub is away, until cancelled; what is under way is finished first."""
+        loop = asyncio.get_running_loop()
+        census = repaired = loop.time()
+        try:
+            while True:
+                await self._pause()
+                await asyncio.sleep(_SOON)
+                now = loop.time()
+                everything = now - census >= _CENSUS
+                if everything:
+                    census = now
+                self._tell(everything=everything)
+                if not self.connected and now - repaired >= _CALM:
+                    repaired = now
+                    self._repair()
+        finally:
+            if self._life is not None:
+                self._life.cancel()
+                await asyncio.gather(self._life, return_exceptions=True)
+                self._tell(everything=True)
+
+    async def _pause(self) -> None:
+        """Until something happens, or it is time to look."""
+        waking = asyncio.create_task(self._wake.wait())
+        try:
+            await asyncio.wait((waking,), timeout=_LOOK)
+        finally:
+            waking.cancel()
+        self._wake.clear()
+
+    def _tell(self, *, everything: bool = False) -> None:
+        member, setup = self.member, self._setup
+        if member is None or setup is None:
+            return
+        if setup.list != self._list:
+            self._take_list(setup)  # it was not ready when the list came
+        if self._life is not None and self._life.done():
+            errors_of = self._life.exception() if not self._life.cancelled() else None
+            log.error("the member ended", extra={"cluster": self.cluster, "error": str(errors_of)})
+            self._begin(setup)
+            return
+        state = state_of(member, list_number=self._list, led=self._given.term)
+        if self.reporter.tell(member, state, everything=everything):
+            self.poke()
+        if state.behind:
+            self._wake.set()
+
+    def _repair(self) -> None:
+        """The hub is away: what was as it should be, and is not, is put right."""
+        member = self.member
+        if member is None or member.worker is None or not member.ready.is_set():
+            return
+        live = member.live()
+        if not live.inventory_read:
+            return
+        found: dict[ObjectKey, Change] = {}
+        for key, (wanted, manifest) in self._wanted.items():
+            if key in self._open or not self._may_repair(key, wanted):
+                continue
+            seen = member.get(key)
+            if seen is not None and seen.matches == manifest.digest:
+                continue
+            change = repairs.of(manifest, wanted, seen, live, self._assessor.interpreter)
+            if change is not None:
+                found[key] = change
+        if found.keys() != self._own.keys() or any(
+            found[key].rendered is not self._own[key].rendered for key in found
+        ):  # fmt: skip
+            self._own = found
+            self._submit()
+
+    def _may_repair(self, key: ObjectKey, wanted: Wanted) -> bool:
+        if wanted.repair:
+            return True
+        # The hub went away before its next plan could say so: this very version was written.
+        task, over = self._tasks.get(key), self.reporter.over(key)
+        return (
+            task is not None
+            and over is not None
+            and over.id == task.id
+            and not over.left
+            and task.manifest is not None
+            and task.manifest.digest == wanted.digest
+        )
+
+    # -- questions ----------------------------------------------------------------------------------------------
+
+    async def asked(self, what: str, about: Any) -> Any:
+        """Raises LinkError."""
+        member = self.member
+        if member is None:
+            raise errors.LinkError("nothing is known yet")
+        worker = member.worker
+        if what == "look":
+            await member.look_at(_keys(about))
+        elif what == "look-anew":
+            await member.look_anew(_keys(about))
+        elif what == "stuck":
+            found = await member.stuck(datetime.fromisoformat(str(about)))
+            return values.STUCK.json([(key, count, one) for key, (count, one) in found.items()])
+        elif what in ("hold", "release", "retry"):
+            if worker is not None and what == "hold":
+                worker.hold(min(float(about), 60.0))
+            elif worker is not None and what == "release":
+                worker.release()
+            elif worker is not None:
+                worker.retry(None if about is None else _keys(about))
+        else:
+            raise errors.LinkError(f"this agent does not know {what}")
+        self._tell(everything=what == "look-anew")
+        return None
+
+
+def _keys(about: Any) -> list[ObjectKey]:
+    if not isinstance(about, list):
+        raise errors.LinkError("a question about no objects")
+    return [ObjectKey(*map(str, one)) for one in about if isinstance(one, list) and len(one) == 4]
+
+
+def _of(found: Mapping[str, Any], what: str) -> dict[ObjectKey, Any]:
+    return {values.key_in(name): value for name, value in found.items() if name.startswith(what)}
+
+
+def _declared(name: ClusterName, models: Any) -> Cluster:
+    spec: dict[str, Any] = {"syncMode": "Pull"}
+    if models:
+        spec["resourceModels"] = list(models)
+    return Cluster.model_validate(
+        {"apiVersion": "cluster.karmada.io/v1alpha1", "kind": "Cluster", "metadata": {"name": name}, "spec": spec}
+    )

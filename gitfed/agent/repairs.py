@@ -1,0 +1,49 @@
+"""What an agent may put right by itself while the hub is away: what was as the last plan wants it, and is not any more.
+
+Nothing else. What that plan left alone, held, suspended or let wait stays as it is; nothing is adopted, moved or
+deleted; an object that the plan does not know is nobody's business. So the worst that an old slice can do is to keep
+things as they were.
+"""
+
+from __future__ import annotations
+
+from gitfed.agent_protocol.values import Wanted
+from gitfed.interpret.registry import Interpreter
+from gitfed.model.base import ClusterName
+from gitfed.model.fleet import ClusterLive, LiveObject
+from gitfed.model.plan import Action, Binding, Change, RenderedManifest
+from gitfed.model.repo import Manifest
+from gitfed.planning.objects import compare, retain
+from gitfed.planning.ordering import order
+
+
+def of(
+    rendered: RenderedManifest, wanted: Wanted, live: LiveObject | None, cluster: ClusterLive, interpreter: Interpreter
+) -> Change | None:
+    """The repair of one object; None: there is none, or it is not the agent's to do."""
+    name: ClusterName = cluster.name
+    if live is None or live.entry is None or not live.entry.uid:
+        return None  # it was never written here, as far as the inventory tells
+    api_version = str(rendered.body.get("apiVersion") or "")
+    manifest = Manifest(rendered.key, api_version, rendered.body, rendered.origin, rendered.digest)
+    context = compare.Context(
+        manifest=manifest,
+        binding=Binding(
+            rendered.binding, rendered.key, api_version, rendered.origin, None, (), rendered.replicas, None,
+            overwrite=wanted.overwrite,
+        ),
+        clusters={name: cluster},
+        position=order.position(manifest),
+        depends_on=order.dependencies(manifest),
+        interpreter=interpreter,
+        repaired=None,
+        prune=False,
+        unsettled=frozenset(),
+    )  # fmt: skip
+    try:
+        change = compare.wanted(context, rendered, name, live)
+    except retain.RetainError:
+        return None
+    if change is None or not change.drift or (change.adopt and live.uid) or change.replaces:
+        return None
+    return change if change.action in (Action.CREATE, Action.UPDATE) else None

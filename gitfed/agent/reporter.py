@@ -1,0 +1,121 @@
+"""What an agent tells the hub: how its cluster is, what is in it, and what became of changes.
+
+Everything is noted by key and told as it is when it is told: of ten versions of one object that came while the hub was
+busy, the last.
+"""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import replace
+
+from gitfed.agent_protocol import values
+from gitfed.agent_protocol.replica import Told
+from gitfed.agent_protocol.values import Over, State
+from gitfed.daemon.fleet.member import Member
+from gitfed.errors import LinkError
+from gitfed.model.base import ClusterName, ObjectKey
+from gitfed.model.fleet import ApplyResult, ClusterFacts, ClusterLive, LiveObject
+from gitfed.model.plan import Action
+
+log = logging.getLogger("gitfed.agent")
+
+
+class Reporter:
+    def __init__(self, cluster: ClusterName) -> None:
+        self.told = Told()
+        self._cluster = cluster
+        self._dirty: set[ObjectKey] = set()
+        self._sent: dict[ObjectKey, LiveObject] = {}
+        """What was told of each object, by identity."""
+        self._facts: ClusterFacts | None = None
+        self._over: dict[ObjectKey, Over] = {}
+        self._number = 0
+
+    # -- noting -------------------------------------------------------------------------------------------------
+
+    def changed(self, key: ObjectKey) -> None:
+        self._dirty.add(key)
+
+    def begin_anew(self) -> None:
+        """It is another member: whatever was told of the one before is gone unless this one shows it."""
+        self._dirty.update(self._sent)
+
+    def finished(self, key: ObjectKey, task: int, action: Action, result: ApplyResult | None, *,
+                 left: bool = False, drift: bool = False) -> None:  # fmt: skip
+        self._number += 1
+        self._over[key] = over = Over(task, self._number, action, left, drift, result)
+        self._put(values.of(values.OVER, key), values.OVERS.json(over))
+
+    def keep_only(self, keys: set[ObjectKey]) -> None:
+        """What became of other changes nobody asks any more."""
+        for key in self._over.keys() - keys:
+            del self._over[key]
+            self.told.drop(values.of(values.OVER, key))
+
+    def over(self, key: ObjectKey) -> Over | None:
+        return self._over.get(key)
+
+    # -- telling ------------------------------------------------------------------------------------------------
+
+    def tell(self, member: Member, state: State, *, everything: bool = False) -> bool:
+        """Bring what is told up to date; whether anything is news. `everything`: also what nobody noted, as a status
+        that moved."""
+        before = self._news
+        objects = member.objects() if everything else {}
+        if everything:
+            self._dirty.update(key for key, live in objects.items() if self._sent.get(key) is not live)
+            self._dirty.update(key for key in self._sent if key not in objects)
+        dirty, self._dirty = self._dirty, set()
+        for key in dirty:
+            live = member.get(key)
+            name = values.of(values.OBJECT, key)
+            if live is None:
+                self._sent.pop(key, None)
+                self._drop(name)
+                continue
+            self._sent[key] = live
+            self._put(name, values.OBJECTS.json(live))
+        if member.facts is not self._facts and member.asked:
+            self._facts = member.facts
+            self._put(values.FACTS, values.FACTS_OF.json(member.facts))
+        self._put(values.STATE, values.STATES.json(state))
+        return self._news != before
+
+    _news = 0
+
+    def _put(self, name: str, value: object) -> None:
+        try:
+            self._news += self.told.put(name, value)
+        except LinkError as error:
+            log.error("too large to be told", extra={"cluster": self._cluster, "error": error.message})
+
+    def _drop(self, name: str) -> None:
+        if name in self.told:
+            self.told.drop(name)
+            self._news += 1
+
+
+def state_of(member: Member, *, list_number: int, led: int | None) -> State:
+    """How this side is, as the hub has to know it."""
+    worker, inventory, observer = member.worker, member.inventory, member.observer
+    header = inventory.snapshot if inventory is not None else None
+    live = observer.live() if observer is not None else ClusterLive(member.name, inventory_read=False)
+    return State(
+        live=replace(live, error=""),
+        id=member.id,
+        asked=member.asked,
+        looked=member.looked.is_set(),
+        ready=member.ready.is_set(),
+        error=member.error,
+        owner=member.owner,
+        term=header.term if header is not None else 0,
+        leader=header.leader if header is not None else "",
+        led=led,
+        stopped=worker.stopped if worker is not None else "",
+        list=list_number,
+        idle=worker is None or worker.idle,
+        flying=worker.flying if worker is not None else 0,
+        behind=member.behind,
+        measured=member.has_measured,
+    )

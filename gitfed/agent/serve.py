@@ -1,0 +1,163 @@
+"""`gitfed agent`: the keeper, its connection, and its health endpoint, until a signal ends them."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import signal
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from aiohttp import web
+
+from gitfed.agent.dial import Dial, Hub
+from gitfed.agent.keeper import Keeper
+from gitfed.daemon import wiring
+from gitfed.daemon.fleet.cluster_health import Timing
+from gitfed.edges.kube import credentials
+from gitfed.edges.kube.session import Session
+from gitfed.errors import UsageError
+from gitfed.hub.listener import Limits, Listener
+from gitfed.model.declared.cluster import Cluster
+
+log = logging.getLogger("gitfed.agent")
+
+_Handler: TypeAlias = Callable[[web.Request], Awaitable[web.StreamResponse]]
+_LAST_WORDS = 3.0
+_MOST_CONNECTIONS = 32
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    hub: Hub
+    kubeconfig: tuple[Path, ...] = ()
+    """() means the pod's own service account."""
+    context: str = ""
+    """"" means the one that has the cluster's name."""
+    concurrency: int = 16
+    timing: Timing | None = None
+    health_address: str = "127.0.0.1:0"
+
+
+async def run(options: Options, *, started: Callable[[int], None] = lambda port: None) -> signal.Signals:
+    """Until SIGTERM or SIGINT, which it returns. `started` hears the port of the health endpoint. Raises InputError,
+    UsageError."""
+    cluster = options.hub.cluster()
+    keeper = Keeper(cluster, _sessions(options), timing=options.timing, concurrency=options.concurrency)
+    dial = Dial(options.hub, keeper)
+    loop = asyncio.get_running_loop()
+    stop: asyncio.Future[signal.Signals] = loop.create_future()
+    async with contextlib.AsyncExitStack() as stack:
+        listener = _health(keeper, dial)
+        if options.health_address:
+            host, _, port = options.health_address.rpartition(":")
+            try:
+                await listener.start(host or "127.0.0.1", int(port))
+            except (OSError, ValueError) as error:
+                raise UsageError(
+                    f"the health endpoint cannot listen on {options.health_address}: {error}",
+                    hint="name another address with --health-address, or none",
+                ) from error
+            stack.push_async_callback(listener.stop)
+        for name in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(name, _settle, stop, name)
+            stack.callback(loop.remove_signal_handler, name)
+        log.info("gitfed agent runs", extra={"cluster": cluster, "hub": options.hub.url, "health": listener.port})
+        started(listener.port)
+        dialling = asyncio.create_task(dial.run(), name="dial")
+        keeping = asyncio.create_task(keeper.run(), name="keeper")
+        try:
+            either: set[asyncio.Future[Any]] = {stop, dialling, keeping}
+            done, _ = await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
+            for ended in done:
+                ended.result()
+        finally:
+            log.info("stopping: what is under way is finished first")
+            await _end(keeping)
+            if keeper.connected:  # what was finished is told
+                with contextlib.suppress(TimeoutError):
+                    await asyncio.wait_for(_told(keeper), _LAST_WORDS)
+                await dial.say_goodbye()
+            await _end(dialling)
+        return stop.result()
+
+
+def _settle(stop: asyncio.Future[signal.Signals], name: signal.Signals) -> None:
+    if not stop.done():
+        stop.set_result(name)
+
+
+async def _told(keeper: Keeper) -> None:
+    while keeper.connected and not keeper.reporter.told.settled:
+        keeper.poke()
+        await asyncio.sleep(0.02)
+
+
+async def _end(task: asyncio.Task[None]) -> None:
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
+
+
+def _sessions(options: Options) -> Callable[[Cluster], Session]:
+    """The way into the cluster around us, or that of a kubeconfig."""
+
+    def opened(cluster: Cluster) -> Session:
+        if not options.kubeconfig:
+            annotation = {credentials.IN_CLUSTER: "true"}
+        else:
+            annotation = {credentials.CONTEXT: options.context} if options.context else {}
+        body = cluster.model_dump(mode="json", by_alias=True, exclude_unset=True)
+        body["metadata"] = {"name": cluster.metadata.name, "annotations": annotation}
+        way = wiring.Options(repo="", kubeconfig=options.kubeconfig, concurrency=options.concurrency)
+        return wiring.open_sessions(way)(Cluster.model_validate(body))
+
+    return opened
+
+
+def _health(keeper: Keeper, dial: Dial) -> Listener:
+    app = web.Application()
+    app.router.add_get("/livez", _answer(lambda: ""))
+    app.router.add_get("/readyz", _answer(lambda: why_not_ready(keeper, dial)))
+    app.router.add_get("/metrics", _metrics(keeper, dial))
+    return Listener(app, Limits(connections=_MOST_CONNECTIONS))
+
+
+def why_not_ready(keeper: Keeper, dial: Dial) -> str:
+    """ "" when it keeps its cluster. An agent that lost its hub still does."""
+    if keeper.member is None:
+        return dial.error or "the hub has said nothing yet"
+    if keeper.member.error:
+        return keeper.member.error
+    return "" if keeper.member.ready.is_set() else "the cluster was not read yet"
+
+
+def _answer(question: Callable[[], str]) -> _Handler:
+    async def handle(request: web.Request) -> web.StreamResponse:
+        reason = question()
+        answer = web.Response(status=503 if reason else 200, text=f"{reason or 'ok'}\n")
+        answer.force_close()
+        return answer
+
+    return handle
+
+
+def _metrics(keeper: Keeper, dial: Dial) -> _Handler:
+    async def handle(request: web.Request) -> web.StreamResponse:
+        member = keeper.member
+        worker = member.worker if member is not None else None
+        numbers = (
+            ("gitfed_agent_connected", "gauge", "Whether the hub is connected.", int(keeper.connected)),
+            ("gitfed_agent_connections_total", "counter", "Connections to the hub.", dial.connections),
+            ("gitfed_agent_pending_changes", "gauge", "Changes that are not done.", worker.pending if worker else 0),
+            ("gitfed_agent_objects", "gauge", "Objects seen.", len(member.objects()) if member is not None else 0),
+            ("gitfed_agent_own_repairs_total", "counter", "Repairs made while the hub was away.", keeper.repaired),
+        )
+        text = "".join(f"# HELP {n} {what}\n# TYPE {n} {kind}\n{n} {value}\n" for n, kind, what, value in numbers)
+        answer = web.Response(text=text, headers={"Content-Type": "text/plain; version=0.0.4; charset=utf-8"})
+        answer.force_close()
+        return answer
+
+    return handle

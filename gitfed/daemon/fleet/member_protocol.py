@@ -1,0 +1,161 @@
+"""What the engine needs of one cluster, whoever carries it out: the seam between decisions and one cluster's work.
+
+Two things meet it. `member.Member` does the work in this process. `pulled.PulledMember` stands for a member whose work
+an agent does elsewhere, with the same `Member` behind a connection. Cycle, planner, results, statuses and the hub know
+these protocols only, so none of them can tell which clusters are pulled.
+
+What a member tells of its own accord goes through `callbacks.FleetCallbacks`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Protocol, TypeAlias
+
+from gitfed.interpret import collect
+from gitfed.interpret.registry import Interpreter
+from gitfed.model.base import ClusterName, Kind, ObjectKey
+from gitfed.model.declared.cluster import Cluster
+from gitfed.model.fleet import ClusterFacts, ClusterLive, InventoryEntry, LiveObject, Stuck
+from gitfed.model.plan import Change, Plan, RenderedManifest
+
+
+class Worklist(Protocol):
+    """What one cluster still has to do. Everything is a word that returns at once; the work goes on by itself."""
+
+    @property
+    def stopped(self) -> str:
+        """Why this cluster gets no write at all (it belongs to another repository, or to a newer leader)."""
+
+    def submit(
+        self, changes: Iterable[Change], urgent: Collection[ObjectKey], entries: Iterable[InventoryEntry] = (),
+        forget: Iterable[ObjectKey] = (),
+    ) -> None:  # fmt: skip
+        """The present list of changes. `entries` are inventory entries to correct, `forget` those to remove."""
+
+    def hold(self, seconds: float) -> None:
+        """Start nothing more for that long at most, unless `release` ends it."""
+
+    def release(self) -> None: ...
+
+    def retry(self, keys: Collection[ObjectKey] | None) -> None:
+        """Try these, or all, again now."""
+
+    def nudge(self, key: ObjectKey) -> None:
+        """Something that a change may be waiting for happened to this object."""
+
+    def abandon(self) -> None:
+        """Somebody else leads now: give up at once what is under way."""
+
+    def has(self, key: ObjectKey) -> bool:
+        """Whether a change of this object is to be carried out, or under way."""
+
+    def waiting(self) -> Iterable[ObjectKey]:
+        """Keys of changes that are not under way."""
+
+    @property
+    def idle(self) -> bool: ...
+    @property
+    def pending(self) -> int:
+        """Changes that are not done, those under way included."""
+
+    @property
+    def flying(self) -> int: ...
+
+
+Repairs: TypeAlias = Callable[[ClusterName, ObjectKey], bool]
+"""Whether what somebody else does to an object is to be undone."""
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """What should be in the clusters, by the newest plan. `changed`: objects of which that is news."""
+
+    plan: Plan
+    interpreter: Interpreter
+    manifests: Mapping[ClusterName, Mapping[ObjectKey, RenderedManifest]]
+    """Of the clusters that compare by themselves."""
+    stateful: Collection[ObjectKey]
+    changed: Collection[ObjectKey]
+    kinds: frozenset[Kind]
+    repairs: Repairs = lambda cluster, key: True
+
+
+class ClusterMember(Protocol):
+    """One cluster of the fleet. Call `run` as a task; it ends when cancelled."""
+
+    name: ClusterName
+    cluster: Cluster
+    asked: bool
+    """The cluster was asked how it is, whether or not it answered."""
+    looked: asyncio.Event
+    """The first look is over, well or badly."""
+    ready: asyncio.Event
+    """Inventory and objects were read; changes may be handed over."""
+
+    @property
+    def worker(self) -> Worklist | None:
+        """None: changes cannot be handed over yet."""
+
+    # how the cluster is
+
+    @property
+    def facts(self) -> ClusterFacts: ...
+    @property
+    def id(self) -> str:
+        """The uid of its kube-system; "" while it was not read."""
+
+    @property
+    def starting(self) -> bool:
+        """Neither ready nor given up for now."""
+
+    @property
+    def superseded(self) -> bool:
+        """Whether somebody else leads here now."""
+
+    @property
+    def owner(self) -> str | None:
+        """The repository that its inventory belongs to, "" for none yet; None: it could not be read."""
+
+    def led_by_daemon(self, *, but: str) -> bool: ...
+
+    # what is in it
+
+    @property
+    def behind(self) -> bool:
+        """Whether something was seen that nobody looked at yet."""
+
+    def live(self) -> ClusterLive:
+        """What is known and unknown of this cluster as a whole, for decisions."""
+
+    def get(self, key: ObjectKey) -> LiveObject | None: ...
+    def has(self, key: ObjectKey) -> bool: ...
+    def absent(self, key: ObjectKey) -> bool: ...
+    def objects(self) -> Mapping[ObjectKey, LiveObject]: ...
+    def entries(self) -> Mapping[ObjectKey, InventoryEntry]: ...
+    async def look_at(self, keys: Iterable[ObjectKey]) -> None: ...
+    async def look_anew(self, keys: Collection[ObjectKey] = ()) -> None: ...
+
+    # its room
+
+    def want_capacity(self, wanted: bool, *, quotas: bool = True) -> None: ...
+    @property
+    def measuring(self) -> bool: ...
+    async def measured(self) -> None: ...
+    async def stuck(self, before: datetime) -> Mapping[ObjectKey, tuple[int, Stuck]]: ...
+
+    # what it is told
+
+    def follow(self, expected: Expected) -> None:
+        """Compare what is there with this from now on, and watch its kinds."""
+
+    def judge(self, key: ObjectKey, found: collect.Collected) -> None:
+        """What the script of its kind said of a copy; it was asked outside of the loop."""
+
+    def claim(self) -> None:
+        """The repository id is known: begin to lead, with a higher term, and to write."""
+
+    async def run(self) -> None: ...

@@ -1,0 +1,58 @@
+"""What became of changes: the last result of each object, and the line that the log gets of what is news."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Collection
+
+from gitfed.model.base import ClusterName, ObjectKey
+from gitfed.model.fleet import ApplyResult
+from gitfed.model.plan import Change
+
+log = logging.getLogger("gitfed.fleet")
+
+_SAID = {
+    "created": "object created",
+    "configured": "object configured",
+    "deleted": "object deleted",
+}
+_OVER = ("failed", "skipped")
+"""Outcomes of changes that stay in a list and have nothing to wait for but another look."""
+
+
+class Outcomes:
+    """The last result of each object."""
+
+    def __init__(self) -> None:
+        self._results: dict[tuple[ClusterName, ObjectKey], ApplyResult] = {}
+
+    @property
+    def known(self) -> Collection[tuple[ClusterName, ObjectKey]]:
+        """What there is a result of."""
+        return self._results.keys()
+
+    def take(self, change: Change, result: ApplyResult) -> None:
+        before = self._results.get((result.cluster, result.key))
+        self._results[result.cluster, result.key] = result
+        keys = {"cluster": result.cluster, "object": str(result.key), "took": round(result.took, 3)}
+        news = before is None or before.message != result.message
+        if result.outcome == "failed" and news:
+            log.warning("change failed", extra={**keys, "error": result.message})
+        elif result.outcome == "skipped" and news:
+            log.info("object skipped", extra={**keys, "reason": result.message})
+        elif result.outcome in _SAID:
+            why = {"reason": str(change.reason), "code": str(change.reason.code)} if change.reason else {}
+            log.info(_SAID[result.outcome], extra={**keys, **why})
+
+    def forget(self, cluster: ClusterName, key: ObjectKey) -> None:
+        self._results.pop((cluster, key), None)
+
+    def failed(self, cluster: ClusterName, key: ObjectKey) -> ApplyResult | None:
+        """The result of the last attempt, if it failed."""
+        result = self._results.get((cluster, key))
+        return result if result is not None and result.outcome == "failed" else None
+
+    def is_over(self, cluster: ClusterName, key: ObjectKey) -> bool:
+        """Whether a change that stays in its list has nothing to wait for but another look."""
+        result = self._results.get((cluster, key))
+        return result is not None and result.outcome in _OVER

@@ -1,0 +1,97 @@
+"""The list of changes of a pulled cluster: submitted here, carried out by the worker of its agent.
+
+A change is done when the agent says so of that very task. Until it has the list nothing of it counts as done, so an
+agent that is away looks like a worker that has not begun.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from typing import Protocol
+
+from gitfed.daemon.fleet.reports import Reports
+from gitfed.daemon.fleet.slice import Slice
+from gitfed.model.base import ObjectKey
+from gitfed.model.fleet import InventoryEntry
+from gitfed.model.plan import Change
+
+
+class Agent(Protocol):
+    """What is asked of the member whose list it is."""
+
+    @property
+    def reports(self) -> Reports: ...
+    def say(self, what: str, about: object = None) -> None: ...
+    def submitted(self) -> None: ...
+    def abandon(self) -> None: ...
+
+
+class PulledWorklist:
+    def __init__(self, agent: Agent, part: Slice) -> None:
+        self._agent = agent
+        self._slice = part
+        self._held = False
+
+    @property
+    def stopped(self) -> str:
+        state = self._agent.reports.state
+        return state.stopped if state is not None else ""
+
+    def submit(
+        self, changes: Iterable[Change], urgent: Collection[ObjectKey], entries: Iterable[InventoryEntry] = (),
+        forget: Iterable[ObjectKey] = (),
+    ) -> None:  # fmt: skip
+        done = {key: over.id for key, over in self._agent.reports.over.items() if not over.left}
+        self._slice.submit(changes, urgent, done, entries, forget)
+        self._agent.submitted()
+
+    def hold(self, seconds: float) -> None:
+        self._held = True
+        self._agent.say("hold", seconds)
+
+    def release(self) -> None:
+        if self._held:
+            self._held = False
+            self._agent.say("release")
+
+    def retry(self, keys: Collection[ObjectKey] | None) -> None:
+        self._agent.say("retry", None if keys is None else [list(key) for key in keys])
+
+    def nudge(self, key: ObjectKey) -> None:
+        """The agent saw it first."""
+
+    def abandon(self) -> None:
+        self._agent.abandon()
+
+    def change(self, key: ObjectKey, number: int) -> Change | None:
+        """The change of this task, if it is in the list."""
+        task = self._slice.tasks.get(key)
+        return task[1] if task is not None and task[0].id == number else None
+
+    def has(self, key: ObjectKey) -> bool:
+        return self._is_open(key)
+
+    def waiting(self) -> list[ObjectKey]:
+        return [key for key in self._slice.tasks if self._is_open(key)]
+
+    def _is_open(self, key: ObjectKey) -> bool:
+        task, over = self._slice.tasks.get(key), self._agent.reports.over.get(key)
+        return task is not None and (over is None or over.id != task[0].id or over.left)
+
+    @property
+    def pending(self) -> int:
+        return len(self.waiting())
+
+    @property
+    def flying(self) -> int:
+        """Changes under way, and those that the agent has not heard of."""
+        state = self._agent.reports.state
+        if state is None or state.list != self._slice.setup.list:
+            return max(1, self.pending)
+        return state.flying
+
+    @property
+    def idle(self) -> bool:
+        state = self._agent.reports.state
+        heard = state is not None and state.list == self._slice.setup.list
+        return heard and state is not None and state.idle and not self.pending

@@ -1,0 +1,87 @@
+"""What the agent of one cluster told: the newest of everything, as the values that the engine reads.
+
+Whatever an agent says, it says of its own cluster: names of clusters in its values are not read.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+from gitfed.agent_protocol import replica, values
+from gitfed.agent_protocol.values import Over, State
+from gitfed.errors import LinkError
+from gitfed.model.base import ClusterName, ObjectKey
+from gitfed.model.fleet import ClusterFacts, InventoryEntry, LiveObject
+
+
+@dataclass(slots=True)
+class News:
+    state: bool = False
+    facts: bool = False
+    objects: list[ObjectKey] = field(default_factory=list)
+    over: list[tuple[ObjectKey, Over]] = field(default_factory=list)
+
+
+class Reports:
+    def __init__(self, cluster: ClusterName) -> None:
+        self.heard = replica.Heard()
+        self.state: State | None = None
+        self.facts: ClusterFacts | None = None
+        self.objects: dict[ObjectKey, LiveObject] = {}
+        self.entries: dict[ObjectKey, InventoryEntry] = {}
+        self.over: dict[ObjectKey, Over] = {}
+        self._cluster = cluster
+
+    def take(self, change: replica.Change) -> News:
+        """Raises LinkError for what has not the form that it should have."""
+        news, first = News(), self.state is None
+        for name in change.gone:
+            what = name.partition("/")[0] + "/"
+            if what == values.OBJECT:
+                key = values.key_in(name)
+                if self.objects.pop(key, None) is not None:
+                    news.objects.append(key)
+                self.entries.pop(key, None)
+            elif what == values.OVER:
+                self.over.pop(values.key_in(name), None)
+        for name, value in change.set.items():
+            what = name.partition("/")[0] + "/"
+            if what == values.OBJECT:
+                self._object(values.key_in(name), value, news)
+            elif what == values.OVER:
+                self._over(values.key_in(name), value, news, first)
+            elif name == values.STATE:
+                state = values.STATES.read(value)
+                self.state = replace(state, live=replace(state.live, name=self._cluster))
+                news.state = True
+            elif name == values.FACTS:
+                self.facts = replace(values.FACTS_OF.read(value), name=self._cluster, declared=None, assumed=False)
+                news.facts = True
+            else:
+                raise LinkError(f"an agent says {name[:100]!r}, which means nothing")
+        return news
+
+    def _object(self, key: ObjectKey, value: object, news: News) -> None:
+        live = replace(values.OBJECTS.read(value), key=key, cluster=self._cluster)
+        if live.body is not None and not isinstance(live.body.get("metadata"), dict):
+            raise LinkError(f"{key} has no metadata")
+        if live.entry is not None:
+            live = replace(live, entry=replace(live.entry, key=key))
+        known = self.objects.get(key)
+        self.objects[key] = live
+        if live.entry is not None:
+            self.entries[key] = live.entry
+        else:
+            self.entries.pop(key, None)
+        # A status that moved, of an object that is as rendered and as healthy as before, is nobody's business.
+        if known is None or live.body is not None or live != replace(
+            known, resource_version=live.resource_version, status=live.status
+        ):  # fmt: skip
+            news.objects.append(key)
+
+    def _over(self, key: ObjectKey, value: object, news: News, first: bool) -> None:
+        over = values.OVERS.read(value)
+        self.over[key] = over
+        # To who begins now, what is over was told already: by another process, in another log.
+        if not first or over.left:
+            news.over.append((key, over))

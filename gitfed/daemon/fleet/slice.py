@@ -1,0 +1,161 @@
+"""What the agent of one cluster is told: the part of a plan that concerns it, as values of the protocol.
+
+A body is told once, by its digest, however many changes name it, and goes when none does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from gitfed.agent_protocol import values
+from gitfed.agent_protocol.replica import Told
+from gitfed.agent_protocol.values import Setup, Task, Wanted
+from gitfed.daemon.fleet.member_protocol import Expected
+from gitfed.interpret import conditions, native
+from gitfed.interpret.registry import DEFAULT, Interpreter, Operation
+from gitfed.model.base import Body, ClusterName, ObjectKey
+from gitfed.model.fleet import InventoryEntry
+from gitfed.model.plan import Binding, Change, Plan, RenderedManifest
+
+_HERE = frozenset({native.NAME, conditions.NAME, DEFAULT})
+"""Sources of rules that an agent has too."""
+_ASKED = (Operation.RETAIN, Operation.HEALTH, Operation.STATUS)
+
+
+class Slice:
+    """`told` is what is said; `setup` is said with `tell`."""
+
+    def __init__(self, cluster: ClusterName, federation: str) -> None:
+        self.told = Told()
+        self.setup = Setup(federation)
+        self.tasks: dict[ObjectKey, tuple[Task, Change]] = {}
+        """The present list."""
+        self._cluster = cluster
+        self._wanted: dict[ObjectKey, RenderedManifest] = {}
+        self._of_wanted: dict[ObjectKey, str] = {}
+        self._repairs: dict[ObjectKey, bool] = {}
+        self._bodies: dict[str, int] = {}
+        """By digest: how many values name it."""
+        self._named: dict[str, tuple[str, ...]] = {}
+        """By key of a value: the digests that it names."""
+        self._number = 0
+        self.tell()
+
+    def tell(self, **changes: Any) -> bool:
+        self.setup = replace(self.setup, **changes)
+        return self.told.put(values.SETUP, values.SETUPS.json(self.setup))
+
+    # -- what should be there -----------------------------------------------------------------------------------
+
+    def follow(self, expected: Expected) -> None:
+        """Everything that should be in this cluster by the newest plan."""
+        plan = expected.plan
+        unlike = _unlike(plan, self._cluster)
+        known = self._wanted
+        self._wanted = dict(expected.manifests.get(self._cluster, {}))
+        for key in known.keys() - self._wanted.keys():
+            self._forget(values.of(values.OBJECT, key))
+            self._repairs.pop(key, None)
+        for key, rendered in self._wanted.items():
+            binding = plan.bindings.get(key)
+            written = binding is not None and _is_written(binding, self._cluster)
+            repair = written and key not in unlike and expected.repairs(self._cluster, key)
+            if known.get(key) is rendered and self._repairs.get(key) == repair and key not in expected.changed:
+                continue
+            self._repairs[key] = repair
+            wanted = Wanted.of(
+                rendered, stateful=key in expected.stateful, overwrite=binding is not None and binding.overwrite,
+                repair=repair,
+            )  # fmt: skip
+            self._say(values.of(values.OBJECT, key), values.WANTED.json(wanted), {rendered.digest: rendered.body})
+        self.tell(kinds=tuple(sorted(expected.kinds)), rules=_rules(self._wanted.values(), expected.interpreter))
+
+    # -- what is to be done -------------------------------------------------------------------------------------
+
+    def submit(
+        self,
+        changes: Iterable[Change],
+        urgent: Collection[ObjectKey],
+        done: Mapping[ObjectKey, int],
+        entries: Iterable[InventoryEntry],
+        forget: Iterable[ObjectKey],
+    ) -> None:
+        """The list. `done`: the task of each object that the agent is through with; asked for again, it is another."""
+        before, self.tasks = self.tasks, {}
+        news = False
+        for change in changes:
+            old = before.get(change.key)
+            was_urgent = old is not None and old[0].urgent and done.get(change.key) != old[0].id
+            task = Task.of(change, number=old[0].id if old else 0, urgent=change.key in urgent or was_urgent)
+            if old is None or task != old[0] or done.get(change.key) == task.id:
+                self._number += 1
+                task = replace(task, id=self._number)
+                news = True
+            self.tasks[change.key] = (task, change)
+            bodies: dict[str, Body] = {}
+            if change.rendered is not None:
+                bodies[change.rendered.digest] = change.rendered.body
+            if change.body is not None:
+                bodies[task.body] = change.body
+            self._say(values.of(values.CHANGE, change.key), values.TASKS.json(task), bodies)
+        for key in before.keys() - self.tasks.keys():
+            self._forget(values.of(values.CHANGE, key))
+            news = True
+        news |= self._replace(values.ENTRY, {one.key: values.ENTRIES.json(one) for one in entries})
+        news |= self._replace(values.FORGET, dict.fromkeys(forget, True))
+        if news:
+            self.tell(list=self.setup.list + 1)
+
+    def _replace(self, what: str, found: Mapping[ObjectKey, Any]) -> bool:
+        present = {values.of(what, key): value for key, value in found.items()}
+        gone = [key for key in list(self.told) if key.startswith(what) and key not in present]
+        for key in gone:
+            self.told.drop(key)
+        news = [key for key, value in present.items() if self.told.put(key, value)]
+        return bool(news or gone)
+
+    # -- values and their bodies --------------------------------------------------------------------------------
+
+    def _say(self, key: str, value: Any, bodies: Mapping[str, Body]) -> None:
+        for digest, body in bodies.items():
+            if not self._bodies.get(digest):
+                self.told.put(f"{values.BODY}{digest}", body)
+            self._bodies[digest] = self._bodies.get(digest, 0) + 1
+        self._release(key)
+        self._named[key] = tuple(bodies)
+        self.told.put(key, value)
+
+    def _forget(self, key: str) -> None:
+        self._release(key)
+        self.told.drop(key)
+
+    def _release(self, key: str) -> None:
+        for digest in self._named.pop(key, ()):
+            self._bodies[digest] -= 1
+            if not self._bodies[digest]:
+                del self._bodies[digest]
+                self.told.drop(f"{values.BODY}{digest}")
+
+
+def _unlike(plan: Plan, cluster: ClusterName) -> frozenset[ObjectKey]:
+    """Objects that are not as this plan wants them there: what is done about them is in the list, or left for a reason,
+    and nobody else is to write them."""
+    return frozenset(change.key for change in plan.changes or () if change.cluster == cluster)
+
+
+def _is_written(binding: Binding, cluster: ClusterName) -> bool:
+    suspended = binding.suspended is None or cluster in binding.suspended
+    return not (suspended or binding.held or binding.awaits_deletion)
+
+
+def _rules(manifests: Iterable[RenderedManifest], interpreter: Interpreter) -> tuple[values.Rule, ...]:
+    """Questions about these kinds that only the hub can answer."""
+    kinds = {(one.body.get("apiVersion", ""), one.key.kind): one.body for one in manifests}
+    return tuple(
+        values.Rule(api_version, kind, operation.value)
+        for (api_version, kind), body in sorted(kinds.items(), key=lambda one: one[0])
+        for operation in _ASKED
+        if interpreter.source(body, operation) not in _HERE
+    )

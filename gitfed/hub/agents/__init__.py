@@ -1,0 +1,86 @@
+"""The door for agents: `GET /agents/v1/connection`, a WebSocket over mutual TLS.
+
+Who connects is who the certificate names, and nobody else: an agent has one cluster, and what it says is taken for that
+one. A certificate that stops to count ends a connection that is open (`access.agents`).
+"""
+
+from __future__ import annotations
+
+import logging
+
+from aiohttp import web
+
+from gitfed.agent_protocol import frames, link
+from gitfed.agent_protocol.socket import WebSocket
+from gitfed.daemon.fleet.pulled import PulledMember
+from gitfed.errors import LinkCut, LinkError
+from gitfed.hub import routes
+from gitfed.hub.routes import Capability, Route
+from gitfed.hub.server import Hub
+
+log = logging.getLogger("gitfed.hub")
+
+PATH = "/agents/v1/connection"
+_GREETING = 10.0
+
+
+def capability(hub: Hub) -> Capability:
+    return Capability(routes=(Route("GET", PATH, _Door(hub).open, agents=True, lasting=True),))
+
+
+class _Door:
+    def __init__(self, hub: Hub) -> None:
+        self._hub = hub
+
+    async def open(self, request: web.Request) -> web.StreamResponse:
+        name = routes.agent(request)
+        routes.audited(request, cluster=name)
+        answer = web.WebSocketResponse(max_msg_size=frames.LARGEST, compress=False, autoping=True, timeout=2.0)
+        await answer.prepare(request)
+        socket = WebSocket(answer)
+        try:
+            hello = await link.greeted(socket, _GREETING)
+            await self._serve(socket, hello, name)
+        except LinkError as error:
+            log.info("an agent is refused", extra={"cluster": name, "remote": request.remote, "error": error.message})
+            await link.refuse(socket, error)
+        return answer
+
+    def _member(self, name: str) -> PulledMember:
+        """Raises LinkError, with what the person at the agent's side can do."""
+        engine = self._hub.running.engine
+        if engine is None or engine.repo is None or engine.abandoned:
+            raise LinkError("this hub does not lead, or reads the repository only now: connect again")
+        member = engine.fleet.members.get(name)
+        if isinstance(member, PulledMember):
+            return member
+        if name in engine.repo.clusters and member is not None:
+            raise LinkError(
+                f"cluster {name} is a push cluster: the daemon connects to it", final=True,
+                hint="spec.syncMode: Pull in its Cluster file",
+            )  # fmt: skip
+        raise LinkError(
+            f"no cluster {name} is declared in the repository", final=True, hint="gitfed register writes its file"
+        )
+
+    async def _serve(self, socket: WebSocket, hello: frames.Hello, name: str) -> None:
+        member = self._member(name)
+        version = frames.agreed(hello)
+        member.may_attach(hello.instance)
+        connection = link.Link(
+            socket, member.told, member.reports.heard, lease=member.lease, taken=member.taken, asked=member.answer,
+            alive=member.heard,
+        )  # fmt: skip
+        await member.attach(connection, hello.instance)
+        try:
+            digests = tuple(member.reports.heard.connect())
+            await socket.send(frames.encode(frames.Welcome(version, member.lease, digests)))
+            if not member.is_attached(connection):
+                raise LinkError("the same agent connected again")
+            member.told.connect(hello.digests)
+            await connection.run()
+        except LinkError as error:
+            member.detach(connection, error)
+            raise
+        finally:
+            member.detach(connection, LinkCut("the connection is gone"))

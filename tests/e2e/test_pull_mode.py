@@ -1,0 +1,75 @@
+"""Clusters that the daemon cannot reach: their agents dial out to its hub, and do the same there."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections.abc import Iterator
+
+import pytest
+
+from tests.e2e.pulled import Pulled
+from tests.e2e.world import World
+
+pytestmark = [pytest.mark.e2e, pytest.mark.slow]
+
+FEDERATION = """
+apiVersion: gitfed.io/v1alpha1
+kind: Federation
+metadata: {name: fleet}
+spec: {}
+"""
+POLICY = """
+apiVersion: policy.karmada.io/v1alpha1
+kind: PropagationPolicy
+metadata: {name: all, namespace: shop}
+spec:
+  resourceSelectors: [{apiVersion: v1, kind: ConfigMap}, {apiVersion: apps/v1, kind: Deployment}]
+  placement: {clusterAffinity: {clusterNames: [m1, m2]}}
+"""
+
+
+def config(name: str, **data: str) -> str:
+    body = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name, "namespace": "shop"}, "data": data}
+    return json.dumps(body)
+
+
+@pytest.fixture
+def pulled(world: World) -> Iterator[Pulled]:
+    with contextlib.closing(Pulled(world)) as made:
+        yield made
+
+
+def holds(world: World, cluster: str, name: str, **data: str) -> bool:
+    found = world.get(cluster, "ConfigMap", "shop", name)
+    return found is not None and found.get("data") == data
+
+
+def edit(world: World, cluster: str, name: str, **data: str) -> None:
+    path = world.path("ConfigMap", "shop", name)
+    world.ask(cluster, "PATCH", path, {"data": data}, "application/merge-patch+json")
+
+
+def test_a_push_arrives_drift_is_repaired_without_the_hub_and_nothing_is_doubled(pulled: Pulled) -> None:
+    world = pulled.world
+    agents = {name: pulled.agent(name) for name in world.names}
+    daemon = pulled.daemon()
+    world.push(
+        {"federation.yaml": FEDERATION, "policy.yaml": POLICY, **pulled.clusters(), "a.json": config("a", x="1")}
+    )
+    for name in world.names:
+        world.until(lambda name=name: holds(world, name, "a", x="1"), f"the object in {name}")
+    world.until(lambda: world.state()["state.yaml"].count("outcome: applied") == 2, "the roll-out recorded")
+    edit(world, "m1", "a", x="2")
+    world.until(lambda: holds(world, "m1", "a", x="1"), "drift repaired")
+    daemon.kill()
+    edit(world, "m2", "a", x="3")
+    world.until(lambda: holds(world, "m2", "a", x="1"), "drift repaired without the hub")
+    before = world.versions("ConfigMap", "shop", "a")
+    again = pulled.daemon()
+    world.push({"b.json": config("b", y="1")})
+    for name in world.names:
+        world.until(lambda name=name: holds(world, name, "b", y="1"), f"the next push in {name}")
+    assert world.versions("ConfigMap", "shop", "a") == before
+    assert agents["m1"].stop() == 0
+    assert again.stop() == 0
