@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 
+from gitfed.model import agent_identity
 from gitfed.model.base import Origin, Problem, Severity
 from gitfed.model.declared.placement import ClusterAffinity, Path
 from gitfed.model.declared.policy import Override, Propagation, ResourceSelector
@@ -25,18 +26,24 @@ def check(snapshot: RepoSnapshot, at: locate.Locate = locate.by_object) -> tuple
         *_ties(snapshot),
         *_missing_overrides(snapshot, at),
         *_selects_nothing(snapshot, at),
-        *_not_acted_on(snapshot),
+        *_pulled(snapshot),
         *_state_preservation(snapshot),
         *_encrypted(snapshot),
     ]
     return tuple(sorted(set(found)))
 
 
-def _not_acted_on(snapshot: RepoSnapshot) -> Iterator[Problem]:
-    """What is accepted and understood, and has no effect in this version: nobody should find that out in an outage."""
+def _pulled(snapshot: RepoSnapshot) -> Iterator[Problem]:
+    """Fields that say how the daemon reaches a cluster which it never reaches."""
     for cluster in snapshot.clusters.values():
-        if cluster.spec.sync_mode == "Pull":
-            yield _warning(cluster, "spec.syncMode Pull is not acted on yet: gitfed connects to the cluster itself")
+        spec = cluster.spec
+        if spec.sync_mode != "Pull":
+            continue
+        names = {"secretRef": spec.secret_ref, "proxyURL": spec.proxy_url, "proxyHeader": spec.proxy_header}
+        if idle := [f"spec.{name}" for name, value in names.items() if value]:
+            yield _warning(cluster, f"{' and '.join(idle)} have no effect with syncMode Pull: the agent dials out")
+        if why := agent_identity.why_not_a_name(cluster.metadata.name):
+            yield _warning(cluster, f"the hub signs no certificate for an agent of {cluster.metadata.name}: it {why}")
 
 
 def _encrypted(snapshot: RepoSnapshot) -> Iterator[Problem]:
