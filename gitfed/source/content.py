@@ -42,6 +42,7 @@ MOST_PROBLEMS = 200
 
 _API_VERSION = re.compile(r"([a-z0-9]([-a-z0-9.]*[a-z0-9])?/)?v[a-z0-9]+")
 _KIND = re.compile(r"[A-Za-z][A-Za-z0-9]*")
+_EXCLUDE = "exclude the file in spec.sources.exclude if it is no manifest"
 _LFS = b"version https://git-lfs.github.com/spec/"
 
 _Path = tuple[str | int, ...]
@@ -183,8 +184,7 @@ class _Reader:
         api_version, kind = value.get("apiVersion"), value.get("kind")
         missing = [name for name, text in (("apiVersion", api_version), ("kind", kind)) if text in (None, "")]
         if missing:
-            hint = "exclude the file in spec.sources.exclude if it is no manifest"
-            self.error(origin, f"not a Kubernetes object: {' and '.join(missing)} missing", hint)
+            self.error(origin, f"not a Kubernetes object: {' and '.join(missing)} missing", _EXCLUDE)
             return
         if not isinstance(api_version, str) or not _API_VERSION.fullmatch(api_version):
             self.error(
@@ -192,7 +192,8 @@ class _Reader:
             )
             return
         if not isinstance(kind, str) or not _KIND.fullmatch(kind):
-            self.error(place(("kind",)), f"{metadata.shown(kind)} is not a kind", "like Deployment")
+            hint = "like Deployment" if "metadata" in value else f"like Deployment; {_EXCLUDE}"
+            self.error(place(("kind",)), f"{metadata.shown(kind)} is not a kind", hint)
             return
         if kind.endswith("List") and "items" in value:
             self.items(value["items"], index, path, place)
@@ -224,8 +225,8 @@ class _Reader:
             namespaced = declared.kind in registry.NAMESPACED
             namespace = declared.metadata.namespace
             if namespace and not namespaced:
-                message = f"{declared.kind} is cluster-scoped, it has no namespace"
-                problems.append(Problem(place(("metadata", "namespace")), message, "remove it"))
+                problems.append(_cluster_scoped(declared.kind, place(("metadata", "namespace"))))
+                declared, _ = declare.read(model, without_namespace(value), place)
             if namespaced and not namespace:
                 declared, problems = declare.read(model, in_namespace(value, "default"), place)
         if declared is not None:
@@ -255,8 +256,10 @@ class _Reader:
     def is_object(self, value: Body, kind: Kind, place: declare.Place) -> bool:
         members = value.get("metadata")
         if not isinstance(members, dict):
-            message = "metadata is missing" if members is None else "metadata must be a mapping"
-            self.error(place(("metadata",)), message)
+            if members is None:
+                self.error(place(("metadata",)), "metadata is missing", _EXCLUDE)
+            else:
+                self.error(place(("metadata",)), "metadata must be a mapping")
             return False
         found = [*metadata.problems(members, kind, place), *replica_checks.problems(value, kind, place)]
         self.problems += found
@@ -275,9 +278,8 @@ class _Reader:
             hint = nearest.did_you_mean(kind.kind, known)
             self.problems.append(Problem(place(("kind",)), message, hint, Severity.WARNING))
         if namespaced is False and namespace:
-            message = f"{kind.kind} is cluster-scoped, it has no namespace"
-            self.error(place(("metadata", "namespace")), message, "remove it")
-            return
+            self.problems.append(_cluster_scoped(kind.kind, place(("metadata", "namespace"))))
+            value = without_namespace(value)
         if namespaced and not namespace:
             value = in_namespace(value, "default")
         try:
@@ -317,6 +319,17 @@ def manifest_of(body: Mapping[str, Any], kind: Kind, origin: Origin, text: bytes
     key = ObjectKey(kind.group, kind.kind, members.get("namespace") or "", members["name"])
     digest = canonical.digest_of(text if text is not None else canonical.dumps(body))
     return Manifest(key, body["apiVersion"], body, origin, Digest(digest))
+
+
+def _cluster_scoped(kind: str, origin: Origin) -> Problem:
+    """API servers take it, and forget the namespace."""
+    message = f"{kind} is cluster-scoped: its namespace is ignored"
+    return Problem(origin, message, "remove it", Severity.WARNING)
+
+
+def without_namespace(body: Mapping[str, Any]) -> dict[str, Any]:
+    rest = {name: value for name, value in body["metadata"].items() if name != "namespace"}
+    return {**body, "metadata": rest}
 
 
 def in_namespace(body: Mapping[str, Any], namespace: str) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 
-from gitfed.model.base import Kind, ObjectKey, Origin, Problem
+from gitfed.model.base import Kind, ObjectKey, Origin, Problem, Severity
 from gitfed.model.declared.shape import Declared
 from gitfed.model.repo import Manifest
 from gitfed.source.content import FileContent
@@ -48,28 +48,34 @@ def scopes(contents: Iterable[FileContent]) -> dict[Kind, bool]:
 
 
 def scoped(content: FileContent, namespaced: Mapping[Kind, bool], memory: Memory) -> Sequence[Manifest]:
-    """A file's templates; namespaced custom ones without a namespace are in `default`, as built-in ones are."""
+    """A file's templates; namespaced custom ones without a namespace are in `default`, cluster-scoped ones in none, as
+    built-in ones are."""
     if not content.custom or not namespaced:
         return content.manifests
     custom = {id(manifest) for manifest in content.custom}
     return [
-        memory.in_default_namespace(manifest)
-        if id(manifest) in custom and not manifest.key.namespace and namespaced.get(_kind(manifest))
+        memory.in_its_scope(manifest, namespaced=bool(namespaced[_kind(manifest)]))
+        if id(manifest) in custom
+        and namespaced.get(_kind(manifest), bool(manifest.key.namespace)) is not bool(manifest.key.namespace)
         else manifest
         for manifest in content.manifests
     ]
+
+
+def needless_namespaces(contents: Iterable[FileContent], namespaced: Mapping[Kind, bool]) -> Iterator[Problem]:
+    """Of custom objects; of built-in ones the file alone tells it."""
+    for content in contents:
+        for manifest in content.custom:
+            if manifest.key.namespace and namespaced.get(_kind(manifest)) is False:
+                message = f"{manifest.key.kind} is cluster-scoped: its namespace is ignored"
+                hint = "remove it; the CRD in this repository says so"
+                yield Problem(manifest.origin, message, hint, Severity.WARNING)
 
 
 def conflicts(
     contents: Mapping[str, FileContent], namespaced: Mapping[Kind, bool], memory: Memory
 ) -> Iterator[tuple[str, Problem]]:
     """(path of the file at fault, what is wrong) for files that are good by themselves."""
-    for path, content in contents.items():
-        for manifest in content.custom:
-            if manifest.key.namespace and namespaced.get(_kind(manifest)) is False:
-                message = f"{manifest.key.kind} is cluster-scoped, it has no namespace"
-                hint = "remove it; the CRD in this repository says so"
-                yield path, Problem(manifest.origin, message, hint)
     owners: dict[ObjectKey, tuple[str, Manifest | Declared]] = {}
     for path, content in contents.items():
         for item in scoped(content, namespaced, memory):
@@ -86,6 +92,13 @@ def _twice(
     """Nobody can know which of two definitions is meant: both files are at fault."""
     name = f"{key.kind} {key.namespace}/{key.name}" if key.namespace else f"{key.kind} {key.name}"
     where: tuple[Origin, Origin] = (first.origin, second.origin)
+    if where[0] == where[1]:
+        # One file is the base of two kustomizations, and it is they that are at odds.
+        message = f"two kustomizations build {name} of {where[0]}: {visible(first_path)} and {visible(path)}"
+        hint = "let one of them build on the other, or give the objects different names or namespaces"
+        for one in (first_path, path):
+            yield one, Problem(Origin(visible(one)), message, hint)
+        return
     if first_path == path:
         message = f"the file defines {name} twice: {where[0]} and {where[1]}"
     else:

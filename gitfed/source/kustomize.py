@@ -117,6 +117,8 @@ class _Finder:
     """Folder → folders that its kustomization names."""
     faults: dict[str, str] = field(default_factory=dict)
     """Folder → why its kustomization cannot be built."""
+    broken: dict[tuple[Origin, str], list[str]] = field(default_factory=dict)
+    """Where a kustomization is wrong, and how → those that build on it."""
     unresolved: dict[str, list[str]] = field(default_factory=dict)
     """Folder → paths that its kustomization names, or seems to name, and that are not there."""
 
@@ -135,6 +137,7 @@ class _Finder:
             if folder not in reached and folder in named:
                 path = self.kustomizations[folder].path
                 self.refuse(path, "kustomizations name each other in a circle")
+        self.tell_broken()
         for folder in ours:
             self.found.material.add(self.kustomizations[folder].path)
 
@@ -216,8 +219,9 @@ class _Finder:
         for here in sorted(reached):
             if here in self.faults:
                 place = Origin(visible(self.kustomizations[here].path), *self.names(here).place)
-                why = "" if here == folder else f"{visible(entry.path)} builds on it"
-                self.refuse(entry.path, self.faults[here], place, why)
+                self.found.refused[entry.path] = self.faults[here]
+                users = self.broken.setdefault((place, self.faults[here]), [])
+                users += [] if here == folder else [visible(entry.path)]
                 return reached
         inside = {one.path: one for here in reached for one in self.below(here) if one.path in self.files}
         files = tuple(inside[path] for path in sorted(inside))
@@ -240,11 +244,20 @@ class _Finder:
         last = bisect.bisect_left(self.entries, folder + "0", key=lambda entry: entry.path)  # "0" follows "/"
         return self.entries[first:last]
 
-    def refuse(self, path: str, message: str, place: Origin | None = None, why: str = "") -> None:
+    def refuse(self, path: str, message: str) -> None:
         self.found.refused[path] = message
-        commit = "nothing is fetched from elsewhere: commit it" if "is not a file" in message else ""
-        hint = "; ".join(part for part in (commit, why) if part)
-        self.found.problems.append(Problem(place or Origin(visible(path)), message, hint))
+        self.found.problems.append(Problem(Origin(visible(path)), message))
+
+    def tell_broken(self) -> None:
+        """Once for each kustomization, however many build on it."""
+        for (place, fault), users in self.broken.items():
+            commit = "nothing is fetched from elsewhere: commit it" if "is not a file" in fault else ""
+            why = ""
+            if users:
+                more = f" and {len(users) - 1} more" if len(users) > 1 else ""
+                why = f"{users[0]}{more} {'build' if more else 'builds'} on it"
+            hint = "; ".join(part for part in (commit, why) if part)
+            self.found.problems.append(Problem(place, fault, hint))
 
 
 def origins(values: Iterable[Any], path: str) -> list[tuple[Any, str]]:

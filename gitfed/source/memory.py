@@ -65,12 +65,14 @@ class Memory:
             self._held[key] = old if old.faulty else old.held_at(commit)
         return self._held[key]
 
-    def in_default_namespace(self, manifest: Manifest) -> Manifest:
-        """A namespaced custom object without a namespace, as the API server would store it."""
+    def in_its_scope(self, manifest: Manifest, *, namespaced: bool) -> Manifest:
+        """A namespaced custom object without a namespace, or a cluster-scoped one with, as the API server would store
+        it."""
         known = self._scoped.get(id(manifest))
-        if known is None or known[0] is not manifest:
-            kind = Kind(manifest.key.group, manifest.key.kind)
-            moved = content.manifest_of(content.in_namespace(manifest.body, "default"), kind, manifest.origin)
+        if known is None or known[0] is not manifest or bool(known[1].key.namespace) is not namespaced:
+            kind, body = Kind(manifest.key.group, manifest.key.kind), manifest.body
+            body = content.in_namespace(body, "default") if namespaced else content.without_namespace(body)
+            moved = content.manifest_of(body, kind, manifest.origin)
             moved = replace(moved, held=manifest.held)
             if len(self._scoped) > 100_000:
                 self._scoped.clear()

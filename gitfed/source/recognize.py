@@ -7,17 +7,28 @@ line of a manifest is told so: what has a member apiVersion, kind or metadata, s
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from typing import Any
 
 _OBJECT = frozenset(("apiversion", "kind", "metadata"))
 _WORD = re.compile(rb"""(?:^|[\s{,"'-])(?:api_?version|kind|metadata)["']?\s*:""", re.IGNORECASE)
 _CHART = "Chart.yaml"
+_TEMPLATES = "/templates/"
+_PROGRAMS = re.compile(
+    r"(audit\.k8s\.io|k3d\.io|kind\.x-k8s\.io|kubeadm\.k8s\.io|skaffold|(?!kustomize\.).+\.config\.k8s\.io)/"
+)
+"""Groups whose documents are settings of programs, which no API server serves. What Kustomize reads has rules of its
+own."""
 
 
 def is_foreign(value: Any, path: str) -> bool:
     """Whether a document was plainly not meant as an object. Of a mere text nobody knows what it was."""
     if isinstance(value, dict):
-        return _is_chart(value, path) or not any(str(name).casefold() in _OBJECT for name in value)
+        return (
+            _is_chart(value, path)
+            or _is_of_program(value)
+            or not any(str(name).casefold() in _OBJECT for name in value)
+        )
     if isinstance(value, list):
         return all(is_foreign(item, path) for item in value if isinstance(item, dict))
     return False
@@ -26,6 +37,21 @@ def is_foreign(value: Any, path: str) -> bool:
 def mentions_objects(data: bytes) -> bool:
     """Whether a text that cannot be read as YAML or JSON says apiVersion, kind or metadata anywhere."""
     return b"\0" in data or _WORD.search(data) is not None  # NUL: UTF-16, which a look at bytes does not see through
+
+
+def inside_charts(paths: Iterable[str], everything: Iterable[str]) -> dict[str, list[str]]:
+    """Chart.yaml of a Helm chart → those of `paths` that are in its folder of templates."""
+    charts = {path.removesuffix(_CHART) for path in everything if path.rpartition("/")[2] == _CHART}
+    found: dict[str, list[str]] = {}
+    for path in paths if charts else ():
+        folder = path[: path.rfind(_TEMPLATES) + 1] if _TEMPLATES in f"/{path}" else None
+        if folder is not None and folder in charts:
+            found.setdefault(folder + _CHART, []).append(path)
+    return found
+
+
+def _is_of_program(value: dict[str, Any]) -> bool:
+    return "metadata" not in value and _PROGRAMS.match(str(value.get("apiVersion"))) is not None
 
 
 def _is_chart(value: dict[str, Any], path: str) -> bool:

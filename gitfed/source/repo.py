@@ -22,7 +22,7 @@ from gitfed.model.declared import access, cluster, federation, interpreter, noti
 from gitfed.model.declared.federation import Federation
 from gitfed.model.declared.shape import Declared
 from gitfed.model.repo import HeldFile, Manifest, RepoSnapshot, UnreadFile
-from gitfed.source import content, cross_file, kustomize, possible, tree
+from gitfed.source import content, cross_file, kustomize, possible, recognize, tree
 from gitfed.source import last_good as hold
 from gitfed.source.content import FileContent
 from gitfed.source.memory import Memory
@@ -147,9 +147,10 @@ class _Reader:
         for path in self.facts_files():
             self.contents.pop(path, None)
         self.leave_out()
+        charts = self.charts()
         for path, found in self.contents.items():
             if found.problems:
-                self.problems += found.problems
+                self.problems += found.problems if path not in charts else ()
                 if found.faulty:
                     errors = (problem for problem in found.problems if problem.severity is Severity.ERROR)
                     self.faults[path] = next(errors).message
@@ -167,6 +168,26 @@ class _Reader:
                 hint = "to have it deleted, take the path out of spec.sources.include first"
                 message = f"{what} took the place of {files} with objects: what was declared there stays"
                 self.problems.append(Problem(Origin(visible(place)), message, hint))
+
+    def charts(self) -> set[str]:
+        """Templates of Helm charts, which cannot be read: of each chart that is one problem, whatever its files say."""
+        faulty = [path for path, found in self.contents.items() if found.faulty and path in self.blobs]
+        inside = recognize.inside_charts(faulty, (entry.path for entry in self.entries) if faulty else ())
+        templates = {chart: [path for path in paths if self.is_template(path)] for chart, paths in inside.items()}
+        for chart, paths in templates.items():
+            if not paths:
+                continue
+            count = f"{len(paths)} of its files are templates" if len(paths) > 1 else "one of its files is a template"
+            folder = visible(chart.removesuffix("Chart.yaml"))
+            hint = f"commit what `helm template` prints, and exclude {folder}** in spec.sources.exclude"
+            self.problems.append(Problem(Origin(visible(chart)), f"Helm charts are not rendered: {count}", hint))
+        return {path for paths in templates.values() for path in paths}
+
+    def is_template(self, path: str) -> bool:
+        try:
+            return b"{{" in self.files.read(self.blobs[path])
+        except SourceError:
+            return False
 
     def leave_out(self) -> None:
         """Files that are plainly no manifests; where a manifest was before, that is a mistake."""
@@ -217,6 +238,7 @@ class _Reader:
 
     def compare(self) -> None:
         scopes = cross_file.scopes(self.contents.values())
+        self.problems += cross_file.needless_namespaces(self.good().values(), scopes)
         wrong = list(cross_file.missing_keys(self.good(), lambda: {entry.path for entry in self.entries}))
         for path, problem in (*wrong, *cross_file.conflicts(self.good(), scopes, self.memory)):
             self.problems.append(problem)

@@ -51,10 +51,6 @@ FATAL: Mapping[str, tuple[bytes, str]] = {
         HEAD.encode() + b"metadata: {name: a, labels: {app: " + b"l" * 64 + b"}}\n",
         "3:30: the value of the label app ",
     ),
-    "scoped.yaml": (
-        b"apiVersion: v1\nkind: Namespace\nmetadata: {name: a, namespace: b}\n",
-        "3:21: Namespace is cluster-scoped, it has no namespace (remove it)",
-    ),
     "nested.yaml": (
         b"apiVersion: v1\nkind: List\nitems:\n- apiVersion: v1\n  kind: List\n  items:\n"
         b"  - apiVersion: v1\n    kind: ConfigMap\n    metadata: {name: Inner}\n",
@@ -71,6 +67,10 @@ FINE: Mapping[str, tuple[bytes, str]] = {
     "unknown-kind.yaml": (b"apiVersion: v1\nkind: Pood\nmetadata: {name: a}\n", "warning: Kubernetes has no kind Pood"),
     "custom.yaml": (b"apiVersion: example.com/v1\nkind: Widget\nmetadata: {name: w, namespace: shop}\n", ""),
     "good.yaml": (config("good").encode(), ""),
+    "scoped.yaml": (
+        b"apiVersion: v1\nkind: Namespace\nmetadata: {name: a, namespace: b}\n",
+        "3:21: warning: Namespace is cluster-scoped: its namespace is ignored (remove it)",
+    ),
 }
 
 

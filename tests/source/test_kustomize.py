@@ -305,3 +305,27 @@ def test_a_field_in_another_case_is_refused_before_the_program_reads_it(name: st
 def test_a_file_named_by_a_field_in_another_case_is_refused(text: str) -> None:
     (said,) = told({"k/kustomization.yaml": text + "\n"})
     assert "is no field of a kustomization (write " in said
+
+
+def test_a_fault_in_a_base_is_told_once_however_many_build_on_it() -> None:
+    base = {"b/kustomization.yaml": "resources: [https://x/y]\n"}
+    found = layout(base | {f"{name}/kustomization.yaml": "resources: [../b]\n" for name in "acd"})
+    assert list(found.refused) == ["a/kustomization.yaml", "c/kustomization.yaml", "d/kustomization.yaml"]
+    assert [str(problem) for problem in found.problems] == [
+        "b/kustomization.yaml: https://x/y is not a file of the repository, or a folder with a kustomization"
+        " (nothing is fetched from elsewhere: commit it; a/kustomization.yaml and 2 more build on it)"
+    ]
+
+
+def test_two_kustomizations_that_build_one_base_alike_are_told_by_name() -> None:
+    def build(root: kustomize.Root, read: object) -> bytes:
+        note = f"{{{kustomize.ORIGIN}: 'path: apps/base/web.yaml'}}"
+        return f"{{apiVersion: v1, kind: ConfigMap, metadata: {{name: w, namespace: x, annotations: {note}}}}}".encode()
+
+    problems = source.read(made(FILES), build=build).problems
+    what = "two kustomizations build ConfigMap x/w of apps/base/web.yaml"
+    which = "apps/prod/kustomization.yaml and apps/test/kustomization.yaml"
+    hint = "let one of them build on the other, or give the objects different names or namespaces"
+    assert [str(problem) for problem in problems] == [
+        f"apps/{name}/kustomization.yaml: {what}: {which} ({hint})" for name in ("prod", "test")
+    ]

@@ -13,6 +13,9 @@ CONFIG = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: shop}\
 FOREIGN = {
     "Chart.yaml": "apiVersion: v2\nname: web\nversion: 1.0.0\n",
     "bitbucket-pipelines.yml": "pipelines:\n  default: []\n",
+    "audit.yaml": "apiVersion: audit.k8s.io/v1\nkind: Policy\nrules: []\n",
+    "kind.yaml": "kind: Cluster\napiVersion: kind.x-k8s.io/v1alpha4\nnodes: []\n",
+    "scheduler.yaml": "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n",
     "charts/web/values.yaml": "image: {tag: '1'}\nautoscaling: {kind: HPA, apiVersion: v2}\n",
     "ci/gitfed.gitlab-ci.yml": "plan:\n  script: [gitfed plan]\n",
     "empty.json": "{}",
@@ -82,3 +85,50 @@ def test_what_was_no_manifest_before_stays_left_out() -> None:
     now.blobs.update(before.blobs)
     snapshot = repo.read(now, last_good=lambda path: (Commit("c0"), blob), applied=lambda path: blob)
     assert (snapshot.problems, snapshot.left_out) == ((), ("values.yaml",))
+
+
+EXCLUDE = "exclude the file in spec.sources.exclude if it is no manifest"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("apiVersion: example.com/v1\nkind: Suite\ntests: []\n", f"a.yaml:1:1: metadata is missing ({EXCLUDE})"),
+        ("apiVersion: notes/v2\nkind: bug-fix\n", f"a.yaml:2:1: bug-fix is not a kind (like Deployment; {EXCLUDE})"),
+    ],
+)
+def test_what_may_be_no_manifest_is_told_how_to_leave_it_out(text: str, said: str) -> None:
+    assert [str(one) for one in repo.read(tree({"a.yaml": text})).problems] == [said]
+
+
+CHART = {
+    "web/Chart.yaml": "apiVersion: v2\nname: web\nversion: 1.0.0\n",
+    "web/values.yaml": "replicas: 1\n",
+    "web/templates/deploy.yaml": "apiVersion: apps/v1\nkind: Deployment\nmetadata:\n  name: {{ .Release.Name }}\n",
+    "web/templates/more/service.yaml": "{{ if .Values.on }}\napiVersion: v1\nkind: Service\n{{ end }}\n",
+    "web/templates/config.yaml": CONFIG,
+}
+
+
+def test_a_helm_chart_is_one_problem_whatever_its_templates_look_like() -> None:
+    snapshot = repo.read(tree(CHART))
+    assert [str(one) for one in snapshot.problems] == [
+        "web/Chart.yaml: Helm charts are not rendered: 2 of its files are templates "
+        "(commit what `helm template` prints, and exclude web/** in spec.sources.exclude)"
+    ]
+    assert [one.path for one in snapshot.unread] == ["web/templates/deploy.yaml", "web/templates/more/service.yaml"]
+    assert [key.name for key in snapshot.manifests] == ["a"]
+
+
+def test_a_mistake_beside_the_templates_of_a_chart_is_told_at_its_line() -> None:
+    wrong = {"web/templates/config.yaml": CONFIG.replace("name: a", "name: A")}
+    assert [one.origin.path for one in repo.read(tree({**CHART, **wrong})).problems] == [
+        "web/Chart.yaml", "web/templates/config.yaml",
+    ]  # fmt: skip
+
+
+def test_a_message_that_quotes_nothing_is_not_masked_beside_a_secret() -> None:
+    text = "{{ if not .Values.own }}\napiVersion: v1\nkind: Secret\n{{ end }}\n"
+    assert [str(one) for one in repo.read(tree({"a.yaml": text})).problems] == [
+        "a.yaml:1:2: a mapping or list cannot be a key"
+    ]

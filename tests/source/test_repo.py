@@ -108,11 +108,22 @@ def test_crds_of_the_repository_tell_the_scope_of_custom_kinds(files: dict[str, 
     assert [found for found in keys(snapshot) if found.startswith("X.")] == [key]
 
 
-def test_a_cluster_scoped_custom_object_with_a_namespace_is_a_mistake() -> None:
+def test_a_namespace_of_a_cluster_scoped_custom_object_is_ignored_and_told() -> None:
     snapshot = repo.read(tree({"x.yaml": CUSTOM_IN_SHOP, "crd.yaml": CRD % "Cluster"}))
+    hint = "remove it; the CRD in this repository says so"
+    assert told(snapshot) == [f"x.yaml:1:1: warning: X is cluster-scoped: its namespace is ignored ({hint})"]
+    (key,) = [key for key in snapshot.manifests if key.kind == "X"]
+    assert (key.namespace, "namespace" in snapshot.manifests[key].body["metadata"]) == ("", False)
+
+
+def test_a_namespace_of_a_cluster_scoped_object_is_ignored_and_told() -> None:
+    role = "apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nmetadata: {name: a, namespace: shop}\n"
+    snapshot = repo.read(tree({"a.yaml": role}))
     assert told(snapshot) == [
-        "x.yaml:1:1: X is cluster-scoped, it has no namespace (remove it; the CRD in this repository says so)"
+        "a.yaml:3:21: warning: ClusterRole is cluster-scoped: its namespace is ignored (remove it)"
     ]
+    ((key, manifest),) = snapshot.manifests.items()
+    assert (key.namespace, "namespace" in manifest.body["metadata"]) == ("", False)
 
 
 def test_two_files_that_define_one_object_are_both_told() -> None:
@@ -397,10 +408,11 @@ def test_the_order_of_entries_never_matters(shuffle: random.Random) -> None:
     assert list(snapshot.manifests) == list(straight.manifests)
 
 
-def test_a_cluster_scoped_declared_object_has_no_namespace() -> None:
-    assert told(repo.read(tree({"m1.yaml": CLUSTER.replace("m1}", "m1, namespace: shop}")}))) == [
-        "m1.yaml:3:22: Cluster is cluster-scoped, it has no namespace (remove it)"
-    ]
+def test_a_namespace_of_a_cluster_scoped_declared_object_is_ignored_and_told() -> None:
+    snapshot = repo.read(tree({"m1.yaml": CLUSTER.replace("m1}", "m1, namespace: shop}")}))
+    assert told(snapshot) == ["m1.yaml:3:22: warning: Cluster is cluster-scoped: its namespace is ignored (remove it)"]
+    assert list(snapshot.clusters) == ["m1"]
+    assert not snapshot.clusters["m1"].metadata.namespace
 
 
 def test_an_empty_list_object_holds_nothing() -> None:
