@@ -16,6 +16,7 @@ from gitfed.interpret.registry import Interpreter
 from gitfed.model.base import Body, ClusterName, Kind, ObjectKey
 from gitfed.model.declared.cluster import Cluster
 from gitfed.model.fleet import ClusterFacts, FactsRef, FleetSnapshot, Health, LiveObject, LiveState
+from gitfed.model.keys import PRUNE_ANNOTATION
 from gitfed.model.repo import RepoSnapshot
 from gitfed.placement import recorded_facts
 from gitfed.planning.objects import compare, prune, redact
@@ -97,7 +98,7 @@ def _judged(live: LiveObject, interpreter: Interpreter) -> LiveObject:
 
 def _assess(cluster: ClusterName, key: ObjectKey, body: Body) -> Assessment:
     health, message = readiness.readiness(body)
-    protected = compare.annotation(body, compare.PRUNE_ANNOTATION) == "disabled"
+    protected = compare.annotation(body, PRUNE_ANNOTATION) == "disabled"
     return Assessment(
         None, health, message, keep_body=True, protected=protected, deletion_protected=prune.is_protected(body)
     )

@@ -39,6 +39,7 @@ from gitfed.model import leader as leading
 from gitfed.model.decisions import Approval
 from gitfed.model.declared.cluster import Cluster
 from gitfed.model.fleet import FleetSnapshot
+from gitfed.model.keys import CONTEXT, IN_CLUSTER
 from gitfed.model.plan import Change, Left, Plan
 from gitfed.model.repo import RepoSnapshot
 from gitfed.reading import interpreters
@@ -261,7 +262,7 @@ def make_lock(
 def open_host(options: Options, purpose: str, context: str = "") -> Session:
     """A way to the cluster around this pod, or to that of a context, which need not be one of the fleet's. Raises
     CredentialsError."""
-    annotation = {credentials.CONTEXT: context} if context else {credentials.IN_CLUSTER: "true"}
+    annotation = {CONTEXT: context} if context else {IN_CLUSTER: "true"}
     host = Cluster.model_validate(
         {
             "apiVersion": "cluster.karmada.io/v1alpha1",

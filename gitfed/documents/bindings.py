@@ -27,28 +27,27 @@ from gitfed.model.decisions import (
     Repeats,
     ScheduledCondition,
 )
+from gitfed.model.keys import (
+    APPLIED_PLACEMENT,
+    CLEARED,
+    CLUSTER_POLICY_NAME,
+    DESCHEDULED,
+    INJECTED,
+    LEFT_BEHIND,
+    POLICY_NAME,
+    POLICY_NAMESPACE,
+    PRESERVED,
+    PRUNE_ANNOTATION,
+    REBALANCED_BY,
+    RELEASED,
+    REPEATS,
+    UNHEALTHY,
+)
 from gitfed.text import canonical
 
 GROUP_VERSION = "work.karmada.io/v1alpha2"
-APPLIED_PLACEMENT = "policy.karmada.io/applied-placement"
-UNHEALTHY, PRESERVED, INJECTED, CLEARED, RELEASED = (
-    f"gitfed.io/{name}" for name in ("unhealthy-since", "preserved-state", "injected-labels", "cleared", "released")
-)
-"""What a failover has to remember of a workload (`model.decisions.Decision`), as JSON by cluster, or cluster names."""
-PRUNE = "gitfed.io/prune"
-LEFT_BEHIND = "gitfed.io/left-behind"
-"""Clusters whose copy stays for good, separated by commas."""
-REBALANCED_BY = "gitfed.io/rebalanced-by"
-"""The names of the WorkloadRebalancers that were served, separated by commas."""
-DESCHEDULED = "gitfed.io/descheduled"
-"""`<RFC 3339> <what was taken back>`: Karmada has an event for it, and an event is soon forgotten."""
-REPEATS = "gitfed.io/decided-at"
-"""`<digest of the inputs> <RFC 3339>,…`: only of what was decided more than once within a short time."""
 UNREADABLE = "unreadable"
 """The only member of an applied placement that is no JSON."""
-_POLICY_NAMESPACE = "propagationpolicy.karmada.io/namespace"
-_POLICY_NAME = "propagationpolicy.karmada.io/name"
-_CLUSTER_POLICY_NAME = "clusterpropagationpolicy.karmada.io/name"
 
 
 def name_of(key: ObjectKey) -> str:
@@ -89,10 +88,10 @@ def to_document(decision: Decision, collected: Body | None = None) -> Body:
         annotations[APPLIED_PLACEMENT] = canonical.dumps(decision.placement).decode()
     if decision.policy is not None:
         if decision.policy.namespace:
-            annotations[_POLICY_NAMESPACE] = decision.policy.namespace
-            annotations[_POLICY_NAME] = decision.policy.name
+            annotations[POLICY_NAMESPACE] = decision.policy.namespace
+            annotations[POLICY_NAME] = decision.policy.name
         else:
-            annotations[_CLUSTER_POLICY_NAME] = decision.policy.name
+            annotations[CLUSTER_POLICY_NAME] = decision.policy.name
     if decision.rebalancers:
         annotations[REBALANCED_BY] = ",".join(decision.rebalancers)
     if decision.descheduled is not None:
@@ -101,7 +100,7 @@ def to_document(decision: Decision, collected: Body | None = None) -> Body:
         times = ",".join(map(time_text, decision.repeats.times))
         annotations[REPEATS] = f"{decision.repeats.inputs} {times}"
     if decision.kept:
-        annotations[PRUNE] = "disabled"
+        annotations[PRUNE_ANNOTATION] = "disabled"
     if decision.left_behind:
         annotations[LEFT_BEHIND] = ",".join(decision.left_behind)
     annotations |= _failover_annotations(decision)
@@ -189,8 +188,8 @@ _STATUS_OURS = ("conditions", "schedulerObservingAffinityName", "lastScheduledTi
 _OURS = ("Scheduled", "FullyApplied")
 """Conditions that we write."""
 _OUR_ANNOTATIONS = frozenset({
-    APPLIED_PLACEMENT, PRUNE, LEFT_BEHIND, REBALANCED_BY, DESCHEDULED, REPEATS, UNHEALTHY, PRESERVED, INJECTED,
-    CLEARED, RELEASED, _POLICY_NAMESPACE, _POLICY_NAME, _CLUSTER_POLICY_NAME,
+    APPLIED_PLACEMENT, PRUNE_ANNOTATION, LEFT_BEHIND, REBALANCED_BY, DESCHEDULED, REPEATS, UNHEALTHY, PRESERVED,
+    INJECTED, CLEARED, RELEASED, POLICY_NAMESPACE, POLICY_NAME, CLUSTER_POLICY_NAME,
 })  # fmt: skip
 
 
@@ -253,7 +252,7 @@ def from_document(document: Body) -> Decision:
         reschedule_triggered=lenient.time(spec.get("rescheduleTriggeredAt")),
         condition=_condition(status.get("conditions") or []),
         preserve=spec.get("preserveResourcesOnDeletion") is True,
-        kept=annotations.get(PRUNE) == "disabled",
+        kept=annotations.get(PRUNE_ANNOTATION) == "disabled",
         left_behind=_names(annotations, LEFT_BEHIND),
         rebalancers=_names(annotations, REBALANCED_BY),
         descheduled=_descheduled(annotations.get(DESCHEDULED)),
@@ -316,9 +315,9 @@ def _is_scheduling_suspended(suspension: object) -> bool:
 
 
 def _policy(annotations: Mapping[str, Any]) -> PolicyRef | None:
-    if name := lenient.text(annotations.get(_POLICY_NAME)):
-        return PolicyRef("PropagationPolicy", lenient.text(annotations.get(_POLICY_NAMESPACE)), name)
-    if name := lenient.text(annotations.get(_CLUSTER_POLICY_NAME)):
+    if name := lenient.text(annotations.get(POLICY_NAME)):
+        return PolicyRef("PropagationPolicy", lenient.text(annotations.get(POLICY_NAMESPACE)), name)
+    if name := lenient.text(annotations.get(CLUSTER_POLICY_NAME)):
         return PolicyRef("ClusterPropagationPolicy", "", name)
     return None
 

@@ -20,12 +20,11 @@ from gitfed.documents.bindings import time_text
 from gitfed.errors import InputError
 from gitfed.model.base import Body
 from gitfed.model.fleet import ApiEnablements, ClusterFacts, Condition, NodeFacts, QuotaFacts, Reach
+from gitfed.model.keys import REACH_ANNOTATION
 from gitfed.text import moment, quantity
 from gitfed.text.quantity import Quantity
 
 GROUP_VERSION = "cluster.karmada.io/v1alpha1"
-CLUSTER_ANNOTATION = "gitfed.io/cluster"
-REACH_ANNOTATION = "gitfed.io/reach"
 
 
 def is_cluster(document: object) -> bool:

@@ -14,9 +14,9 @@ from gitfed.errors import InputError
 from gitfed.model.base import Body
 from gitfed.model.decisions import ClusterRecord, TimedTaint
 from gitfed.model.fleet import Reach
+from gitfed.model.keys import REACH_ANNOTATION
 
 GROUP_VERSION = "cluster.karmada.io/v1alpha1"
-_REACH_ANNOTATION = "gitfed.io/reach"
 
 
 def record_path(name: str) -> str:
@@ -35,7 +35,7 @@ def record_document(record: ClusterRecord) -> Body:
     document: dict[str, Any] = {
         "apiVersion": GROUP_VERSION,
         "kind": "Cluster",
-        "metadata": {"name": record.name, "annotations": {_REACH_ANNOTATION: record.reach.value}},
+        "metadata": {"name": record.name, "annotations": {REACH_ANNOTATION: record.reach.value}},
         "status": {"conditions": [condition]},
     }
     if record.taints:
@@ -55,10 +55,10 @@ def record_of(document: Mapping[str, Any]) -> ClusterRecord:
     name = metadata.get("name")
     if not isinstance(name, str) or not name:
         raise InputError("metadata.name is missing")
-    said = _mapping(metadata, "annotations").get(_REACH_ANNOTATION)
+    said = _mapping(metadata, "annotations").get(REACH_ANNOTATION)
     reach = next((one for one in Reach if one.value == said), None)
     if reach is None:
-        raise InputError(f"annotation {_REACH_ANNOTATION} is not Ready, NotReady or Unknown")
+        raise InputError(f"annotation {REACH_ANNOTATION} is not Ready, NotReady or Unknown")
     conditions = status.get("conditions")
     ready = next(
         (

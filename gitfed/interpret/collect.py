@@ -12,10 +12,10 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from gitfed.interpret import bundled, conditions, native
-from gitfed.interpret.native.reflect import GENERATION
 from gitfed.interpret.registry import DEFAULT, Answer, Inputs, Interpreter, Operation, Unknown
 from gitfed.model.base import Body
 from gitfed.model.fleet import Health
+from gitfed.model.keys import GENERATION
 
 _QUICK = (native.NAME, conditions.NAME, DEFAULT)
 _CALLED = {bundled.NAME: "catalogue"}

@@ -19,6 +19,7 @@ from gitfed.interpret import responses, shapes
 from gitfed.interpret.registry import Inputs, InterpretError, NoAnswer, Operation
 from gitfed.model.base import Body, Digest, ObjectKey, Problem, Severity, group_of
 from gitfed.model.declared.interpreter import InterpreterWebhook, ResourceInterpreterWebhookConfiguration
+from gitfed.model.keys import LAST_APPLIED
 from gitfed.model.webhook import DEFAULT_TIMEOUT, Find, NoReply, Question, ServiceAddress, Webhook
 from gitfed.text import canonical
 
@@ -27,7 +28,6 @@ NAME = "webhook"
 SPOKEN = ("v1alpha1",)
 """Versions of ResourceInterpreterContext. The first of a webhook's list that is among them is used."""
 MASK = "***"
-_LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 _SERVERS_OWN = ("managedFields", "resourceVersion")
 
 
@@ -164,8 +164,8 @@ def sendable(body: Body) -> Body:
     if isinstance(metadata, Mapping):
         left = {name: value for name, value in metadata.items() if name not in _SERVERS_OWN}
         annotations = metadata.get("annotations")
-        if isinstance(annotations, Mapping) and _LAST_APPLIED in annotations:
-            left["annotations"] = {name: value for name, value in annotations.items() if name != _LAST_APPLIED}
+        if isinstance(annotations, Mapping) and LAST_APPLIED in annotations:
+            left["annotations"] = {name: value for name, value in annotations.items() if name != LAST_APPLIED}
         if left != metadata:
             body = {**body, "metadata": left}
     masked: Body = _masked(body)

@@ -9,8 +9,8 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from gitfed.interpret.native import retain
 from gitfed.model.base import Body, ClusterName, ObjectKey, Problem, Severity, group_of
+from gitfed.model.keys import RETAIN_REPLICAS
 from gitfed.model.plan import Plan
 from gitfed.model.repo import Manifest, RepoSnapshot
 from gitfed.text import selector
@@ -91,11 +91,11 @@ def _scaled_twice(repo: RepoSnapshot, plan: Plan) -> Iterator[Problem]:
         if scaled is None or not _where(plan, key) & _where(plan, target):
             continue
         labels = _mapping(_mapping(scaled.body.get("metadata")).get("labels"))
-        if "replicas" in _mapping(scaled.body.get("spec")) and labels.get(retain.RETAIN_REPLICAS) != "true":
+        if "replicas" in _mapping(scaled.body.get("spec")) and labels.get(RETAIN_REPLICAS) != "true":
             yield Problem(
                 manifest.origin,
                 f"{names.shown(key)} scales {names.shown(target)}, whose spec.replicas gitfed puts back each time",
-                f'label {names.shown(target)} {retain.RETAIN_REPLICAS}: "true"',
+                f'label {names.shown(target)} {RETAIN_REPLICAS}: "true"',
                 Severity.WARNING,
             )
 

@@ -7,6 +7,7 @@ from types import MappingProxyType
 from typing import Any
 
 from gitfed.model.base import Body, ObjectKey, Problem, Severity
+from gitfed.model.keys import REPLACE_ANNOTATION
 from gitfed.model.repo import RepoSnapshot
 from gitfed.planning.objects import compare
 from gitfed.views import names
@@ -41,14 +42,14 @@ def changed(base: RepoSnapshot, head: RepoSnapshot) -> Iterator[Problem]:
         before = base.manifests.get(key)
         if before is None or before.digest == manifest.digest:
             continue
-        if compare.annotation(manifest.body, compare.REPLACE_ANNOTATION) == "allowed":
+        if compare.annotation(manifest.body, REPLACE_ANNOTATION) == "allowed":
             continue
         fields = [field for field in _fields(key, before.body) if _at(before.body, field) != _at(manifest.body, field)]
         if fields:
             yield Problem(
                 manifest.origin,
                 f"{names.shown(key)} changes {' and '.join(fields)}, which API servers refuse to change",
-                f"give it another name, or annotate it {compare.REPLACE_ANNOTATION}: allowed to have it made anew",
+                f"give it another name, or annotate it {REPLACE_ANNOTATION}: allowed to have it made anew",
                 Severity.WARNING,
             )
 

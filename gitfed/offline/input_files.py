@@ -18,6 +18,7 @@ from gitfed.model import allowance, capacity
 from gitfed.model.base import Body, ClusterName, ObjectKey
 from gitfed.model.decisions import Decision, Decisions
 from gitfed.model.fleet import ClusterFacts, FactsRef, FleetSnapshot, QuotaFacts
+from gitfed.model.keys import CLUSTER_ANNOTATION
 from gitfed.model.repo import RepoSnapshot
 from gitfed.text import yaml
 from gitfed.text.construct import Limits
@@ -125,11 +126,11 @@ def _cluster_of(place: str, document: Body) -> ClusterName:
     _check_shape(place, document, {"metadata": dict, "spec": dict, "status": dict})
     metadata = document.get("metadata") or {}
     _check_shape(place, metadata, {"annotations": dict, "labels": dict}, "metadata.")
-    name = (metadata.get("annotations") or {}).get(facts.CLUSTER_ANNOTATION)
+    name = (metadata.get("annotations") or {}).get(CLUSTER_ANNOTATION)
     if not isinstance(name, str) or not name:
         raise InputError(
             f"{place}: {_called(document)} does not say which cluster it is in",
-            hint=f"annotation {facts.CLUSTER_ANNOTATION}",
+            hint=f"annotation {CLUSTER_ANNOTATION}",
         )
     return name
 

@@ -13,9 +13,10 @@ from typing import Any
 
 from gitfed import errors
 from gitfed.edges.kube.session import Session
+from gitfed.model.keys import MANAGED_BY_LABEL, MANAGER, TOKEN_TYPE
 
 ACCOUNT = "gitfed"
-_LABELS = {"app.kubernetes.io/managed-by": "gitfed"}
+_LABELS = {MANAGED_BY_LABEL: MANAGER}
 _FILLED = 15.0
 """Seconds that the cluster's token controller gets."""
 _YEAR = 365 * 24 * 3600
@@ -64,7 +65,7 @@ async def make_account(session: Session, *, namespace: str, role: str) -> Creden
     secret = {
         "apiVersion": "v1",
         "kind": "Secret",
-        "type": "kubernetes.io/service-account-token",
+        "type": TOKEN_TYPE,
         "annotations": {"kubernetes.io/service-account.name": ACCOUNT},
     }
     annotations = secret.pop("annotations")

@@ -15,17 +15,15 @@ from typing import Any
 
 from gitfed import errors
 from gitfed.edges.kube import deletion_check
-from gitfed.edges.kube.apply import FEDERATION
 from gitfed.edges.kube.discovery import Discovery
 from gitfed.edges.kube.inventory import Inventory
 from gitfed.edges.kube.session import MERGE_PATCH, Session
 from gitfed.model.base import Kind, ObjectKey
 from gitfed.model.fleet import InventoryEntry
+from gitfed.model.keys import BINDING_LABEL, FEDERATION_LABEL, PRUNE_ANNOTATION
 
 _AT_ONCE = 16
 _LOOK_AGAIN = 0.5
-_BINDING = "gitfed.io/binding"
-_PRUNE = "gitfed.io/prune"
 _NAMESPACE = Kind("", "Namespace")
 _DEFINITION = Kind("apiextensions.k8s.io", "CustomResourceDefinition")
 
@@ -139,15 +137,15 @@ class _Leaving:
             return
         metadata = body["metadata"]
         labels = metadata.get("labels") or {}
-        if labels.get(FEDERATION) != self.federation or entry.uid not in ("", metadata["uid"]):
+        if labels.get(FEDERATION_LABEL) != self.federation or entry.uid not in ("", metadata["uid"]):
             self.left.kept[key] = "not ours any more: its label is gone, or another object has its name"
         elif not self.delete:
             await self.release(key)
         elif Kind(*key[:2]) == _NAMESPACE:
             self.left.kept[key] = "unjoin deletes no namespace, others may live in it"
             await self.release(key)
-        elif (metadata.get("annotations") or {}).get(_PRUNE) == "disabled":
-            self.left.kept[key] = f"annotated {_PRUNE}: disabled"
+        elif (metadata.get("annotations") or {}).get(PRUNE_ANNOTATION) == "disabled":
+            self.left.kept[key] = f"annotated {PRUNE_ANNOTATION}: disabled"
             await self.release(key)
         elif Kind(*key[:2]) == _DEFINITION and not self.looks and (
             left := await deletion_check.first_of(self.session, body)
@@ -168,7 +166,7 @@ class _Leaving:
             self.marked.add(key)
 
     async def release(self, key: ObjectKey) -> None:
-        labels = {FEDERATION: None, _BINDING: None}
+        labels = {FEDERATION_LABEL: None, BINDING_LABEL: None}
         await self.ask("PATCH", key, {"metadata": {"labels": labels}}, content_type=MERGE_PATCH)
         if key not in self.left.kept:
             self.left.released.append(key)

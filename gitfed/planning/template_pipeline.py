@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from gitfed.model.base import Body, ClusterName, ObjectKey, Problem, Severity
 from gitfed.model.copies import Copies
 from gitfed.model.fleet import LiveObject
+from gitfed.model.keys import WAIT_ANNOTATION
 from gitfed.model.plan import Action, Binding, Change, RenderedManifest
 from gitfed.model.reason import Reason, ReasonCode
 from gitfed.model.repo import Manifest
@@ -158,7 +159,7 @@ def _changes(world: BuildContext, item: Item, live: Mapping[ClusterName, LiveObj
     if doubtful is not None and not doubtful:
         return
     settings = world.repo.settings.spec
-    waits = compare.annotation(item.manifest.body, "gitfed.io/wait") != "false"
+    waits = compare.annotation(item.manifest.body, WAIT_ANNOTATION) != "false"
     context = compare.Context(
         manifest=item.manifest,
         binding=item.binding,
@@ -268,7 +269,7 @@ def placed(item: Item) -> waves.Placed:
         item.wave,
         frozenset(name for rendered in item.rendered for name in rendered.clusters),
         item.live or _NOTHING,
-        waited_for=compare.annotation(item.manifest.body, "gitfed.io/wait") != "false",
+        waited_for=compare.annotation(item.manifest.body, WAIT_ANNOTATION) != "false",
     )
 
 

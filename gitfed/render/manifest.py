@@ -19,14 +19,13 @@ from gitfed.interpret import defaults
 from gitfed.interpret.registry import Inputs, Interpreter, Unknown
 from gitfed.model.base import BindingId, Body, ClusterName, Digest, Problem, Severity
 from gitfed.model.decisions import Labels
+from gitfed.model.keys import BINDING_LABEL, FEDERATION_LABEL
 from gitfed.model.plan import Binding, Edit, RenderedManifest
 from gitfed.model.repo import Manifest
 from gitfed.placement.scheduling.cluster import Candidate
 from gitfed.render import override, prune, revise
 from gitfed.text import canonical
 
-FEDERATION_LABEL = "gitfed.io/federation"
-BINDING_LABEL = "gitfed.io/binding"
 _CLUSTER, _REPLICAS = attrgetter("cluster"), attrgetter("replicas")
 """Loops in C: most workloads give all of their clusters the same, and those may be a hundred."""
 

@@ -12,13 +12,13 @@ import re
 from typing import TYPE_CHECKING
 
 from gitfed.model.base import Digest, ObjectKey, Origin
+from gitfed.model.keys import SKIP_LABEL
 from gitfed.model.repo import Manifest
 from gitfed.text import canonical
 
 if TYPE_CHECKING:
     from gitfed.model.declared.federation import Federation
 
-SKIP_LABEL = "namespace.karmada.io/skip-auto-propagation"
 _RESERVED = re.compile(r"default|kube-.*|karmada-system|karmada-cluster|karmada-es-.*|gitfed-system")
 
 

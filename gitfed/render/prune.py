@@ -9,6 +9,7 @@ from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 from gitfed.model.base import Body
+from gitfed.model.keys import REVISION, TOKEN_TYPE
 
 _METADATA = frozenset(
     {
@@ -24,10 +25,10 @@ _METADATA = frozenset(
         "finalizers",
     }
 )
-_REVISION = frozenset({"deployment.kubernetes.io/revision", "deployment.kubernetes.io/revision-history"})
+_REVISION = frozenset({REVISION, "deployment.kubernetes.io/revision-history"})
 _CONTROLLER_UID = frozenset({"controller-uid", "batch.kubernetes.io/controller-uid"})
 _JOB_LABELS = _CONTROLLER_UID | {"job-name", "batch.kubernetes.io/job-name"}
-_TOKEN_TYPE = "kubernetes.io/service-account-token"  # noqa: S105
+_TOKEN_TYPE = TOKEN_TYPE
 
 
 def prune(body: Body) -> Body:

@@ -19,11 +19,11 @@ from gitfed.interpret.registry import Interpreter
 from gitfed.model.base import ClusterName, ObjectKey
 from gitfed.model.decisions import ClusterRecord, Decision, Decisions, TimedTaint
 from gitfed.model.fleet import ClusterFacts, FleetSnapshot, Reach
+from gitfed.model.keys import UNREACHABLE
 from gitfed.model.plan import Binding, Plan
 from gitfed.model.repo import RepoSnapshot
 from gitfed.placement.failover.taints import FAILOVER, NO_EXECUTE
 from gitfed.placement.scheduling import match
-from gitfed.placement.scheduling.cluster import UNREACHABLE
 from gitfed.planning import build, contention
 from gitfed.planning.ordering import gate
 from gitfed.planning.review.affected_templates import READ_BY_OTHERS

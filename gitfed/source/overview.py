@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from gitfed.model.base import Commit, ObjectKey
 from gitfed.model.declared import federation
+from gitfed.model.keys import DEPENDS_ON, WAVE
 from gitfed.model.repo import Manifest, RepoSnapshot
 from gitfed.source import kustomize
 from gitfed.source.tree import SUBMODULE, SYMLINK, Entry
@@ -27,7 +28,7 @@ _FAR = frozenset(
     }
 )  # fmt: skip
 """Kinds whose objects matter to objects of other files; and a Secret's values are masked wherever they are."""
-_ORDERED = ("gitfed.io/wave", "gitfed.io/depends-on")
+_ORDERED = (WAVE, DEPENDS_ON)
 """Annotations that put an object into an order with others: circles go through several files."""
 
 

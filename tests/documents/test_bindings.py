@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from gitfed.documents import bindings
 from gitfed.errors import InputError
 from gitfed.model.base import ObjectKey
+from gitfed.model.keys import APPLIED_PLACEMENT, DESCHEDULED, PRUNE_ANNOTATION, REBALANCED_BY
 from tests import spoil
 
 BINDING: dict[str, Any] = {
@@ -20,10 +21,10 @@ BINDING: dict[str, Any] = {
     "metadata": {
         "name": "web-deployment", "namespace": "shop",
         "annotations": {
-            bindings.APPLIED_PLACEMENT: "{}", bindings.UNHEALTHY: '{"m1":"2026-03-01T12:00:00Z"}',
+            APPLIED_PLACEMENT: "{}", bindings.UNHEALTHY: '{"m1":"2026-03-01T12:00:00Z"}',
             bindings.PRESERVED: '{"m1":{"job":"9c"}}', bindings.INJECTED: '{"m2":{"job":"9c"}}',
-            bindings.PRUNE: "disabled", bindings.CLEARED: "m1", bindings.RELEASED: "m3", bindings.REBALANCED_BY: "a,b",
-            bindings.DESCHEDULED: "2026-03-01T12:00:00Z 2 replicas",
+            PRUNE_ANNOTATION: "disabled", bindings.CLEARED: "m1", bindings.RELEASED: "m3", REBALANCED_BY: "a,b",
+            DESCHEDULED: "2026-03-01T12:00:00Z 2 replicas",
             "propagationpolicy.karmada.io/namespace": "shop", "propagationpolicy.karmada.io/name": "web",
         },
     },

@@ -9,8 +9,8 @@ import pytest
 from gitfed.model.decisions import TimedTaint
 from gitfed.model.declared.federation import FailoverSettings
 from gitfed.model.declared.placement import Toleration
+from gitfed.model.keys import NOT_READY, UNREACHABLE
 from gitfed.placement.failover import tolerations as tolerate
-from gitfed.placement.scheduling.cluster import NOT_READY, UNREACHABLE
 
 TEN = datetime(2026, 3, 1, 10, tzinfo=UTC)
 

@@ -19,6 +19,7 @@ from gitfed.interpret.registry import Inputs, Interpreter, Operation
 from gitfed.model.base import Body, Commit, ObjectKey
 from gitfed.model.decisions import Decision, Decisions, Share
 from gitfed.model.fleet import ClusterFacts, FactsRef, FleetSnapshot, NodeFacts, QuotaFacts, Reach
+from gitfed.model.keys import APPLIED_PLACEMENT
 from gitfed.model.plan import Binding, Gate, Plan
 from gitfed.placement.capacity import quota as quotas
 from gitfed.planning import build, contention
@@ -716,7 +717,7 @@ def test_an_applied_placement_that_is_no_json_keeps_the_decision_and_is_written_
     world = World([workload("one", 2), policy("p", ["one"], DYNAMIC)], {"a": "9", "b": "0"})
     world = world.after(world.plan())
     document = bindings.to_document(world.decisions.bindings[key("one")])
-    document["metadata"]["annotations"][bindings.APPLIED_PLACEMENT] = "{"
+    document["metadata"]["annotations"][APPLIED_PLACEMENT] = "{"
     broken = replace(world.decisions, bindings={key("one"): bindings.from_document(document)})
     plan = replace(world, decisions=broken, rooms={"a": "0", "b": "9"}).plan()
     assert where(plan, "one") == "a=2"

@@ -28,9 +28,10 @@ from gitfed.model.fleet import (
     LiveState,
     Reach,
 )
+from gitfed.model.keys import PRUNE_ANNOTATION
 from gitfed.model.plan import Action, Change
 from gitfed.planning import build
-from gitfed.planning.objects.compare import PRUNE_ANNOTATION, annotation
+from gitfed.planning.objects.compare import annotation
 from gitfed.planning.objects.prune import is_protected
 from gitfed.planning.ordering import gate
 from gitfed.source import repo as source

@@ -17,6 +17,7 @@ from gitfed.interpret import collect, readiness
 from gitfed.interpret.registry import Interpreter
 from gitfed.model.base import Body, ClusterName, ObjectKey
 from gitfed.model.fleet import Health
+from gitfed.model.keys import PRUNE_ANNOTATION
 from gitfed.model.plan import RenderedManifest
 from gitfed.planning.objects import compare, field_conflicts, prune, retain
 
@@ -60,7 +61,7 @@ class Assessor:
 
     def assess(self, cluster: ClusterName, key: ObjectKey, body: Body) -> Assessment:
         health, message = self._health(cluster, key, body)
-        protected = compare.annotation(body, compare.PRUNE_ANNOTATION) == "disabled"
+        protected = compare.annotation(body, PRUNE_ANNOTATION) == "disabled"
         deletion_protected = prune.is_protected(body)
         wanted = self._classes.get((key, cluster))
         # With others who apply, what a new version may write depends on what they declare: also of a copy that is not

@@ -40,12 +40,8 @@ from gitfed.edges.kube.discovery import Discovery, Resource
 from gitfed.edges.kube.session import Session
 from gitfed.model.base import Body, Kind, ObjectKey
 from gitfed.model.fleet import ApplyResult, Health, LiveObject
+from gitfed.model.keys import CONFLICT_ANNOTATION, FEDERATION_LABEL, MANAGER, REPLACE_ANNOTATION
 from gitfed.model.plan import Action, Change
-
-MANAGER = "gitfed"
-FEDERATION = "gitfed.io/federation"
-CONFLICT_RESOLUTION = "work.karmada.io/conflict-resolution"
-REPLACE = "gitfed.io/replace"
 
 NOT_EMPTY = "NotEmpty"
 """The reason of what was not deleted because something would go with it: to be looked at again later."""
@@ -127,7 +123,9 @@ async def _act(target: Target, change: Change) -> ApplyResult:
         if error.reason == translate.OTHER_UID:
             return _failed(change, "another object has its name now", retry=True)
         # For that reason alone: an object that is invalid as well could not be created again, and would be lost.
-        if error.reason != translate.IMMUTABLE or not (change.replaces or _annotation(body, REPLACE) == "allowed"):
+        if error.reason != translate.IMMUTABLE or not (
+            change.replaces or _annotation(body, REPLACE_ANNOTATION) == "allowed"
+        ):
             raise
         return await _replace(target, change, resource, body)
 
@@ -157,7 +155,7 @@ async def _exists(target: Target, change: Change, resource: Resource, body: Body
         if target.observed is not None:
             target.observed(change.key, live["metadata"]["uid"], live)
         return _failed(change, "exists already with our label; looking again", retry=True)
-    if change.adopt or _annotation(body, CONFLICT_RESOLUTION).lower() == "overwrite":
+    if change.adopt or _annotation(body, CONFLICT_ANNOTATION).lower() == "overwrite":
         return await _adopt(target, change, resource, body, live)
     if change.key[:2] == _NAMESPACE:
         message = "somebody else made it: it is used as it is"
@@ -165,7 +163,7 @@ async def _exists(target: Target, change: Change, resource: Resource, body: Body
     return _failed(
         change,
         f"{change.key} exists in cluster {change.cluster} and is not managed by this federation; to take it over, "
-        f"annotate its template with {CONFLICT_RESOLUTION}: overwrite (or conflictResolution: Overwrite in the policy)",
+        f"annotate its template with {CONFLICT_ANNOTATION}: overwrite (or conflictResolution: Overwrite in the policy)",
         reason="Exists",
     )
 
@@ -329,7 +327,7 @@ def _kind(change: Change) -> Kind:
 def _written_by_us(target: Target, live: Body) -> bool:
     """Label and manager: labels are copied by people and controllers, managed fields are not."""
     metadata = live["metadata"]
-    labelled = (metadata.get("labels") or {}).get(FEDERATION) == target.federation
+    labelled = (metadata.get("labels") or {}).get(FEDERATION_LABEL) == target.federation
     return labelled and any(entry.get("manager") == MANAGER for entry in metadata.get("managedFields") or ())
 
 

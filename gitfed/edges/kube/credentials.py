@@ -33,12 +33,11 @@ from urllib.parse import SplitResult, urlsplit
 from gitfed import errors
 from gitfed.edges import socks
 from gitfed.edges.kube import kubeconfig, tokens
+from gitfed.model.keys import CONTEXT, IN_CLUSTER
 
 if TYPE_CHECKING:
     from gitfed.model.declared import cluster as declared
 
-CONTEXT = "gitfed.io/context"
-IN_CLUSTER = "gitfed.io/in-cluster"
 SERVICE_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 
 _FEW = 5

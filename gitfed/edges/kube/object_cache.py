@@ -18,8 +18,7 @@ from gitfed.edges.kube import reflect, translate
 from gitfed.edges.kube.inventory import Inventory
 from gitfed.model.base import Body, ClusterName, Digest, Kind, ObjectKey
 from gitfed.model.fleet import Health, InventoryEntry, LiveObject
-
-FEDERATION = "gitfed.io/federation"
+from gitfed.model.keys import FEDERATION_LABEL
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,7 +216,7 @@ class Sightings:
         self._changed(self.cluster, key)
 
     def _is_labelled(self, body: Body) -> bool:
-        return bool((body["metadata"].get("labels") or {}).get(FEDERATION) == self._inventory.federation)
+        return bool((body["metadata"].get("labels") or {}).get(FEDERATION_LABEL) == self._inventory.federation)
 
 
 def is_listed(entry: InventoryEntry | None, uid: str) -> bool:

@@ -26,11 +26,12 @@ from dataclasses import dataclass
 from gitfed import errors
 from gitfed.edges.kube import inventory, reflect, translate
 from gitfed.edges.kube.discovery import Discovery, Resource
-from gitfed.edges.kube.object_cache import FEDERATION, Assess, Changed, Sightings, identity, is_listed
+from gitfed.edges.kube.object_cache import Assess, Changed, Sightings, identity, is_listed
 from gitfed.edges.kube.object_cache import Assessment as Assessment
 from gitfed.edges.kube.session import Session
 from gitfed.model.base import Body, ClusterName, Kind, ObjectKey
 from gitfed.model.fleet import ClusterLive, LiveObject
+from gitfed.model.keys import FEDERATION_LABEL
 
 _UNSERVED = (0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 60.0)
 """Seconds until a kind that the cluster does not serve is looked for again. An event of a definition cuts it short and
@@ -233,7 +234,7 @@ class Observer:
             try:
                 resource = await self._discovery.resource(kind, api_version)
                 followed = _Followed(self, kind, resource)
-                selector = f"{FEDERATION}={self._inventory.federation}"
+                selector = f"{FEDERATION_LABEL}={self._inventory.federation}"
                 try:
                     await reflect.follow(
                         self._session, resource.path(), selector, followed, wake=self._wake, backoff=self._backoff

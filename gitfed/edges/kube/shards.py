@@ -17,9 +17,9 @@ from gitfed.edges.kube import inventory_format, reflect, translate
 from gitfed.edges.kube.session import MERGE_PATCH, Session
 from gitfed.model.base import Body, ObjectKey
 from gitfed.model.fleet import InventoryEntry
+from gitfed.model.keys import INVENTORY_LABEL
 
 NAMESPACE = "gitfed-system"
-LABEL = "gitfed.io/inventory"
 MANAGER = "gitfed-inventory"
 PATH = f"/api/v1/namespaces/{NAMESPACE}/configmaps"
 NOT_READ = "inventory not read yet"
@@ -50,7 +50,7 @@ class Shards:
 
     @property
     def selector(self) -> str:
-        return f"{LABEL}={self._federation}"
+        return f"{INVENTORY_LABEL}={self._federation}"
 
     @property
     def header(self) -> inventory_format.Header | None:
@@ -197,7 +197,7 @@ class Shards:
             raise self.damaged()
 
     async def _create(self, number: int, data: Mapping[str, str | None]) -> dict[str, Any]:
-        metadata = {"name": self.name(number), "labels": {LABEL: self._federation}}
+        metadata = {"name": self.name(number), "labels": {INVENTORY_LABEL: self._federation}}
         body = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data}
         try:
             return await self._session.json("POST", PATH, body=body, query={"fieldManager": MANAGER})

@@ -19,8 +19,8 @@ from gitfed.edges.kube.session import Session
 from gitfed.model.base import Body, ObjectKey
 from gitfed.model.capacity import Owner
 from gitfed.model.fleet import Stuck
+from gitfed.model.keys import REVISION
 
-_REVISION = "deployment.kubernetes.io/revision"
 _log = logging.getLogger(__name__)
 
 
@@ -77,6 +77,6 @@ def _controller(body: Body) -> Mapping[str, Any]:
 def _is_newest(replica_set: Body, deployment: Body) -> bool:
     """The controller writes the revision of the newest ReplicaSet on the Deployment. One without: there is only one."""
     wanted, mine = (
-        ((body.get("metadata") or {}).get("annotations") or {}).get(_REVISION) for body in (deployment, replica_set)
+        ((body.get("metadata") or {}).get("annotations") or {}).get(REVISION) for body in (deployment, replica_set)
     )
     return bool(wanted == mine)

@@ -10,11 +10,12 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from gitfed.model.base import Body
+from gitfed.model.keys import OURS, THEIRS
 from gitfed.source.declare import Path
 from gitfed.text import yaml
 from gitfed.views.objects import LineOrigin
 
-_OURS = ("gitfed.io/", "karmada.io/")
+_OURS = (OURS, THEIRS)
 _MISSING = object()
 _BY_FIELD = {
     "imageOverrider": lambda path: "image" in path,

@@ -13,8 +13,7 @@ from typing import Any
 from gitfed.interpret.native import read
 from gitfed.interpret.registry import InterpretError
 from gitfed.model.base import Body
-
-GENERATION = "resourcetemplate.karmada.io/generation"
+from gitfed.model.keys import GENERATION
 
 COUNTERS: Mapping[str, Mapping[str, bool]] = {
     "Deployment": {

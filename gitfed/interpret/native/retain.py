@@ -12,10 +12,8 @@ from typing import Any
 from gitfed.interpret.native import read
 from gitfed.interpret.registry import InterpretError
 from gitfed.model.base import Body
+from gitfed.model.keys import RETAIN_REPLICAS, TOKEN_TYPE
 from gitfed.text import pointer
-
-RETAIN_REPLICAS = "resourcetemplate.karmada.io/retain-replicas"
-TOKEN_TYPE = "kubernetes.io/service-account-token"  # noqa: S105
 
 
 def _deployment(desired: Body, observed: Body) -> Body:

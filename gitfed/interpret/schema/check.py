@@ -17,9 +17,9 @@ from gitfed.interpret.schema.faults import Fault, Path
 from gitfed.interpret.schema.kubernetes import Kubernetes, Minor
 from gitfed.interpret.schema.nodes import Node
 from gitfed.model.base import Body
+from gitfed.model.keys import IGNORE_SCHEMA
 from gitfed.text import pointer
 
-IGNORE_ANNOTATION = "gitfed.io/ignore-schema"
 EVERYTHING = "*"
 _METADATA = "meta_v1#ObjectMeta"
 
@@ -59,7 +59,7 @@ def _ignored(body: Body) -> tuple[pointer.Pointer, ...]:
     """JSON pointers of the annotation. One that cannot be read ignores nothing."""
     metadata = body.get("metadata")
     annotations = metadata.get("annotations") if isinstance(metadata, dict) else None
-    text = annotations.get(IGNORE_ANNOTATION) if isinstance(annotations, dict) else None
+    text = annotations.get(IGNORE_SCHEMA) if isinstance(annotations, dict) else None
     if not isinstance(text, str):
         return ()
     found = []

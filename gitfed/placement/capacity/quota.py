@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from gitfed.model.base import Body, ClusterName
 from gitfed.model.decisions import Share
+from gitfed.model.keys import QUOTA_NAME, QUOTA_NAMESPACE
 from gitfed.text import quantity
 from gitfed.text.quantity import ZERO, Quantity
 
@@ -199,8 +200,8 @@ def assignments(declared: FederatedResourceQuota, clusters: Iterable[ClusterName
                 "name": declared.metadata.name,
                 "namespace": declared.metadata.namespace,
                 "labels": {
-                    "federatedresourcequota.karmada.io/namespace": declared.metadata.namespace,
-                    "federatedresourcequota.karmada.io/name": declared.metadata.name,
+                    QUOTA_NAMESPACE: declared.metadata.namespace,
+                    QUOTA_NAME: declared.metadata.name,
                 },
             }
             found[assignment.cluster_name] = {

@@ -11,10 +11,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from gitfed.model.base import ClusterName
+from gitfed.model.keys import NOT_READY, UNREACHABLE
 from gitfed.placement.capacity import estimate, quota
 from gitfed.placement.capacity.estimate import Estimate
 from gitfed.placement.scheduling import affinity, divide, filters, schedule, strategy
-from gitfed.placement.scheduling.cluster import NOT_READY, UNREACHABLE, Candidate
+from gitfed.placement.scheduling.cluster import Candidate
 from gitfed.placement.scheduling.strategy import Strategy
 from gitfed.text import quantity
 from gitfed.text.quantity import Quantity

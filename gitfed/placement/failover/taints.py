@@ -22,8 +22,9 @@ from typing import TYPE_CHECKING, TypeAlias
 from gitfed.model.base import ClusterName
 from gitfed.model.decisions import ClusterRecord, Outage, TimedTaint
 from gitfed.model.fleet import ClusterFacts, Condition, Reach
+from gitfed.model.keys import NOT_READY, UNREACHABLE
 from gitfed.placement.scheduling import affinity
-from gitfed.placement.scheduling.cluster import NOT_READY, UNREACHABLE, Candidate
+from gitfed.placement.scheduling.cluster import Candidate
 from gitfed.text import moment
 
 if TYPE_CHECKING:

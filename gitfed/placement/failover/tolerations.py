@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from gitfed.model.decisions import TimedTaint
 from gitfed.model.declared.placement import Toleration
+from gitfed.model.keys import NOT_READY, UNREACHABLE
 from gitfed.placement.scheduling import filters
-from gitfed.placement.scheduling.cluster import NOT_READY, UNREACHABLE
 
 if TYPE_CHECKING:
     from gitfed.model.declared.federation import FailoverSettings

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gitfed.model.fleet import ApiEnablements, ClusterFacts, Reach
+from gitfed.model.keys import NOT_READY, UNREACHABLE
 from gitfed.placement.capacity.estimate import Capacity
 from gitfed.text import canonical
 
@@ -21,8 +22,6 @@ if TYPE_CHECKING:
     from gitfed.model.declared.placement import Toleration
 
 NO_SCHEDULE = "NoSchedule"
-NOT_READY = "cluster.karmada.io/not-ready"
-UNREACHABLE = "cluster.karmada.io/unreachable"
 
 
 class Taint(NamedTuple):

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from gitfed.interpret.registry import Interpreter
 from gitfed.model.base import Body, ClusterName, Kind, ObjectKey
 from gitfed.model.fleet import ClusterLive, LiveObject
+from gitfed.model.keys import BINDING_LABEL, CONFLICT_ANNOTATION, MANAGER, REPLACE_ANNOTATION
 from gitfed.model.plan import Action, Binding, Change, RenderedManifest
 from gitfed.model.reason import NO_REASON, Reason, ReasonCode
 from gitfed.model.repo import Manifest
@@ -21,11 +22,6 @@ from gitfed.planning.objects.availability_floor import Floor
 from gitfed.planning.objects.retain import RetainError
 from gitfed.planning.ordering.order import Position
 
-CONFLICT_ANNOTATION = "work.karmada.io/conflict-resolution"
-PRUNE_ANNOTATION = "gitfed.io/prune"
-IGNORE_ANNOTATION = "gitfed.io/ignore-differences"
-REPLACE_ANNOTATION = "gitfed.io/replace"
-MANAGER = "gitfed"
 TAKEN = ("conflict with ", "exists and is not ours")
 """How the reason of a change begins that is not made because somebody else's object or field is in the way."""
 
@@ -190,7 +186,7 @@ def _has_our_label(context: Context, live: LiveObject) -> bool:
     if live.body is None:
         return True
     labels = (live.body.get("metadata") or {}).get("labels") or {}
-    return bool(labels.get("gitfed.io/binding") == context.binding.id)
+    return bool(labels.get(BINDING_LABEL) == context.binding.id)
 
 
 def compare_bodies(desired: Body, live: Body, interpreter: Interpreter) -> tuple[diff.FieldChange, ...]:

@@ -21,15 +21,14 @@ import base64
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Literal, TypeAlias
 
-from gitfed.interpret.native import retain as native_retain
 from gitfed.model.base import Body
+from gitfed.model.keys import IGNORE_ANNOTATION, RETAIN_REPLICAS, TOKEN_TYPE
 from gitfed.model.plan import FieldChange as FieldChange
 from gitfed.planning.objects import atomic_fields, list_types, redact
 from gitfed.planning.objects.list_types import Owned
 from gitfed.text import pointer, quantity
 from gitfed.text.pointer import Pointer
 
-IGNORE_ANNOTATION = "gitfed.io/ignore-differences"
 _ABSENT: Any = object()
 _Extra: TypeAlias = Literal["left", "sealed", "removed"]
 """What becomes of a live member that the manifest does not have and no record names: it is left alone; it is inside a
@@ -308,11 +307,11 @@ def _owned_in_one_form(owned: Owned | None) -> Owned | None:
 
 def _replicas(desired: Body) -> Sequence[Pointer]:
     labels = (desired.get("metadata") or {}).get("labels") or {}
-    return (("spec", "replicas"),) if labels.get(native_retain.RETAIN_REPLICAS) == "true" else ()
+    return (("spec", "replicas"),) if labels.get(RETAIN_REPLICAS) == "true" else ()
 
 
 def _token(desired: Body) -> Sequence[Pointer]:
-    return (("data",),) if desired.get("type") == native_retain.TOKEN_TYPE else ()
+    return (("data",),) if desired.get("type") == TOKEN_TYPE else ()
 
 
 def _pod(desired: Body) -> Sequence[Pointer]:

@@ -22,14 +22,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from gitfed.model.base import Body
+from gitfed.model.keys import MANAGER, OURS
 from gitfed.model.plan import FieldChange
 from gitfed.planning.objects import diff, redact
 from gitfed.text import pointer
 from gitfed.text.pointer import Pointer
-
-MANAGER = "gitfed"
-_OURS = "gitfed.io/"
-"""Labels and annotations that are ours by name are given away to nobody."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +60,7 @@ def found(desired: Body, live: Body, differences: Iterable[FieldChange]) -> tupl
         if one.absent_after:
             continue
         place = pointer.parse(one.pointer)
-        if place[:2] in _LABELLED and place[2:] and place[2].startswith(_OURS):
+        if place[:2] in _LABELLED and place[2:] and place[2].startswith(OURS):
             continue
         if ours and _owned(ours, desired, place, records) is not None:
             continue

@@ -10,10 +10,9 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from gitfed.model.base import Body
+from gitfed.model.keys import MANAGER
 from gitfed.model.plan import FieldChange
 from gitfed.text import pointer
-
-MANAGER = "gitfed"
 
 
 def of(live: Body, differences: Iterable[FieldChange]) -> tuple[str, ...]:

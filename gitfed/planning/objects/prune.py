@@ -14,13 +14,12 @@ from dataclasses import replace
 from gitfed.model.base import Body, ClusterName, ObjectKey
 from gitfed.model.decisions import Decision
 from gitfed.model.fleet import ClusterLive, Health, LiveObject
+from gitfed.model.keys import FEDERATION_LABEL, PROTECTED_LABEL, PRUNE_ANNOTATION, WAIT_ANNOTATION
 from gitfed.model.plan import Action, Binding, Change
 from gitfed.model.reason import NO_REASON, Reason, ReasonCode
 from gitfed.model.repo import Manifest
 from gitfed.planning.context import PlacementResult
 from gitfed.planning.objects import compare
-
-PROTECTED_LABEL = "resourcetemplate.karmada.io/deletion-protected"
 
 
 def unwanted(
@@ -159,7 +158,7 @@ def meant_by(key: ObjectKey, bindings: Mapping[ObjectKey, Binding]) -> str:
 
 
 _OLD_GROUP = "extensions"
-_STRIPPED = Reason(ReasonCode.LABEL_STRIPPED, "gitfed.io/federation")
+_STRIPPED = Reason(ReasonCode.LABEL_STRIPPED, FEDERATION_LABEL)
 
 
 def _is_stripped(live: LiveObject) -> bool:
@@ -191,7 +190,7 @@ def _kept_because(
     if not prune:
         return Reason(ReasonCode.PRUNING_OFF)
     if live.protected or kept:
-        return Reason(ReasonCode.PRUNE_DISABLED, compare.PRUNE_ANNOTATION)
+        return Reason(ReasonCode.PRUNE_DISABLED, PRUNE_ANNOTATION)
     if preserve:
         return Reason(ReasonCode.PRESERVED)
     return NO_REASON
@@ -200,7 +199,7 @@ def _kept_because(
 def is_kept(body: Body) -> bool:
     """Whether an object says that we must never delete it."""
     annotations = body["metadata"].get("annotations")  # asked of every template in every build
-    return bool(annotations) and annotations.get(compare.PRUNE_ANNOTATION) == "disabled"
+    return bool(annotations) and annotations.get(PRUNE_ANNOTATION) == "disabled"
 
 
 def remembered(bound: PlacementResult, template: Body, before: Decision | None) -> PlacementResult:
@@ -230,7 +229,7 @@ def _healthy(live: LiveObject | None, manifest: Manifest) -> bool:
     """Whether a replacement is there: what somebody else has under that name is none."""
     if live is None or not live.uid or not live.ours:
         return False
-    return live.health is Health.CURRENT or compare.annotation(manifest.body, "gitfed.io/wait") == "false"
+    return live.health is Health.CURRENT or compare.annotation(manifest.body, WAIT_ANNOTATION) == "false"
 
 
 def _api_version(live: LiveObject) -> str:

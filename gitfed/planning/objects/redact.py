@@ -15,12 +15,12 @@ from functools import cached_property
 from typing import Any
 
 from gitfed.model.base import Body, group_of
+from gitfed.model.keys import LAST_APPLIED
 from gitfed.text.pointer import Pointer
 
 MASK = "***"
 BEFORE = "*** (before)"
 AFTER = "*** (after)"
-LAST_APPLIED = ("kubectl.kubernetes.io/last-applied-configuration",)
 _SHORT = 4
 """A value shorter than this is part of many innocent words: it is masked only where it stands alone."""
 _LONG_LINE = 8
@@ -38,7 +38,7 @@ def hides(body: Body, place: Pointer) -> bool:
     if not is_secret(body):
         return False
     return place[:1] in (("data",), ("stringData",)) or (
-        place[:2] == ("metadata", "annotations") and (len(place) == 2 or place[2] in LAST_APPLIED)
+        place[:2] == ("metadata", "annotations") and (len(place) == 2 or place[2] == LAST_APPLIED)
     )
 
 
@@ -52,8 +52,8 @@ def masked(body: Body) -> Body:
             result[member] = dict.fromkeys(body[member], MASK)
     metadata = body.get("metadata") or {}
     annotations = metadata.get("annotations") or {}
-    if any(name in annotations for name in LAST_APPLIED):
-        shown = {name: MASK if name in LAST_APPLIED else value for name, value in annotations.items()}
+    if LAST_APPLIED in annotations:
+        shown = {name: MASK if name == LAST_APPLIED else value for name, value in annotations.items()}
         result["metadata"] = {**metadata, "annotations": shown}
     return result
 

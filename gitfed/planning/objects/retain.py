@@ -18,12 +18,11 @@ from typing import Any
 from gitfed.interpret import native, shapes
 from gitfed.interpret.registry import DEFAULT, Answer, Interpreter, InterpretError, Operation, Unknown
 from gitfed.model.base import Body
+from gitfed.model.keys import MANAGER, OURS
 from gitfed.planning.objects import diff
 from gitfed.text import pointer
 from gitfed.text.pointer import Pointer
 
-MANAGER = "gitfed"
-_OURS = "gitfed.io/"
 _SYSTEM = (
     "uid", "resourceVersion", "generation", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds",
     "selfLink", "managedFields", "ownerReferences", "finalizers",
@@ -120,7 +119,7 @@ def retain(desired: Body, observed: Body, interpreter: Interpreter) -> Body:
 
 def _our_labels(desired: Body) -> Mapping[str, Any]:
     labels = desired["metadata"].get("labels") or {}
-    return {name: value for name, value in labels.items() if name.startswith(_OURS)}
+    return {name: value for name, value in labels.items() if name.startswith(OURS)}
 
 
 def _at(body: Any, place: Pointer) -> Any:

@@ -11,10 +11,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from gitfed.model.base import ObjectKey, Problem
+from gitfed.model.keys import DEPENDS_ON, WAVE
 from gitfed.model.repo import Manifest
-
-WAVE = "gitfed.io/wave"
-DEPENDS_ON = "gitfed.io/depends-on"
 
 _LEVELS: Sequence[Iterable[tuple[str, str]]] = (
     (("", "Namespace"),),

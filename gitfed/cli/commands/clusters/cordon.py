@@ -8,9 +8,7 @@ import click
 
 from gitfed.cli import complete, desired
 from gitfed.cli.output import plain
-
-UNSCHEDULABLE = "cluster.karmada.io/unschedulable"
-"""Karmada: the taint of a cordoned cluster, with effect NoSchedule."""
+from gitfed.model.keys import UNSCHEDULABLE
 
 
 @click.command("cordon")

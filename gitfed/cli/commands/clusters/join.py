@@ -16,6 +16,7 @@ from gitfed.errors import UsageError
 from gitfed.model.base import Severity
 from gitfed.model.declared import cluster as declared
 from gitfed.model.declared import names
+from gitfed.model.keys import CONTEXT
 from gitfed.text import emit
 
 
@@ -204,7 +205,7 @@ def _declaration(name: str, found: _Found, namespace: str, context: str) -> dict
     if namespace:
         spec |= {"apiEndpoint": found.server, "secretRef": {"namespace": namespace, "name": name}}
     elif context and context != name:
-        metadata["annotations"] = {"gitfed.io/context": context}
+        metadata["annotations"] = {CONTEXT: context}
     return {"apiVersion": "cluster.karmada.io/v1alpha1", "kind": "Cluster", "metadata": metadata, "spec": spec}
 
 

@@ -11,6 +11,7 @@ import click
 from gitfed.cli import complete, desired, exits, load, options
 from gitfed.cli.output import plain
 from gitfed.errors import ClusterError, CredentialsError, SourceError, StateError, UsageError
+from gitfed.model.keys import CONTEXT
 
 if TYPE_CHECKING:
     from gitfed.edges.kube.session import Session
@@ -194,7 +195,7 @@ def session_of(
             allow_exec=credentials.allow_exec,
         )  # fmt: skip
         return wiring.open_sessions(made)(declared)
-    annotations = {"gitfed.io/context": context} if context else {}
+    annotations = {CONTEXT: context} if context else {}
     declared = Cluster.model_validate(
         {
             "apiVersion": "cluster.karmada.io/v1alpha1",
@@ -207,7 +208,7 @@ def session_of(
     try:
         return wiring.open_sessions(made)(declared)
     except CredentialsError as error:
-        if "gitfed.io/context" in error.hint:
+        if CONTEXT in error.hint:
             # There is no file yet that could bear the annotation.
             hint = "name the context that leads to this cluster: --cluster-context NAME"
             raise CredentialsError(error.message, cluster=name, hint=hint) from error

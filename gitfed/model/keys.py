@@ -1,0 +1,79 @@
+"""Well-known labels and annotations, and the name under which gitfed writes fields: each once.
+
+Names of this program and of Karmada's that it understands. Kubernetes' own stand here where more than one room knows
+them; the tables of what Karmada takes out of a manifest (`render.prune`) stay with their rules.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+MANAGER: Final = "gitfed"
+"""The field manager of everything that is applied."""
+OURS: Final = "gitfed.io/"
+"""How our own labels and annotations begin."""
+THEIRS: Final = "karmada.io/"
+
+# -- labels of what gitfed writes ---------------------------------------------------------------------------------
+
+FEDERATION_LABEL: Final = "gitfed.io/federation"
+BINDING_LABEL: Final = "gitfed.io/binding"
+INVENTORY_LABEL: Final = "gitfed.io/inventory"
+MANAGED_BY_LABEL: Final = "app.kubernetes.io/managed-by"
+
+# -- what a template says about itself ----------------------------------------------------------------------------
+
+WAVE: Final = "gitfed.io/wave"
+DEPENDS_ON: Final = "gitfed.io/depends-on"
+WAIT_ANNOTATION: Final = "gitfed.io/wait"
+PRUNE_ANNOTATION: Final = "gitfed.io/prune"
+REPLACE_ANNOTATION: Final = "gitfed.io/replace"
+IGNORE_ANNOTATION: Final = "gitfed.io/ignore-differences"
+IGNORE_SCHEMA: Final = "gitfed.io/ignore-schema"
+CONFLICT_ANNOTATION: Final = "work.karmada.io/conflict-resolution"
+RETAIN_REPLICAS: Final = "resourcetemplate.karmada.io/retain-replicas"
+PROTECTED_LABEL: Final = "resourcetemplate.karmada.io/deletion-protected"
+GENERATION: Final = "resourcetemplate.karmada.io/generation"
+SKIP_LABEL: Final = "namespace.karmada.io/skip-auto-propagation"
+
+# -- clusters, and what is known of them --------------------------------------------------------------------------
+
+CONTEXT: Final = "gitfed.io/context"
+"""The kubeconfig's context of a cluster, where it is not called like the cluster."""
+IN_CLUSTER: Final = "gitfed.io/in-cluster"
+CLUSTER_ANNOTATION: Final = "gitfed.io/cluster"
+"""Where a Node, Pod or ResourceQuota of a file of facts stands."""
+REACH_ANNOTATION: Final = "gitfed.io/reach"
+NOT_READY: Final = "cluster.karmada.io/not-ready"
+UNREACHABLE: Final = "cluster.karmada.io/unreachable"
+UNSCHEDULABLE: Final = "cluster.karmada.io/unschedulable"
+
+# -- what a binding remembers -------------------------------------------------------------------------------------
+
+APPLIED_PLACEMENT: Final = "policy.karmada.io/applied-placement"
+POLICY_NAMESPACE: Final = "propagationpolicy.karmada.io/namespace"
+POLICY_NAME: Final = "propagationpolicy.karmada.io/name"
+CLUSTER_POLICY_NAME: Final = "clusterpropagationpolicy.karmada.io/name"
+QUOTA_NAMESPACE: Final = "federatedresourcequota.karmada.io/namespace"
+QUOTA_NAME: Final = "federatedresourcequota.karmada.io/name"
+LEFT_BEHIND: Final = "gitfed.io/left-behind"
+"""Clusters whose copy stays for good, separated by commas."""
+REBALANCED_BY: Final = "gitfed.io/rebalanced-by"
+"""The names of the WorkloadRebalancers that were served, separated by commas."""
+DESCHEDULED: Final = "gitfed.io/descheduled"
+"""`<RFC 3339> <what was taken back>`: Karmada has an event for it, and an event is soon forgotten."""
+REPEATS: Final = "gitfed.io/decided-at"
+"""`<digest of the inputs> <RFC 3339>,…`: only of what was decided more than once within a short time."""
+UNHEALTHY: Final = "gitfed.io/unhealthy-since"
+"""This and the next four are what a failover has to remember of a workload (`model.decisions.Decision`), as JSON by
+cluster, or cluster names."""
+PRESERVED: Final = "gitfed.io/preserved-state"
+INJECTED: Final = "gitfed.io/injected-labels"
+CLEARED: Final = "gitfed.io/cleared"
+RELEASED: Final = "gitfed.io/released"
+
+# -- Kubernetes' own ----------------------------------------------------------------------------------------------
+
+LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
+REVISION: Final = "deployment.kubernetes.io/revision"
+TOKEN_TYPE: Final = "kubernetes.io/service-account-token"  # noqa: S105 - a type of Secrets
