@@ -1,11 +1,14 @@
 """What every page stands in: the templates, who looks, what is in force, and the rules that a browser is given.
 
 No text of a repository, a cluster or a commit is ever markup: Jinja escapes every value, nothing is marked as safe, and
-the browser is told to run no script and use no style but our two files.
+the browser is told to run no script and use no style but our two files. A page for strangers runs none at all, and has
+the style inside it, which the browser is told by its digest: whom we do not know gets nothing but that one page.
 """
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import re
 import secrets
 from collections.abc import Callable, Hashable, Mapping
@@ -27,10 +30,10 @@ from gitfed.hub.server import Hub
 from gitfed.model.base import ObjectKey
 from gitfed.views import names
 
+_NOTHING_ELSE = "base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
 _HEADERS = {
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
-    "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'; "
-    "require-trusted-types-for 'script'; trusted-types 'none'",
+    f"connect-src 'self'; form-action 'self'; {_NOTHING_ELSE}",
     "Cross-Origin-Opener-Policy": "same-origin",
     # With none at all a browser sends our own forms with `Origin: null`, as if they were of another site.
     "Referrer-Policy": "same-origin",
@@ -57,7 +60,7 @@ def _clean(value: object) -> str:
 
 def _environment() -> jinja2.Environment:
     made = jinja2.Environment(
-        loader=jinja2.PackageLoader(__package__),
+        loader=jinja2.ChoiceLoader([jinja2.PackageLoader(__package__), jinja2.PackageLoader(__package__, "static")]),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
@@ -65,7 +68,9 @@ def _environment() -> jinja2.Environment:
         auto_reload=False,
         finalize=_finalize,
     )
-    made.globals.update(asset=assets.address, query=query, object_url=object_url, cluster_url=cluster_url)
+    made.globals.update(
+        asset=assets.address, inside=assets.inside, query=query, object_url=object_url, cluster_url=cluster_url
+    )
     made.filters.update(ago=ago, moment=moment, sentence=sentence, path=path)
     return made
 
@@ -134,6 +139,15 @@ TURN_HEADER = "Gitfed-Turn"
 """The turn of the engine that a page was told of, and asks again because of it."""
 
 
+def _alone() -> dict[str, str]:
+    style = base64.b64encode(hashlib.sha256(ENVIRONMENT.get_template("pages.css").render().encode()).digest()).decode()
+    policy = f"default-src 'none'; style-src 'sha256-{style}'; img-src data:; form-action 'none'; {_NOTHING_ELSE}"
+    return {**_HEADERS, "Content-Security-Policy": policy}
+
+
+_HEADERS_ALONE = _alone()
+
+
 class Frame:
     """Makes pages of templates."""
 
@@ -168,15 +182,19 @@ class Frame:
     def page(self, request: web.Request, template: str, *, status: int = 200, **values: Any) -> web.Response:
         """A page for a caller whom we know."""
         about = {**self._about(request), "caller": routes.caller(request), "csrf": routes.csrf_token(request)}
-        return self._answer(request, template, status, {**about, "looked_at": moment(datetime.now(UTC)), **values})
+        return self._answer(
+            request, template, status, {**about, "looked_at": moment(datetime.now(UTC)), **values}, _HEADERS
+        )
 
     def alone(self, request: web.Request, template: str, *, status: int = 200, **values: Any) -> web.Response:
-        """A page that tells nothing of the fleet, for anybody."""
-        return self._answer(request, template, status, values)
+        """A page that tells nothing of the fleet, for anybody, and that needs nothing else of us."""
+        return self._answer(request, template, status, values, _HEADERS_ALONE)
 
-    def _answer(self, request: web.Request, template: str, status: int, values: Mapping[str, Any]) -> web.Response:
+    def _answer(
+        self, request: web.Request, template: str, status: int, values: Mapping[str, Any], headers: Mapping[str, str]
+    ) -> web.Response:
         text = ENVIRONMENT.get_template(template).render(theme=_theme_of(request), **values)
-        return web.Response(status=status, text=text, content_type="text/html", headers=_HEADERS)
+        return web.Response(status=status, text=text, content_type="text/html", headers=headers)
 
     def _about(self, request: web.Request) -> dict[str, Any]:
         """What the frame itself shows."""

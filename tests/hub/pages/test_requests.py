@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,7 +11,7 @@ import pytest
 from markupsafe import escape
 
 from gitfed.hub.access.caller import Caller, Way
-from gitfed.hub.pages import annotated, frame, placement
+from gitfed.hub.pages import annotated, assets, frame, placement
 from gitfed.hub.running import Running
 from gitfed.model.base import ObjectKey
 from gitfed.model.decisions import Share
@@ -49,9 +51,23 @@ async def test_without_a_credential_a_browser_is_told_where_to_sign_in(tmp_path:
             status, text, headers = await ask(hub, "GET", path, headers=_HTML)
             assert status == 401
             assert "<h1>Sign in</h1>" in text
-            assert "script-src 'self'" in headers["Content-Security-Policy"]
+            assert "script-src" not in headers["Content-Security-Policy"]
             assert "unsafe" not in headers["Content-Security-Policy"]
+            style = text.partition("<style>")[2].partition("</style>")[0]
+            digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+            assert f"style-src 'sha256-{digest}'" in headers["Content-Security-Policy"]
+            assert ".alone" in style
+            assert "/ui/static/" not in text
+
+
+async def test_who_is_known_gets_the_style_and_may_keep_it(tmp_path: Path) -> None:
+    async with staged(tmp_path, running=Running(fleet.planned())) as hub:
+        for name in ("pages.css", "pages.js", "icon.svg"):
+            assert (await get(hub, assets.address(name)))[0] == 401
+            status, _, headers = await ask(hub, "GET", assets.address(name), token="bob")
+            assert (status, headers["Cache-Control"]) == (200, "private, max-age=31536000, immutable")
         assert (await get(hub, "/ui/static/secret"))[0] == 401
+        assert (await get(hub, "/ui/static/secret", token="bob"))[0] == 404
 
 
 async def test_a_page_is_formed_once_and_has_each_callers_own_name_and_token(
