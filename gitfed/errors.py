@@ -35,6 +35,8 @@ raised); one object that did not work out is an outcome (a value). Callers choos
     │   └── WebhookUnreachable     no answer: refused, timed out, reset, TLS failed, an address we do not contact
     ├── ForgeError                 a forge refuses a comment or a status (4)
     │   └── ForgeUnreachable       no answer, 5xx, 429: `retry_after` may say how long
+    ├── HubError                   the hub that was asked refuses, or answers what cannot be used (4)
+    │   └── HubUnreachable         no answer, 5xx, 429: `retry_after` may say how long
     ├── DeliveryError              a notification could not be delivered: `retry_after` may say how long to wait
     ├── IdentityError              who calls the hub cannot be told: the credential is not accepted
     │   └── IdentityUnreachable    the issuer or API server that would know gives no answer
@@ -269,6 +271,22 @@ class ForgeError(GitfedError):
 
 
 class ForgeUnreachable(ForgeError):
+    retry = True
+
+    def __init__(self, message: str, *, status: int = 0, hint: str = "", retry_after: float | None = None) -> None:
+        super().__init__(message, status=status, hint=hint)
+        self.retry_after = retry_after
+
+
+class HubError(GitfedError):
+    """A hub refuses, or what answers is none. `status` is the HTTP status, 0 when there was no answer."""
+
+    def __init__(self, message: str, *, status: int = 0, hint: str = "") -> None:
+        super().__init__(message, hint=hint)
+        self.status = status
+
+
+class HubUnreachable(HubError):
     retry = True
 
     def __init__(self, message: str, *, status: int = 0, hint: str = "", retry_after: float | None = None) -> None:

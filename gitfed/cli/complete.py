@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Callable, Iterable
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -112,6 +113,21 @@ def orphans(ctx: click.Context, param: click.Parameter, incomplete: str) -> list
                 yield from (f"{share.cluster}/{key}" for share in decision.targets)
 
     return sorted(word for word in _found(ctx, left) if word.startswith(incomplete))
+
+
+def contexts(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
+    """Of the kubeconfig that is named, or the usual one."""
+    from gitfed.client import credential
+    from gitfed.errors import GitfedError
+
+    found: list[str] = []
+    with contextlib.suppress(GitfedError, OSError, ValueError):
+        named = ctx.params.get("kubeconfig")
+        paths = (
+            [named] if named else [Path(part) for part in os.environ.get("KUBECONFIG", "").split(os.pathsep) if part]
+        )
+        found = sorted(credential.contexts(paths or [Path.home() / ".kube" / "config"]))
+    return [name for name in found if name.startswith(incomplete)]
 
 
 def declared(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from gitfed.cli import exits
-from gitfed.cli.options import Credentials, Inputs
+from gitfed.cli.options import Credentials, Inputs, Server
 from gitfed.cli.output import plain
 from gitfed.daemon import logs
 from gitfed.model.base import Commit, Problem, Severity
@@ -30,6 +30,7 @@ from gitfed.offline import input_files as given_files
 from gitfed.offline import inputs
 
 if TYPE_CHECKING:
+    from gitfed.client.connection import Connection
     from gitfed.daemon import wiring
 
 _RARELY = 1_000_000
@@ -181,6 +182,22 @@ def kubeconfig_paths(credentials: Credentials) -> tuple[Path, ...]:
         return tuple(Path(part) for part in named.split(os.pathsep) if part)
     usual = Path.home() / ".kube" / "config"
     return (usual,) if usual.is_file() else ()
+
+
+def hub(server: Server, credentials: Credentials | None = None) -> Connection:
+    """The hub that is asked in place of a repository. Raises UsageError, InputError; makes no request."""
+    from gitfed.client import address, credential
+    from gitfed.client.connection import Connection
+
+    url = address.checked(server.url) if server.url else ""
+    files = credential.Files(server.authority, server.certificate, server.key, server.token)
+    if not server.context and (server.certificate is not None or server.key is not None or server.token is not None):
+        return Connection(url, credential.of_files(files))
+    paths = kubeconfig_paths(Credentials(server.kubeconfig) if credentials is None else credentials)
+    where, found = credential.of_kubeconfig(paths, url, server.context)
+    if server.authority is not None:
+        found = replace(found, authority=credential.of_files(credential.Files(server.authority)).authority)
+    return Connection(where, found)
 
 
 def has_credentials(credentials: Credentials) -> bool:

@@ -73,6 +73,20 @@ class Credentials:
     allow_exec: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class Server:
+    """The hub that is asked in place of a repository: where it is, and who asks (`load.hub`)."""
+
+    url: str
+    """ "" where `context` says it."""
+    context: str
+    authority: Path | None
+    certificate: Path | None
+    key: Path | None
+    token: Path | None
+    kubeconfig: Path | None = None
+
+
 class Rfc3339(click.ParamType[datetime]):
     """A time with its offset. A time without one would mean another moment on every machine."""
 
@@ -193,6 +207,26 @@ _CREDENTIALS = (
     option("--allow-exec-credentials", is_flag=True,
            help="Let a kubeconfig start programs (exec, auth-provider) on this machine."),
 )  # fmt: skip
+_SERVER = (
+    option("--server", metavar="URL", default="",
+           help="Ask the hub at https://HOST:PORT in place of a repository. Who asks: one of the files below, or the "
+           "context of --kubeconfig that is for it."),
+    option("--context", metavar="NAME", default="", shell_complete=complete.contexts,
+           help="The context of --kubeconfig that says where the hub is, and who asks."),
+    option("--certificate-authority", type=Files(exists=True, dir_okay=False), metavar="FILE",
+           help="Certificates to know the hub by.  [default: the machine's, or those of the context]"),
+    option("--client-certificate", type=Files(exists=True, dir_okay=False), metavar="FILE",
+           help="The certificate that says who asks the hub, with --client-key."),
+    option("--client-key", type=Files(exists=True, dir_okay=False), metavar="FILE", help="Its key."),
+    option("--token-file", type=Files(exists=True, dir_okay=False), metavar="FILE",
+           help="A file with the token that says who asks the hub."),
+)  # fmt: skip
+_HUB_KUBECONFIG = option(
+    "--kubeconfig", type=Files(exists=True, dir_okay=False), metavar="FILE",
+    help="kubeconfig with a context for the hub, as gitfed kubeconfig prints it.  [default: KUBECONFIG]",
+)  # fmt: skip
+_OF_A_REPOSITORY = ("repo", "git_credentials", "submodules", "rev", "worktree", "fleet", "decisions", "now", "live",
+                    "credentials_dir", "allow_exec_credentials")  # fmt: skip
 _HUB = (
     option("--hub-address", metavar="HOST:PORT", default="",
            help="Where the hub listens: metrics, and whatever else asks gitfed.  [default: nowhere]"),
@@ -246,6 +280,16 @@ def credentials_to_keep(command: _Command) -> _Command:
     return _gathered(command, "credentials", (_CREDENTIALS[0], folder, *_CREDENTIALS[2:]), _credentials)
 
 
+def server(command: _Command) -> _Command:
+    """--server, --context, --certificate-authority, … → `server: Server | None`; for commands with `credentials`."""
+    return _gathered(command, "server", _SERVER, _server)
+
+
+def server_alone(command: _Command) -> _Command:
+    """The same with --kubeconfig, for commands that ask no cluster."""
+    return _gathered(command, "server", (*_SERVER, _HUB_KUBECONFIG), _server)
+
+
 def hub(command: _Command) -> _Command:
     """--hub-address, --hub-tls-dir, --oidc-issuer-url, … → `hub: hub.options.Options | None`."""
     return _gathered(command, "hub", _HUB, _hub)
@@ -274,6 +318,29 @@ def _inputs(given: Mapping[str, Any]) -> Inputs:
         # Not an error: the contract says which wins. It is said, because the clusters are then not asked for facts.
         click.echo("note: --fleet beats --live: facts come from the file", err=True)
     return Inputs(**given)
+
+
+def _server(given: Mapping[str, Any]) -> Server | None:
+    """None: the repository is read. What is typed beats the environment: `gitfed get clusters --repo .` means the
+    repository also where GITFED_SERVER is set."""
+    context = click.get_current_context()
+    typed = {
+        name for name in context.params if context.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE
+    }
+    files = ("certificate_authority", "client_certificate", "client_key", "token_file")
+    if not given["server"] and not given["context"]:
+        for name in files:
+            if name in typed:
+                raise click.UsageError(f"--{name.replace('_', '-')} is about a hub: --server says where it is")
+        return None
+    for name in _OF_A_REPOSITORY:
+        if name in typed:
+            if not typed & {"server", "context"}:
+                return None
+            raise click.UsageError(f"--{name.replace('_', '-')} is about a repository: a hub has its own (--server)")
+    url = "" if "context" in typed and "server" not in typed else given["server"]
+    return Server(url, given["context"], given[files[0]], given[files[1]], given[files[2]], given[files[3]],
+                  given.get("kubeconfig"))  # fmt: skip
 
 
 def _credentials(given: Mapping[str, Any]) -> Credentials:

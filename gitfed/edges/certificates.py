@@ -146,6 +146,14 @@ def subject(pem: bytes) -> tuple[str, tuple[str, ...]]:
     return str(names[0].value) if len(names) == 1 else "", tuple(str(group.value) for group in groups)
 
 
+def end_of(certificate: bytes) -> datetime | None:
+    """Until when a certificate in PEM form holds; None: it is none."""
+    try:
+        return x509.load_pem_x509_certificate(certificate).not_valid_after_utc
+    except ValueError:
+        return None
+
+
 def _create(folder: Path, now: datetime) -> None:
     key = ec.generate_private_key(ec.SECP256R1())
     name = _name([(NameOID.COMMON_NAME, "gitfed hub")])

@@ -232,6 +232,8 @@ class Server:
             _note(request, caller, route, f"refused: {wrong}")
             return self._refusal(request, 403, wrong)
         if not _may(route, rights):
+            if self.hub.running.repo is None:  # what is not known is not refused for good
+                return self._refusal(request, 503, "no commit was read yet", {"Retry-After": "2"})
             _note(request, caller, route, "refused: no right")
             what = f"{route.needs}{' everything' * route.whole_fleet}"
             return self._refusal(request, 403, f"no AccessPolicy lets {caller.name} {what}")

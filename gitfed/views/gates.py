@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from typing import Literal, NotRequired
 
-from gitfed.model.plan import Gate
+from gitfed.model.plan import Change, Gate, Plan
+from gitfed.planning.objects import redact, secret_leaks
 from gitfed.views import plans
 from gitfed.views.value import View
 
 SCHEMA: Literal["gitfed.io/gates/v1"] = "gitfed.io/gates/v1"
+
+
+SAMPLES = 100
+"""Changes that are shown of one gate."""
 
 
 class HeldGate(View):
@@ -50,3 +55,28 @@ def item(gate: Gate, changes: list[plans.ChangeView], *, held: int, whole: bool)
     if gate.messages and whole:
         shown["messages"] = list(gate.messages)
     return shown
+
+
+def held_by(plan: Plan) -> dict[str, list[Change]]:
+    """Changes by the gate that holds them."""
+    held: dict[str, list[Change]] = {}
+    for change in plan.changes or ():
+        if change.gate:
+            held.setdefault(change.gate, []).append(change)
+    return held
+
+
+def document(plan: Plan) -> GateList:
+    """All gates, for who sees the whole fleet."""
+    held, hidden = held_by(plan), secret_leaks.hidden_of(plan)
+    shown = [
+        item(gate, [change(one, hidden) for one in held.get(gate.name, ())[:SAMPLES]], held=gate.held, whole=True)
+        for gate in plan.gates
+    ]
+    return {"schema": SCHEMA, "commit": plan.commit, "digest": plan.digest, "gates": shown}
+
+
+def change(found: Change, hidden: redact.Hidden) -> plans.ChangeView:
+    """One change, without what Secrets hold."""
+    view = plans.change(secret_leaks.without(found, hidden))
+    return {**view, "reason": hidden.text(view["reason"])}

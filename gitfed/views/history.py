@@ -13,6 +13,10 @@ from gitfed.views.value import Time, View
 SCHEMA: Literal["gitfed.io/log/v1"] = "gitfed.io/log/v1"
 
 
+COMMITS = 200
+"""Commits of the state branch that are read for events; of one object: that concern it."""
+
+
 class EntryView(View):
     """One commit of the state branch."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal, NotRequired
 
-from gitfed.model.base import Problem, Severity
+from gitfed.model.base import Origin, Problem, Severity
 from gitfed.views import plans
 from gitfed.views.value import View
 
@@ -23,6 +23,12 @@ class ProblemList(View):
     """Of the whole list, in an answer of the API."""
     next: NotRequired[str]
     """In an answer of the API that is not the last: what to ask for next, as `continue`."""
+
+
+def read(view: plans.ProblemView) -> Problem:
+    """The problem that `plans.problem` shows."""
+    origin = Origin(view["path"], view["line"], view["column"])
+    return Problem(origin, view["message"], view["hint"], Severity(view["severity"]))
 
 
 def document(problems: Sequence[Problem]) -> ProblemList:

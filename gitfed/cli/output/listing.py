@@ -11,9 +11,10 @@ import click
 from gitfed.cli import options
 from gitfed.cli.output import matrix, plain, structured, table
 from gitfed.model.base import ObjectKey
-from gitfed.views import capacity, names, policies
+from gitfed.views import capacity, names, policies, quotas
 from gitfed.views.bindings import PlacedBinding, StatusView
 from gitfed.views.clusters import ClusterView
+from gitfed.views.gates import GateList, HeldGate
 from gitfed.views.history import EventView
 from gitfed.views.policies import PolicyView
 from gitfed.views.works import OrphanView, WorkView
@@ -32,6 +33,8 @@ class Listing:
     """How many of the last columns only `-o wide` shows."""
     of: Sequence[str] | None = None
     """The names of `items`, where one has several rows."""
+    document: Mapping[str, Any] | None = None
+    """What programs get, where that is no plain list."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +46,8 @@ class _Form:
 
 
 def of(kind: str, items: Sequence[Mapping[str, Any]]) -> Listing:
+    if kind == "quotas":  # one of them has a row for each resource
+        return _quotas(items)
     form = _FORMS[kind]
     return Listing(kind, form.head, [form.row(one) for one in items], items, [form.name(one) for one in items],
                    form.wide)  # fmt: skip
@@ -50,7 +55,8 @@ def of(kind: str, items: Sequence[Mapping[str, Any]]) -> Listing:
 
 def show(listing: Listing, output: options.Output) -> None:
     if output.format in ("json", "yaml"):
-        structured.echo({"schema": f"gitfed.io/{listing.kind}/v1", "items": list(listing.items)}, output.format)
+        plain_list = {"schema": f"gitfed.io/{listing.kind}/v1", "items": list(listing.items)}
+        structured.echo(plain_list if listing.document is None else listing.document, output.format)
         return
     if output.format == "name":
         for name in listing.names:
@@ -65,6 +71,40 @@ def show(listing: Listing, output: options.Output) -> None:
     cut = len(listing.head) - (0 if output.format == "wide" else listing.wide)
     for line in table.lines([listing.head[:cut], *(row[:cut] for row in listing.rows)]):
         click.echo(line)
+
+
+def gates(document: GateList) -> Listing:
+    """Its JSON is `document`, not a list."""
+    rows = [
+        [one["name"], one["limit"] or matrix.NONE, one["value"] or matrix.NONE, str(one["held"]), _consent(one)]
+        for one in document["gates"]
+    ]
+    return Listing("gates", ["GATE", "LIMIT", "VALUE", "HELD", "CONSENT"], rows, document["gates"],
+                   [one["name"] for one in document["gates"]], document=document)  # fmt: skip
+
+
+def _consent(gate: HeldGate) -> str:
+    return matrix.NONE if not gate["held"] else "awaited" if gate["consent"] else "not possible"
+
+
+def _quotas(items: Sequence[Mapping[str, Any]]) -> Listing:
+    shown = [
+        (quotas.typed(item), used) for item in cast(Sequence[quotas.QuotaView], items) for used in item["resources"]
+    ]
+    rows = [
+        [
+            name.partition("/")[2],
+            one["cluster"] or matrix.NONE,
+            one["resource"],
+            one["used"],
+            one["limit"],
+            one["state"],
+        ]
+        for name, one in shown
+    ]
+    return Listing("quotas", ["NAME", "CLUSTER", "RESOURCE", "USED", "LIMIT", "STATE"], rows, items,
+                   [name for name, _ in shown],
+                   of=[quotas.typed(cast(quotas.QuotaView, one)) for one in items])  # fmt: skip
 
 
 def _cluster(item: ClusterView) -> list[str]:

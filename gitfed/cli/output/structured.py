@@ -25,5 +25,13 @@ def echo(value: Any, form: str) -> None:
 
 def json_text(value: Any) -> str:
     """The same value for every reader of JSON; what would act on a terminal is written as an escape."""
-    text = written.json_bytes(value, indented=True).decode()
+    return _harmless(written.json_bytes(value, indented=True).decode())
+
+
+def json_line(value: Any) -> str:
+    """The same in one line, for what comes one after the other."""
+    return _harmless(written.json_bytes(value).decode())
+
+
+def _harmless(text: str) -> str:
     return text if text.isascii() else _UNSEEN.sub(lambda match: f"\\u{ord(match[0]):04x}", text)

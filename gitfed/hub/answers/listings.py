@@ -14,15 +14,12 @@ from gitfed.hub.answers.sight import Sight
 from gitfed.model.base import ClusterName, ObjectKey, Origin, Problem, Severity
 from gitfed.model.decisions import Share
 from gitfed.model.plan import Binding, Change, RenderedManifest
-from gitfed.planning.objects import secret_leaks
-from gitfed.views import bindings, clusters, gates, plans, policies, problems, works
+from gitfed.views import bindings, clusters, gates, plans, policies, problems, quotas, works
 
 STATES = ("unscheduled", "unapplied", "unhealthy", "moving")
 """Of bindings: placed nowhere, a copy that is not applied, a copy that is not healthy, work that leaves a cluster."""
 SORTS = ("object", "namespace", "replicas", "clusters", "health")
 """Of bindings; `health`: those with most copies that are not healthy last."""
-_SAMPLES = 100
-"""Changes that are shown of one gate."""
 T = TypeVar("T")
 
 
@@ -197,6 +194,12 @@ def policy_list(moment: Moment, sight: Sight, query: Query) -> policies.PolicyLi
     return answer
 
 
+def quota_list(moment: Moment, sight: Sight, query: Query) -> quotas.QuotaList:
+    """Those of a namespace that the caller sees everywhere: a quota counts all of it."""
+    found = quotas.items(moment.repo, moment.facts, moment.plan, query.namespace, query.cluster)
+    return {"schema": quotas.SCHEMA, "items": [one for one in found if sight.whole(one["metadata"]["namespace"])]}
+
+
 def problem_list(moment: Moment, sight: Sight, query: Query) -> problems.ProblemList:
     """Of the files and of the plan: what the daemon goes by."""
     told = sorted({*moment.repo.problems, *moment.plan.problems})
@@ -232,23 +235,19 @@ def _files_in_sight(moment: Moment, sight: Sight) -> set[str]:
 
 def gate_list(moment: Moment, sight: Sight) -> gates.GateList:
     """All gates for callers who see the whole fleet; for others those that hold something they see."""
-    held: dict[str, list[Change]] = {}
-    for change in moment.plan.changes or ():
-        if change.gate and sight.change(change):
-            held.setdefault(change.gate, []).append(change)
+    held = gates.held_by(moment.plan)
     items = []
     for gate in moment.plan.gates:
-        waiting = held.get(gate.name, [])
+        waiting = [one for one in held.get(gate.name, ()) if sight.change(one)]
         if waiting or sight.everything:
-            shown = [change_view(moment, sight, one) for one in waiting[:_SAMPLES]]
+            shown = [change_view(moment, sight, one) for one in waiting[: gates.SAMPLES]]
             count = gate.held if sight.everything else len(waiting)
             items.append(gates.item(gate, shown, held=count, whole=sight.everything))
     return {"schema": gates.SCHEMA, "commit": moment.plan.commit, "digest": moment.plan.digest, "gates": items}
 
 
 def change_view(moment: Moment, sight: Sight, change: Change) -> plans.ChangeView:
-    view = seen.change(plans.change(secret_leaks.without(change, moment.hidden)), sight)
-    return {**view, "reason": moment.hidden.text(view["reason"])}
+    return seen.change(gates.change(change, moment.hidden), sight)
 
 
 def _page(found: Iterable[tuple[Place, T]], query: Query) -> Page[T]:

@@ -36,12 +36,14 @@ def object_of(moment: Moment, sight: Sight, key: ObjectKey) -> objects.ObjectVie
     return {**value, "changes": moment.hidden.value(value["changes"])}
 
 
-def explanation(moment: Moment, sight: Sight, key: ObjectKey) -> explanations.ExplanationView:
-    """Raises NotThere."""
+def explanation(moment: Moment, sight: Sight, key: ObjectKey, cluster: str = "") -> explanations.ExplanationView:
+    """Of all clusters, or one. Raises NotThere."""
     _check(moment, sight, key)
+    if cluster and not (cluster in moment.plan.clusters and sight.cluster(cluster)):
+        raise NotThere(f"no cluster {cluster[:253]!r}")
     value = explanations.explain(
         key, moment.plan, moment.repo, moment.candidates, moment.decisions.bindings.get(key),
-        lambda name: sight.copy(name, key.namespace), moment.turn(key),
+        lambda name: sight.copy(name, key.namespace) and cluster in ("", name), moment.turn(key),
     )  # fmt: skip
     shown = seen.explanation(value, sight)
     return {**shown, "changes": moment.hidden.value(shown["changes"])}

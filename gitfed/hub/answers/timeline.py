@@ -19,7 +19,7 @@ from gitfed.source.memory import Memory
 from gitfed.views import history
 
 _EVENTS = 50
-"""Commits that are read for events."""
+"""Commits that are read for events, unless more are asked for."""
 _MOST_REMEMBERED = 32
 _Told = tuple[tuple[Entry, ObjectKey, BindingEvent], ...]
 
@@ -57,11 +57,14 @@ class Remembered:
 
 
 def events(
-    moment: Moment, sight: Sight, key: ObjectKey | None, remembered: Remembered | None = None
+    moment: Moment, sight: Sight, key: ObjectKey | None, remembered: Remembered | None = None, commits: int = _EVENTS
 ) -> history.EventList:
     """What happened to objects and clusters, newest first."""
     with _chronicle(moment) as found:
-        told = (remembered or Remembered()).of(found, key) if found is not None else ()
+        if found is None:
+            told: _Told = ()
+        else:
+            told = remembered.of(found, key) if remembered is not None else tuple(found.events(limit=commits, key=key))
     items = [
         history.event(*one)
         for one in told

@@ -144,7 +144,10 @@ def _events(refused: dict[str, Any]) -> dict[str, Any]:
     text = (
         "Events. `plan`: what was read may have changed (PlanEvent) · `result`: a change was carried "
         "out, or failed (ResultEvent) · `cluster` (ClusterEvent) · `source` (SourceEvent) · `resync`: some were lost, "
-        "read anew · `end`: the last event of a stream that the hub ends (EndEvent)."
+        "read anew · `end`: the last event of a stream that the hub ends (EndEvent). Lists have no watch of their own: "
+        "what a list shows depends on the whole plan and on the caller, so an event says no more than that it is time "
+        "to look. To follow one, begin the stream, read the list, and read it again with `If-None-Match` after `plan`, "
+        "`result`, `cluster`, `resync` and every connection: then nothing is missed (`gitfed get --watch` does so)."
     )
     return {
         "operationId": "watch",

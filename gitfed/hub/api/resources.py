@@ -22,6 +22,7 @@ from gitfed.views import (
     plans,
     policies,
     problems,
+    quotas,
     simulations,
     works,
 )
@@ -89,6 +90,18 @@ def _perhaps(moment: Moment, sight: Sight, asked: Asked) -> ObjectKey | None:
     return _key(moment, sight, asked) if asked.object else None
 
 
+def _events(moment: Moment, sight: Sight, asked: Asked) -> history.EventList:
+    found, query = timeline.events(moment, sight, _perhaps(moment, sight, asked), commits=history.COMMITS), asked.query
+    return {
+        **found,
+        "items": [
+            one
+            for one in found["items"]
+            if query.namespace in ("", one["namespace"]) and query.cluster in ("", one["cluster"])
+        ],
+    }
+
+
 ALL: tuple[Resource, ...] = (
     Resource(
         "listClusters", "/clusters", "The members of the fleet.", clusters.ClusterList,
@@ -118,7 +131,10 @@ ALL: tuple[Resource, ...] = (
     ),
     Resource(
         "explain", "/explain/{object}", "Why an object goes where it goes.", explanations.ExplanationView,
-        lambda moment, sight, asked: single.explanation(moment, sight, _key(moment, sight, asked)), (NAMESPACE,),
+        lambda moment, sight, asked: single.explanation(
+            moment, sight, _key(moment, sight, asked), asked.query.cluster
+        ),
+        (NAMESPACE, CLUSTER),
     ),
     Resource(
         "listOrphans", "/orphans", "Objects in clusters that nothing asks for any more.", works.OrphanList,
@@ -128,6 +144,10 @@ ALL: tuple[Resource, ...] = (
     Resource(
         "listPolicies", "/policies", "Propagation and override policies.", policies.PolicyList,
         lambda moment, sight, asked: listings.policy_list(moment, sight, asked.query), (NAMESPACE, TEXT, *PAGED),
+    ),
+    Resource(
+        "listQuotas", "/quotas", "Federated quotas, and what is used of them.", quotas.QuotaList,
+        lambda moment, sight, asked: listings.quota_list(moment, sight, asked.query), (NAMESPACE, CLUSTER),
     ),
     Resource(
         "listProblems", "/problems", "What is wrong in the files of the commit in force, and in its plan.",
@@ -148,7 +168,7 @@ ALL: tuple[Resource, ...] = (
     Resource(
         "listDecisionEvents", "/decisions/events", "What happened to objects and clusters lately; newest first.",
         history.EventList,
-        lambda moment, sight, asked: timeline.events(moment, sight, _perhaps(moment, sight, asked)), (OBJECT,),
+        _events, (OBJECT, NAMESPACE, CLUSTER),
     ),
     Resource(
         "readPlan", "/plan", "The present plan: placement, changes, gates.", plans.PlanView,

@@ -17,27 +17,43 @@ _CODES = {"failed": exits.UNHEALTHY, "waiting": exits.UNHEALTHY, "unreachable": 
 @click.command("reconcile")
 @click.argument("what", metavar="[all|cluster/NAME|KIND/[NS/]NAME]...", nargs=-1, shell_complete=complete.orders)
 @options.source
+@options.server_alone
 @options.option("-n", "--namespace", shared=False, metavar="NS", default="", help="Namespace, when WHAT names none.")
 @options.WAIT
 @options.WAIT_TIMEOUT
-def command(what: tuple[str, ...], inputs: options.Inputs, namespace: str, wait: bool, timeout: float) -> int:
+def command(
+    what: tuple[str, ...],
+    inputs: options.Inputs,
+    server: options.Server | None,
+    namespace: str,
+    wait: bool,
+    timeout: float,
+) -> int:
     """Have the daemon look at everything anew, now: or at these clusters and objects.
 
     It reads what is there instead of trusting its watches, tries again what failed, for good or for the time being, and
     repairs drift, also where spec.sync.selfHeal is off. What gates and suspensions hold stays held. The order is
-    written to the state branch, and is over when it was carried out once.
+    written to the state branch, and is over when it was carried out once. With --server a hub writes it, in the name of
+    who asks, if an AccessPolicy lets them operate it.
 
     \b
     gitfed reconcile
     gitfed reconcile cluster/eu-1 --wait
     gitfed reconcile deploy/shop/web deploy/shop/cache
+    gitfed reconcile cluster/eu-1 --server https://gitfed.example:8443 --kubeconfig hub.conf
 
     \b
     Exit codes: 0 done · 2 no such object or cluster · 3 invalid input in the repository, or who signs is none of
-    spec.guards.operators · 4 the repository or its state branch cannot be read or written; a cluster is unreachable
-    (--wait) · 5 not carried out in time (--wait) · 6 something failed
-    again, or waits (--wait).
+    spec.guards.operators · 4 the repository or its state branch cannot be read or written, the hub refuses, or a
+    cluster is unreachable (--wait) · 5 not carried out in time (--wait) · 6 something failed again, or waits (--wait).
     """
+    if server is not None:
+        from gitfed.client import orders as over_hub
+
+        suspend.no_wait(wait)
+        for of in over_hub.reconcile(load.hub(server), what, namespace=namespace):
+            click.echo(plain.clean(f"{of} will be reconciled."))
+        return exits.OK
     session = load.Session(inputs)
     chosen = [suspend.meant_by(session, one, namespace) for one in what] or [EVERYTHING]
     book = suspend.book(session)

@@ -9,6 +9,7 @@ import click
 
 from gitfed.cli import complete, exits, load, options
 from gitfed.cli.main import meant
+from gitfed.cli.output import plain
 from gitfed.errors import UsageError
 from gitfed.model.base import ObjectKey, key_from
 from gitfed.model.orders import CLUSTER, EVERYTHING, Suspension
@@ -25,25 +26,36 @@ _SCHEDULING = options.option(
 @click.command("suspend")
 @click.argument("what", metavar="all|cluster/NAME|KIND/[NS/]NAME", shell_complete=complete.orders)
 @options.source
+@options.server_alone
 @_SCHEDULING
 @options.option("--reason", shared=False, metavar="TEXT", default="", help="Why; it is shown wherever it has effect.")
 @options.option("-n", "--namespace", shared=False, metavar="NS", default="", help="Namespace, when WHAT names none.")
-def command(what: str, inputs: options.Inputs, scheduling: bool, reason: str, namespace: str) -> int:
+def command(
+    what: str, inputs: options.Inputs, server: options.Server | None, scheduling: bool, reason: str, namespace: str
+) -> int:
     """Stop writing to an object, a cluster, or everything, until it is resumed.
 
     The order is written to the state branch, with who gave it and why; a running daemon follows it at its next look.
-    What is decided meanwhile waits, and the plan shows it as skipped. Nothing is deleted either.
+    What is decided meanwhile waits, and the plan shows it as skipped. Nothing is deleted either. With --server a hub
+    writes the order, in the name of who asks, if an AccessPolicy lets them operate it.
 
     \b
     gitfed suspend deploy/shop/web --reason "somebody debugs it"
     gitfed suspend cluster/eu-1 --reason maintenance
     gitfed suspend all
     gitfed suspend deploy/shop/web --scheduling
+    gitfed suspend all --server https://gitfed.example:8443 --kubeconfig hub.conf
 
     \b
     Exit codes: 0 done · 2 no such object or cluster · 3 invalid input in the repository · 4 the repository or its state
-    branch cannot be read or written.
+    branch cannot be read or written, or the hub refuses.
     """
+    if server is not None:
+        from gitfed.client import orders as over_hub
+
+        given = over_hub.suspend(load.hub(server), what, namespace=namespace, reason=reason, scheduling=scheduling)
+        click.echo(plain.clean(f"{given['of']} is {given['text']}."))
+        return exits.OK
     session = load.Session(inputs)
     of = meant_by(session, what, namespace)
     if scheduling and of.startswith(CLUSTER):
@@ -57,8 +69,9 @@ def command(what: str, inputs: options.Inputs, scheduling: bool, reason: str, na
 @click.command("resume")
 @click.argument("what", metavar="all|cluster/NAME|KIND/[NS/]NAME", shell_complete=complete.orders)
 @options.source
+@options.server_alone
 @options.option("-n", "--namespace", shared=False, metavar="NS", default="", help="Namespace, when WHAT names none.")
-def resume(what: str, inputs: options.Inputs, namespace: str) -> int:
+def resume(what: str, inputs: options.Inputs, server: options.Server | None, namespace: str) -> int:
     """Take back what gitfed suspend ordered. "all" takes back every suspension, not only that of everything.
 
     \b
@@ -68,8 +81,14 @@ def resume(what: str, inputs: options.Inputs, namespace: str) -> int:
 
     \b
     Exit codes: 0 done · 2 that is not suspended · 3 invalid input in the repository · 4 the repository or its state
-    branch cannot be read or written.
+    branch cannot be read or written, or the hub refuses.
     """
+    if server is not None:
+        from gitfed.client import orders as over_hub
+
+        for ended in over_hub.resume(load.hub(server), what, namespace=namespace):
+            click.echo(plain.clean(f"{ended['of']} is resumed: it was {ended['text']}."))
+        return exits.OK
     session = load.Session(inputs)
     standing = session.decisions().suspensions
     of = EVERYTHING
@@ -95,6 +114,13 @@ def tell(fate: orders.Fate, dropped: str = "the order was dropped") -> int:
         return exits.OK
     load.note(dropped if fate is orders.Fate.DROPPED else "not carried out in time: does a daemon run?")
     return exits.HELD
+
+
+def no_wait(wait: bool) -> None:
+    """Whether an order was carried out, the state branch says. Raises UsageError."""
+    if wait:
+        raise click.UsageError("--wait reads the state branch, so it cannot be used with --server: "
+                               "gitfed get works --watch --server shows what is done")  # fmt: skip
 
 
 def person() -> str:

@@ -21,6 +21,7 @@ from gitfed.views.value import PolicyName
 @click.argument("what", metavar="KIND/[NS/]NAME", shell_complete=complete.workloads)
 @options.facts_or_live
 @options.credentials
+@options.server
 @options.option(
     "-c",
     "--cluster",
@@ -39,6 +40,7 @@ def command(
     what: str,
     inputs: options.Inputs,
     credentials: options.Credentials,
+    server: options.Server | None,
     only: str,
     namespace: str,
     output: options.Output,
@@ -53,11 +55,17 @@ def command(
     gitfed explain deploy/shop/web
     gitfed explain deployment.apps/web -n shop --cluster eu-1
     gitfed explain ns/shop -o json
+    gitfed explain deploy/shop/web --server https://gitfed.example:8443
 
     \b
-    Exit codes: 0 done · 2 no such object or cluster · 3 invalid input in the repository · 4 repository or a cluster
-    unreachable.
+    Exit codes: 0 done · 2 no such object or cluster · 3 invalid input in the repository · 4 repository, hub or a
+    cluster unreachable.
     """
+    if server is not None:
+        from gitfed.client import lists
+
+        _show(lists.explanation(load.hub(server, credentials), what, namespace, only), output)
+        return exits.OK
     session = load.Session(inputs, credentials)
     fleet = session.fleet()
     past = session.decisions(fleet)
@@ -72,16 +80,20 @@ def command(
     shown = explanations.explain(
         key, plan, session.repo, candidates, past.bindings.get(key), lambda name: not only or name == only, turn
     )
-    if output.format in ("json", "yaml"):
-        structured.echo(shown, output.format)
-    else:
-        for line in lines(shown, output.paint, quiet=output.quiet):
-            click.echo(line, color=True)
+    _show(shown, output)
     about = [problem for problem in plan.problems if problem.origin.path == plan.bindings[key].origin.path]
     return exits.first([load.tell(about), load.tell_unread(plan)])
 
 
 # -- printing ---------------------------------------------------------------------------------------------------
+
+
+def _show(shown: ExplanationView, output: options.Output) -> None:
+    if output.format in ("json", "yaml"):
+        structured.echo(shown, output.format)
+        return
+    for line in lines(shown, output.paint, quiet=output.quiet):
+        click.echo(line, color=True)
 
 
 def lines(shown: ExplanationView, paint: plain.Paint, *, quiet: bool = False) -> Iterator[str]:

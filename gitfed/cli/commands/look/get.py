@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import click
@@ -11,15 +10,13 @@ from gitfed.cli import complete, exits, load, options
 from gitfed.cli.commands.look import listings, validate
 from gitfed.cli.main import meant
 from gitfed.cli.output import listing
-from gitfed.errors import NothingDecided, NotThere, UsageError
-from gitfed.model.base import key_from
-from gitfed.views import names
+from gitfed.errors import NothingDecided, UsageError
 
-_THINGS = ("clusters", "bindings", "policies", "problems", "works", "orphans", "quotas", "events")
+_THINGS = ("clusters", "bindings", "policies", "problems", "works", "orphans", "quotas", "gates", "events")
 _WORDS = {
     "cluster": "clusters", "binding": "bindings", "rb": "bindings", "crb": "bindings", "resourcebindings": "bindings",
     "policy": "policies", "pp": "policies", "cpp": "policies", "op": "policies", "cop": "policies",
-    "problem": "problems", "work": "works", "orphan": "orphans",
+    "problem": "problems", "work": "works", "orphan": "orphans", "gate": "gates", "objects": "works",
     "quota": "quotas", "frq": "quotas", "federatedresourcequotas": "quotas", "event": "events", "ev": "events",
 }  # fmt: skip
 
@@ -52,6 +49,14 @@ def _named(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[
 @click.argument("only", metavar="[NAME]...", nargs=-1, shell_complete=_named)
 @options.facts_or_live
 @options.credentials
+@options.server
+@options.option(
+    "-w",
+    "--watch",
+    shared=False,
+    is_flag=True,
+    help="Print what changes, as it changes, until interrupted; with --server.",
+)
 @options.option("-n", "--namespace", shared=False, metavar="NS", default="", help="Only this namespace.")
 @options.option(
     "-c",
@@ -68,6 +73,8 @@ def command(
     only: tuple[str, ...],
     inputs: options.Inputs,
     credentials: options.Credentials,
+    server: options.Server | None,
+    watch: bool,
     namespace: str,
     cluster: str,
     output: options.Output,
@@ -82,7 +89,11 @@ def command(
     works       every object in every cluster; with --live its state there
     orphans     objects in clusters that no policy or file asks for any more (reads the clusters)
     quotas      federated quotas: what is used of them, in all clusters and where a part is assigned
+    gates       limits, and what waits for a person's consent (reads the clusters when their credentials resolve)
     events      what happened to objects lately, newest first, in Karmada's words (from the state branch)
+
+    With --server the hub of a running daemon is asked, and no repository or cluster is needed here: it tells what that
+    daemon goes by, as far as an AccessPolicy lets you view it.
 
     \b
     gitfed get clusters -o wide
@@ -90,11 +101,19 @@ def command(
     gitfed get bindings deploy/shop/web
     gitfed get works --live --cluster eu-1
     gitfed get events deploy/shop/web
+    gitfed get works --watch --server https://gitfed.example:8443 --kubeconfig hub.conf
 
     \b
-    Exit codes: 0 done · 2 bad usage, or nothing of that name · 3 invalid input in the repository · 4 repository or a
-    cluster unreachable.
+    Exit codes: 0 done · 2 bad usage, or nothing of that name · 3 invalid input in the repository · 4 repository, hub
+    or a cluster unreachable.
     """
+    if server is not None:
+        from gitfed.cli.commands.look import from_hub
+
+        asked = from_hub.Asked(thing, only, namespace, cluster)
+        return from_hub.get(load.hub(server, credentials), asked, output, watch=watch)
+    if watch:
+        raise click.UsageError("--watch follows a running daemon: --server says where its hub is")
     session = load.Session(inputs, credentials)
     if thing == "problems":
         problems = validate.problems_of(session)
@@ -107,11 +126,11 @@ def command(
             listing.show(listing.of("events", ()), output)
             load.note(str(nothing))
         return exits.OK
-    fleet = session.fleet(live=True if thing == "orphans" else None)
+    fleet = session.observed() if thing == "gates" else session.fleet(live=True if thing == "orphans" else None)
     plan = session.plan(fleet)
     if cluster and cluster not in plan.clusters:
         raise UsageError(f"no cluster {cluster!r}{meant(cluster, list(plan.clusters))}", hint="gitfed get clusters")
-    found = _chosen(listings.of(thing, session, fleet, plan, namespace, cluster), only, namespace)
+    found = listings.chosen(listings.of(thing, session, fleet, plan, namespace, cluster), only, namespace)
     if thing == "orphans" and output.format in ("text", "wide") and not found.rows and load.unread_notes(plan):
         click.echo("No orphans found where it could be looked:", err=True)
     else:
@@ -119,37 +138,3 @@ def command(
     if thing == "works" and fleet.live is None and found.rows:
         load.note("what is in the clusters was not looked at: --live asks them")
     return exits.first([load.tell_errors(plan.problems), load.tell_unread(plan)])
-
-
-def _chosen(found: listing.Listing, only: tuple[str, ...], namespace: str) -> listing.Listing:
-    if not only:
-        return found
-    spelled = [{name, name.rpartition("/")[2], row[0]} for name, row in zip(found.names, found.rows, strict=True)]
-    for name in only:
-        if not any(name in spellings for spellings in spelled) and not _add_object(found, name, namespace, spelled):
-            known = sorted(set().union(*spelled)) if spelled else []
-            one = "policy" if found.kind == "policies" else found.kind.removesuffix("s")
-            raise UsageError(f"no {one} {name!r}{meant(name, known)}", hint=f"gitfed get {found.kind} lists all")
-    kept = [index for index, spellings in enumerate(spelled) if spellings & set(only)]
-    called = [found.names[index] for index in kept]
-    of = found.names if found.of is None else found.of
-    return replace(
-        found, rows=[found.rows[index] for index in kept], names=called,
-        items=[item for name, item in zip(of, found.items, strict=True) if name in called],
-    )  # fmt: skip
-
-
-def _add_object(found: listing.Listing, name: str, namespace: str, spelled: list[set[str]]) -> bool:
-    """Whether `name` is another spelling of an object of the list; then it is put with what its rows are called by."""
-    if found.kind not in ("bindings", "works", "orphans") or "/" not in name:
-        return False
-    rows = [("", one) if found.kind == "bindings" else one.split("/", 1) for one in found.names]
-    copies = [(cluster, key_from(one)) for cluster, one in rows]
-    try:
-        meant_by = names.find_copies(name, copies, namespace=namespace)
-    except NotThere:
-        return False
-    for copy, spellings in zip(copies, spelled, strict=True):
-        if copy in meant_by:
-            spellings.add(name)
-    return True

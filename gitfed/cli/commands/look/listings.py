@@ -4,23 +4,22 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from gitfed.cli import load
 from gitfed.cli.commands.look import log
-from gitfed.cli.output import listing, matrix
-from gitfed.cli.output.listing import Listing
+from gitfed.cli.main import meant
+from gitfed.cli.output import listing
 from gitfed.documents.bindings import time_text
-from gitfed.model.base import ObjectKey
+from gitfed.errors import NotThere, UsageError
+from gitfed.model.base import ObjectKey, key_from
 from gitfed.model.fleet import FleetSnapshot
 from gitfed.model.plan import Plan
 from gitfed.offline import inputs
 from gitfed.offline.state_log import Chronicle
-from gitfed.placement.capacity import quota
 from gitfed.planning import status
-from gitfed.planning.ordering import gate as gates
-from gitfed.text import quantity
-from gitfed.views import bindings, clusters, history, policies, works
+from gitfed.views import bindings, clusters, gates, history, names, policies, quotas, works
 
 Items = Sequence[Mapping[str, Any]]
 
@@ -94,49 +93,15 @@ def _orphans(session: load.Session, fleet: FleetSnapshot, plan: Plan, namespace:
     ]
 
 
-def _quotas(session: load.Session, fleet: FleetSnapshot, plan: Plan, namespace: str, only: str) -> Listing:
-    """Federated quotas: what is used of each resource in all clusters, and in those that are assigned a part of it."""
-    rows, items, called, of = [], [], [], []
-    inside = {name: fleet.clusters[name].quotas if name in fleet.clusters else () for name in plan.clusters}
-    held = {gate.name for gate in plan.gates if gate.held}
-    placed = tuple(plan.bindings.values())
-    for declared in sorted(session.repo.quotas, key=lambda one: one.key):
-        space = declared.metadata.namespace or ""
-        if namespace and space != namespace:
-            continue
-        name = f"{space}/{declared.metadata.name}"
-        used = quota.used(space, placed)
-        status_ = quota.status(declared, used, inside)
-        items.append({
-            "apiVersion": declared.api_version, "kind": declared.kind,
-            "metadata": {"namespace": space, "name": declared.metadata.name}, "status": status_,
-            "origin": str(declared.origin),
-        })  # fmt: skip
-        of.append(f"{declared.kind}/{name}")
-        parts = [(matrix.NONE, declared.spec.overall, used)]
-        for part in status_["aggregatedStatus"]:
-            parts.append((part["clusterName"], part["hard"], quota.used(space, placed, part["clusterName"])))
-        for cluster, limits, amounts in parts:
-            for resource, text in sorted(limits.items()):
-                if only and cluster != only:
-                    continue
-                amount, limit = amounts.get(resource, quantity.ZERO), quantity.parse(text)
-                refuses = cluster == matrix.NONE and gates.of_quota(name, resource) in held
-                state = "exceeded" if amount > limit else "refuses work" if refuses else "ok"
-                rows.append([name, cluster, resource, *quota.in_words(resource, amount, limit), state])
-                called.append(f"{declared.kind}/{name}")
-    return Listing("quotas", ["NAME", "CLUSTER", "RESOURCE", "USED", "LIMIT", "STATE"], rows, items, called, of=of)
-
-
-_COMMITS = 200
-"""Commits of the state branch that are read for events; of one object: that concern it."""
+def _quotas(session: load.Session, fleet: FleetSnapshot, plan: Plan, namespace: str, only: str) -> Items:
+    return list(quotas.items(session.repo, fleet.clusters, plan, namespace, only))
 
 
 def events(session: load.Session, objects: tuple[str, ...], namespace: str, only: str) -> Items:
     """What happened to these objects, or to all, newest first. Raises as `Chronicle`."""
     chronicle = Chronicle(session.opened, session.repo)
     asked: list[ObjectKey | None] = [log.key_of(session, one) for one in objects] or [None]
-    found = [one for key in asked for one in chronicle.events(limit=_COMMITS, key=key)]
+    found = [one for key in asked for one in chronicle.events(limit=history.COMMITS, key=key)]
     if len(asked) > 1:
         found.sort(key=lambda one: one[0].when, reverse=True)
     return [
@@ -149,8 +114,8 @@ def events(session: load.Session, objects: tuple[str, ...], namespace: str, only
 def of(
     thing: str, session: load.Session, fleet: FleetSnapshot, plan: Plan, namespace: str, only: str
 ) -> listing.Listing:
-    if thing == "quotas":  # one of them has a row for each resource
-        return _quotas(session, fleet, plan, namespace, only)
+    if thing == "gates":
+        return listing.gates(gates.document(plan))
     return listing.of(thing, _OF[thing](session, fleet, plan, namespace, only))
 
 
@@ -160,4 +125,40 @@ _OF: dict[str, Callable[[load.Session, FleetSnapshot, Plan, str, str], Items]] =
     "policies": _policies,
     "works": _works,
     "orphans": _orphans,
+    "quotas": _quotas,
 }
+
+
+def chosen(found: listing.Listing, only: Sequence[str], namespace: str) -> listing.Listing:
+    """What of a list was named. Raises UsageError for a name that is not in it."""
+    if not only:
+        return found
+    spelled = [{name, name.rpartition("/")[2], row[0]} for name, row in zip(found.names, found.rows, strict=True)]
+    for name in only:
+        if not any(name in spellings for spellings in spelled) and not _add_object(found, name, namespace, spelled):
+            known = sorted(set().union(*spelled)) if spelled else []
+            one = "policy" if found.kind == "policies" else found.kind.removesuffix("s")
+            raise UsageError(f"no {one} {name!r}{meant(name, known)}", hint=f"gitfed get {found.kind} lists all")
+    kept = [index for index, spellings in enumerate(spelled) if spellings & set(only)]
+    called = [found.names[index] for index in kept]
+    of = found.names if found.of is None else found.of
+    items = [item for name, item in zip(of, found.items, strict=True) if name in called]
+    document = None if found.document is None else {**found.document, found.kind: items}
+    return replace(found, rows=[found.rows[index] for index in kept], names=called, items=items, document=document,
+                   of=None if found.of is None else [name for name in of if name in called])  # fmt: skip
+
+
+def _add_object(found: listing.Listing, name: str, namespace: str, spelled: list[set[str]]) -> bool:
+    """Whether `name` is another spelling of an object of the list; then it is put with what its rows are called by."""
+    if found.kind not in ("bindings", "works", "orphans") or "/" not in name:
+        return False
+    rows = [("", one) if found.kind == "bindings" else one.split("/", 1) for one in found.names]
+    copies = [(cluster, key_from(one)) for cluster, one in rows]
+    try:
+        meant_by = names.find_copies(name, copies, namespace=namespace)
+    except NotThere:
+        return False
+    for copy, spellings in zip(copies, spelled, strict=True):
+        if copy in meant_by:
+            spellings.add(name)
+    return True

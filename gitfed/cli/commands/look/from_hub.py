@@ -1,0 +1,127 @@
+"""`gitfed get --server`: the same lists as from a repository, as a hub tells them, once or as they change."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import click
+
+from gitfed.cli import exits, load, options
+from gitfed.cli.commands.look import listings, validate
+from gitfed.cli.main import meant
+from gitfed.cli.output import listing, plain, structured, table
+from gitfed.client import lists
+from gitfed.client.connection import Connection
+from gitfed.client.follow import Follower
+from gitfed.errors import HubUnreachable, UsageError
+from gitfed.views import problems as problem_views
+from gitfed.views import works
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    thing: str
+    only: tuple[str, ...] = ()
+    namespace: str = ""
+    cluster: str = ""
+
+
+def get(hub: Connection, asked: Asked, output: options.Output, *, watch: bool = False) -> int:
+    if asked.thing == "problems":
+        if watch:
+            raise click.UsageError("problems are not watched: gitfed get gates --watch tells what waits")
+        problems = [problem_views.read(one) for one in lists.problem_list(hub)["problems"]]
+        validate.show(problems, output, of=f"the commit that {hub.server} goes by")
+        return load.code(problems)
+    if watch:
+        return _watch(hub, asked, output)
+    found = _read(hub, asked)
+    listing.show(found, output)
+    if asked.thing == "works" and any(one["state"] == works.NOT_OBSERVED for one in found.items):
+        load.note(f"{hub.server} stands by, so it looks into no cluster: the gitfed that leads does")
+    return exits.OK
+
+
+def _read(hub: Connection, asked: Asked) -> listing.Listing:
+    namespace, cluster = asked.namespace, asked.cluster
+    if asked.thing == "events":
+        return listing.of("events", lists.events(hub, asked.only, namespace, cluster))
+    if cluster:
+        known = [str(one["name"]) for one in lists.items(hub, "clusters")]
+        if cluster not in known:
+            raise UsageError(f"no cluster {cluster!r}{meant(cluster, known)}", hint="gitfed get clusters")
+    if asked.thing == "gates":
+        found = listing.gates(lists.gate_list(hub))
+    else:
+        found = listing.of(asked.thing, lists.items(hub, asked.thing, namespace, cluster))
+    return listings.chosen(found, asked.only, namespace)
+
+
+# -- as it changes ----------------------------------------------------------------------------------------------------
+
+
+def _watch(hub: Connection, asked: Asked, output: options.Output) -> int:
+    """Until interrupted."""
+    if output.format not in ("text", "wide", "json", "name"):
+        raise click.UsageError(f"--watch prints no {output.format}: text, wide, json, name")
+    before = _read(hub, asked)
+    _told({}, before, output)
+    follower = Follower(hub, load.note)
+    follower.start()
+    while True:
+        follower.wait()
+        try:
+            now = _read(hub, asked)
+        except HubUnreachable:  # the follower says so
+            follower.look_again()
+            continue
+        except UsageError:  # what was named is not there at present
+            now = listing.of(asked.thing, ()) if asked.thing != "gates" else before
+        _told(_parts(before, output), now, output)
+        before = now
+
+
+_Part = tuple[Sequence[str], Any]
+"""A row, or for programs an item."""
+
+
+def _parts(found: listing.Listing, output: options.Output) -> dict[tuple[str, int], _Part]:
+    """What is compared, by name; of several with one name the first, the second, …"""
+    parts: dict[tuple[str, int], _Part] = {}
+    if output.format == "json":
+        named = zip(found.of if found.of is not None else found.names, found.items, strict=True)
+        pairs: list[tuple[str, _Part]] = [(name, ((), item)) for name, item in named]
+    else:
+        cut = len(found.head) - (0 if output.format == "wide" else found.wide)
+        pairs = [(name, (row[:cut], None)) for name, row in zip(found.names, found.rows, strict=True)]
+    seen: dict[str, int] = {}
+    for name, part in pairs:
+        if found.kind == "events":  # one that happened does not change
+            name = "\0".join(map(str, (*part[0], part[1])))
+        seen[name] = seen.get(name, -1) + 1
+        parts[name, seen[name]] = part
+    return parts
+
+
+def _told(before: dict[tuple[str, int], _Part], now: listing.Listing, output: options.Output) -> None:
+    """Print what is new, other, or gone, in the words of a Kubernetes watch."""
+    after = _parts(now, output)
+    changes = [
+        ("MODIFIED" if key in before else "ADDED", key, part) for key, part in after.items() if before.get(key) != part
+    ]
+    if now.kind != "events":  # old ones leave the list
+        changes += [("DELETED", key, part) for key, part in before.items() if key not in after]
+    head = now.head[: len(now.head) - (0 if output.format == "wide" else now.wide)]
+    if output.format == "json":
+        for event, _, (_, item) in changes:
+            click.echo(structured.json_line({"type": event, "object": item}))
+    elif output.format == "name":
+        for event, key, _ in changes:
+            if event != "DELETED":
+                click.echo(plain.clean(now.names[list(after).index(key)]))
+    elif changes:
+        rows = [["EVENT", *head], *([event, *row] for event, _, (row, _) in changes)]
+        for line in table.lines(rows)[0 if not before else 1 :]:
+            click.echo(line)

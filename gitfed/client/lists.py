@@ -1,0 +1,120 @@
+"""What can be read of a hub: all pages of a list, as the values that commands print.
+
+Every answer is held against the type that it is documented to have, so that a hub of another version is told apart from
+a defect. Members that are new there are no fault.
+"""
+
+from __future__ import annotations
+
+import urllib.parse
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+from pydantic import TypeAdapter, ValidationError
+
+from gitfed.client.connection import Connection
+from gitfed.errors import HubError
+from gitfed.views import bindings, clusters, explanations, gates, history, policies, problems, quotas, works
+
+_MOST_PAGES = 10_000
+_PAGE = "1000"
+
+
+@dataclass(frozen=True, slots=True)
+class _List:
+    path: str
+    schema: str
+    answer: Any
+    filters: tuple[str, ...] = ()
+
+
+_LISTS = {
+    "clusters": _List("/clusters", "gitfed.io/clusters/v1", clusters.ClusterList, ("cluster",)),
+    "bindings": _List("/bindings", "gitfed.io/bindings/v1", bindings.BindingList, ("namespace", "cluster")),
+    "policies": _List("/policies", "gitfed.io/policies/v1", policies.PolicyList, ("namespace",)),
+    "works": _List("/objects", "gitfed.io/works/v1", works.WorkList, ("namespace", "cluster")),
+    "orphans": _List("/orphans", "gitfed.io/orphans/v1", works.OrphanList, ("namespace", "cluster")),
+    "quotas": _List("/quotas", "gitfed.io/quotas/v1", quotas.QuotaList, ("namespace", "cluster")),
+}
+_EVENTS = _List("/decisions/events", "gitfed.io/events/v1", history.EventList, ("namespace", "cluster"))
+_PROBLEMS = _List("/problems", problems.SCHEMA, problems.ProblemList)
+_GATES = _List("/gates", gates.SCHEMA, gates.GateList)
+
+Items = list[Mapping[str, Any]]
+
+
+def items(hub: Connection, thing: str, namespace: str = "", cluster: str = "") -> Items:
+    """Of clusters, bindings, policies, works, orphans or quotas. Raises as `Connection.get`."""
+    found: Items = []
+    for page in _pages(hub, _LISTS[thing], _filters(_LISTS[thing], namespace, cluster), limited=thing != "quotas"):
+        found += page["items"]
+    return found
+
+
+def events(hub: Connection, objects: Sequence[str], namespace: str = "", cluster: str = "") -> Items:
+    """What happened to these objects, or to all, newest first."""
+    filters, found = _filters(_EVENTS, namespace, cluster), cast(Items, [])
+    for one in objects or ("",):
+        found += _get(hub, _EVENTS, [*filters, *((("object", one),) if one else ())])["items"]
+    if len(objects) > 1:
+        found.sort(key=lambda one: str(one["when"]), reverse=True)
+    return found
+
+
+def problem_list(hub: Connection) -> problems.ProblemList:
+    pages = list(_pages(hub, _PROBLEMS, []))
+    told = [one for page in pages for one in page["problems"]]
+    return {"schema": problems.SCHEMA, "problems": told, "errors": pages[-1]["errors"]}
+
+
+def gate_list(hub: Connection) -> gates.GateList:
+    return cast(gates.GateList, _get(hub, _GATES, []))
+
+
+def explanation(hub: Connection, what: str, namespace: str = "", cluster: str = "") -> explanations.ExplanationView:
+    asked = _List(
+        f"/explain/{urllib.parse.quote(what)}", explanations.SCHEMA, explanations.ExplanationView,
+        ("namespace", "cluster"),
+    )  # fmt: skip
+    return cast(explanations.ExplanationView, _get(hub, asked, _filters(asked, namespace, cluster)))
+
+
+def _filters(asked: _List, namespace: str, cluster: str) -> list[tuple[str, str]]:
+    given = {"namespace": namespace, "cluster": cluster}
+    return [(name, given[name]) for name in asked.filters if given[name]]
+
+
+def _pages(
+    hub: Connection, asked: _List, filters: list[tuple[str, str]], *, limited: bool = True
+) -> list[Mapping[str, Any]]:
+    pages = [_get(hub, asked, [*filters, *((("limit", _PAGE),) if limited else ())])]
+    while following := pages[-1].get("next"):
+        if len(pages) >= _MOST_PAGES:
+            raise HubError(f"the hub at {hub.server}: its list does not end")
+        pages.append(_get(hub, asked, [*filters, ("limit", _PAGE), ("continue", following)]))
+    return pages
+
+
+def _get(hub: Connection, asked: _List, parameters: list[tuple[str, str]]) -> Mapping[str, Any]:
+    found = hub.get(asked.path, parameters)
+    check(hub, found, asked.schema, asked.answer)
+    return found
+
+
+def check(hub: Connection, found: Mapping[str, Any], schema: str, answer: Any) -> None:
+    """Whether it is what was asked for. Raises HubError."""
+    where, hint = f"the hub at {hub.server}", "it is a gitfed of another version than this one"
+    given = found.get("schema")
+    if given != schema:
+        said = f"answers {given[:64]!r}" if isinstance(given, str) else "does not say what it answers"
+        raise HubError(f"{where} {said}, where {schema} was asked for", hint=hint)
+    try:
+        TypeAdapter(answer).validate_python(found)
+    except ValidationError as error:
+        wrong = [
+            one for one in error.errors(include_url=False, include_input=False) if one["type"] != "extra_forbidden"
+        ]
+        if wrong:
+            place = ".".join(map(str, wrong[0]["loc"]))[:200]
+            raise HubError(f"{where}: {place} of its answer: {wrong[0]['msg']}", hint=hint) from None

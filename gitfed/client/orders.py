@@ -1,0 +1,46 @@
+"""What can be ordered of a hub. Whether a caller may, and what an order means, the hub knows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, cast
+
+from gitfed.client import lists
+from gitfed.client.connection import Connection
+from gitfed.errors import HubError
+from gitfed.views import ordered
+from gitfed.views.ordered import Approved, OrderView, SuspensionView
+
+
+def suspend(
+    hub: Connection, what: str, *, namespace: str = "", reason: str = "", scheduling: bool = False
+) -> SuspensionView:
+    """These all raise HubError, HubUnreachable, NotThere, UsageError."""
+    given = _give(hub, "suspend", what=what, namespace=namespace, reason=reason, scheduling=scheduling)
+    suspensions = given.get("suspensions") or []
+    if len(suspensions) != 1:
+        raise HubError(f"the hub at {hub.server} does not say what is suspended")
+    return suspensions[0]
+
+
+def resume(hub: Connection, what: str, *, namespace: str = "") -> list[SuspensionView]:
+    """Those that ended."""
+    return _give(hub, "resume", what=what, namespace=namespace).get("suspensions") or []
+
+
+def reconcile(hub: Connection, what: Sequence[str], *, namespace: str = "") -> list[str]:
+    """What will be reconciled."""
+    return _give(hub, "reconcile", what=list(what), namespace=namespace)["of"]
+
+
+def approve(hub: Connection, what: str) -> Approved:
+    given = _give(hub, "approve", what=what)
+    if "approved" not in given:
+        raise HubError(f"the hub at {hub.server} does not say what is approved")
+    return given["approved"]
+
+
+def _give(hub: Connection, order: str, **body: Any) -> OrderView:
+    found = hub.post(f"/{order}", {name: value for name, value in body.items() if value})
+    lists.check(hub, found, ordered.SCHEMA, OrderView)
+    return cast(OrderView, found)
