@@ -176,14 +176,20 @@ def _object(text: str) -> dict[str, Any]:
 
 def _forms(value: str) -> Iterator[str]:
     """As it is, its base64, what it is the base64 of, each as JSON and Go would quote it, and its long lines."""
-    plain = [value, base64.b64encode(value.encode("utf-8", "surrogatepass")).decode()]
+    plain = [value]
     with contextlib.suppress(ValueError):
         plain.append(base64.b64decode(value, validate=True).decode())
     for form in plain:
+        yield from quoted(form)
+        for line in form.splitlines():
+            if len(line.strip()) >= _LONG_LINE:
+                yield line.strip()
+
+
+def quoted(value: str) -> Iterator[str]:
+    """As it is, its base64, and each as JSON and Go would quote it."""
+    for form in (value, base64.b64encode(value.encode("utf-8", "surrogatepass")).decode()):
         yield form
         yield form.strip()
         yield json.dumps(form, ensure_ascii=False)[1:-1]
         yield json.dumps(form)[1:-1]
-        for line in form.splitlines():
-            if len(line.strip()) >= _LONG_LINE:
-                yield line.strip()
