@@ -9,6 +9,7 @@ from gitfed.model.base import Problem
 from gitfed.model.decisions import PolicyRef, ScheduledCondition
 from gitfed.model.fleet import FactsRef
 from gitfed.model.plan import Binding, Change, FieldChange, Gate, HeldDecision, Plan, Totals
+from gitfed.planning import kept_copies
 from gitfed.planning.ordering.order import NO_WAVE
 from gitfed.views import failover
 from gitfed.views.value import PolicyName, ResourceRef, Time, View, resource
@@ -67,6 +68,15 @@ class Descheduled(View):
     message: str
 
 
+class KeptCopy(View):
+    """A copy that stays where its object does not go any more."""
+
+    name: str
+    """Of the cluster."""
+    replicas: int | None
+    reasonCode: str
+
+
 class HeldView(View):
     """What would be decided if a person let it through."""
 
@@ -108,6 +118,8 @@ class BindingView(View):
     """`FILE:LINE:COLUMN` of its template."""
     held: HeldView | None
     """What a gate holds beside it."""
+    kept: list[KeptCopy]
+    """Where copies stay that are not managed any more, as far as decisions tell."""
 
 
 class FieldView(View):
@@ -287,7 +299,19 @@ def binding(item: Binding, held: HeldDecision | None = None) -> BindingView:
         "descheduled": _descheduled(item),
         "origin": str(item.origin),
         "held": _held(held) if held is not None else None,
+        "kept": _kept(item),
     }
+
+
+def _kept(item: Binding) -> list[KeptCopy]:
+    if item.decision is None:
+        return []
+    were = {share.cluster: share.replicas for share in item.decision.targets}
+    were |= {name: None for name in item.decision.left_behind if name not in were}
+    kept = kept_copies.by_decision(item, item.decision, were)
+    return [
+        {"name": name, "replicas": were[name], "reasonCode": reason.code.value} for name, reason in sorted(kept.items())
+    ]
 
 
 def _shares(item: Binding) -> list[ClusterShare]:

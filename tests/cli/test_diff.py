@@ -151,10 +151,28 @@ def test_a_commit_that_a_daemon_would_refuse_is_said_to_wait(fleet: Path, tmp_pa
 
 def test_what_stays_in_a_cluster_that_is_declared_no_more_is_not_said_to_go(fleet: Path) -> None:
     commit(fleet, {"clusters/us-1.yaml": None})
-    assert "shop/CM/settings gone  in us-1, stays in eu-1 (what is there stays)\n" in gitfed(*RANGE).out
+    assert "shop/CM/settings kept  in us-1, still placed in eu-1 (not managed any more)\n" in gitfed(*RANGE).out
     found = {(one["kind"], one["change"]): one["written"] for one in document()["manifests"]}
-    assert found["ConfigMap", "gone"] is False
+    assert found["ConfigMap", "kept"] is False
     assert found["Deployment", "changed"] is True, "its replicas go elsewhere"
+
+
+def test_what_a_removed_policy_leaves_behind_is_kept_and_not_lost(fleet: Path) -> None:
+    commit(fleet, {"policies/web.yaml": None})
+    said = "policy PropagationPolicy/shop/web → none; 2 copies stay, not managed any more"
+    assert re.search(rf"shop/Deploy/web +4 kept +– +2 kept +6 kept +{said}\n", gitfed(*RANGE).out)
+    comment = gitfed(*RANGE, "-o", "md").out
+    assert "**Writes nothing to any cluster. 2 copies stay, not managed any more.**" in comment
+    assert "-kind: Deployment" not in comment
+    found = document()
+    (row,) = (one for one in found["placement"] if one["resource"]["kind"] == "Deployment")
+    assert row["kept"] == [
+        {"name": "eu-1", "replicas": 4, "reasonCode": "Orphaned"},
+        {"name": "us-1", "replicas": 2, "reasonCode": "Orphaned"},
+    ]
+    changes = {(one["kind"], one["change"], one["diff"].count("\n")) for one in found["manifests"]}
+    assert changes == {("Deployment", "kept", 1)}, "two title lines, and nothing that goes"
+    assert "kept, not written" not in gitfed(*RANGE, "--stat").out
 
 
 def test_a_namespace_stays_where_a_gate_holds_what_is_in_it(fleet: Path) -> None:

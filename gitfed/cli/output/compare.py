@@ -11,13 +11,14 @@ Texts are masked here, Secrets and what was copied from them.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from gitfed.cli.output import manifest_text, matrix, reasons
 from gitfed.model.base import Body, ClusterName, ObjectKey
-from gitfed.model.plan import Action, RenderedManifest
+from gitfed.model.plan import RenderedManifest
 from gitfed.model.reason import ReasonCode
+from gitfed.planning import kept_copies
 from gitfed.planning.review import declared_changes, predict
 from gitfed.planning.review import review as reviewing
 from gitfed.text import canonical
@@ -48,9 +49,13 @@ class Difference:
     """Clusters in which the object differs in some way."""
     written: bool = True
     """False where nothing is to be done about it: both sides mean the same to a server, or what is there is kept."""
+    kept: kept_copies.Kept = field(default_factory=dict)
+    """Why the copies stay that it has in `clusters` and is to have there no more."""
 
     @property
     def verb(self) -> str:
+        if self.kept:
+            return "kept"
         return "new" if self.before is None else "gone" if self.after is None else "changed"
 
 
@@ -58,6 +63,7 @@ def placement(review: reviewing.Review) -> list[matrix.Row]:
     """Templates whose clusters or replicas differ."""
     base, head = review.base, review.head
     edited = {(one.key.kind, one.key.namespace, one.key.name) for one in review.declared if one.verb == "changed"}
+    stays = kept_copies.of_changes(review.changes)
     rows = []
     for key in sorted(base.bindings.keys() | head.bindings.keys()):
         old, new = base.bindings.get(key), head.bindings.get(key)
@@ -67,8 +73,9 @@ def placement(review: reviewing.Review) -> list[matrix.Row]:
         after = matrix.of(new.shares) if new else {}
         if before == after:
             continue
+        kept = {name: reason for name, reason in stays.get(key, {}).items() if name in before and name not in after}
         if new is None:
-            why = "removed from the repository"
+            why = reasons.gone(old)
         elif old is None:
             why = f"new: {new.why}" if new.why else "new"
         elif old.policy != new.policy:
@@ -81,7 +88,9 @@ def placement(review: reviewing.Review) -> list[matrix.Row]:
             why = reasons.chosen(new, before)
         if old and new and new.policy == old.policy and new.policy is not None and tuple(new.policy) in edited:
             why = f"its policy changed; {why}"
-        rows.append(matrix.Row(names.shown(key), before, after, why))
+        if kept:
+            why = kept_copies.why(why, kept)
+        rows.append(matrix.Row(names.shown(key), before, after, why, kept.keys()))
     return rows
 
 
@@ -89,13 +98,11 @@ def manifests(review: reviewing.Review, *, show_secrets: bool = False, exactly: 
     """Sorted by object, then by first cluster. `exactly`: clusters stand together only where every byte is the same."""
     base, head = review.base, review.head
     concerned: dict[ObjectKey, set[ClusterName]] = {}
-    kept: dict[ObjectKey, set[ClusterName]] = {}
+    kept = kept_copies.of_changes(review.changes)
     unmade: dict[ObjectKey, set[ClusterName]] = {}
     for change in review.changes:
         concerned.setdefault(change.key, set()).add(change.cluster)
-        if change.action is Action.KEEP:
-            kept.setdefault(change.key, set()).add(change.cluster)
-        elif change.reason.code is ReasonCode.NOT_RENDERED:
+        if change.reason.code is ReasonCode.NOT_RENDERED:
             unmade.setdefault(change.key, set()).add(change.cluster)
     for key in review.touched:
         before, after = base.rendered.get(key, ()), head.rendered.get(key, ())
@@ -103,9 +110,9 @@ def manifests(review: reviewing.Review, *, show_secrets: bool = False, exactly: 
             before = tuple(_elsewhere(before, unmade[key]))  # it stays as it is, and does not go
         if before is after or before == after:
             continue
-        where, stays = concerned.get(key, set()), kept.get(key, set())
+        where, stays = concerned.get(key, set()), kept.get(key, {})
         for one in _Object(key, before, after, review, show_secrets, exactly).differences(stays):
-            silent = where.isdisjoint(one.clusters) if one.verb == "changed" else stays.issuperset(one.clusters)
+            silent = where.isdisjoint(one.clusters) if one.verb == "changed" else bool(one.kept)
             yield replace(one, written=False) if silent else one
 
 
@@ -135,15 +142,15 @@ class _Object:
         names = sorted(self.old.keys() | self.new.keys())
         self.differing = [name for name in names if _digest(self.old, name) != _digest(self.new, name)]
 
-    def differences(self, kept: Collection[ClusterName]) -> list[Difference]:
-        """`kept`: clusters where what is there is left as it is."""
+    def differences(self, kept: kept_copies.Kept) -> list[Difference]:
+        """`kept`: clusters where what is there is left as it is, and why."""
         stays = sorted(self.new.keys() & self.old.keys())
         changed = [name for name in self.differing if name in self.old and name in self.new]
         found = list(self._alike(changed, self.old, self.new))
         found += self._arrivals([name for name in self.differing if name not in self.old], stays)
         gone = [name for name in self.differing if name not in self.new]
         found += self._departures([name for name in gone if name not in kept])
-        found += self._departures([name for name in gone if name in kept])
+        found += self._left([name for name in gone if name in kept], kept)
         return sorted(found, key=lambda one: one.clusters)
 
     def _departures(self, names: Sequence[ClusterName]) -> Iterator[Difference]:
@@ -154,6 +161,13 @@ class _Object:
             alike = len({self.old[name].digest for name in names}) == 1
             like = min(self.new, default="")
             yield Difference(self.key, tuple(names), before, None, hunks, like, exact=alike, of=len(self.differing))
+
+    def _left(self, names: Sequence[ClusterName], kept: kept_copies.Kept) -> Iterator[Difference]:
+        """Copies that stay although it does not go there any more: nothing goes, so there is nothing to read."""
+        for lasting in (True, False):
+            here = [name for name in names if (kept[name].code in kept_copies.UNMANAGED) is lasting]
+            for one in self._departures(here):
+                yield replace(one, hunks=(), kept={name: kept[name] for name in here})
 
     def _arrivals(self, names: Sequence[ClusterName], stays: Sequence[ClusterName]) -> Iterator[Difference]:
         """New copies: compared with a copy that is there already, or the first of them in full."""

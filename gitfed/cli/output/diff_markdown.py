@@ -14,6 +14,7 @@ from gitfed.cli.output import compare, diff_show, formatting, markdown, matrix, 
 from gitfed.cli.output.diff_show import DiffView
 from gitfed.model.base import ObjectKey, Severity
 from gitfed.model.plan import Action, Change
+from gitfed.planning import kept_copies
 from gitfed.planning.review.declared_changes import Declaration
 from gitfed.views import names
 
@@ -69,9 +70,21 @@ def _sentence(shown: DiffView) -> str:
         if getattr(totals, name)
     ]
     if not parts:
-        return "Writes nothing to any cluster."
+        return f"Writes nothing to any cluster.{_unmanaged(shown)}"
     listed = " and ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)
-    return f"{listed} in {totals.clusters} of {formatting.count(totals.of_clusters, 'cluster')}."
+    where = f"{totals.clusters} of {formatting.count(totals.of_clusters, 'cluster')}"
+    return f"{listed} in {where}.{_unmanaged(shown)}"
+
+
+def _unmanaged(shown: DiffView) -> str:
+    """What ends for objects that nothing is done about: ` 3 copies stay, not managed any more.`"""
+    left = [
+        reason
+        for kept in kept_copies.of_changes(shown.review.changes).values()
+        for reason in kept.values()
+        if reason.code in kept_copies.UNMANAGED
+    ]
+    return f" {kept_copies.in_words(left)}." if left else ""
 
 
 def _attention(shown: DiffView) -> list[str]:

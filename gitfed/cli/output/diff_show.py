@@ -14,10 +14,22 @@ from typing import Any, NamedTuple
 import click
 
 from gitfed.cli import options
-from gitfed.cli.output import compare, external_diff, formatting, manifest_text, matrix, plain, plan_text, structured
+from gitfed.cli.output import (
+    compare,
+    external_diff,
+    formatting,
+    manifest_text,
+    matrix,
+    plain,
+    plan_text,
+    reasons,
+    structured,
+)
 from gitfed.model.base import Problem, Severity
 from gitfed.model.plan import Change, FieldChange
+from gitfed.model.reason import Reason
 from gitfed.offline.preview import Preview
+from gitfed.planning import kept_copies
 from gitfed.planning.review import declared_changes, predict
 from gitfed.planning.review.declared_changes import Declaration
 from gitfed.planning.review.review import Flow, Review
@@ -213,15 +225,24 @@ def title(item: compare.Difference) -> str:
 
 
 def where(item: compare.Difference, of: int, *, wide: bool = False) -> str:
-    """`in eu-1`, `same in 41 clusters, differs in 2: …`, `alike in 3 clusters, shown for eu-1: …`."""
-    silent = "what is there stays" if item.verb == "gone" else "means the same there: not written"
+    """`in eu-1`, `same in 41 clusters, differs in 2: …`, `alike in 3 clusters, shown for eu-1: …`; then in brackets
+    why nothing is written."""
+    silent = "means the same there: not written"
+    if item.kept:
+        silent = "; ".join(sorted({_why_kept(reason) for reason in item.kept.values()}))
     return _clusters(item, of, wide=wide) + ("" if item.written else f" ({silent})")
+
+
+def _why_kept(reason: Reason) -> str:
+    return "not managed any more" if reason.code in kept_copies.UNMANAGED else str(reason)
 
 
 def _clusters(item: compare.Difference, of: int, *, wide: bool) -> str:
     names = [plain.clean(name) for name in item.clusters]
     number = len(names)
     like = f", as in {plain.clean(item.like)}" if item.like and item.verb == "new" else ""
+    if item.like and item.verb == "kept":
+        like = f", still placed in {plain.clean(item.like)}"
     if item.like and item.verb == "gone":
         like = f", stays in {plain.clean(item.like)}"
     rest = f", differs in {item.of - number}" if item.of > number else ""
@@ -318,17 +339,25 @@ def document(shown: DiffView, found: list[compare.Difference]) -> dict[str, Any]
 
 def _placement(review: Review) -> Iterator[dict[str, Any]]:
     flows = {one.key: one for one in review.flows}
+    stays = kept_copies.of_changes(review.changes)
     for key in sorted(review.base.bindings.keys() | review.head.bindings.keys()):
         old, new = review.base.bindings.get(key), review.head.bindings.get(key)
         if old is new or (old.shares if old else ()) == (new.shares if new else ()):
             continue
         moved = flows.get(key)
+        there = {share.cluster for share in (new.shares if new else ())}
+        kept = {name: reason for name, reason in stays.get(key, {}).items() if name not in there}
         yield {
             "resource": plans.binding(new or old)["resource"],  # type: ignore[arg-type]
             "before": plans.binding(old)["clusters"] if old else [],
             "after": plans.binding(new)["clusters"] if new else [],
+            "kept": [
+                {"name": share.cluster, "replicas": share.replicas, "reasonCode": kept[share.cluster].code.value}
+                for share in (old.shares if old else ())
+                if share.cluster in kept
+            ],
             "moved": moved.replicas if moved else 0,
-            "why": new.why if new else "removed from the repository",
+            "why": new.why if new else reasons.gone(old),
         }
 
 

@@ -25,7 +25,7 @@ def lines(found: Sequence[compare.Difference], paint: plain.Paint, *, wide: bool
     counts = [_counted(item) for item in found]
     rows: list[list[Cell | str]] = [_head("LINES", paint)]
     for item, (added, removed) in zip(found, counts, strict=True):
-        verb = item.verb if item.written else f"{item.verb}, not written"
+        verb = item.verb if item.written or item.kept else f"{item.verb}, not written"
         number = f"+{added} -{removed}" if added or removed else matrix.NONE
         rows.append([names.shown(item.key), verb, _clusters(item.clusters, wide=wide), number])
     yield from table.lines(rows, indent=2)

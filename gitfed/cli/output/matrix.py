@@ -6,7 +6,7 @@ columns are alike folded into one; one block for each template.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -20,6 +20,7 @@ Shares: TypeAlias = Mapping[ClusterName, int | None]
 
 NONE = "–"
 PLACED = "✓"
+KEPT = "kept"
 _INDENT = 2
 
 
@@ -30,6 +31,8 @@ class Row:
     """None: nothing is known of a time before; then nothing counts as changed."""
     after: Shares
     why: str
+    kept: Set[ClusterName] = frozenset()
+    """Where its copies stay although it does not go there any more."""
 
     @property
     def changed(self) -> bool:
@@ -37,8 +40,12 @@ class Row:
 
     @property
     def total(self) -> str:
+        """`10`, `6 + 12 kept`: what is kept is not lost."""
         numbers = [number for number in self.after.values() if number is not None]
-        return str(sum(numbers)) if numbers else NONE
+        stay = [number for name, number in (self.before or {}).items() if name in self.kept and number is not None]
+        parts = [str(sum(numbers))] if numbers else []
+        parts += [f"{sum(stay)} {KEPT}"] if stay else []
+        return " + ".join(parts) or NONE
 
 
 def of(shares: Sequence[Share]) -> dict[ClusterName, int | None]:
@@ -68,8 +75,10 @@ def lines(
     return [*_blocks(rows, paint), *_nothing_in(empty)]
 
 
-def text(before: int | None, after: int | None, *, was: bool, is_: bool, known: bool) -> str:
-    """One cell: `4`, `6 → 2`, `0 → 4`, `✓`, `– → ✓`, `–`."""
+def text(before: int | None, after: int | None, *, was: bool, is_: bool, known: bool, kept: bool = False) -> str:
+    """One cell: `4`, `6 → 2`, `0 → 4`, `✓`, `– → ✓`, `–`, `6 kept`."""
+    if kept and was and not is_:
+        return f"{PLACED if before is None else before} {KEPT}"
     now = NONE if not is_ else PLACED if after is None else str(after)
     if not known or (was == is_ and before == after):
         return now
@@ -86,6 +95,7 @@ def cell(row: Row, cluster: ClusterName, paint: plain.Paint) -> Cell:
         was=cluster in before,
         is_=cluster in after,
         known=row.before is not None,
+        kept=cluster in row.kept,
     )
     if shown == NONE:
         return Cell(shown, paint.faint)

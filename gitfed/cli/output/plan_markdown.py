@@ -87,7 +87,7 @@ def _where(row: matrix.Row) -> str:
     for cluster in sorted({*row.after, *before}):
         cell = matrix.text(
             before.get(cluster), row.after.get(cluster), was=cluster in before, is_=cluster in row.after,
-            known=row.before is not None,
+            known=row.before is not None, kept=cluster in row.kept,
         )  # fmt: skip
         groups.setdefault(markdown.unbroken(cell), []).append(cluster)
     return "<br>".join(f"{markdown.code(formatting.some(clusters))} {cell}" for cell, clusters in groups.items())

@@ -14,13 +14,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 from gitfed.cli.output import formatting, matrix, plain, plan_failing, reasons, table
 from gitfed.cli.output.table import Cell
 from gitfed.model.base import ObjectKey
-from gitfed.model.decisions import Decisions
+from gitfed.model.decisions import Decision, Decisions
 from gitfed.model.plan import Action, Binding, Change, FieldChange, Gate, Plan
+from gitfed.planning import kept_copies
 from gitfed.planning.ordering import order
 from gitfed.views import names
 
@@ -36,10 +37,12 @@ class View:
     plan: Plan
     before: Mapping[ObjectKey, matrix.Shares]
     """Shares on record; a template that is not in it is new."""
+    recorded: Mapping[ObjectKey, Decision] = field(default_factory=dict)
 
 
 def view(plan: Plan, decisions: Decisions) -> View:
-    return View(plan, {key: matrix.of(decision.targets) for key, decision in decisions.bindings.items()})
+    before = {key: matrix.of(decision.targets) for key, decision in decisions.bindings.items()}
+    return View(plan, before, decisions.bindings)
 
 
 def lines(shown: View, paint: plain.Paint, width: int, *, wide: bool = False, quiet: bool = False) -> list[str]:
@@ -82,17 +85,34 @@ def nothing_to_do(shown: View) -> bool:
 def rows(shown: View) -> list[matrix.Row]:
     """One row for each template that is placed, was placed, or should be and is not."""
     found = []
+    seen = kept_copies.of_changes(shown.plan.changes) if shown.plan.changes is not None else None
     for key in shown.plan.bindings:
         binding, before = shown.plan.wanted(key), shown.before.get(key)
         if binding.shares or before or failed(binding):
             after, said = matrix.of(binding.shares), why(binding, before)
             if (held := shown.plan.held.get(key)) is not None:
                 said = f"held by gate {held.gate}: {said}"
-            found.append(matrix.Row(names.shown(key), _comparable(before, binding), after, said))
+            before = _comparable(before, binding)
+            found.append(_row(shown, key, matrix.Row(names.shown(key), before, after, said), seen))
     for key in sorted(shown.before.keys() - shown.plan.bindings.keys()):
         if shown.before[key]:
-            found.append(matrix.Row(names.shown(key), shown.before[key], {}, "removed from the repository"))
+            row = matrix.Row(names.shown(key), shown.before[key], {}, "removed from the repository")
+            found.append(_row(shown, key, row, seen))
     return found
+
+
+def _row(shown: View, key: ObjectKey, row: matrix.Row, seen: Mapping[ObjectKey, kept_copies.Kept] | None) -> matrix.Row:
+    """The row, with the copies that stay where it does not go any more. `seen`: as changes have them, if any do."""
+    leaves = (row.before or {}).keys() - row.after.keys()
+    if not leaves:
+        return row
+    if seen is None:
+        kept = kept_copies.by_decision(shown.plan.bindings.get(key), shown.recorded.get(key), leaves)
+    else:
+        kept = {name: reason for name, reason in seen.get(key, {}).items() if name in leaves}
+    if not kept:
+        return row
+    return replace(row, kept=kept.keys(), why=kept_copies.why(row.why, kept))
 
 
 def _comparable(before: matrix.Shares | None, binding: Binding) -> matrix.Shares | None:

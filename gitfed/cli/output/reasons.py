@@ -9,8 +9,16 @@ from __future__ import annotations
 from gitfed.cli.output import formatting, matrix
 from gitfed.model.base import ClusterName
 from gitfed.model.plan import Binding
+from gitfed.planning import bind
 
 _LEAVES = "leaves "
+
+
+def gone(was: Binding | None) -> str:
+    """Why an object is not placed at all any more."""
+    if was is not None and was.policy == bind.IMPLIED:
+        return "nothing goes there any more"
+    return "removed from the repository"
 
 
 def chosen(binding: Binding, before: matrix.Shares | None) -> str:

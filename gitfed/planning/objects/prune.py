@@ -32,7 +32,7 @@ def unwanted(
         if _is_going(live):
             return compare.make(context, cluster, Action.KEEP, _going(live), None, live=live, move=True)
         return None
-    dependency = _came_as_dependency(context.binding, cluster)
+    dependency = came_as_dependency(context.binding, cluster)
     if context.binding.policy is None and not dependency:
         return compare.make(context, cluster, Action.KEEP, Reason(ReasonCode.ORPHANED), None, live=live)
     held_back = _kept_because(
@@ -131,7 +131,7 @@ def leaver(
     )  # fmt: skip
 
 
-def _came_as_dependency(binding: Binding, cluster: ClusterName) -> bool:
+def came_as_dependency(binding: Binding, cluster: ClusterName) -> bool:
     """Whether a copy there was never placed by a policy of its own, but taken along (Karmada: policies §3.3)."""
     if binding.attached:
         return True

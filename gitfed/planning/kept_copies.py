@@ -1,0 +1,92 @@
+"""Copies that stay where their object does not go any more, and whether gitfed still manages them.
+
+They are not lost: a policy that goes leaves orphans, a preserved copy outlives the move, a namespace stays with what is
+in it. So no printer counts them among what goes away. What only waits for its turn to go is not among them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from types import MappingProxyType
+
+from gitfed.model.base import ClusterName, ObjectKey
+from gitfed.model.decisions import Decision
+from gitfed.model.plan import Action, Binding, Change
+from gitfed.model.reason import Reason, ReasonCode
+from gitfed.planning.objects import compare, prune
+from gitfed.planning.review import leftovers
+
+Kept = Mapping[ClusterName, Reason]
+NONE: Kept = MappingProxyType({})
+
+UNMANAGED = frozenset(
+    {
+        ReasonCode.LABEL_STRIPPED,
+        ReasonCode.ORPHANED,
+        ReasonCode.PRUNING_OFF,
+        ReasonCode.PRUNE_DISABLED,
+        ReasonCode.PRESERVED,
+        ReasonCode.DELETION_PROTECTED,
+        ReasonCode.CLUSTER_UNDECLARED,
+    }
+)
+"""What is kept for these reasons stays for good: gitfed neither writes nor deletes it until a person changes that."""
+_WAITING = frozenset(
+    {
+        ReasonCode.TERMINATING,
+        ReasonCode.NOT_OBSERVED,
+        ReasonCode.REPLACEMENT_AWAITED,
+        ReasonCode.EVICTION_WAITS,
+    }
+)
+"""What is kept for these reasons is on its way out."""
+
+
+def of_changes(changes: Iterable[Change]) -> dict[ObjectKey, dict[ClusterName, Reason]]:
+    """By object and cluster: what stays, and why."""
+    found: dict[ObjectKey, dict[ClusterName, Reason]] = {}
+    for change in changes:
+        if change.action is Action.KEEP and change.reason.code not in _WAITING:
+            found.setdefault(change.key, {})[change.cluster] = change.reason
+    return found
+
+
+def by_decision(binding: Binding | None, past: Decision | None, before: Collection[ClusterName]) -> Kept:
+    """The same without a look into the clusters, of the copies in `before`. `past`: the decision on record."""
+    if binding is None:
+        return dict.fromkeys(before, _LASTING[past.preserve]) if past and (past.preserve or past.kept) else NONE
+    left = set(before) - {share.cluster for share in binding.shares}
+    if not left:
+        return NONE
+    if leftovers.is_orphan(binding):
+        return {name: Reason(ReasonCode.ORPHANED) for name in left if not prune.came_as_dependency(binding, name)}
+    if leftovers.outlives(binding):
+        return dict.fromkeys(left, _LASTING[binding.preserve])
+    behind = past.left_behind if past is not None else ()
+    return {name: Reason(ReasonCode.PRESERVED) for name in left.intersection(behind)}
+
+
+_LASTING = {
+    True: Reason(ReasonCode.PRESERVED),
+    False: Reason(ReasonCode.PRUNE_DISABLED, compare.PRUNE_ANNOTATION),
+}
+
+
+def why(said: str, kept: Kept) -> str:
+    """The WHY column of an object with copies that stay. `said`: why it does not go there any more."""
+    words = in_words(kept.values())
+    needed = {str(reason) for reason in kept.values() if reason.code is ReasonCode.NEEDED}
+    if len(needed) == 1 and len(kept) == sum(reason.code is ReasonCode.NEEDED for reason in kept.values()):
+        return f"{words}: {needed.pop()}"  # that nobody needs it any more is true of the commit, not of what runs
+    return "; ".join(filter(None, (said, words)))
+
+
+def in_words(reasons: Collection[Reason]) -> str:
+    """`3 copies stay, not managed any more`; "" when none does. `reasons`: one for each copy."""
+    unmanaged = sum(1 for reason in reasons if reason.code in UNMANAGED)
+    parts = [
+        f"{number} {'copy stays' if number == 1 else 'copies stay'}{said}"
+        for number, said in ((unmanaged, ", not managed any more"), (len(reasons) - unmanaged, ""))
+        if number
+    ]
+    return "; ".join(parts)
