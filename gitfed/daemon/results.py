@@ -12,7 +12,9 @@ from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any
 
 from gitfed.documents.state_commits import Act
+from gitfed.edges.state.file import CLEANED
 from gitfed.model.base import ClusterName
+from gitfed.model.decisions import Decisions
 from gitfed.model.orders import Removal
 from gitfed.model.plan import Action, Left, Plan
 from gitfed.planning.review import events
@@ -60,6 +62,8 @@ def after(
     unwritten, deletions, held = _unwritten(plan), _deletions(plan), _held(plan)
     for name, member in fleet.members.items():
         if name not in in_use or not member.ready.is_set():
+            if results.get(name, {}).get("outcome") == CLEANED:
+                continue  # its file is there still, or again, and nothing was written there since
             comes = member.ready.is_set() or member.starting
             found[name] = {**results.get(name, {}), "outcome": "waiting" if comes else "unreachable"}
             continue
@@ -79,6 +83,15 @@ def after(
             result["unfinished"] = unfinished if len(unfinished) <= _MOST_UNFINISHED else ["*"]
         found[name] = result
     return found
+
+
+def without_left(results: Results, decisions: Decisions) -> Results:
+    """The same, without clusters that have left and that no decision names any more."""
+    if not decisions.cleaned:
+        return results
+    named = {name for one in decisions.bindings.values() for name in one.may_be_in()}
+    gone = {name for name in decisions.cleaned - named if results.get(name, {}).get("outcome") == CLEANED}
+    return {name: result for name, result in results.items() if name not in gone}
 
 
 def _outcome(*, failed: bool, held: bool, waiting: bool) -> str:

@@ -297,7 +297,7 @@ class Memory:
         if not self.decisions.known:
             return False
         state = self._record.state
-        reached = results.after(state.results, plan, self._fleet, in_use, waiting)
+        reached = results.without_left(results.after(state.results, plan, self._fleet, in_use, waiting), self.decisions)
         history = any(one.name == gate.HISTORY and one.held for one in plan.gates)
         applied = self.decisions.applied_commit if history else plan.commit
         bounds = effective_guards.after(self.decisions, plan, applied, reached)

@@ -327,6 +327,8 @@ class Decisions:
     for others. "*" in place of too many."""
     holdings: Mapping[ClusterName, int] = field(default_factory=lambda: MappingProxyType({}))
     """How many objects of ours a cluster held when it was last in use, also one that is not declared any more."""
+    cleaned: frozenset[ClusterName] = frozenset()
+    """Clusters that `gitfed unjoin` has emptied: a decision that names one tells of no copy there."""
     clusters: Mapping[ClusterName, ClusterRecord] = field(default_factory=lambda: MappingProxyType({}))
     outage: Outage | None = None
     suspensions: tuple[Suspension, ...] = ()

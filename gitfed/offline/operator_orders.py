@@ -22,6 +22,7 @@ from gitfed.documents.state_commits import Message, Order
 from gitfed.edges import git
 from gitfed.edges.git import user_signing
 from gitfed.edges.state import state as state_edge
+from gitfed.edges.state.file import CLEANED
 from gitfed.errors import InputError, StateConflict, StateError
 from gitfed.model.base import ClusterName, Commit
 from gitfed.model.decisions import Decisions
@@ -139,11 +140,13 @@ def _check(
         )
 
 
-def forget(book: OrderBook, cluster: ClusterName, *, now: datetime) -> None:
-    """A cluster was cleaned up: what it held is not reported any more. Nothing is done where no state tells of it.
+def forget(book: OrderBook, cluster: ClusterName, *, now: datetime, cleaned: bool) -> None:
+    """A cluster has left: what it held is not reported any more. Nothing is done where no state tells of it.
 
-    Raises StateConflict and SourceError like `change`.
+    `cleaned`: its objects are deleted. Decisions go on naming the cluster until the next engine has decided, those of
+    orphans for longer, and tell of no copy there. Raises StateConflict and SourceError like `change`.
     """
+    of_it = {cluster: {"outcome": CLEANED}} if cleaned else {}
     sign = _signer(book, None)
     message = state_commits.ordered(Order.FORGET, f"{cluster} left the fleet")
     for _ in range(_ATTEMPTS):
@@ -151,9 +154,9 @@ def forget(book: OrderBook, cluster: ClusterName, *, now: datetime) -> None:
         branch = branch.signing(sign)
         expected = branch.pull(url) if url else None
         state = branch.read()
-        if state.commit is None or cluster not in state.results:
+        left = {name: known for name, known in state.results.items() if name != cluster} | of_it
+        if state.commit is None or left == state.results:
             return
-        left = {name: known for name, known in state.results.items() if name != cluster}
         try:
             branch.write(state, replace(state, results=left), message, now=now)
             if url:

@@ -40,7 +40,7 @@ def together(problems: Iterable[Problem]) -> list[Problem]:
 
 def lost_clusters(repo: RepoSnapshot, decisions: Decisions, fleet: FleetSnapshot) -> Iterator[Problem]:
     """A cluster whose file went away keeps its objects; that must be said."""
-    declared = {*repo.clusters, *fleet.clusters}
+    declared = {*repo.clusters, *fleet.clusters, *decisions.cleaned}
     held = {name: count for name, count in decisions.holdings.items() if name not in declared}
     lost: dict[ClusterName, int] = {}
     whole: dict[int, bool] = {}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -11,7 +12,9 @@ import pytest
 from gitfed.daemon import results
 from gitfed.daemon.fleet.fleet import Fleet
 from gitfed.documents.state_commits import Act
+from gitfed.edges.state.file import CLEANED
 from gitfed.model.base import ObjectKey
+from gitfed.model.decisions import Decision, Decisions, Share
 from gitfed.model.fleet import ApplyResult
 from gitfed.model.plan import Action, Change, Left, Plan
 from gitfed.model.reason import Reason, ReasonCode
@@ -73,3 +76,13 @@ def test_the_record_says_the_worst_that_became_of_a_cluster() -> None:
     assert results.act(outcomes) is Act.APPLIED
     assert results.act({**outcomes, "h": {"outcome": "held"}}) is Act.HELD
     assert results.act({**outcomes, "h": {"outcome": "held"}, "f": {"outcome": "failed"}}) is Act.FAILED
+
+
+def test_a_cluster_that_was_emptied_is_remembered_as_long_as_a_decision_names_it() -> None:
+    emptied = {"m1": {"outcome": "applied"}, "m2": {"outcome": CLEANED}}
+    decision = Decision(KEY, "v1", (Share("m2"),))
+    known = Decisions({KEY: decision}, cleaned=frozenset({"m2"}))
+    assert results.without_left(emptied, known) == emptied
+    assert results.without_left(emptied, replace(known, bindings={})) == {"m1": emptied["m1"]}
+    again = {**emptied, "m2": {"outcome": "applied", "objects": 2}}
+    assert results.without_left(again, replace(known, bindings={})) == again, "it is in use again"

@@ -169,6 +169,53 @@ def test_a_cluster_leaves_and_what_is_not_ours_stays(world: World, objects: str)
         assert world.get("m2", "Deployment", "shop", "web") is None
 
 
+def test_a_cluster_that_was_emptied_is_not_said_to_hold_anything(world: World) -> None:
+    base = {**BASE, "clusters/m2.json": cluster("m2")}
+    world.push(base)
+    world.apply()
+    world.push({"policies/all.json": None})  # an orphan keeps its last decision, which goes on naming its clusters
+    world.apply()
+
+    def told() -> list[str]:
+        planned = world.gitfed("plan", "--repo", str(world.bare), check=False)
+        return [line for line in planned.stderr.splitlines() if "cluster m2 is no longer declared" in line]
+
+    def leave(objects: str) -> None:
+        world.git("fetch", "-q", "origin", "gitfed/state:refs/remotes/origin/gitfed/state")
+        command(world, "unjoin", "m2", objects, "--kubeconfig", str(world.kubeconfig), "--commit")
+        world.git("push", "-q", "origin", "main")
+
+    leave("--delete-objects")
+    assert told() == []
+    said = world.gitfed("diff", "HEAD~1..HEAD", "--repo", str(world.work), check=False).stdout
+    assert "kept" not in said, "and a review does not say that it keeps what was deleted"
+    world.apply()
+    assert told() == [], "nor in any later plan"
+    assert "cleaned" in world.state()["state.yaml"], "as long as a decision names it"
+    world.push(base)
+    world.apply()
+    assert "cleaned" not in world.state()["state.yaml"], "joined again, it holds something again"
+    leave("--keep-objects")
+    assert len(told()) == 1, "what stays there is said until the next decision"
+
+
+def test_a_cluster_that_leaves_by_force_is_said_to_hold_what_it_held(world: World) -> None:
+    world.push({**BASE, "clusters/m2.json": cluster("m2")})
+    world.apply()
+    world.git("fetch", "-q", "origin", "gitfed/state:refs/remotes/origin/gitfed/state")
+    nowhere = world.kubeconfig.with_name("nowhere")
+    config = yaml.safe_load(world.kubeconfig.read_text())
+    for one in config["clusters"]:
+        one["cluster"]["server"] = "https://127.0.0.1:9"
+    nowhere.write_text(yaml.safe_dump(config))
+    said = command(world, "unjoin", "m2", "--delete-objects", "--force", "--kubeconfig", str(nowhere), "--commit")
+    assert "what runs there stays there" in said.stderr
+    world.git("push", "-q", "origin", "main")
+    world.apply()
+    planned = world.gitfed("plan", "--repo", str(world.bare), check=False)
+    assert "cluster m2 is no longer declared" in planned.stderr
+
+
 def test_an_object_that_cannot_go_keeps_its_cluster_in_the_fleet(world: World) -> None:
     world.push({**BASE, "clusters/m2.json": cluster("m2"), "apps/stuck.json": config_map("stuck", {})})
     world.apply()

@@ -18,6 +18,9 @@ from gitfed.model.decisions import Approval, HeldGate, HeldPlan, Outage
 from gitfed.model.orders import Reconciliation, Removal, Suspension
 
 SCHEMA_VERSION: Final = 1
+CLEANED: Final = "cleaned"
+"""The outcome of a cluster that left the fleet and holds nothing of ours. An engine that finds the cluster declared
+again writes another one."""
 _MEMBERS: Final = frozenset(
     [
         "schemaVersion",
@@ -63,7 +66,7 @@ class StateFile:
         """
         found = {}
         for name, result in self.results.items():
-            if not isinstance(result, Mapping):
+            if not isinstance(result, Mapping) or result.get("outcome") == CLEANED:
                 continue
             listed = result.get("unfinished")
             if not self.applied or result.get("commit") != str(self.applied):
@@ -81,6 +84,10 @@ class StateFile:
             if isinstance(count, int) and count > 0:
                 found[str(name)] = count
         return found
+
+    @property
+    def cleaned(self) -> frozenset[str]:
+        return frozenset(name for name, result in self.results.items() if result.get("outcome") == CLEANED)
 
 
 def read(document: object) -> StateFile:

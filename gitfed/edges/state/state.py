@@ -190,6 +190,7 @@ class StateBranch:
             statuses=statuses,
             unfinished=file.unfinished,
             holdings=file.holdings,
+            cleaned=file.cleaned,
             clusters=clusters,
             outage=file.outage,
             suspensions=file.suspensions,
@@ -288,7 +289,12 @@ class StateBranch:
         )
         statuses = {key: status for key, status in decisions.statuses.items() if key in decisions.bindings}
         decisions = replace(
-            decisions, known=True, unfinished=file.unfinished, holdings=file.holdings, statuses=statuses
+            decisions,
+            known=True,
+            unfinished=file.unfinished,
+            holdings=file.holdings,
+            cleaned=file.cleaned,
+            statuses=statuses,
         )
         return replace(after, commit=commit, decisions=decisions, documents=documents)
 

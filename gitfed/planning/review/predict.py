@@ -100,7 +100,8 @@ def _of(sides: Sides, key: ObjectKey, clusters: Mapping[ClusterName, ClusterLive
         if name in placed:
             yield compare.unrenderable(context, name, live[name], "cannot be rendered: what is there stays")
         elif name not in clusters:
-            yield _undeclared(key, name, live[name], context.manifest.api_version)
+            if name not in sides.decisions.cleaned:
+                yield _undeclared(key, name, live[name], context.manifest.api_version)
         elif unwanted := prune.unwanted(context, name, live[name], copies):
             yield _if_it_is_there(_in_the_end(unwanted, will), was)
 
@@ -175,7 +176,8 @@ def _leavers(
     repo, past = sides.repo, sides.decisions.bindings.get(key)
     for name in sorted(live):
         if name not in clusters:
-            yield _undeclared(key, name, live[name], past.api_version if past else "")
+            if name not in sides.decisions.cleaned:
+                yield _undeclared(key, name, live[name], past.api_version if past else "")
             continue
         change = prune.leaver(
             key, name, live[name], clusters[name],

@@ -72,10 +72,11 @@ def command(
     if dry_run:
         _preview(checkout, name, objects, cluster_kubeconfig, cluster_context, credentials)
     else:
-        code = _clean(checkout, name, objects, cluster_kubeconfig, cluster_context, wait, force, credentials, progress)
-        if code:
-            return code
-        _forget(checkout, name)
+        left = _clean(checkout, name, objects, cluster_kubeconfig, cluster_context, wait, force, credentials, progress)
+        if left is not None:
+            if left.remaining:
+                return exits.UNREACHABLE
+            _forget(checkout, name, cleaned=objects == "delete" or not left.present)
     if name in checkout.repo.clusters:
         checkout.drop_cluster(name)
         desired.finish(checkout, message or f"Unjoin {name}", commit=commit, dry_run=dry_run)
@@ -118,7 +119,8 @@ def _preview(
 def _clean(
     checkout: desired.Checkout, name: str, objects: str, kubeconfig: Path | None, context: str, wait: float,
     force: bool, credentials: options.Credentials, progress: str,
-) -> int:  # fmt: skip
+) -> Left | None:  # fmt: skip
+    """What became of its objects; None: it could not be reached, and leaves by force."""
     from gitfed.offline import inputs, leaving
 
     shows = options.Output(progress=progress).shows_progress
@@ -144,19 +146,20 @@ def _clean(
         if not force:
             raise
         click.echo(f"warning: {plain.clean(str(error))}: what runs there stays there", err=True)
-        return 0
+        return None
     _show(left, name)
-    return exits.UNREACHABLE if left.remaining else 0
+    return left
 
 
-def _forget(checkout: desired.Checkout, name: str) -> None:
+def _forget(checkout: desired.Checkout, name: str, *, cleaned: bool) -> None:
     """A courtesy: without it plans go on saying that the cluster still holds something."""
     from datetime import UTC, datetime
 
     from gitfed.offline import operator_orders
 
     try:
-        operator_orders.forget(operator_orders.OrderBook(checkout.opened, checkout.repo), name, now=datetime.now(UTC))
+        book = operator_orders.OrderBook(checkout.opened, checkout.repo)
+        operator_orders.forget(book, name, now=datetime.now(UTC), cleaned=cleaned)
     except (StateError, SourceError) as error:
         load.note(f"the state branch still tells of {name}: {error}")
 
