@@ -17,11 +17,11 @@ from gitfed.agent.dial import Dial, Hub
 from gitfed.agent.keeper import Keeper
 from gitfed.daemon import wiring
 from gitfed.daemon.fleet.cluster_health import Timing
-from gitfed.edges.kube import credentials
 from gitfed.edges.kube.session import Session
 from gitfed.errors import UsageError
 from gitfed.hub.listener import Limits, Listener
 from gitfed.model.declared.cluster import Cluster
+from gitfed.model.keys import CONTEXT, IN_CLUSTER
 
 log = logging.getLogger("gitfed.agent")
 
@@ -106,9 +106,9 @@ def _sessions(options: Options) -> Callable[[Cluster], Session]:
 
     def opened(cluster: Cluster) -> Session:
         if not options.kubeconfig:
-            annotation = {credentials.IN_CLUSTER: "true"}
+            annotation = {IN_CLUSTER: "true"}
         else:
-            annotation = {credentials.CONTEXT: options.context} if options.context else {}
+            annotation = {CONTEXT: options.context} if options.context else {}
         body = cluster.model_dump(mode="json", by_alias=True, exclude_unset=True)
         body["metadata"] = {"name": cluster.metadata.name, "annotations": annotation}
         way = wiring.Options(repo="", kubeconfig=options.kubeconfig, concurrency=options.concurrency)
