@@ -76,7 +76,7 @@ $(VENV)/.release: $(VENV)/.test
 	@touch $@
 
 lock: $(VENV)/.release ## write the versions and hashes that the image installs (deploy/image/requirements.txt)
-	@$(BIN)/uv pip compile pyproject.toml kubesim/pyproject.toml --universal --python-version 3.11 --generate-hashes \
+	@$(BIN)/uv pip compile pyproject.toml kubesim/pyproject.toml --extra notify --universal --python-version 3.11 --generate-hashes \
 	  --no-emit-index-url --no-emit-find-links --no-header --no-annotate --quiet --upgrade -o deploy/image/requirements.txt
 
 audit: $(VENV)/.release ## are advisories known for what the image installs?

@@ -41,6 +41,14 @@ def test_the_lock_holds_each_dependency_at_a_version_that_is_asked_for(project: 
         assert all(wanted.specifier.contains(Version(one)) for one in found), f"{text} is not what is locked: make lock"
 
 
+def test_the_image_has_the_services_that_notifications_promise() -> None:
+    asked = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]["notify"]
+    versions = locked()
+    for wanted in map(Requirement, asked):
+        found = versions.get(canonicalize_name(wanted.name), set())
+        assert [one for one in found if wanted.specifier.contains(Version(one))], f"{wanted}: make lock"
+
+
 def test_the_image_takes_nothing_that_is_not_locked() -> None:
     installs = re.findall(r"/opt/gitfed/bin/pip install [^\n]*", (ROOT / "Dockerfile").read_text())
     assert [("--require-hashes" in one, "--no-deps" in one) for one in installs] == [(True, False), (False, True)]
