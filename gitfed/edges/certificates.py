@@ -53,25 +53,15 @@ class Authority:
     @classmethod
     def open(cls, folder: Path, *, now: datetime | None = None) -> Authority:
         """The authority of this folder; made once, when there is none. Raises InputError, UsageError."""
-        paths = folder / "ca.crt", folder / "ca.key"
+        paths = _paths(folder)
         if not any(path.exists() for path in paths):
-            _create(folder, now or datetime.now(UTC))
+            keep(folder, *new_authority(now or datetime.now(UTC)))
         try:
-            certificate = x509.load_pem_x509_certificate(paths[0].read_bytes())
-            key = serialization.load_pem_private_key(paths[1].read_bytes(), password=None)
+            return check_authority(*(path.read_bytes() for path in paths), where=str(folder))
         except OSError as error:
             raise UsageError(
                 f"{error.filename} cannot be read: {error.strerror}", hint="is it another user's?"
             ) from error
-        except (ValueError, TypeError) as error:
-            raise InputError(
-                f"{folder} holds no usable certificate authority", hint="move it away to make one"
-            ) from error
-        if not isinstance(key, ec.EllipticCurvePrivateKey) or key.public_key() != certificate.public_key():
-            raise InputError(
-                f"ca.key and ca.crt in {folder} do not belong together", hint="move both away to make new ones"
-            )
-        return cls(certificate, key)
 
     def server(self, names: Iterable[str], *, now: datetime | None = None) -> Pair:
         """For a server that is reached by these host names and addresses."""
@@ -154,7 +144,45 @@ def end_of(certificate: bytes) -> datetime | None:
         return None
 
 
-def _create(folder: Path, now: datetime) -> None:
+def check_authority(certificate: bytes, key: bytes, *, where: str) -> Authority:
+    """The authority of these two, in PEM form. Raises InputError."""
+    try:
+        read = x509.load_pem_x509_certificate(certificate)
+        private = serialization.load_pem_private_key(key, password=None)
+    except (ValueError, TypeError) as error:
+        raise InputError(f"{where} holds no usable certificate authority", hint="move it away to make one") from error
+    if not isinstance(private, ec.EllipticCurvePrivateKey) or private.public_key() != read.public_key():
+        raise InputError(f"ca.key and ca.crt in {where} do not belong together", hint="move both away to make new ones")
+    return Authority(read, private)
+
+
+def kept(folder: Path) -> tuple[bytes, bytes] | None:
+    """The authority in a folder, as it stands there; None: there is none, or only half of one."""
+    try:
+        certificate, key = (path.read_bytes() for path in _paths(folder))
+    except OSError:
+        return None
+    return certificate, key
+
+
+def keep(folder: Path, certificate: bytes, key: bytes) -> None:
+    """Raises UsageError."""
+    paths = _paths(folder)
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        # The certificate last: whoever finds it finds the key too.
+        files.write_atomically(paths[1], key, durable=True)
+        files.write_atomically(paths[0], certificate, durable=True)
+    except OSError as error:
+        raise UsageError(f"no certificate authority can be made in {folder}: {error.strerror}") from error
+
+
+def _paths(folder: Path) -> tuple[Path, Path]:
+    return folder / "ca.crt", folder / "ca.key"
+
+
+def new_authority(now: datetime) -> tuple[bytes, bytes]:
+    """(certificate, key) of a new one, in PEM form."""
     key = ec.generate_private_key(ec.SECP256R1())
     name = _name([(NameOID.COMMON_NAME, "gitfed hub")])
     certificate = (
@@ -170,13 +198,7 @@ def _create(folder: Path, now: datetime) -> None:
         .add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False)
         .sign(key, hashes.SHA256())
     )
-    try:
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        # The certificate last: whoever finds it finds the key too.
-        files.write_atomically(folder / "ca.key", _pem(key), durable=True)
-        files.write_atomically(folder / "ca.crt", certificate.public_bytes(serialization.Encoding.PEM), durable=True)
-    except OSError as error:
-        raise UsageError(f"no certificate authority can be made in {folder}: {error.strerror}") from error
+    return certificate.public_bytes(serialization.Encoding.PEM), _pem(key)
 
 
 def _name(parts: Iterable[tuple[x509.ObjectIdentifier, str]]) -> x509.Name:

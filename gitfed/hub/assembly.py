@@ -8,8 +8,9 @@ from pathlib import Path
 
 from gitfed.daemon import wiring
 from gitfed.edges import files, oidc, pod
+from gitfed.edges.kube.authority_secret import AuthoritySecret
 from gitfed.errors import UsageError
-from gitfed.hub import capabilities, orders
+from gitfed.hub import capabilities, orders, shared_authority
 from gitfed.hub.access.agents import Agents
 from gitfed.hub.access.authentication import Authentication, OidcTokens, ReviewedTokens, Tokens
 from gitfed.hub.access.sessions import Sessions
@@ -47,9 +48,11 @@ def written_authorities(place: Path) -> bytes:
 
 @contextlib.asynccontextmanager
 async def serving(options: wiring.Options, hub_options: Options, running: Running) -> AsyncIterator[Hub]:
-    """The hub while it listens. Raises InputError, UsageError, CredentialsError."""
+    """The hub while it listens. Raises InputError, UsageError, CredentialsError, and ClusterError in a pod."""
     place = folder(options)
     place.mkdir(mode=0o700, parents=True, exist_ok=True)
+    if hub_options.secure and pod.runs_here():
+        await _share_authority(options, place)
     hub = Hub(hub_options, running, place, _authentication(options, hub_options, place))
     if not isinstance(running.recorded, Recorded) or not running.recorded.alone:
         hub.orders = orders.Orders(running, orders.book_of(options))
@@ -78,6 +81,20 @@ async def serving(options: wiring.Options, hub_options: Options, running: Runnin
 def _authentication(options: wiring.Options, hub_options: Options, place: Path) -> Authentication:
     agents = Agents(LedgerFile(place)) if hub_options.secure else None
     return Authentication(Sessions(), _tokens(options, hub_options), agents)
+
+
+async def _share_authority(options: wiring.Options, place: Path) -> None:
+    """Replicas in a cluster have one authority: what one of them signed, the others take."""
+    namespace = pod.namespace() or (options.leader.namespace if options.leader is not None else "")
+    if not namespace:
+        return
+    secret = AuthoritySecret(
+        wiring.open_host(options, "hub-authority"), namespace=namespace, name=shared_authority.NAME
+    )
+    try:
+        await shared_authority.settle(place, secret)
+    finally:
+        await secret.close()
 
 
 def _tokens(options: wiring.Options, hub_options: Options) -> tuple[Tokens, ...]:

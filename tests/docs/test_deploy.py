@@ -16,6 +16,7 @@ from multidict import CIMultiDict
 
 from gitfed.cli.main import cli
 from gitfed.daemon import wiring
+from gitfed.hub import shared_authority
 from gitfed.offline import inputs
 from gitfed.text import yaml
 from kubesim.cluster import Cluster
@@ -189,6 +190,11 @@ def test_the_deployment_calls_the_daemon_with_options_that_exist_and_asks_its_he
     assert [(rule["verbs"], rule.get("resourceNames")) for rule in role["rules"]] == [
         (["create"], None),
         (["get", "update"], ["gitfed"]),
+    ]
+    hub = next(body for body in _documents("daemon.yaml") if body["metadata"]["name"] == "gitfed-hub")
+    assert [(rule["verbs"], rule["resources"], rule.get("resourceNames")) for rule in hub["rules"]] == [
+        (["create"], ["secrets"], None),
+        (["get"], ["secrets"], [shared_authority.NAME]),
     ]
     assert deployment["spec"]["template"]["spec"]["automountServiceAccountToken"] is True
 
