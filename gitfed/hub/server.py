@@ -28,7 +28,7 @@ from pathlib import Path
 
 from aiohttp import web
 
-from gitfed.errors import IdentityError
+from gitfed.errors import IdentityError, TooBusy
 from gitfed.hub import refusal, request_shape
 from gitfed.hub.access.authentication import Authentication
 from gitfed.hub.access.caller import Caller, Way
@@ -170,6 +170,9 @@ class Server:
         except TimeoutError:
             status = 503
             return self._refusal(request, status, "this takes too long")
+        except TooBusy as error:
+            status = 503
+            return self._refusal(request, status, error.message, {"Retry-After": "2"})
         finally:
             self.hub.requests[name, request.method if route is not None else "", str(status)] += 1
 

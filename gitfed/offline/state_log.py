@@ -111,34 +111,39 @@ class Chronicle:
         federation; and what people order, of what they named.
         """
         for entry in self.entries(limit=limit, key=key, applied=True):
-            after = self._records(entry.commit)
-            before = self._records(entry.parent) if entry.parent is not None else {}
-            state, was = after.pop(_STATE, ""), before.pop(_STATE, "")
-            if state != was:
-                documents = self._document(was), self._document(state)
-                for one in happened.held_between(*documents) if key is None else ():
-                    yield entry, ObjectKey(*_CLUSTER, one.cluster), one
-                for one in happened.approved_between(*documents) if key is None else ():
-                    yield entry, ObjectKey(*_FEDERATION, self._federation), one
-                for name, one in happened.ordered_between(*documents):
-                    of = self._ordered(name)
-                    if key in (None, of):
-                        yield entry, of, one
-                for of, one in self._rolled_out(*documents):
-                    path = bindings.path_of(of)
-                    if key in (None, of) and (path in before or path in after):
-                        yield entry, of, one
-            paths = before.keys() | after.keys()
-            for path in sorted(paths if key is None else {bindings.path_of(key)} & paths):
-                if after.get(path) == before.get(path):
-                    continue
-                old, new = self._document(before.get(path, "")), self._document(after.get(path, ""))
-                try:
-                    of = bindings.from_document(new or old or {}).key
-                except InputError:
-                    continue  # edited by hand and broken
-                for one in happened.between(old, new):
-                    yield entry, of, one
+            for of, one in self.events_of(entry, key):
+                yield entry, of, one
+
+    def events_of(self, entry: Entry, key: ObjectKey | None = None) -> Iterator[tuple[ObjectKey, BindingEvent]]:
+        """What happened in one commit, which does not change: who asks often remembers it."""
+        after = self._records(entry.commit)
+        before = self._records(entry.parent) if entry.parent is not None else {}
+        state, was = after.pop(_STATE, ""), before.pop(_STATE, "")
+        if state != was:
+            documents = self._document(was), self._document(state)
+            for one in happened.held_between(*documents) if key is None else ():
+                yield ObjectKey(*_CLUSTER, one.cluster), one
+            for one in happened.approved_between(*documents) if key is None else ():
+                yield ObjectKey(*_FEDERATION, self._federation), one
+            for name, one in happened.ordered_between(*documents):
+                of = self._ordered(name)
+                if key in (None, of):
+                    yield of, one
+            for of, one in self._rolled_out(*documents):
+                path = bindings.path_of(of)
+                if key in (None, of) and (path in before or path in after):
+                    yield of, one
+        paths = before.keys() | after.keys()
+        for path in sorted(paths if key is None else {bindings.path_of(key)} & paths):
+            if after.get(path) == before.get(path):
+                continue
+            old, new = self._document(before.get(path, "")), self._document(after.get(path, ""))
+            try:
+                of = bindings.from_document(new or old or {}).key
+            except InputError:
+                continue  # edited by hand and broken
+            for one in happened.between(old, new):
+                yield of, one
 
     def _ordered(self, name: str) -> ObjectKey:
         """What an order is about: an object, a cluster, or all of the federation."""
@@ -156,7 +161,7 @@ class Chronicle:
         if commits[0] == commits[1] or not all(commits):
             return
         try:
-            old, new = map(self._repository.resolve, commits)
+            old, new = map(Commit, commits)  # they stand there in full
             changed = self._repository.differences(old, new)
         except SourceError:
             return  # a history that was rewritten, or a shallow clone

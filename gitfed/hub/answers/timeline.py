@@ -21,7 +21,7 @@ from gitfed.views import history
 _EVENTS = 50
 """Commits that are read for events, unless more are asked for."""
 _MOST_REMEMBERED = 32
-_Told = tuple[tuple[Entry, ObjectKey, BindingEvent], ...]
+Told = tuple[tuple[Entry, ObjectKey, BindingEvent], ...]
 
 
 def decisions(moment: Moment, sight: Sight, key: ObjectKey | None, limit: int) -> history.LogView:
@@ -35,37 +35,45 @@ def decisions(moment: Moment, sight: Sight, key: ObjectKey | None, limit: int) -
 
 
 class Remembered:
-    """What the branch tells of the objects that are looked at, as long as it stands where it stood: a page that is open
-    asks again with everything that happens anywhere."""
+    """What commits of the branch tell of the objects that are looked at: a page that is open asks again with everything
+    that happens anywhere, and only the newest commits are new to it."""
 
     def __init__(self) -> None:
-        self._by_key: OrderedDict[ObjectKey | None, tuple[Commit, _Told]] = OrderedDict()
+        self._by_key: OrderedDict[ObjectKey | None, dict[Commit, Told]] = OrderedDict()
         self._lock = threading.Lock()
 
-    def of(self, chronicle: Chronicle, key: ObjectKey | None) -> _Told:
+    def of(self, chronicle: Chronicle, key: ObjectKey | None) -> Told:
         with self._lock:
-            tip, told = self._by_key.get(key, (None, ()))
-        if tip == chronicle.tip:
-            return told
-        told = tuple(chronicle.events(limit=_EVENTS, key=key))
+            known = self._by_key.get(key, {})
+        now: dict[Commit, Told] = {}
+        for entry in chronicle.entries(limit=_EVENTS, key=key, applied=True):
+            told = known.get(entry.commit)
+            now[entry.commit] = (
+                tuple((entry, *one) for one in chronicle.events_of(entry, key)) if told is None else told
+            )
         with self._lock:
-            self._by_key[key] = chronicle.tip, told
+            self._by_key[key] = now
             self._by_key.move_to_end(key)
             while len(self._by_key) > _MOST_REMEMBERED:
                 self._by_key.popitem(last=False)
-        return told
+        return tuple(one for told in now.values() for one in told)
 
 
-def events(
-    moment: Moment, sight: Sight, key: ObjectKey | None, remembered: Remembered | None = None, commits: int = _EVENTS
-) -> history.EventList:
+def events(moment: Moment, sight: Sight, key: ObjectKey | None, commits: int = _EVENTS) -> history.EventList:
     """What happened to objects and clusters, newest first."""
     with _chronicle(moment) as found:
-        if found is None:
-            told: _Told = ()
-        else:
-            told = remembered.of(found, key) if remembered is not None else tuple(found.events(limit=commits, key=key))
-    items = [
+        told = tuple(found.events(limit=commits, key=key)) if found is not None else ()
+    return {"schema": "gitfed.io/events/v1", "items": seen(told, sight)}
+
+
+def told(moment: Moment, key: ObjectKey | None, remembered: Remembered) -> Told:
+    """The same for everybody, to be `seen` by somebody."""
+    with _chronicle(moment) as found:
+        return remembered.of(found, key) if found is not None else ()
+
+
+def seen(told: Told, sight: Sight) -> list[history.EventView]:
+    return [
         history.event(*one)
         for one in told
         if sight.everything
@@ -74,7 +82,6 @@ def events(
             and sight.whole(one[1].namespace)
         )
     ]
-    return {"schema": "gitfed.io/events/v1", "items": items}
 
 
 @contextmanager

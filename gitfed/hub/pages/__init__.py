@@ -4,6 +4,7 @@ frame      what stands around every page, and the rules for the browser
 sight      what a caller may see
 snapshot   what is looked up in a plan, once for everybody
 ordering   what a form of a page orders
+stories    what the state branch tells of an object, read beside its page
 live       tells a page that something happened
 refusal    what stands in place of a page that is not shown
 """

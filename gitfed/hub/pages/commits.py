@@ -12,7 +12,7 @@ from aiohttp import web
 from gitfed.documents.state_commits import Act
 from gitfed.edges import git
 from gitfed.edges.git.history import CommitInfo
-from gitfed.errors import SourceError, TooBusy
+from gitfed.errors import SourceError
 from gitfed.hub import routes
 from gitfed.hub.access.rights import Right
 from gitfed.hub.answers import timeline
@@ -61,8 +61,6 @@ def route(frame: Frame, desk: Desk) -> Route:
             sight = desk.sight(routes.rights(request), now)
             try:
                 found, read = await desk.aside(lambda: _look(now, sight, most))
-            except TooBusy as error:
-                raise web.HTTPServiceUnavailable(text=error.message) from error
             except SourceError as error:
                 raise web.HTTPServiceUnavailable(text="the state branch cannot be read now") from error
         older = min(_MOST, most * 2) if read == most and most < _MOST else 0

@@ -160,7 +160,8 @@ class Frame:
         self, request: web.Request, template: str, form: Callable[[], Mapping[str, Any]], *question: Hashable
     ) -> web.Response:
         """A page for callers whom we know, formed and written in a thread: once for all who ask for the same address
-        with the same rights and theme. `question` is what else it depends on. Raises TooBusy, and what `form` raises.
+        with the same rights and theme. `question` is what else it depends on. Raises TooBusy, and what
+        `form` raises.
         """
         theme = _theme_of(request)
         about = {**self._about(request), "caller": _Caller(_NAME), "csrf": _TOKEN}

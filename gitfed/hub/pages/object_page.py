@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from aiohttp import web
 
-from gitfed.errors import NotThere, SourceError, TooBusy
+from gitfed.errors import NotThere, SourceError
 from gitfed.hub import orders, routes
 from gitfed.hub.access.rights import Right
 from gitfed.hub.answers import single, timeline
@@ -20,6 +20,7 @@ from gitfed.hub.pages.annotated import Line
 from gitfed.hub.pages.copies import Copy
 from gitfed.hub.pages.frame import Frame
 from gitfed.hub.pages.happenings import Happenings
+from gitfed.hub.pages.stories import Stories, Story
 from gitfed.hub.routes import Route
 from gitfed.hub.running import Running
 from gitfed.hub.server import Hub
@@ -72,7 +73,7 @@ class Seen:
 
 
 def route(hub: Hub, frame: Frame, desk: Desk, happenings: Happenings) -> Route:
-    remembered = timeline.Remembered()
+    stories = Stories(desk)
 
     async def show(request: web.Request) -> web.StreamResponse:
         now = desk.now()
@@ -82,17 +83,20 @@ def route(hub: Hub, frame: Frame, desk: Desk, happenings: Happenings) -> Route:
         key, cluster = key_from(paging.text(request, "of")), paging.text(request, "cluster")
         operates = ordering.offers(hub, orders.giver(request), str(key))
 
+        binding = now.plan.bindings.get(key)
+        story = await stories.of(now, key) if binding is not None and sight.binding(binding) else Story(None)
+
         def form() -> dict[str, Any]:
-            seen = _look(hub.running, now, sight, key, cluster)
-            lately = happenings.seen(now, sight, most=_LATELY, key=key)
-            return {"seen": seen, "lately": lately, "operates": operates, "story": _story(now, sight, key, remembered)}
+            return {
+                "seen": _look(hub.running, now, sight, key, cluster), "operates": operates,
+                "lately": happenings.seen(now, sight, most=_LATELY, key=key),
+                "story": _steps(now, sight, story), "unfinished": story.unfinished,
+            }  # fmt: skip
 
         try:
-            return await frame.formed(request, "object.html", form, operates)
+            return await frame.formed(request, "object.html", form, operates, story.version)
         except NotThere as error:
             raise web.HTTPNotFound(text="there is no such object, or none that you may see") from error
-        except TooBusy as error:
-            raise web.HTTPServiceUnavailable(text=error.message) from error
 
     return Route("GET", "/ui/object", show, needs=Right.VIEW)
 
@@ -121,13 +125,11 @@ def _look(running: Running, now: Moment, sight: Sight, key: ObjectKey, cluster: 
     )  # fmt: skip
 
 
-def _story(now: Moment, sight: Sight, key: ObjectKey, remembered: timeline.Remembered) -> list[Step] | None:
-    """What the state branch tells of it, newest first; None: it cannot be read now."""
-    try:
-        told = timeline.events(now, sight, key, remembered)["items"]
-    except SourceError:
+def _steps(now: Moment, sight: Sight, story: Story) -> list[Step] | None:
+    """Newest first; None: nothing is known."""
+    if story.told is None:
         return None
-    return [Step(one, _mark(one), now.hidden.text(one["message"])) for one in told[:_TOLD]]
+    return [Step(one, _mark(one), now.hidden.text(one["message"])) for one in timeline.seen(story.told, sight)[:_TOLD]]
 
 
 def _mark(event: EventView) -> str:

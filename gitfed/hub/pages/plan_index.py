@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections import Counter
 from dataclasses import dataclass, field
 from operator import attrgetter
@@ -33,11 +34,21 @@ class Indexes:
     def __init__(self, desk: Desk) -> None:
         self._desk = desk
         self._known: tuple[Plan | None, Index] = (None, Index())
+        self._made: tuple[Plan, asyncio.Task[Index]] | None = None
 
     async def of(self, now: Moment) -> Index:
-        """Made in a thread: a fleet may hold a million copies. Raises TooBusy."""
+        """Made in a thread, once for all who ask: a fleet may hold a million copies. Raises TooBusy."""
         if self._known[0] is not now.plan:
-            self._known = now.plan, await self._desk.aside(lambda: _index(now.plan))
+            if self._made is None or self._made[0] is not now.plan:
+                task = asyncio.create_task(self._desk.aside(lambda: _index(now.plan)))
+                task.add_done_callback(lambda done: done.cancelled() or done.exception())
+                self._made = now.plan, task
+            made = self._made
+            try:
+                self._known = now.plan, await asyncio.shield(made[1])
+            finally:
+                if self._made is made and made[1].done():
+                    self._made = None
         return self._known[1]
 
 

@@ -7,7 +7,6 @@ from typing import Any
 
 from aiohttp import web
 
-from gitfed.errors import TooBusy
 from gitfed.hub import orders as orders_taken
 from gitfed.hub import routes
 from gitfed.hub.access.rights import Right
@@ -56,10 +55,7 @@ def route(hub: Hub, frame: Frame, desk: Desk) -> Route:
                 "targets": [of for of in named if ordering.offers(hub, giver, of)],
             }  # fmt: skip
 
-        try:
-            return await frame.formed(request, "problems.html", form)
-        except TooBusy as error:
-            raise web.HTTPServiceUnavailable(text=error.message) from error
+        return await frame.formed(request, "problems.html", form)
 
     return Route("GET", "/ui/problems", show, needs=Right.VIEW)
 

@@ -15,7 +15,6 @@ from typing import NamedTuple
 
 from aiohttp import web
 
-from gitfed.errors import TooBusy
 from gitfed.hub import routes
 from gitfed.hub.access.rights import Right
 from gitfed.hub.answers.desk import Desk
@@ -145,8 +144,6 @@ def route(frame: Frame, desk: Desk) -> Route:
                     playing = played is None
                 except KeyError:
                     wrong = f"{target} names no declared cluster."
-                except TooBusy as error:
-                    raise web.HTTPServiceUnavailable(text=error.message) from error
         page = frame.page(
             request, "what_if.html", played=played, wrong=wrong, target=target, minutes=minutes, playing=playing,
             targets=_targets(now) if now is not None else (),

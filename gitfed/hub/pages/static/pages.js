@@ -60,7 +60,7 @@
       next = Date.now() + Math.max(SOONEST, 8 * (Date.now() - began)); // a slow page is asked for less often
       if (asked.status === 401) { end(); return; }
       if (asked.status === 200 && asked.response) take(asked.response);
-      if (again) look();
+      if (again || document.querySelector("[data-unfinished]")) look();
     };
     asked.send();
   }
@@ -97,6 +97,7 @@
     } else { look(); follow(); }
   });
   if (state.dataset.follows === "yes") follow();
+  if (document.querySelector("[data-unfinished]")) look(); // the server is still reading a part of it
 
   const theme = document.getElementById("theme");
   if (theme) theme.addEventListener("submit", (event) => {
