@@ -7,6 +7,7 @@ keys.
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 
 from gitfed.model.base import Kind, ObjectKey, Origin, Problem, Severity
 from gitfed.model.declared.shape import Declared
@@ -77,34 +78,47 @@ def conflicts(
 ) -> Iterator[tuple[str, Problem]]:
     """(path of the file at fault, what is wrong) for files that are good by themselves."""
     owners: dict[ObjectKey, tuple[str, Manifest | Declared]] = {}
+    alike: dict[tuple[str, str], list[Manifest | Declared]] = {}
     for path, content in contents.items():
-        for item in scoped(content, namespaced, memory):
-            if owners.setdefault(item.key, (path, item))[1] is not item:
-                yield from _twice(item.key, *owners[item.key], path, item)
-        for declared in content.declared:
-            if owners.setdefault(declared.key, (path, declared))[1] is not declared:
-                yield from _twice(declared.key, *owners[declared.key], path, declared)
+        items: Iterable[Manifest | Declared] = chain(scoped(content, namespaced, memory), content.declared)
+        for item in items:
+            first_path, first = owners.setdefault(item.key, (path, item))
+            if first is item:
+                continue
+            if first.origin == item.origin and first_path != path:
+                alike.setdefault((first_path, path), []).append(item)
+            else:
+                yield from _twice(item.key, first_path, first, path, item)
+    for (first_path, path), same in alike.items():
+        yield from _built_alike(first_path, path, same)
 
 
 def _twice(
     key: ObjectKey, first_path: str, first: Manifest | Declared, path: str, second: Manifest | Declared
 ) -> Iterator[tuple[str, Problem]]:
     """Nobody can know which of two definitions is meant: both files are at fault."""
-    name = f"{key.kind} {key.namespace}/{key.name}" if key.namespace else f"{key.kind} {key.name}"
+    name = _name(key)
     where: tuple[Origin, Origin] = (first.origin, second.origin)
-    if where[0] == where[1]:
-        # One file is the base of two kustomizations, and it is they that are at odds.
-        message = f"two kustomizations build {name} of {where[0]}: {visible(first_path)} and {visible(path)}"
-        hint = "let one of them build on the other, or give the objects different names or namespaces"
-        for one in (first_path, path):
-            yield one, Problem(Origin(visible(one)), message, hint)
-        return
     if first_path == path:
         message = f"the file defines {name} twice: {where[0]} and {where[1]}"
     else:
         message = f"two files define {name}: {where[0]} and {where[1]}"
     yield first_path, Problem(where[0], message, "remove one")
     yield path, Problem(where[1], message, "remove one")
+
+
+def _built_alike(first_path: str, path: str, items: Sequence[Manifest | Declared]) -> Iterator[tuple[str, Problem]]:
+    """One file is the base of two kustomizations, and they are at odds: said once for all objects."""
+    what = f"{_name(items[0].key)} of {items[0].origin}"
+    more = f" and {len(items) - 1} more" if len(items) > 1 else ""
+    message = f"two kustomizations build {what}{more}: {visible(first_path)} and {visible(path)}"
+    hint = "let one of them build on the other, or give the objects different names or namespaces"
+    for one in (first_path, path):
+        yield one, Problem(Origin(visible(one)), message, hint)
+
+
+def _name(key: ObjectKey) -> str:
+    return f"{key.kind} {key.namespace}/{key.name}" if key.namespace else f"{key.kind} {key.name}"
 
 
 def _kind(manifest: Manifest) -> Kind:

@@ -320,10 +320,13 @@ def test_a_fault_in_a_base_is_told_once_however_many_build_on_it() -> None:
 def test_two_kustomizations_that_build_one_base_alike_are_told_by_name() -> None:
     def build(root: kustomize.Root, read: object) -> bytes:
         note = f"{{{kustomize.ORIGIN}: 'path: apps/base/web.yaml'}}"
-        return f"{{apiVersion: v1, kind: ConfigMap, metadata: {{name: w, namespace: x, annotations: {note}}}}}".encode()
+        kind = "apiVersion: v1, kind: ConfigMap"
+        return "---\n".join(
+            f"{{{kind}, metadata: {{name: {name}, namespace: x, annotations: {note}}}}}\n" for name in ("w", "v")
+        ).encode()
 
     problems = source.read(made(FILES), build=build).problems
-    what = "two kustomizations build ConfigMap x/w of apps/base/web.yaml"
+    what = "two kustomizations build ConfigMap x/w of apps/base/web.yaml and 1 more"
     which = "apps/prod/kustomization.yaml and apps/test/kustomization.yaml"
     hint = "let one of them build on the other, or give the objects different names or namespaces"
     assert [str(problem) for problem in problems] == [
