@@ -213,20 +213,21 @@ def read_tree(
 
 
 def default_base(opened: Opened, head: Commit) -> Commit:
-    """Where `head` left the default branch. Raises RevisionNotFound when they have no common history."""
-    branch = opened.repository.default_branch()
-    tip = opened.repository.branch_commit(_ref(branch)) if branch else None
-    base = opened.repository.merge_base(tip, head) if tip else None
-    if base is None:
+    """Where `head` left the default branch, as its upstream has it. Raises RevisionNotFound when there is none, or they
+    have no common history."""
+    ref = opened.repository.default_branch()
+    tip = opened.repository.branch_commit(ref) if ref else None
+    if ref is None or tip is None:
         raise RevisionNotFound(
-            f"no commit to compare with: {head[:12]} has no common history with {branch or 'a default branch'}",
-            hint="name one: BASE..HEAD",
+            "no commit to compare with: there is no remote, and no branch main or master", hint="name one: BASE..HEAD"
+        )
+    base = opened.repository.merge_base(tip, head)
+    if base is None:
+        branch = ref.removeprefix("refs/heads/").removeprefix("refs/remotes/")
+        raise RevisionNotFound(
+            f"no commit to compare with: {head[:12]} has no common history with {branch}", hint="name one: BASE..HEAD"
         )
     return base
-
-
-def _ref(branch: str) -> str:
-    return f"refs/remotes/{branch}" if branch.startswith("origin/") else branch
 
 
 # -- decisions --------------------------------------------------------------------------------------------------

@@ -413,3 +413,45 @@ def test_stat_is_not_for_programs(fleet: Path) -> None:
 def test_stat_says_nothing_where_nothing_differs(fleet: Path) -> None:
     result = gitfed("diff", "HEAD..HEAD", "--stat")
     assert (result.code, result.out) == (0, "")
+
+
+def cloned(fleet: Path, monkeypatch: pytest.MonkeyPatch, remote: str = "origin", *, head: bool = True) -> Path:
+    """A clone with one commit on the default branch that is not pushed."""
+    clone = fleet.parent / "clone"
+    git(fleet.parent, "clone", "-q", "-o", remote, str(fleet), str(clone))
+    if not head:
+        git(clone, "remote", "set-head", remote, "--delete")
+    monkeypatch.chdir(clone)
+    commit(clone, {"apps/web.yaml": deployment(12)})
+    return clone
+
+
+@pytest.mark.parametrize("head", [True, False], ids=["with its HEAD", "without its HEAD"])
+@pytest.mark.parametrize("remote", ["origin", "company"])
+def test_on_the_default_branch_its_upstream_is_the_base(
+    fleet: Path, monkeypatch: pytest.MonkeyPatch, remote: str, head: bool
+) -> None:
+    clone = cloned(fleet, monkeypatch, remote, head=head)
+    result = gitfed("diff", "-o", "name")
+    assert (result.code, result.out) == (1, "Deployment.apps/shop/web\n")
+    git(clone, "checkout", "-q", "--detach")
+    assert gitfed("diff", "-o", "name").out == "Deployment.apps/shop/web\n", "HEAD is detached"
+
+
+def test_a_default_branch_of_another_name_is_found_by_its_upstream(
+    fleet: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    git(fleet, "branch", "-m", "trunk")
+    cloned(fleet, monkeypatch, head=False)
+    assert gitfed("diff", "-o", "name").out == "Deployment.apps/shop/web\n"
+
+
+def test_where_nothing_tells_the_default_branch_a_base_is_asked_for(fleet: Path) -> None:
+    git(fleet, "checkout", "-q", "--detach")
+    git(fleet, "branch", "-m", "main", "trunk")
+    result = gitfed("diff")
+    assert (result.code, result.out) == (4, "")
+    assert result.err == (
+        "error: no commit to compare with: there is no remote, and no branch main or master\n"
+        "hint: name one: BASE..HEAD\n"
+    )

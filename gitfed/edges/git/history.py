@@ -14,6 +14,8 @@ from gitfed.model.base import Commit
 
 _FORMAT = "%H%x01%P%x01%cd%x01%an <%ae>%x01%s%x01%b"
 """What `_info` reads: first what Git writes, then what persons did, who may use the separator."""
+_USUAL = ("main", "master")
+"""Default branches of clones that do not tell."""
 _RAW = "--date=raw"  # Git itself gives up on a date before 1970
 _DATE = re.compile(r"([0-9]{1,25}) ([-+])([0-9]{2})([0-9]{2})\Z")
 _FIRST, _LAST = datetime(1970, 1, 1, tzinfo=UTC), datetime(9000, 1, 1, tzinfo=UTC)
@@ -96,15 +98,39 @@ class History(Program):
             return None
 
     def default_branch(self) -> str | None:
-        """The branch that others start from: origin's HEAD, else main or master, else HEAD's."""
-        try:
-            return self.text("symbolic-ref", "--quiet", "refs/remotes/origin/HEAD").removeprefix("refs/remotes/")
-        except SourceError:
-            pass
-        for name in ("main", "master"):
+        """The full ref of the branch that others start from, as the remote has it: its HEAD, which not every clone has
+        recorded, else its main or master, else the upstream of HEAD's branch. Without a remote: the local main or
+        master, else HEAD's branch."""
+        own = self.head_branch()
+        for remote in self._remotes(own):
+            try:
+                return self.text("symbolic-ref", "--quiet", f"refs/remotes/{remote}/HEAD")
+            except SourceError:
+                pass
+            for name in _USUAL:
+                if self.branch_commit(f"refs/remotes/{remote}/{name}"):
+                    return f"refs/remotes/{remote}/{name}"
+        if own is not None and (upstream := self._upstream(own)):
+            return upstream
+        for name in _USUAL:
             if self.branch_commit(name):
-                return name
-        return self.head_branch()
+                return f"refs/heads/{name}"
+        return None if own is None else f"refs/heads/{own}"
+
+    def _remotes(self, branch: str | None) -> list[str]:
+        """Where the default branch is looked for: what the branch follows, then origin, else the only remote."""
+        names = self.text("remote").split()
+        try:
+            follows = self.text("config", "--get", f"branch.{branch}.remote") if branch is not None else ""
+        except SourceError:
+            follows = ""
+        likely = [name for name in dict.fromkeys((follows, "origin")) if name in names]
+        return likely or (names if len(names) == 1 else [])
+
+    def _upstream(self, branch: str) -> str:
+        """The full ref that a branch follows; "" for none, and where that was never fetched."""
+        ref = self.text("for-each-ref", "--format=%(upstream)", "--", f"refs/heads/{branch}").partition("\n")[0]
+        return ref if ref and self.branch_commit(ref) else ""
 
     def remote_url(self, name: str) -> str | None:
         """What a remote of this name is called in the repository's settings; None when there is none."""

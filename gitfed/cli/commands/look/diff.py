@@ -28,7 +28,8 @@ def command(
     """Compare two commits: where everything goes, before → after, and then the manifests of the clusters.
 
     The same difference in many clusters is printed once, with their names. BASE alone is compared with HEAD; without
-    BASE it is the commit where HEAD left the default branch. With --live one commit is compared with the clusters.
+    BASE it is the commit where HEAD left the default branch, as the remote has it. With --live one commit is compared
+    with the clusters.
 
     \b
     gitfed diff                         this branch against the default branch
