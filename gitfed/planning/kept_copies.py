@@ -11,9 +11,10 @@ from types import MappingProxyType
 
 from gitfed.model.base import ClusterName, ObjectKey
 from gitfed.model.decisions import Decision
+from gitfed.model.keys import PRUNE_ANNOTATION
 from gitfed.model.plan import Action, Binding, Change
 from gitfed.model.reason import Reason, ReasonCode
-from gitfed.planning.objects import compare, prune
+from gitfed.planning.objects import prune
 from gitfed.planning.review import leftovers
 
 Kept = Mapping[ClusterName, Reason]
@@ -68,7 +69,7 @@ def by_decision(binding: Binding | None, past: Decision | None, before: Collecti
 
 _LASTING = {
     True: Reason(ReasonCode.PRESERVED),
-    False: Reason(ReasonCode.PRUNE_DISABLED, compare.PRUNE_ANNOTATION),
+    False: Reason(ReasonCode.PRUNE_DISABLED, PRUNE_ANNOTATION),
 }
 
 
