@@ -17,7 +17,9 @@ import socket
 import uuid
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
+from typing import Protocol
 
+from gitfed import errors
 from gitfed.edges.kube.election import Election
 from gitfed.edges.kube.election import Timing as Timing
 from gitfed.edges.kube.fence import Fence
@@ -52,6 +54,43 @@ class Options:
     @property
     def times(self) -> Timing:
         return self.timing or (LEASES if self.lock == "leases" else REFS)
+
+
+class Tells(Protocol):
+    """A lock by which the candidates can tell who leads of a push."""
+
+    on_told: Callable[[], None]
+
+    async def tell(self) -> None: ...
+
+
+class Messenger:
+    """Tells who leads that there was a push, at most once in so many seconds, however many there are."""
+
+    def __init__(self, lock: Tells, pause: float) -> None:
+        self._lock = lock
+        self._pause = pause
+        self._task: asyncio.Task[None] | None = None
+        self._again = False
+
+    def tell(self) -> None:
+        self._again = True
+        if self._task is None or self._task.done():
+            self._task = asyncio.create_task(self._tell())
+
+    async def _tell(self) -> None:
+        while self._again:
+            self._again = False
+            try:
+                await self._lock.tell()
+            except errors.GitfedError as error:
+                log.warning("who leads could not be told of a push", extra={"error": str(error)})
+            await asyncio.sleep(self._pause)
+
+    async def close(self) -> None:
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.gather(self._task, return_exceptions=True)
 
 
 async def lead(

@@ -61,6 +61,8 @@ class Running:
         """None: this process does not lead (yet), so it can operate nothing and sees no live objects."""
         self.standing_by = False
         self.recorded = recorded
+        self.tell_leader: Callable[[], None] | None = None
+        """Have who leads look at the repository; None: nothing but its polls does."""
         self.telemetry = telemetry or Telemetry()
         self.polling = polling or Polling()
         self.began = time.monotonic()

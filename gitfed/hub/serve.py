@@ -21,6 +21,7 @@ from gitfed.edges import files, git
 from gitfed.edges import lock as locks
 from gitfed.edges.forge import Forge
 from gitfed.edges.kube.election import Election
+from gitfed.edges.kube.lease import LeaseLock
 from gitfed.hub import assembly
 from gitfed.hub.health import HealthServer
 from gitfed.hub.notifications.notifier import Notifier
@@ -145,15 +146,24 @@ async def _lead(
         if running.engine is not None:
             running.engine.abandon()
 
+    def told() -> None:
+        if running.engine is not None:
+            log.info("another replica tells of a push")
+            running.engine.source_changed()
+
     lock = await _persist(stop, lambda reading: wiring.make_lock(options, how, reading=reading))
     if lock is None:
         return
-    try:
+    async with AsyncExitStack() as stack:
+        stack.push_async_callback(lock.close)
+        if isinstance(lock, LeaseLock):
+            lock.on_told = told
+            messenger = leader.Messenger(lock, how.times.retry)
+            stack.push_async_callback(messenger.close)
+            running.tell_leader = messenger.tell
         await leader.lead(
             Election(lock, how.identity, how.times, fence=how.fence), follow, on_change=changed, on_loss=lost
         )
-    finally:
-        await lock.close()
 
 
 async def _follow(

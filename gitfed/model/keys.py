@@ -48,6 +48,11 @@ NOT_READY: Final = "cluster.karmada.io/not-ready"
 UNREACHABLE: Final = "cluster.karmada.io/unreachable"
 UNSCHEDULABLE: Final = "cluster.karmada.io/unschedulable"
 
+# -- on the Lease of the leader -----------------------------------------------------------------------------------
+
+PUSHED: Final = "gitfed.io/pushed"
+"""When a forge told one that stands by of a push: who leads looks when it changes."""
+
 # -- what a binding remembers -------------------------------------------------------------------------------------
 
 APPLIED_PLACEMENT: Final = "policy.karmada.io/applied-placement"

@@ -6,13 +6,17 @@ Reading and writing only, each write bound to the version that was read; when to
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 
 from gitfed import errors
 from gitfed.edges.kube.session import Session
+from gitfed.model.keys import PUSHED
 from gitfed.model.leader import Lead
 from gitfed.text import moment
+
+_ATTEMPTS = 3
 
 
 class LeaseLock:
@@ -24,6 +28,9 @@ class LeaseLock:
         self._namespace = namespace
         self._name = name
         self._read: dict[str, Any] | None = None
+        self._told: str | None = None
+        self.on_told: Callable[[], None] = lambda: None
+        """Called in `read` when another candidate has called `tell` since the last one."""
 
     async def close(self) -> None:
         await self._session.close()
@@ -39,6 +46,10 @@ class LeaseLock:
             self._read = None
             return None
         self._read = lease
+        told = str(((lease.get("metadata") or {}).get("annotations") or {}).get(PUSHED) or "")
+        if self._told not in (None, told):
+            self.on_told()
+        self._told = told
         spec = lease.get("spec") or {}
         return Lead(
             str(spec.get("holderIdentity") or ""),
@@ -73,6 +84,17 @@ class LeaseLock:
         except (errors.ObjectConflict, errors.ObjectExists, errors.ObjectNotFound):
             return False
         return True
+
+    async def tell(self) -> None:
+        """Have who leads look at the repository: they read the lock every other second. Who leads stays as it is; a
+        renewal at the same moment is tried again by them. Raises ClusterError."""
+        for _ in range(_ATTEMPTS):
+            lease = await self._session.json("GET", f"{self._folder}/{self._name}")
+            metadata = lease["metadata"]
+            metadata["annotations"] = {**(metadata.get("annotations") or {}), PUSHED: _text(datetime.now(UTC))}
+            with contextlib.suppress(errors.ObjectConflict):
+                await self._session.json("PUT", f"{self._folder}/{self._name}", body=lease)
+                return
 
     async def _create(self, body: dict[str, Any]) -> dict[str, Any]:
         try:

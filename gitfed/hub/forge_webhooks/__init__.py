@@ -56,7 +56,7 @@ def followed(running: Running) -> Followed:
     """What a delivery has to be about, as far as it is known by now."""
     engine, repo = running.engine, running.repo
     if engine is None:
-        return Followed(standing_by=True)
+        return Followed(standing_by=True, hands_on=running.tell_leader is not None)
     ref = engine.reader.ref
     state = repo.settings.spec.state if repo is not None else None
     if not ref or state is None:
@@ -76,7 +76,10 @@ def _path(url: str) -> str:
 def _look(running: Running) -> None:
     if running.engine is not None:
         running.engine.source_changed()
-    elif isinstance(running.recorded, Recorded):
+        return
+    if running.tell_leader is not None:
+        running.tell_leader()
+    if isinstance(running.recorded, Recorded):
         running.recorded.look_soon()
 
 

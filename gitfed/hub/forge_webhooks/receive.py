@@ -71,7 +71,9 @@ class Followed:
     source: str = ""
     """The full name of the first of them; "" when it is not known yet."""
     standing_by: bool = False
-    """This process cannot do more than look at what the one that leads has recorded."""
+    """This process cannot do more than look at what the one that leads has recorded, and tell that one."""
+    hands_on: bool = False
+    """It can tell the one that leads."""
     paths: Collection[str] = ()
     """Of the URLs that the repositories have here. Nothing: they are read from this machine, under any name."""
 
@@ -160,9 +162,8 @@ class Receiver:
             self._polling.delivered()
         self._look_soon()
         if followed.standing_by:
-            return Answer(
-                202, Outcome.STANDING_BY, "this one stands by: who leads finds it with the next poll", delivery
-            )
+            then = "is told" if followed.hands_on else "finds it with the next poll"
+            return Answer(202, Outcome.STANDING_BY, f"this one stands by: who leads {then}", delivery)
         return Answer(202, Outcome.ACCEPTED, "gitfed looks at the repository", delivery)
 
     def _look_soon(self) -> None:
