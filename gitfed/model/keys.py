@@ -19,6 +19,7 @@ THEIRS: Final = "karmada.io/"
 FEDERATION_LABEL: Final = "gitfed.io/federation"
 BINDING_LABEL: Final = "gitfed.io/binding"
 INVENTORY_LABEL: Final = "gitfed.io/inventory"
+NAME_LABEL: Final = "app.kubernetes.io/name"
 MANAGED_BY_LABEL: Final = "app.kubernetes.io/managed-by"
 
 # -- what a template says about itself ----------------------------------------------------------------------------

@@ -7,6 +7,7 @@ import binascii
 
 from gitfed.edges.kube.session import Session
 from gitfed.errors import InputError, ObjectExists, ObjectNotFound
+from gitfed.model.keys import NAME_LABEL
 
 _CERTIFICATE, _KEY = "tls.crt", "tls.key"
 
@@ -44,7 +45,7 @@ class AuthoritySecret:
             "apiVersion": "v1",
             "kind": "Secret",
             "type": "kubernetes.io/tls",
-            "metadata": {"name": self._name, "labels": {"app.kubernetes.io/name": "gitfed"}},
+            "metadata": {"name": self._name, "labels": {NAME_LABEL: "gitfed"}},
             "data": {
                 _CERTIFICATE: base64.b64encode(certificate).decode(), _KEY: base64.b64encode(key).decode(),
             },
