@@ -56,6 +56,9 @@ _GROUPS = {
     "Clusters": {
         "join": "Bring a cluster into the fleet.",
         "unjoin": "Take a cluster out of the fleet, with or without its objects.",
+        "register": "Bring a cluster into the fleet that only an agent inside of it can reach.",
+        "unregister": "Take a cluster out of the fleet that an agent pulls for.",
+        "rbac": "Print the least rights that gitfed needs in a cluster.",
         "token": "Make, list and delete tokens that let clusters register.",
         "cordon": "Let no new work into a cluster.",
         "uncordon": "Let new work into a cluster again.",

@@ -69,14 +69,16 @@ def command(
     checkout = desired.open_checkout(repo)
     if name not in checkout.repo.clusters and cluster_kubeconfig is None:
         checkout.cluster(name)
+    if name in checkout.repo.clusters and checkout.cluster(name).spec.sync_mode == "Pull":
+        raise UsageError(f"cluster {name} is pulled by an agent", hint=f"gitfed unregister {name}")
     if dry_run:
-        _preview(checkout, name, objects, cluster_kubeconfig, cluster_context, credentials)
+        preview(checkout, name, objects, cluster_kubeconfig, cluster_context, credentials)
     else:
-        left = _clean(checkout, name, objects, cluster_kubeconfig, cluster_context, wait, force, credentials, progress)
+        left = clean(checkout, name, objects, cluster_kubeconfig, cluster_context, wait, force, credentials, progress)
         if left is not None:
             if left.remaining:
                 return exits.UNREACHABLE
-            _forget(checkout, name, cleaned=objects == "delete" or not left.present)
+            forget(checkout, name, cleaned=objects == "delete" or not left.present)
     if name in checkout.repo.clusters:
         checkout.drop_cluster(name)
         desired.finish(checkout, message or f"Unjoin {name}", commit=commit, dry_run=dry_run)
@@ -85,7 +87,7 @@ def command(
     return 0
 
 
-def _preview(
+def preview(
     checkout: desired.Checkout, name: str, objects: str, kubeconfig: Path | None, context: str,
     credentials: options.Credentials,
 ) -> None:  # fmt: skip
@@ -116,7 +118,7 @@ def _preview(
         click.echo(f"would keep {_shown(key)}: {why}", err=True)
 
 
-def _clean(
+def clean(
     checkout: desired.Checkout, name: str, objects: str, kubeconfig: Path | None, context: str, wait: float,
     force: bool, credentials: options.Credentials, progress: str,
 ) -> Left | None:  # fmt: skip
@@ -151,7 +153,7 @@ def _clean(
     return left
 
 
-def _forget(checkout: desired.Checkout, name: str, *, cleaned: bool) -> None:
+def forget(checkout: desired.Checkout, name: str, *, cleaned: bool) -> None:
     """A courtesy: without it plans go on saying that the cluster still holds something."""
     from datetime import UTC, datetime
 
@@ -189,7 +191,6 @@ def session_of(
 ) -> Session:
     """A way into a cluster: by the kubeconfig named for it, else as the daemon finds it. Raises CredentialsError."""
     from gitfed.daemon import wiring
-    from gitfed.model.declared.cluster import Cluster
 
     if kubeconfig is None:
         declared = checkout.cluster(name)
@@ -198,6 +199,14 @@ def session_of(
             allow_exec=credentials.allow_exec,
         )  # fmt: skip
         return wiring.open_sessions(made)(declared)
+    return session_by(kubeconfig, name, context, allow_exec=credentials.allow_exec)
+
+
+def session_by(kubeconfig: Path, name: str, context: str, *, allow_exec: bool) -> Session:
+    """By a context of this kubeconfig, that with the cluster's name unless one is named. Raises CredentialsError."""
+    from gitfed.daemon import wiring
+    from gitfed.model.declared.cluster import Cluster
+
     annotations = {CONTEXT: context} if context else {}
     declared = Cluster.model_validate(
         {
@@ -207,7 +216,7 @@ def session_of(
             "spec": {"syncMode": "Push"},
         }
     )
-    made = wiring.Options("", kubeconfig=(kubeconfig,), allow_exec=credentials.allow_exec)
+    made = wiring.Options("", kubeconfig=(kubeconfig,), allow_exec=allow_exec)
     try:
         return wiring.open_sessions(made)(declared)
     except CredentialsError as error:

@@ -1,0 +1,53 @@
+"""gitfed rbac"""
+
+from __future__ import annotations
+
+import click
+
+from gitfed.cli import complete, exits, load, options
+from gitfed.cli.commands.look import render
+from gitfed.cli.main import meant
+from gitfed.errors import UsageError
+from gitfed.model.base import Kind
+from gitfed.text import emit
+
+
+@click.command("rbac")
+@options.facts
+@options.option("-c", "--cluster", shared=False, metavar="C", required=True, shell_complete=complete.clusters,
+                help="The cluster.")  # fmt: skip
+@options.option("--service-account", "account", shared=False, metavar="NAME", default="",
+                help="Whose rights.  [default: gitfed-agent for a pulled cluster, else gitfed]")  # fmt: skip
+@options.option("-n", "--namespace", shared=False, metavar="NAME", default="gitfed-system", show_default=True,
+                help="Namespace of the account, and of the inventory.")  # fmt: skip
+def command(inputs: options.Inputs, cluster: str, account: str, namespace: str) -> int:
+    """Print the least rights that gitfed needs in a cluster, as RBAC objects to apply there.
+
+    They are those for the kinds that the repository sends there at this commit, so apply them anew before a commit that
+    brings another kind; until then objects of that kind fail with a message that names it, and all others go on.
+
+    \b
+    gitfed rbac --cluster eu-1 | kubectl --context eu-1 apply -f -
+    gitfed register … --cluster-role ""      an agent with no rights but these
+
+    \b
+    Exit codes: 0 done · 2 bad usage · 3 invalid input in the repository · 4 the repository cannot be read.
+    """
+    from gitfed.registration import least_rights
+
+    session = load.Session(inputs)
+    plan = session.plan()
+    if cluster not in plan.clusters:
+        raise UsageError(f"no cluster {cluster!r}{meant(cluster, list(plan.clusters))}", hint="gitfed get clusters")
+    sent = list(render.manifests(plan, cluster))
+    kinds = {Kind(*key[:2]) for key, _ in sent}
+    kinds |= {Kind(*change.key[:2]) for change in plan.changes or () if change.cluster == cluster}
+    if not account:
+        declared = session.repo.clusters.get(cluster)
+        account = "gitfed-agent" if declared is not None and declared.spec.sync_mode == "Pull" else "gitfed"
+    plurals = least_rights.defined(body for _, body in sent)
+    found = least_rights.objects(kinds, plurals, account=account, namespace=namespace)
+    click.echo("".join(f"---\n{emit.dump(body)}" for body in found), nl=False)
+    if least_rights.grants_rights(kinds):
+        load.note("the repository sends Roles or bindings there: with escalate or bind this account can grant anything")
+    return exits.first([load.tell(plan.problems)])

@@ -1,0 +1,192 @@
+"""gitfed register"""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+import click
+
+from gitfed.cli import desired, options
+from gitfed.cli.commands.clusters import unjoin
+from gitfed.cli.output import plain
+from gitfed.errors import UsageError
+from gitfed.model.base import Severity
+from gitfed.text import emit
+
+if TYPE_CHECKING:
+    from gitfed.registration.agent_manifests import Agent
+    from gitfed.registration.enrol import Asked
+
+IMAGE = "registry.example/gitfed:0.1.0"
+
+
+@click.command("register")
+@click.argument("hub", metavar="HOST:PORT")
+@options.option("--token", shared=False, metavar="TOKEN", default="", help="What gitfed token create printed.")
+@options.option("--discovery-token-ca-cert-hash", "pins", shared=False, metavar="sha256:HEX[,...]", default="",
+                help="The pin of the hub's authority; any one of several is enough.")  # fmt: skip
+@options.option("--discovery-token-unsafe-skip-ca-verification", "unsafe", shared=False, is_flag=True,
+                help="Believe whoever answers at HOST:PORT, and give them the token.")  # fmt: skip
+@options.option("--discovery-timeout", shared=False, type=options.Duration(), metavar="DURATION", default="5m",
+                show_default=True, help="How long the hub is waited for.")  # fmt: skip
+@options.option("--cluster-name", shared=False, metavar="NAME", default="",
+                help="What the cluster is called in the fleet.  [default: --cluster-context]")  # fmt: skip
+@options.option("--cluster-kubeconfig", shared=False, type=options.Files(exists=True, dir_okay=False), metavar="FILE",
+                help="An administrator's kubeconfig of the cluster.")  # fmt: skip
+@options.option("--cluster-context", shared=False, metavar="NAME", default="",
+                help="Its context.  [default: the cluster's name]")  # fmt: skip
+@options.option("-n", "--namespace", shared=False, metavar="NAME", default="gitfed-system", show_default=True,
+                help="Where the agent lives.")  # fmt: skip
+@options.option("--cluster-role", shared=False, metavar="NAME", default="cluster-admin", show_default=True,
+                help='ClusterRole of the agent; "" for none: gitfed rbac makes the least one.')  # fmt: skip
+@options.option("--cluster-provider", shared=False, metavar="TEXT", default="", help="spec.provider")
+@options.option("--cluster-region", shared=False, metavar="TEXT", default="", help="spec.region")
+@options.option("--cluster-zones", shared=False, metavar="TEXT[,TEXT]", default="", help="spec.zones")
+@options.option("--agent-image", shared=False, metavar="IMAGE", default=IMAGE, show_default=True, help="Of the agent.")
+@options.option("--file", shared=False, metavar="PATH", default="",
+                help="File of the declaration.  [default: clusters/NAME.yaml]")  # fmt: skip
+@options.option("--allow-exec-credentials", is_flag=True,
+                help="Let a kubeconfig start programs (exec, auth-provider) on this machine.")  # fmt: skip
+@desired.writing
+def command(
+    hub: str,
+    token: str,
+    pins: str,
+    unsafe: bool,
+    discovery_timeout: float,
+    cluster_name: str,
+    cluster_kubeconfig: Path | None,
+    cluster_context: str,
+    namespace: str,
+    cluster_role: str,
+    cluster_provider: str,
+    cluster_region: str,
+    cluster_zones: str,
+    agent_image: str,
+    file: str,
+    allow_exec_credentials: bool,
+    repo: str,
+    commit: bool,
+    message: str,
+    dry_run: str | None,
+) -> int:
+    """Bring a cluster into the fleet that only an agent inside of it can reach.
+
+    Run it where the cluster's API server is reached. The agent gets a certificate of the hub at HOST:PORT, for this
+    cluster alone, and dials out to it. The file of the cluster is printed, or with --repo or --commit written into a
+    checkout. Cut short, the same command goes on where it was.
+
+    \b
+    gitfed register hub.example:8443 --token ab12cd.0123456789abcdef \\
+      --discovery-token-ca-cert-hash sha256:… --cluster-name edge-7 --cluster-kubeconfig admin.conf
+    gitfed register … --dry-run client       print what would be made, and ask nobody
+
+    \b
+    Exit codes: 0 done · 2 bad usage, or another agent is there · 4 the hub or the cluster cannot be reached, or the
+    hub refuses.
+    """
+    from gitfed.hub.enrolment import bootstrap_tokens
+    from gitfed.model import agent_identity
+    from gitfed.registration.agent_manifests import Agent
+    from gitfed.registration.enrol import Asked
+
+    name = cluster_name or cluster_context
+    if not name:
+        raise click.UsageError("what is the cluster called? --cluster-name NAME")
+    if why := agent_identity.why_not_a_name(name):
+        raise click.UsageError(f"the cluster name {name} {why}")
+    if not dry_run and bootstrap_tokens.parse(token) is None:
+        raise click.UsageError("--token is to be what gitfed token create printed: six characters, a dot, sixteen")
+    pinned = _pins(pins, unsafe=unsafe, needed=not dry_run)
+    declared = _declaration(name, cluster_provider, cluster_region, cluster_zones)
+    checkout = desired.open_checkout(repo) if repo or commit else None
+    if checkout is not None:
+        _check_declared(checkout, name)
+    agent = Agent(name, _address(hub), namespace, agent_image, role=cluster_role)
+    if dry_run:
+        _print(agent)
+    else:
+        if cluster_kubeconfig is None:
+            raise click.UsageError("how is the cluster reached? --cluster-kubeconfig FILE")
+        asked = Asked(agent, token, pinned, discovery_timeout)
+        identity = asyncio.run(_register(cluster_kubeconfig, cluster_context, allow_exec_credentials, asked))
+        declared["spec"]["id"] = identity
+    if checkout is None:
+        click.echo(("---\n" if dry_run else "") + emit.dump(declared), nl=False)
+    else:
+        if name not in checkout.repo.clusters:
+            checkout.put(file or f"clusters/{name}.yaml", emit.dump(declared))
+        desired.finish(checkout, message or f"Register {name}", commit=commit, dry_run=dry_run)
+    if not dry_run:
+        if checkout is None:
+            click.echo(f"Next: commit what was printed, as clusters/{plain.clean(name)}.yaml", err=True)
+        click.echo(f"cluster({plain.clean(name)}) is joined successfully", err=checkout is None)
+    return 0
+
+
+async def _register(kubeconfig: Path, context: str, allow_exec: bool, asked: Asked) -> str:
+    """The cluster's id."""
+    from gitfed.offline import joining
+    from gitfed.registration import enrol
+
+    name = asked.agent.cluster
+    async with unjoin.session_by(kubeconfig, name, context, allow_exec=allow_exec) as session:
+        identity = await joining.identity(session)
+        await enrol.register(session, asked, lambda line: click.echo(plain.clean(line), err=True))
+    return identity
+
+
+def _check_declared(checkout: desired.Checkout, name: str) -> None:
+    if name in checkout.repo.clusters and checkout.cluster(name).spec.sync_mode != "Pull":
+        raise UsageError(f"cluster {name} is declared already, with syncMode Push: {checkout.origin(name).path}",
+                         hint="choose another --cluster-name, or change the file first")  # fmt: skip
+
+
+def _declaration(name: str, provider: str, region: str, zones: str) -> dict[str, Any]:
+    from gitfed.model.declared import cluster as model
+
+    listed = [zone.strip() for zone in zones.split(",") if zone.strip()]
+    spec: dict[str, Any] = {"syncMode": "Pull"}
+    spec |= {key: value for key, value in (("provider", provider), ("region", region), ("zones", listed)) if value}
+    body = {"apiVersion": "cluster.karmada.io/v1alpha1", "kind": "Cluster", "metadata": {"name": name}, "spec": spec}
+    for finding in (one for one in model.Cluster.model_validate(body).findings() if one.severity is Severity.ERROR):
+        raise UsageError(f"cluster {name}: {'.'.join(map(str, finding.path))}: {finding.message}", hint=finding.hint)
+    return body
+
+
+def _pins(text: str, *, unsafe: bool, needed: bool) -> tuple[str, ...]:
+    from gitfed.edges import certificate_pins
+
+    found = tuple(one.strip() for one in text.split(",") if one.strip())
+    for pin in found:
+        if why := certificate_pins.why_not_a_pin(pin):
+            raise click.UsageError(f"--discovery-token-ca-cert-hash: {pin} {why}")
+    if found and unsafe:
+        raise click.UsageError("--discovery-token-unsafe-skip-ca-verification and a pin exclude each other")
+    if needed and not found and not unsafe:
+        raise UsageError("how is the hub known? --discovery-token-ca-cert-hash sha256:HEX",
+                         hint="gitfed token create --print-register-command prints it; without a pin anybody could "
+                         "answer: --discovery-token-unsafe-skip-ca-verification takes that")  # fmt: skip
+    return found
+
+
+def _address(text: str) -> str:
+    try:
+        parts = urlsplit(f"//{text}")
+        if parts.hostname and parts.port and parts.netloc == text and "@" not in text:
+            return text
+    except ValueError:
+        pass
+    raise click.UsageError(f"{text!r} is not HOST:PORT")
+
+
+def _print(agent: Agent) -> None:
+    from gitfed.registration import agent_manifests
+    from gitfed.registration.agent_manifests import Identity
+
+    shown = agent_manifests.secret(agent, Identity(b""), shown=True)
+    for body in (agent_manifests.namespace(agent), shown, *agent_manifests.workload(agent)):
+        click.echo(f"---\n{emit.dump(body)}", nl=False)

@@ -1,0 +1,171 @@
+"""The objects that an agent runs by in its cluster, as values.
+
+The Secret holds what the agent is known by. Its key is made and stays here; the annotations say whose it is, so that a
+registration that was cut short is told from somebody else's agent.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from gitfed.model.base import Body, ClusterName
+
+NAME = "gitfed-agent"
+CLUSTER = "gitfed.io/cluster"
+HUB = "gitfed.io/hub"
+_LABELS = {"app.kubernetes.io/name": NAME, "app.kubernetes.io/managed-by": "gitfed"}
+_FOLDER = "/etc/gitfed/hub"
+_USER = 65532
+HIDDEN = "REDACTED"
+
+
+@dataclass(frozen=True, slots=True)
+class Agent:
+    """What the command line says of it."""
+
+    cluster: ClusterName
+    hub: str
+    """HOST:PORT"""
+    namespace: str
+    image: str
+    replicas: int = 1
+    role: str = ""
+    """The ClusterRole that it gets; "": none, somebody else gives it what it needs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """PEM texts; the certificate is b"" as long as there is none."""
+
+    authorities: bytes
+    certificate: bytes = b""
+    key: bytes = field(default=b"", repr=False)
+
+
+def namespace(agent: Agent) -> Body:
+    return {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": agent.namespace}}
+
+
+def secret(agent: Agent, identity: Identity, *, shown: bool = False) -> Body:
+    """`shown`: for eyes, with the key left out."""
+    data: Mapping[str, bytes] = {"ca.crt": identity.authorities, "tls.crt": identity.certificate}
+    encoded = {name: base64.b64encode(content).decode() for name, content in data.items() if content}
+    key = HIDDEN if shown else base64.b64encode(identity.key).decode()
+    return {
+        "apiVersion": "v1",
+        "kind": "Secret",
+        "metadata": {**_metadata(agent), "annotations": {CLUSTER: agent.cluster, HUB: agent.hub}},
+        "type": "Opaque",
+        "data": {**encoded, "tls.key": key},
+    }
+
+
+def workload(agent: Agent) -> list[Body]:
+    """Everything else: account, rights, Deployment."""
+    subject = {"kind": "ServiceAccount", "name": NAME, "namespace": agent.namespace}
+    group = "rbac.authorization.k8s.io"
+    found: list[Body] = [
+        {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": _metadata(agent)},
+        {
+            "apiVersion": f"{group}/v1",
+            "kind": "Role",
+            "metadata": _metadata(agent),
+            "rules": [
+                # The next certificate is put where the first one was.
+                {"apiGroups": [""], "resources": ["secrets"], "resourceNames": [NAME], "verbs": ["get", "patch"]},
+                {"apiGroups": ["coordination.k8s.io"], "resources": ["leases"],
+                 "verbs": ["get", "create", "patch", "update"]},
+            ],
+        },
+        {
+            "apiVersion": f"{group}/v1",
+            "kind": "RoleBinding",
+            "metadata": _metadata(agent),
+            "roleRef": {"apiGroup": group, "kind": "Role", "name": NAME},
+            "subjects": [subject],
+        },
+    ]  # fmt: skip
+    if agent.role:
+        found.append(
+            {
+                "apiVersion": f"{group}/v1",
+                "kind": "ClusterRoleBinding",
+                "metadata": {"name": binding_name(agent.namespace), "labels": _LABELS},
+                "roleRef": {"apiGroup": group, "kind": "ClusterRole", "name": agent.role},
+                "subjects": [subject],
+            }
+        )
+    return [*found, _deployment(agent)]
+
+
+def binding_name(namespace: str) -> str:
+    """Of the ClusterRoleBinding; two agents of two fleets live in two namespaces."""
+    return f"{NAME}:{namespace}"
+
+
+def _deployment(agent: Agent) -> Body:
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": _metadata(agent),
+        "spec": {
+            "replicas": agent.replicas,
+            "selector": {"matchLabels": {"app.kubernetes.io/name": NAME}},
+            # Two agents with one certificate would take turns to throw each other out.
+            "strategy": {"type": "Recreate"},
+            "template": {
+                "metadata": {"labels": _LABELS},
+                "spec": {
+                    "serviceAccountName": NAME,
+                    "terminationGracePeriodSeconds": 30,
+                    "securityContext": {
+                        "runAsNonRoot": True,
+                        "runAsUser": _USER,
+                        "runAsGroup": _USER,
+                        "fsGroup": _USER,
+                        "seccompProfile": {"type": "RuntimeDefault"},
+                    },
+                    "containers": [_container(agent)],
+                    "volumes": [
+                        {"name": "hub", "secret": {"secretName": NAME, "defaultMode": 0o440}},
+                        {"name": "scratch", "emptyDir": {}},
+                    ],
+                },
+            },
+        },
+    }
+
+
+def _container(agent: Agent) -> Body:
+    return {
+        "name": "agent",
+        "image": agent.image,
+        "args": [
+            "agent",
+            f"--hub-url=https://{agent.hub}",
+            f"--hub-credentials={_FOLDER}",
+            "--health-address=0.0.0.0:8484",
+            "--logging-format=json",
+        ],
+        "ports": [{"name": "health", "containerPort": 8484, "protocol": "TCP"}],
+        "livenessProbe": {
+            "httpGet": {"path": "/livez", "port": "health"}, "initialDelaySeconds": 10, "periodSeconds": 20,
+        },
+        "readinessProbe": {"httpGet": {"path": "/readyz", "port": "health"}, "periodSeconds": 10},
+        "resources": {"requests": {"cpu": "50m", "memory": "96Mi"}, "limits": {"memory": "512Mi"}},
+        "securityContext": {
+            "allowPrivilegeEscalation": False,
+            "readOnlyRootFilesystem": True,
+            "capabilities": {"drop": ["ALL"]},
+        },
+        "volumeMounts": [
+            {"name": "hub", "mountPath": _FOLDER, "readOnly": True},
+            {"name": "scratch", "mountPath": "/tmp"},  # noqa: S108
+        ],
+    }  # fmt: skip
+
+
+def _metadata(agent: Agent) -> Body:
+    return {"name": NAME, "namespace": agent.namespace, "labels": _LABELS}

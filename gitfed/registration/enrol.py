@@ -1,0 +1,102 @@
+"""★ Registering a cluster: from a pin and a token to an agent that runs with a certificate of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+
+from gitfed import errors
+from gitfed.edges import certificate_pins, signing_request
+from gitfed.edges.kube.session import Session
+from gitfed.model import agent_identity
+from gitfed.registration import hub_client, member_steps
+from gitfed.registration.agent_manifests import Agent, Identity
+
+_LIFE_LEFT = 0.2
+"""Of a certificate's life: then the next one is asked for (Karmada: certRotation)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    agent: Agent
+    token: str
+    pins: Collection[str]
+    """Empty: whatever answers at the hub's address is believed."""
+    discovery_timeout: float
+
+
+async def register(session: Session, asked: Asked, tell: Callable[[str], None]) -> None:
+    """Each step may have been done before. Raises UsageError, HubRefused, HubUnreachable, ClusterError."""
+    agent = asked.agent
+    tell("[preflight] Running pre-flight checks")
+    present = await member_steps.look(session, agent.namespace)
+    if member_steps.preflight(agent, present):
+        tell(f"[preflight] Continuing an earlier registration of {agent.cluster}")
+    tell("[preflight] All pre-flight checks were passed")
+
+    tell(f"[discovery] Asking {agent.hub} for its authority")
+    authorities = await hub_client.discover(agent.hub, asked.pins, timeout=asked.discovery_timeout)
+    earlier = present.identity or Identity(b"")
+    identity = Identity(authorities, b"", earlier.key or signing_request.new_key())
+
+    tell(f"[certificate] Asking for a certificate of {agent_identity.common_name(agent.cluster)}")
+    certificate = await renewed(agent, replace(earlier, authorities=authorities))
+    if certificate is None:
+        await member_steps.put_identity(session, agent, identity)
+        certificate = await _first(asked, identity)
+    await member_steps.put_identity(session, agent, replace(identity, certificate=certificate))
+
+    tell(f"[agent-start] Applying the agent's objects in namespace {agent.namespace}")
+    await member_steps.put_workload(session, agent)
+
+
+async def renewed(agent: Agent, identity: Identity) -> bytes | None:
+    """The next certificate for who has one that counts; None: there is none. Raises HubUnreachable."""
+    if not identity.certificate or not identity.key:
+        return None
+    try:
+        found = certificate_pins.read(identity.certificate)
+        if found.ends <= datetime.now(UTC):
+            return None
+        request = signing_request.make(identity.key, agent_identity.common_name(agent.cluster), agent_identity.GROUP)
+        answer = await hub_client.next_certificate(agent.hub, identity, request)
+    except errors.InputError:
+        return None
+    return _checked(answer.body, identity) if answer.status == 201 else None
+
+
+def due(certificate: bytes, now: datetime) -> bool:
+    """Whether it is time for the next one. Raises InputError."""
+    found = certificate_pins.read(certificate)
+    return now >= found.ends - (found.ends - found.begins) * _LIFE_LEFT
+
+
+async def _first(asked: Asked, identity: Identity) -> bytes:
+    agent = asked.agent
+    request = signing_request.make(identity.key, agent_identity.common_name(agent.cluster), agent_identity.GROUP)
+    answer = await hub_client.first_certificate(agent.hub, identity.authorities, asked.token, agent.cluster, request)
+    if answer.status != 201:
+        hint = _HINTS.get(answer.status, "the hub's log says more (logger gitfed.audit)")
+        raise errors.HubRefused(f"the hub {agent.hub} refuses: {answer.text}", hint=hint)
+    return _checked(answer.body, identity)
+
+
+def _checked(certificate: bytes, identity: Identity) -> bytes:
+    """Raises HubRefused for what is no certificate of our key."""
+    try:
+        request = signing_request.read(signing_request.make(identity.key, "key", "key"))
+        if certificate_pins.read(certificate).key == request.key_digest:
+            return certificate
+    except errors.InputError as error:
+        raise errors.HubRefused("the hub answers with what is no certificate") from error
+    raise errors.HubRefused("the hub answers with a certificate of another key")
+
+
+_HINTS = {
+    401: "it is over, or was deleted, or is mistyped: gitfed token create makes another",
+    403: "a token is for one cluster: gitfed token create makes another",
+    409: "choose another --cluster-name; for a cluster that is known already: gitfed token create --cluster-name NAME",
+    429: "wait a minute",
+    503: "try again in a moment",
+}

@@ -1,0 +1,97 @@
+"""The least rights that gitfed needs in one cluster for what the repository sends there, as RBAC objects.
+
+It reads with get, list and watch, each kind across namespaces by its label, and writes with patch (server-side apply),
+create and delete. Beside the objects it keeps its inventory in one namespace, makes namespaces, finds out which kinds
+there are, and looks at nodes and pods for the room that they leave.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from gitfed.model.base import Body, Kind
+
+_GROUP = "rbac.authorization.k8s.io"
+_READ = ["get", "list", "watch"]
+_WRITE = [*_READ, "create", "patch", "delete"]
+_NAMESPACE = Kind("", "Namespace")
+_DEFINITION = Kind("apiextensions.k8s.io", "CustomResourceDefinition")
+_GRANTING = {
+    Kind(_GROUP, "Role"): ["escalate"],
+    Kind(_GROUP, "ClusterRole"): ["escalate"],
+}
+"""Whoever writes these grants rights; a server lets do so who has those rights, or these verbs."""
+_BINDING = (Kind(_GROUP, "RoleBinding"), Kind(_GROUP, "ClusterRoleBinding"))
+
+
+def objects(kinds: Iterable[Kind], plurals: Mapping[Kind, str], *, account: str, namespace: str) -> list[Body]:
+    """ClusterRole and Role with their bindings for a service account. `plurals`: resource names of the kinds that the
+    repository defines itself."""
+    subject = {"kind": "ServiceAccount", "name": account, "namespace": namespace}
+    rights = _rules(set(kinds), plurals)
+    inventory = [{"apiGroups": [""], "resources": ["configmaps"], "verbs": [*_READ, "create", "patch"]}]
+    name = f"{account}-least"
+    return [
+        _role("ClusterRole", {"name": name}, rights),
+        _binding("ClusterRoleBinding", {"name": f"{name}:{namespace}"}, "ClusterRole", name, subject),
+        _role("Role", {"name": name, "namespace": namespace}, inventory),
+        _binding("RoleBinding", {"name": name, "namespace": namespace}, "Role", name, subject),
+    ]
+
+
+def grants_rights(kinds: Iterable[Kind]) -> bool:
+    """Whether among these are kinds whose writer can give anybody anything."""
+    return any(kind in _GRANTING or kind in _BINDING for kind in kinds)
+
+
+def defined(bodies: Iterable[Body]) -> dict[Kind, str]:
+    """The resource names that CustomResourceDefinitions among these give."""
+    found: dict[Kind, str] = {}
+    for body in bodies:
+        spec = body.get("spec")
+        if body.get("kind") != _DEFINITION.kind or not isinstance(spec, Mapping):
+            continue
+        names = spec.get("names") or {}
+        if names.get("kind") and names.get("plural"):
+            found[Kind(str(spec.get("group") or ""), str(names["kind"]))] = str(names["plural"])
+    return found
+
+
+def plural(kind: str) -> str:
+    """As Kubernetes guesses it, right for every kind of its own."""
+    lower = kind.lower()
+    if lower.endswith("s"):
+        return lower if lower == "endpoints" else f"{lower}es"
+    return f"{lower[:-1]}ies" if lower.endswith("y") else f"{lower}s"
+
+
+def _rules(kinds: set[Kind], plurals: Mapping[Kind, str]) -> list[Body]:
+    by_group: dict[tuple[str, tuple[str, ...]], list[str]] = {}
+    for kind in sorted({*kinds, _NAMESPACE}):
+        # Namespaces that objects need are made, and deleted only if the repository declared them.
+        verbs = [verb for verb in _WRITE if kind in kinds or verb != "delete"]
+        resource = plurals.get(kind) or plural(kind.kind)
+        by_group.setdefault((kind.group, (*verbs, *_GRANTING.get(kind, ()))), []).append(resource)
+    rules: list[Body] = [
+        {"nonResourceURLs": ["/readyz", "/healthz", "/version", "/api", "/api/*", "/apis", "/apis/*"],
+         "verbs": ["get"]},
+        {"apiGroups": [""], "resources": ["nodes", "pods", "resourcequotas"], "verbs": ["list", "watch"]},
+        {"apiGroups": ["apps"], "resources": ["deployments", "replicasets"], "verbs": ["get"]},
+    ]  # fmt: skip
+    rules += [
+        {"apiGroups": [group], "resources": resources, "verbs": list(verbs)}
+        for (group, verbs), resources in by_group.items()
+    ]
+    if any(kind in kinds for kind in _BINDING):
+        rules.append({"apiGroups": [_GROUP], "resources": ["roles", "clusterroles"], "verbs": ["bind"]})
+    return rules
+
+
+def _role(kind: str, metadata: Body, rules: list[Body]) -> Body:
+    return {"apiVersion": f"{_GROUP}/v1", "kind": kind, "metadata": metadata, "rules": rules}
+
+
+def _binding(kind: str, metadata: Body, role_kind: str, role: str, subject: Body) -> Body:
+    reference = {"apiGroup": _GROUP, "kind": role_kind, "name": role}
+    return {"apiVersion": f"{_GROUP}/v1", "kind": kind, "metadata": metadata, "roleRef": reference,
+            "subjects": [subject]}  # fmt: skip

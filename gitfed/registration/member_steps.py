@@ -1,0 +1,129 @@
+"""What registering and leaving do in the cluster, step by step; each step done again changes nothing.
+
+The key is put into its Secret before anything is asked of the hub, and the certificate beside it once there is one. So
+a registration that was cut short goes on with the same key, for which the hub signs again.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import contextlib
+from dataclasses import dataclass
+from typing import Any
+
+from gitfed import errors
+from gitfed.edges.kube.session import APPLY, Session
+from gitfed.model.base import Body
+from gitfed.registration import agent_manifests
+from gitfed.registration.agent_manifests import CLUSTER, HUB, NAME, Agent, Identity
+
+_MANAGER = "gitfed-register"
+_RBAC = "/apis/rbac.authorization.k8s.io/v1"
+_PLURALS = {
+    "Secret": ("/api/v1", "secrets"),
+    "ServiceAccount": ("/api/v1", "serviceaccounts"),
+    "Role": (_RBAC, "roles"),
+    "RoleBinding": (_RBAC, "rolebindings"),
+    "ClusterRoleBinding": (_RBAC, "clusterrolebindings"),
+    "Deployment": ("/apis/apps/v1", "deployments"),
+    "Namespace": ("/api/v1", "namespaces"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Present:
+    """What of an agent is there already."""
+
+    kinds: tuple[str, ...] = ()
+    identity: Identity | None = None
+    cluster: str = ""
+    hub: str = ""
+
+
+async def look(session: Session, namespace: str) -> Present:
+    """Raises ClusterError."""
+    kinds = ("Secret", "ServiceAccount", "Deployment")
+    found = {kind: body for kind in kinds if (body := await _get(session, kind, namespace)) is not None}
+    secret = found.get("Secret")
+    if secret is None:
+        return Present(tuple(found))
+    annotations = secret["metadata"].get("annotations") or {}
+    data = secret.get("data") or {}
+    identity = Identity(_decoded(data, "ca.crt"), _decoded(data, "tls.crt"), _decoded(data, "tls.key"))
+    return Present(tuple(found), identity, str(annotations.get(CLUSTER, "")), str(annotations.get(HUB, "")))
+
+
+def preflight(agent: Agent, present: Present) -> bool:
+    """Whether an earlier registration of this cluster at this hub is continued; False: nothing is there.
+
+    Raises UsageError when what is there is somebody else's.
+    """
+    if not present.kinds:
+        return False
+    if (present.cluster, present.hub) == (agent.cluster, agent.hub) and present.identity and present.identity.key:
+        return True
+    listed = ", ".join(f"{kind} {NAME}" for kind in present.kinds)
+    whose = f", of cluster {present.cluster} at {present.hub}" if present.cluster else ""
+    raise errors.UsageError(
+        f"[preflight] in namespace {agent.namespace} there is an agent already: {listed}{whose}",
+        hint="gitfed unregister takes it away; --namespace names another namespace",
+    )
+
+
+async def put_identity(session: Session, agent: Agent, identity: Identity) -> None:
+    """The Secret, in a namespace that is made if need be."""
+    if await _get(session, "Namespace", "", agent.namespace) is None:
+        await _apply(session, agent_manifests.namespace(agent))
+    await _apply(session, agent_manifests.secret(agent, identity))
+
+
+async def put_workload(session: Session, agent: Agent) -> None:
+    for body in agent_manifests.workload(agent):
+        await _apply(session, body)
+
+
+async def stop(session: Session, namespace: str) -> None:
+    """The agent, and nothing that it knows or may."""
+    await _delete(session, "Deployment", namespace)
+
+
+async def remove(session: Session, namespace: str) -> None:
+    """Everything of it but the namespace, which others may live in. The Secret last: who does this again needs it."""
+    await stop(session, namespace)
+    await _delete(session, "ClusterRoleBinding", "", agent_manifests.binding_name(namespace))
+    for kind in ("RoleBinding", "Role", "ServiceAccount", "Secret"):
+        await _delete(session, kind, namespace)
+
+
+async def _apply(session: Session, body: Body) -> None:
+    metadata = body["metadata"]
+    path = _path(body["kind"], metadata.get("namespace", ""), metadata["name"])
+    query = {"fieldManager": _MANAGER, "force": "true"}
+    await session.request("PATCH", path, query=query, body=body, content_type=APPLY)
+
+
+async def _get(session: Session, kind: str, namespace: str, name: str = NAME) -> dict[str, Any] | None:
+    try:
+        return await session.json("GET", _path(kind, namespace, name))
+    except errors.ObjectNotFound:
+        return None
+
+
+async def _delete(session: Session, kind: str, namespace: str, name: str = NAME) -> None:
+    body = {"apiVersion": "v1", "kind": "DeleteOptions", "propagationPolicy": "Background"}
+    with contextlib.suppress(errors.ObjectNotFound):
+        await session.request("DELETE", _path(kind, namespace, name), body=body)
+
+
+def _path(kind: str, namespace: str, name: str) -> str:
+    root, plural = _PLURALS[kind]
+    inside = f"/namespaces/{namespace}" if namespace else ""
+    return f"{root}{inside}/{plural}/{name}"
+
+
+def _decoded(data: dict[str, str], name: str) -> bytes:
+    try:
+        return base64.b64decode(data.get(name) or "")
+    except (binascii.Error, ValueError):
+        return b""

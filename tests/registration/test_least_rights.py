@@ -1,0 +1,73 @@
+"""The rights that an account needs in a cluster, and none beside them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from gitfed.model.base import Kind
+from gitfed.registration import least_rights
+
+
+def rules(*kinds: Kind, **plurals: str) -> list[dict[str, Any]]:
+    named = {kind: plurals[kind.kind] for kind in kinds if kind.kind in plurals}
+    found = least_rights.objects(kinds, named, account="gitfed-agent", namespace="gitfed-system")
+    assert [one["kind"] for one in found] == ["ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding"]
+    return list(found[0]["rules"])
+
+
+def test_nothing_that_is_sent_needs_nothing_but_to_look() -> None:
+    assert rules() == [
+        {"nonResourceURLs": ["/readyz", "/healthz", "/version", "/api", "/api/*", "/apis", "/apis/*"],
+         "verbs": ["get"]},
+        {"apiGroups": [""], "resources": ["nodes", "pods", "resourcequotas"], "verbs": ["list", "watch"]},
+        {"apiGroups": ["apps"], "resources": ["deployments", "replicasets"], "verbs": ["get"]},
+        {"apiGroups": [""], "resources": ["namespaces"], "verbs": ["get", "list", "watch", "create", "patch"]},
+    ]  # fmt: skip
+
+
+def test_each_kind_is_named_and_namespaces_are_deleted_only_if_they_are_sent() -> None:
+    verbs = ["get", "list", "watch", "create", "patch", "delete"]
+    found = rules(Kind("apps", "Deployment"), Kind("", "Secret"), Kind("", "Namespace"), Kind("x.io", "Thing"),
+                  Thing="thingies")  # fmt: skip
+    assert found[3:] == [
+        {"apiGroups": [""], "resources": ["namespaces", "secrets"], "verbs": verbs},
+        {"apiGroups": ["apps"], "resources": ["deployments"], "verbs": verbs},
+        {"apiGroups": ["x.io"], "resources": ["thingies"], "verbs": verbs},
+    ]
+
+
+def test_whoever_sends_roles_and_bindings_needs_escalate_and_bind() -> None:
+    group = "rbac.authorization.k8s.io"
+    found = rules(Kind(group, "Role"), Kind(group, "RoleBinding"))
+    assert {"apiGroups": [group], "resources": ["roles", "clusterroles"], "verbs": ["bind"]} in found
+    assert next(one["verbs"][6:] for one in found if one.get("resources") == ["roles"]) == ["escalate"]
+    assert least_rights.grants_rights([Kind(group, "RoleBinding")])
+    assert not least_rights.grants_rights([Kind("apps", "Deployment")])
+
+
+def test_no_rule_has_a_star() -> None:
+    found = rules(Kind("apps", "Deployment"), Kind("", "Namespace"))
+    listed = [value for rule in found for values in (rule.get("resources", []), rule["verbs"]) for value in values]
+    assert "*" not in listed
+
+
+@pytest.mark.parametrize(
+    ("kind", "plural"),
+    [
+        ("Deployment", "deployments"), ("Ingress", "ingresses"), ("NetworkPolicy", "networkpolicies"),
+        ("Endpoints", "endpoints"), ("StorageClass", "storageclasses"), ("DaemonSet", "daemonsets"),
+        ("HorizontalPodAutoscaler", "horizontalpodautoscalers"),
+    ],
+)  # fmt: skip
+def test_kinds_of_kubernetes_have_the_plurals_that_it_gives_them(kind: str, plural: str) -> None:
+    assert least_rights.plural(kind) == plural
+
+
+def test_a_definition_says_the_plural_itself() -> None:
+    body = {
+        "kind": "CustomResourceDefinition",
+        "spec": {"group": "x.io", "names": {"kind": "Foot", "plural": "feet"}},
+    }
+    assert least_rights.defined([body, {"kind": "ConfigMap"}]) == {Kind("x.io", "Foot"): "feet"}
