@@ -1,13 +1,15 @@
 """The least rights that gitfed needs in one cluster for what the repository sends there, as RBAC objects.
 
-It reads with get, list and watch, each kind across namespaces by its label, and writes with patch (server-side apply),
-create and delete. Beside the objects it keeps its inventory in one namespace, makes namespaces, finds out which kinds
-there are, and looks at nodes and pods for the room that they leave.
+It reads with get, list and watch, each kind of the repository across namespaces by its label, in every cluster: what
+went elsewhere may still be there, and is deleted. It writes with patch (server-side apply) and create. Beside the
+objects it keeps its inventory in one namespace, makes namespaces, finds out which kinds there are, and looks at nodes
+and pods for the room that they leave.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from gitfed.model.base import Body, Kind
 
@@ -24,11 +26,19 @@ _GRANTING = {
 _BINDING = (Kind(_GROUP, "RoleBinding"), Kind(_GROUP, "ClusterRoleBinding"))
 
 
-def objects(kinds: Iterable[Kind], plurals: Mapping[Kind, str], *, account: str, namespace: str) -> list[Body]:
-    """ClusterRole and Role with their bindings for a service account. `plurals`: resource names of the kinds that the
-    repository defines itself."""
+@dataclass(frozen=True, slots=True)
+class Needs:
+    written: frozenset[Kind]
+    left: frozenset[Kind] = frozenset()
+    """Found and deleted if they are there, and not made."""
+    plurals: Mapping[Kind, str] = field(default_factory=dict)
+    """Resource names of the kinds that the repository defines itself."""
+
+
+def objects(needs: Needs, *, account: str, namespace: str) -> list[Body]:
+    """ClusterRole and Role with their bindings for a service account."""
     subject = {"kind": "ServiceAccount", "name": account, "namespace": namespace}
-    rights = _rules(set(kinds), plurals)
+    rights = _rules(needs)
     inventory = [{"apiGroups": [""], "resources": ["configmaps"], "verbs": [*_READ, "create", "patch"]}]
     name = f"{account}-least"
     return [
@@ -65,13 +75,12 @@ def plural(kind: str) -> str:
     return f"{lower[:-1]}ies" if lower.endswith("y") else f"{lower}s"
 
 
-def _rules(kinds: set[Kind], plurals: Mapping[Kind, str]) -> list[Body]:
+def _rules(needs: Needs) -> list[Body]:
     by_group: dict[tuple[str, tuple[str, ...]], list[str]] = {}
-    for kind in sorted({*kinds, _NAMESPACE}):
-        # Namespaces that objects need are made, and deleted only if the repository declared them.
-        verbs = [verb for verb in _WRITE if kind in kinds or verb != "delete"]
-        resource = plurals.get(kind) or plural(kind.kind)
-        by_group.setdefault((kind.group, (*verbs, *_GRANTING.get(kind, ()))), []).append(resource)
+    known = needs.written | needs.left
+    for kind in sorted({*known, _NAMESPACE}):
+        resource = needs.plurals.get(kind) or plural(kind.kind)
+        by_group.setdefault((kind.group, _verbs(kind, needs)), []).append(resource)
     rules: list[Body] = [
         {"nonResourceURLs": ["/readyz", "/healthz", "/version", "/api", "/api/*", "/apis", "/apis/*"],
          "verbs": ["get"]},
@@ -82,13 +91,22 @@ def _rules(kinds: set[Kind], plurals: Mapping[Kind, str]) -> list[Body]:
         {"apiGroups": [group], "resources": resources, "verbs": list(verbs)}
         for (group, verbs), resources in by_group.items()
     ]
-    if any(kind in kinds for kind in _BINDING):
+    if any(kind in needs.written for kind in _BINDING):
         rules.append({"apiGroups": [_GROUP], "resources": ["roles", "clusterroles"], "verbs": ["bind"]})
     return rules
 
 
-def _role(kind: str, metadata: Body, rules: list[Body]) -> Body:
-    return {"apiVersion": f"{_GROUP}/v1", "kind": kind, "metadata": metadata, "rules": rules}
+def _verbs(kind: Kind, needs: Needs) -> tuple[str, ...]:
+    if kind in needs.written:
+        return (*_WRITE, *_GRANTING.get(kind, ()))
+    deleted = ["delete"] if kind in needs.left else []
+    # Namespaces that objects need are made, and deleted only if the repository declares some.
+    made = ["create", "patch"] if kind == _NAMESPACE else []
+    return (*_READ, *made, *deleted)
+
+
+def _role(kind: str, metadata: Body, rules: Sequence[Body]) -> Body:
+    return {"apiVersion": f"{_GROUP}/v1", "kind": kind, "metadata": metadata, "rules": list(rules)}
 
 
 def _binding(kind: str, metadata: Body, role_kind: str, role: str, subject: Body) -> Body:

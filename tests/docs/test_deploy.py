@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
 import shutil
 import subprocess
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,7 @@ from gitfed.text import yaml
 from kubesim.cluster import Cluster
 from kubesim.server.request import Request, Response, User, locate
 from tests import needs
+from tests.cli.world import gitfed
 from tests.docs.pages import ROOT
 
 KUBERNETES = ROOT / "deploy" / "kubernetes"
@@ -89,9 +91,11 @@ class Recorder:
         return response
 
 
-@pytest.fixture
-async def fleet(tmp_path: Path) -> AsyncIterator[tuple[Path, list[Recorder]]]:
-    """(kubeconfig, clusters) with the member account's rights, and no others."""
+@contextlib.asynccontextmanager
+async def _members(
+    folder: Path, rights: Callable[[str], Iterable[dict[str, Any]]]
+) -> AsyncIterator[tuple[Path, list[Recorder]]]:
+    """(kubeconfig, clusters) with a member account that has these rights, and no others."""
     recorders = [Recorder(Cluster(name)) for name in _CLUSTERS]
     merged: dict[str, Any] = {"apiVersion": "v1", "kind": "Config", "clusters": [], "users": [], "contexts": []}
     for recorder in recorders:
@@ -100,13 +104,19 @@ async def fleet(tmp_path: Path) -> AsyncIterator[tuple[Path, list[Recorder]]]:
         part["users"][0]["user"] = {"token": _TOKEN}
         for section in ("clusters", "users", "contexts"):
             merged[section] += part[section]
-        for body in _documents("member-rbac.yaml"):
+        for body in rights(recorder.cluster.name):
             assert recorder.create(body).status == 201, body["metadata"]["name"]
-    path = tmp_path / "kubeconfig"
+    path = folder / "kubeconfig"
     path.write_text(json.dumps(merged))
     yield path, recorders
     for recorder in recorders:
         await recorder.cluster.stop()
+
+
+@pytest.fixture
+async def fleet(tmp_path: Path) -> AsyncIterator[tuple[Path, list[Recorder]]]:
+    async with _members(tmp_path, lambda _: _documents("member-rbac.yaml")) as found:
+        yield found
 
 
 def _git(folder: Path, *words: str) -> None:
@@ -114,26 +124,54 @@ def _git(folder: Path, *words: str) -> None:
     subprocess.run(["git", "-C", str(folder), *identity, *words], check=True, capture_output=True)
 
 
+def _repository(folder: Path) -> Path:
+    """The examples, with a workload that goes by room."""
+    repository = folder / "fleet"
+    shutil.copytree(ROOT / "examples" / "repo", repository)
+    _git(repository, "init", "-q", "-b", "main")
+    (repository / "policies" / "room.yaml").write_text(_BY_ROOM)
+    _git(repository, "add", "-A")
+    _git(repository, "commit", "-q", "-m", "all")
+    return repository
+
+
+async def _carry_out(repository: Path, kubeconfig: Path, data: Path) -> None:
+    """Everything, and then a deletion."""
+    settings = wiring.Options(repo=str(repository), kubeconfig=(kubeconfig,), data_dir=data, push_state=False)
+    for change in ("all", "less"):
+        if change == "less":
+            (repository / "apps" / "shop" / "migrate.yaml").unlink()
+            _git(repository, "add", "-A")
+            _git(repository, "commit", "-q", "-m", change)
+        await wiring.observe(inputs.read(inputs.open_repository(str(repository))).repo, settings)
+        done = await wiring.apply_once(settings, timeout=60, wait=False)
+        assert (done.failures, done.unreachable, done.settled) == ((), (), True)
+
+
+@pytest.mark.parametrize("narrow", [(), ("--only-placed",)], ids=["what may come", "what is placed"])
+async def test_the_rights_that_gitfed_rbac_prints_suffice(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, narrow: tuple[str, ...]
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    repository = _repository(tmp_path)
+    account = _documents("member-rbac.yaml")[:2]
+
+    def rights(cluster: str) -> list[dict[str, Any]]:
+        said = gitfed("rbac", "--repo", repository, "--cluster", cluster, *narrow)
+        assert said.code == 0, said.err
+        return [*account, *(dict(body) for body in yaml.load_all(said.out.encode()))]
+
+    async with _members(tmp_path, rights) as (kubeconfig, recorders):
+        await _carry_out(repository, kubeconfig, tmp_path / "data")
+    assert [text for recorder in recorders for text in recorder.refused] == []
+
+
 async def test_the_rights_of_a_member_suffice_and_each_verb_is_used(
     fleet: tuple[Path, list[Recorder]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     kubeconfig, recorders = fleet
-    repository = tmp_path / "fleet"
-    shutil.copytree(ROOT / "examples" / "repo", repository)
-    _git(repository, "init", "-q", "-b", "main")
-    settings = wiring.Options(
-        repo=str(repository), kubeconfig=(kubeconfig,), data_dir=tmp_path / "data", push_state=False
-    )
-    (repository / "policies" / "room.yaml").write_text(_BY_ROOM)
-    for change in ("all", "less"):
-        if change == "less":
-            (repository / "apps" / "shop" / "migrate.yaml").unlink()
-        _git(repository, "add", "-A")
-        _git(repository, "commit", "-q", "-m", change)
-        await wiring.observe(inputs.read(inputs.open_repository(str(repository))).repo, settings)
-        done = await wiring.apply_once(settings, timeout=60, wait=False)
-        assert (done.failures, done.unreachable, done.settled) == ((), (), True)
+    await _carry_out(_repository(tmp_path), kubeconfig, tmp_path / "data")
     assert [text for recorder in recorders for text in recorder.refused] == []
 
     asked = set[tuple[str, str, str, str]]().union(*(recorder.asked for recorder in recorders))

@@ -12,7 +12,8 @@ from gitfed.registration import least_rights
 
 def rules(*kinds: Kind, **plurals: str) -> list[dict[str, Any]]:
     named = {kind: plurals[kind.kind] for kind in kinds if kind.kind in plurals}
-    found = least_rights.objects(kinds, named, account="gitfed-agent", namespace="gitfed-system")
+    needs = least_rights.Needs(frozenset(kinds), plurals=named)
+    found = least_rights.objects(needs, account="gitfed-agent", namespace="gitfed-system")
     assert [one["kind"] for one in found] == ["ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding"]
     return list(found[0]["rules"])
 
@@ -45,6 +46,16 @@ def test_whoever_sends_roles_and_bindings_needs_escalate_and_bind() -> None:
     assert next(one["verbs"][6:] for one in found if one.get("resources") == ["roles"]) == ["escalate"]
     assert least_rights.grants_rights([Kind(group, "RoleBinding")])
     assert not least_rights.grants_rights([Kind("apps", "Deployment")])
+
+
+def test_what_goes_elsewhere_is_looked_for_and_deleted_but_not_made() -> None:
+    needs = least_rights.Needs(frozenset(), frozenset({Kind("batch", "Job"), Kind("", "Namespace")}))
+    found = least_rights.objects(needs, account="a", namespace="n")[0]["rules"]
+    assert found[3:] == [
+        {"apiGroups": [""], "resources": ["namespaces"],
+         "verbs": ["get", "list", "watch", "create", "patch", "delete"]},
+        {"apiGroups": ["batch"], "resources": ["jobs"], "verbs": ["get", "list", "watch", "delete"]},
+    ]  # fmt: skip
 
 
 def test_no_rule_has_a_star() -> None:

@@ -20,11 +20,14 @@ from gitfed.text import emit
                 help="Whose rights.  [default: gitfed-agent for a pulled cluster, else gitfed]")  # fmt: skip
 @options.option("-n", "--namespace", shared=False, metavar="NAME", default="gitfed-system", show_default=True,
                 help="Namespace of the account, and of the inventory.")  # fmt: skip
-def command(inputs: options.Inputs, cluster: str, account: str, namespace: str) -> int:
+@options.option("--only-placed", shared=False, is_flag=True,
+                help="Only kinds that are placed there now may be made; a failover may bring others.")  # fmt: skip
+def command(inputs: options.Inputs, cluster: str, account: str, namespace: str, only_placed: bool) -> int:
     """Print the least rights that gitfed needs in a cluster, as RBAC objects to apply there.
 
-    They are those for the kinds that the repository sends there at this commit, so apply them anew before a commit that
-    brings another kind; until then objects of that kind fail with a message that names it, and all others go on.
+    They are those for the kinds that the repository sends to any cluster at this commit, since a failover may bring
+    each of them. Apply them anew before a commit that brings another kind; until then objects of that kind fail with a
+    message that names it, and all others go on. With --only-placed kinds that go elsewhere are looked for and deleted.
 
     \b
     gitfed rbac --cluster eu-1 | kubectl --context eu-1 apply -f -
@@ -40,13 +43,14 @@ def command(inputs: options.Inputs, cluster: str, account: str, namespace: str) 
     if cluster not in plan.clusters:
         raise UsageError(f"no cluster {cluster!r}{meant(cluster, list(plan.clusters))}", hint="gitfed get clusters")
     sent = list(render.manifests(plan, cluster))
-    kinds = {Kind(*key[:2]) for key, _ in sent}
-    kinds |= {Kind(*change.key[:2]) for change in plan.changes or () if change.cluster == cluster}
+    everywhere = frozenset(Kind(*key[:2]) for key, classes in plan.rendered.items() if classes)
+    kinds = frozenset(Kind(*key[:2]) for key, _ in sent) if only_placed else everywhere
     if not account:
         declared = session.repo.clusters.get(cluster)
         account = "gitfed-agent" if declared is not None and declared.spec.sync_mode == "Pull" else "gitfed"
-    plurals = least_rights.defined(body for _, body in sent)
-    found = least_rights.objects(kinds, plurals, account=account, namespace=namespace)
+    bodies = (rendered.body for classes in plan.rendered.values() for rendered in classes)
+    needs = least_rights.Needs(kinds, everywhere - kinds, least_rights.defined(bodies))
+    found = least_rights.objects(needs, account=account, namespace=namespace)
     click.echo("".join(f"---\n{emit.dump(body)}" for body in found), nl=False)
     if least_rights.grants_rights(kinds):
         load.note("the repository sends Roles or bindings there: with escalate or bind this account can grant anything")
