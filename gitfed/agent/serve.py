@@ -20,8 +20,10 @@ from gitfed.daemon.fleet.cluster_health import Timing
 from gitfed.edges.kube.session import Session
 from gitfed.errors import UsageError
 from gitfed.hub.listener import Limits, Listener
+from gitfed.model.base import ClusterName
 from gitfed.model.declared.cluster import Cluster
 from gitfed.model.keys import CONTEXT, IN_CLUSTER
+from gitfed.registration import rotation
 
 log = logging.getLogger("gitfed.agent")
 
@@ -69,6 +71,7 @@ async def run(options: Options, *, started: Callable[[int], None] = lambda port:
         started(listener.port)
         dialling = asyncio.create_task(dial.run(), name="dial")
         keeping = asyncio.create_task(keeper.run(), name="keeper")
+        stack.push_async_callback(_end, asyncio.create_task(_rotate(options, cluster), name="rotation"))
         try:
             either: set[asyncio.Future[Any]] = {stop, dialling, keeping}
             done, _ = await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
@@ -99,6 +102,18 @@ async def _told(keeper: Keeper) -> None:
 async def _end(task: asyncio.Task[None]) -> None:
     task.cancel()
     await asyncio.gather(task, return_exceptions=True)
+
+
+async def _rotate(options: Options, cluster: ClusterName) -> None:
+    """Renew the certificate in its Secret when this is a pod, else in its folder."""
+    hub, folder = options.hub, options.hub.credentials
+    address = hub.url.removeprefix("https://").rstrip("/")
+    namespace = rotation.own_namespace()
+    if not namespace:
+        await rotation.Rotation(address, cluster, folder, rotation.in_folder(folder)).run()
+    way = wiring.Options(repo="", kubeconfig=options.kubeconfig)
+    async with wiring.open_host(way, "certificate") as session:
+        await rotation.Rotation(address, cluster, folder, rotation.in_secret(session, namespace)).run()
 
 
 def _sessions(options: Options) -> Callable[[Cluster], Session]:

@@ -10,6 +10,7 @@ from gitfed import errors
 from gitfed.edges import certificate_pins, signing_request
 from gitfed.edges.kube.session import Session
 from gitfed.model import agent_identity
+from gitfed.model.base import ClusterName
 from gitfed.registration import hub_client, member_steps
 from gitfed.registration.agent_manifests import Agent, Identity
 
@@ -41,7 +42,7 @@ async def register(session: Session, asked: Asked, tell: Callable[[str], None]) 
     identity = Identity(authorities, b"", earlier.key or signing_request.new_key())
 
     tell(f"[certificate] Asking for a certificate of {agent_identity.common_name(agent.cluster)}")
-    certificate = await renewed(agent, replace(earlier, authorities=authorities))
+    certificate = await renewed(agent.hub, agent.cluster, replace(earlier, authorities=authorities))
     if certificate is None:
         await member_steps.put_identity(session, agent, identity)
         certificate = await _first(asked, identity)
@@ -51,7 +52,7 @@ async def register(session: Session, asked: Asked, tell: Callable[[str], None]) 
     await member_steps.put_workload(session, agent)
 
 
-async def renewed(agent: Agent, identity: Identity) -> bytes | None:
+async def renewed(hub: str, cluster: ClusterName, identity: Identity) -> bytes | None:
     """The next certificate for who has one that counts; None: there is none. Raises HubUnreachable."""
     if not identity.certificate or not identity.key:
         return None
@@ -59,8 +60,8 @@ async def renewed(agent: Agent, identity: Identity) -> bytes | None:
         found = certificate_pins.read(identity.certificate)
         if found.ends <= datetime.now(UTC):
             return None
-        request = signing_request.make(identity.key, agent_identity.common_name(agent.cluster), agent_identity.GROUP)
-        answer = await hub_client.next_certificate(agent.hub, identity, request)
+        request = signing_request.make(identity.key, agent_identity.common_name(cluster), agent_identity.GROUP)
+        answer = await hub_client.next_certificate(hub, identity, request)
     except errors.InputError:
         return None
     return _checked(answer.body, identity) if answer.status == 201 else None

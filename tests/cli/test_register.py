@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import click
 import pytest
 import yaml
 
+from gitfed.cli import main
 from tests.cli.world import gitfed
 
 PIN = "sha256:" + "0" * 64
@@ -58,6 +60,18 @@ def test_a_dry_run_prints_everything_but_the_key_and_asks_nobody() -> None:
         "apiVersion": "cluster.karmada.io/v1alpha1", "kind": "Cluster", "metadata": {"name": "edge-7"},
         "spec": {"syncMode": "Pull", "zones": ["a", "b"]},
     }  # fmt: skip
+
+
+def test_the_agent_is_started_with_options_that_it_has() -> None:
+    shown = gitfed("register", HUB, "--cluster-name", "e", "--dry-run", "client")
+    deployment = next(one for one in yaml.safe_load_all(shown.out) if one["kind"] == "Deployment")
+    first, *words = deployment["spec"]["template"]["spec"]["containers"][0]["args"]
+    assert first == "agent"
+    command = main.cli.get_command(click.Context(main.cli), "agent")
+    assert command is not None
+    known = {name for parameter in command.params for name in parameter.opts}
+    assert {word.partition("=")[0] for word in words} <= known
+    assert f"--hub-url=https://{HUB}" in words
 
 
 def test_without_a_role_the_agent_is_bound_to_none() -> None:

@@ -222,7 +222,7 @@ def test_a_certificate_is_renewed_when_a_fifth_of_its_life_is_left(tmp_path: Pat
 async def test_a_certificate_that_is_over_is_not_shown(tmp_path: Path) -> None:
     pair = Authority.open(tmp_path).client("ann", [], timedelta(hours=1), now=datetime.now(UTC) - timedelta(days=1))
     identity = Identity(pair.certificate, pair.certificate, pair.key)
-    assert await enrol.renewed(Agent("edge-1", "127.0.0.1:1", "n", "i"), identity) is None
+    assert await enrol.renewed("127.0.0.1:1", "edge-1", identity) is None
 
 
 def test_what_is_shown_of_the_secret_has_no_key() -> None:
