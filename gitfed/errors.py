@@ -40,8 +40,6 @@ raised); one object that did not work out is an outcome (a value). Callers choos
     ├── DeliveryError              a notification could not be delivered: `retry_after` may say how long to wait
     ├── IdentityError              who calls the hub cannot be told: the credential is not accepted
     │   └── IdentityUnreachable    the issuer or API server that would know gives no answer
-    ├── HubRefused                 the hub does not give a cluster's agent what it asks for
-    │   └── HubUnreachable         no answer: refused, timed out, reset, TLS failed
     ├── NotAllowed                 no AccessPolicy gives the right to what a caller of the hub orders
     ├── NotLeading                 this process operates nothing: another one leads
     ├── TooBusy                    so much is asked of the hub that this has to wait
@@ -223,14 +221,6 @@ class WebhookError(GitfedError):
 class WebhookUnreachable(WebhookError):
     """Not this question's fault: others would not be answered either."""
 
-    retry = True
-
-
-class HubRefused(GitfedError):
-    """The hub does not give a cluster's agent what it asks for."""
-
-
-class HubUnreachable(HubRefused):
     retry = True
 
 

@@ -11,11 +11,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from gitfed.model.base import Body, ClusterName
+from gitfed.model.keys import CLUSTER_ANNOTATION, HUB_ANNOTATION, MANAGED_BY_LABEL, MANAGER
 
 NAME = "gitfed-agent"
-CLUSTER = "gitfed.io/cluster"
-HUB = "gitfed.io/hub"
-_LABELS = {"app.kubernetes.io/name": NAME, "app.kubernetes.io/managed-by": "gitfed"}
+_LABELS = {"app.kubernetes.io/name": NAME, MANAGED_BY_LABEL: MANAGER}
 _FOLDER = "/etc/gitfed/hub"
 _USER = 65532
 HIDDEN = "REDACTED"
@@ -56,7 +55,7 @@ def secret(agent: Agent, identity: Identity, *, shown: bool = False) -> Body:
     return {
         "apiVersion": "v1",
         "kind": "Secret",
-        "metadata": {**_metadata(agent), "annotations": {CLUSTER: agent.cluster, HUB: agent.hub}},
+        "metadata": {**_metadata(agent), "annotations": {CLUSTER_ANNOTATION: agent.cluster, HUB_ANNOTATION: agent.hub}},
         "type": "Opaque",
         "data": {**encoded, "tls.key": key},
     }

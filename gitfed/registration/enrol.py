@@ -28,7 +28,7 @@ class Asked:
 
 
 async def register(session: Session, asked: Asked, tell: Callable[[str], None]) -> None:
-    """Each step may have been done before. Raises UsageError, HubRefused, HubUnreachable, ClusterError."""
+    """Each step may have been done before. Raises UsageError, HubError, HubUnreachable, ClusterError."""
     agent = asked.agent
     tell("[preflight] Running pre-flight checks")
     present = await member_steps.look(session, agent.namespace)
@@ -79,19 +79,19 @@ async def _first(asked: Asked, identity: Identity) -> bytes:
     answer = await hub_client.first_certificate(agent.hub, identity.authorities, asked.token, agent.cluster, request)
     if answer.status != 201:
         hint = _HINTS.get(answer.status, "the hub's log says more (logger gitfed.audit)")
-        raise errors.HubRefused(f"the hub {agent.hub} refuses: {answer.text}", hint=hint)
+        raise errors.HubError(f"the hub {agent.hub} refuses: {answer.text}", hint=hint)
     return _checked(answer.body, identity)
 
 
 def _checked(certificate: bytes, identity: Identity) -> bytes:
-    """Raises HubRefused for what is no certificate of our key."""
+    """Raises HubError for what is no certificate of our key."""
     try:
         request = signing_request.read(signing_request.make(identity.key, "key", "key"))
         if certificate_pins.read(certificate).key == request.key_digest:
             return certificate
     except errors.InputError as error:
-        raise errors.HubRefused("the hub answers with what is no certificate") from error
-    raise errors.HubRefused("the hub answers with a certificate of another key")
+        raise errors.HubError("the hub answers with what is no certificate") from error
+    raise errors.HubError("the hub answers with a certificate of another key")
 
 
 _HINTS = {

@@ -41,7 +41,7 @@ class Answer:
 async def discover(hub: str, pins: Collection[str], *, timeout: float) -> bytes:
     """The hub's authorities in PEM form, those alone that a pin is of; without pins whatever it says.
 
-    A hub that does not answer is asked again for `timeout` seconds. Raises HubUnreachable, HubRefused.
+    A hub that does not answer is asked again for `timeout` seconds. Raises HubUnreachable, HubError.
     """
     strangers = ssl.create_default_context()
     strangers.check_hostname = False
@@ -56,21 +56,21 @@ async def discover(hub: str, pins: Collection[str], *, timeout: float) -> bytes:
                 raise
             await asyncio.sleep(_AGAIN)
     if answer.status != 200:
-        raise errors.HubRefused(f"{hub} is no hub that registers clusters: it answers {answer.status}",
+        raise errors.HubError(f"{hub} is no hub that registers clusters: it answers {answer.status}",
                                 hint="is it the address of gitfed run --hub-address, with TLS?")  # fmt: skip
     try:
         trusted = certificate_pins.pinned(answer.body, pins) if pins else answer.body
         told = certificate_pins.pins(answer.body)
     except errors.InputError as error:
-        raise errors.HubRefused(f"{hub} names no authority", hint="is it a hub of gitfed?") from error
+        raise errors.HubError(f"{hub} names no authority", hint="is it a hub of gitfed?") from error
     if not trusted:
-        raise errors.HubRefused(
+        raise errors.HubError(
             f"the authority of {hub} is not the one that is pinned: it is {', '.join(told) or 'none'}",
             hint="compare with what gitfed token create --print-register-command prints; somebody may stand between",
         )
     again = await _ask(hub, context(trusted), "GET", "/agents/v1/authority")
     if again.body != answer.body:
-        raise errors.HubRefused(f"{hub} told two authorities", hint="somebody may stand between: try again, and look")
+        raise errors.HubError(f"{hub} told two authorities", hint="somebody may stand between: try again, and look")
     return trusted
 
 
@@ -135,7 +135,7 @@ async def _ask(hub: str, tls: ssl.SSLContext, method: str, path: str, **options:
             async for part in answer.content.iter_any():
                 body += part
                 if len(body) > _LARGEST:
-                    raise errors.HubRefused(f"{hub} answers more than {_LARGEST >> 10} KiB", hint="is it a hub?")
+                    raise errors.HubError(f"{hub} answers more than {_LARGEST >> 10} KiB", hint="is it a hub?")
             return Answer(answer.status, bytes(body))
     except _NO_ANSWER as error:
         raise errors.HubUnreachable(no_answer.why(error, f"the hub {hub}")) from error

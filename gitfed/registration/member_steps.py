@@ -15,8 +15,9 @@ from typing import Any
 from gitfed import errors
 from gitfed.edges.kube.session import APPLY, Session
 from gitfed.model.base import Body
+from gitfed.model.keys import CLUSTER_ANNOTATION, HUB_ANNOTATION
 from gitfed.registration import agent_manifests
-from gitfed.registration.agent_manifests import CLUSTER, HUB, NAME, Agent, Identity
+from gitfed.registration.agent_manifests import NAME, Agent, Identity
 
 _MANAGER = "gitfed-register"
 _RBAC = "/apis/rbac.authorization.k8s.io/v1"
@@ -51,7 +52,9 @@ async def look(session: Session, namespace: str) -> Present:
     annotations = secret["metadata"].get("annotations") or {}
     data = secret.get("data") or {}
     identity = Identity(_decoded(data, "ca.crt"), _decoded(data, "tls.crt"), _decoded(data, "tls.key"))
-    return Present(tuple(found), identity, str(annotations.get(CLUSTER, "")), str(annotations.get(HUB, "")))
+    return Present(
+        tuple(found), identity, str(annotations.get(CLUSTER_ANNOTATION, "")), str(annotations.get(HUB_ANNOTATION, ""))
+    )
 
 
 def preflight(agent: Agent, present: Present) -> bool:

@@ -49,7 +49,7 @@ class Rotation:
             await asyncio.sleep(_LOOK)
 
     async def once(self, now: datetime) -> bool:
-        """Whether a new one was kept. Raises HubRefused, HubUnreachable, ClusterError, InputError, OSError."""
+        """Whether a new one was kept. Raises HubError, HubUnreachable, ClusterError, InputError, OSError."""
         identity = await asyncio.to_thread(self._identity)
         # A mounted Secret changes a minute or so after it was written: no reason to ask twice.
         newest = self._kept or identity.certificate

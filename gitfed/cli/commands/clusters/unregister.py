@@ -7,10 +7,10 @@ from pathlib import Path
 
 import click
 
-from gitfed.cli import complete, desired, options
+from gitfed.cli import complete, desired, exits, options
 from gitfed.cli.commands.clusters import unjoin
 from gitfed.cli.output import plain
-from gitfed.errors import HubRefused, HubUnreachable, UsageError
+from gitfed.errors import HubError, HubUnreachable, UsageError
 
 
 @click.command("unregister")
@@ -71,12 +71,13 @@ def command(
         unjoin.preview(checkout, name, objects, cluster_kubeconfig, cluster_context, credentials)
     else:
         _check(name, cluster_kubeconfig, cluster_context, credentials, namespace)
-        code = unjoin.clean(checkout, name, objects, cluster_kubeconfig, cluster_context, wait, False, credentials,
+        left = unjoin.clean(checkout, name, objects, cluster_kubeconfig, cluster_context, wait, False, credentials,
                             progress)  # fmt: skip
-        if code:
-            return code
+        if left is not None and left.remaining:
+            return exits.UNREACHABLE
         asyncio.run(_remove(name, cluster_kubeconfig, cluster_context, credentials, namespace, force))
-        unjoin.forget(checkout, name)
+        if left is not None:
+            unjoin.forget(checkout, name, cleaned=objects == "delete" or not left.present)
     if known:
         checkout.drop_cluster(name)
         desired.finish(checkout, message or f"Unregister {name}", commit=commit, dry_run=dry_run)
@@ -111,7 +112,7 @@ async def _remove(
             try:
                 answer = await hub_client.unregister(present.hub, present.identity)
                 if answer.status not in (204, 401):
-                    raise HubRefused(f"the hub {present.hub} answers {answer.status}: {answer.text}")
+                    raise HubError(f"the hub {present.hub} answers {answer.status}: {answer.text}")
             except HubUnreachable as error:
                 if not force:
                     raise HubUnreachable(
