@@ -288,7 +288,7 @@ async def _cross_site(request: web.Request, session: Session | None) -> str:
         return ""
     given = request.headers.get("X-CSRF-Token")
     if given is None and request.content_type == "application/x-www-form-urlencoded":
-        field = (await request.post()).get("csrf")
+        field = (await request_shape.form(request)).get("csrf")
         given = field if isinstance(field, str) else None
     if given is None or not hmac.compare_digest(given.encode(), session.csrf.encode()):
         return "the form is too old: load the page again"

@@ -190,6 +190,45 @@ async def test_a_path_that_can_be_read_in_two_ways_is_refused(tmp_path: Path, ta
         assert answer.endswith(f"\r\n\r\n{told}\n".encode())
 
 
+@pytest.mark.parametrize(
+    ("request_", "told"),
+    [
+        (b"GET /livez/\xff HTTP/1.1\r\nHost: x\r\n", "the address must be UTF-8"),
+        (b"GET /livez/%FF HTTP/1.1\r\nHost: x\r\n", "the address must be UTF-8"),
+        (b"GET /login/token?token=%FFa HTTP/1.1\r\nHost: x\r\n", "the address must be UTF-8"),
+        (b"GET /login/token?token=\xff HTTP/1.1\r\nHost: x\r\n", "the address must be UTF-8"),
+        (b"GET /echo HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer \xff\r\n", "the header Authorization must be UTF-8"),
+        (b"POST /echo HTTP/1.1\r\nHost: x\r\nX-CSRF-Token: \xff\r\nCookie: %s\r\n", "the header X-CSRF-Token must be UTF-8"),
+        (b"GET /echo HTTP/1.1\r\nHost: x\r\nCookie: gitfed-session=\xff\r\n", "the header Cookie must be UTF-8"),
+        (b"GET /echo HTTP/1.1\r\nHost: x\r\nAccept: \xff\r\n", "the header Accept must be UTF-8"),
+    ],
+)  # fmt: skip
+async def test_what_is_not_utf_8_is_refused_in_a_sentence(tmp_path: Path, request_: bytes, told: str) -> None:
+    async with staged(tmp_path, OPERATOR, more=[ECHO]) as hub:
+        cookie, _ = await _logged_in(hub)
+        start = request_.replace(b"%s", cookie["Cookie"].encode())
+        answer = await raw(hub, start + b"Connection: close\r\nContent-Length: 0\r\n\r\n")
+        assert answer.startswith(b"HTTP/1.1 400 ")
+        assert answer.endswith(f"\r\n\r\n{told}\n".encode())
+
+
+FORM = "application/x-www-form-urlencoded"
+
+
+@pytest.mark.parametrize(
+    ("kind", "body"),
+    [
+        (FORM, b"csrf=\xff"), (FORM, b"csrf=%FF"), (FORM, b"csrf=a&\xff=b"), (f"{FORM}; charset=nothing", b"csrf=a"),
+        (f"{FORM}; charset=utf-16", b"csrf=a"), (f"{FORM}; charset=hex", b"csrf=a"),
+    ],
+)  # fmt: skip
+async def test_a_form_that_is_not_utf_8_is_refused_in_a_sentence(tmp_path: Path, kind: str, body: bytes) -> None:
+    async with staged(tmp_path, OPERATOR, more=[ECHO]) as hub:
+        cookie, _ = await _logged_in(hub)
+        asked = await ask(hub, "POST", "/echo", headers={**cookie, "Content-Type": kind}, data=body)
+        assert asked[:2] == (400, "the form cannot be read: it must be UTF-8\n")
+
+
 async def test_connect_is_refused(tmp_path: Path) -> None:
     async with staged(tmp_path) as hub:
         answer = await raw(hub, b"CONNECT elsewhere.example:443 HTTP/1.1\r\nHost: x\r\n\r\n", b"tunnelled")

@@ -13,11 +13,11 @@ token, name and key, the hub signs again, since the answer may have been lost.
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
+import orjson
 from aiohttp import web
 
 from gitfed.edges import certificate_pins, signing_request
@@ -195,7 +195,7 @@ def _token_of(request: web.Request) -> tuple[str, str] | None:
 async def _asked(request: web.Request) -> _Asked | str:
     """What a token's holder asks for; else why it cannot be given to anybody."""
     try:
-        value = json.loads(await request.read())
+        value = orjson.loads(await request.read())  # no deep nesting, no half characters
     except ValueError:
         value = None
     if not isinstance(value, dict) or set(value) != {"cluster", "request"}:

@@ -15,6 +15,7 @@ import secrets
 from collections.abc import Callable
 from urllib.parse import quote, unquote
 
+import orjson
 from aiohttp import web
 
 from gitfed.edges import oidc
@@ -86,7 +87,7 @@ class CodeFlow:
 def _begun(request: web.Request) -> tuple[str, str, str, str]:
     """What `start` wrote down in this browser; empty when there is nothing, or nothing that can be read."""
     try:
-        state, nonce, verifier, target = json.loads(unquote(request.cookies.get(_cookie(request), "")))
+        state, nonce, verifier, target = orjson.loads(unquote(request.cookies.get(_cookie(request), "")))
     except (ValueError, TypeError):
         return "", "", "", ""
     parts = (state, nonce, verifier, target)

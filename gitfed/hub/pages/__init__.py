@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from aiohttp import web
 
+from gitfed.hub import request_shape
 from gitfed.hub.access.rights import Right
 from gitfed.hub.answers.desk import Desk
 from gitfed.hub.pages import (
@@ -66,7 +67,7 @@ async def _home(request: web.Request) -> web.StreamResponse:
 
 async def _theme(request: web.Request) -> web.StreamResponse:
     """Also without a script: then the browser goes back to where it was."""
-    form = await request.post()
+    form = await request_shape.form(request)
     theme, back = str(form.get("theme", "")), str(form.get("back", ""))
     answer = web.Response(status=303, headers={"Location": frame.local(back)})
     if theme in frame.THEMES:

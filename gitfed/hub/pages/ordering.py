@@ -12,7 +12,7 @@ from urllib.parse import parse_qsl, urlencode
 from aiohttp import web
 
 from gitfed.errors import GitfedError
-from gitfed.hub import orders, refusal
+from gitfed.hub import orders, refusal, request_shape
 from gitfed.hub.access.rights import Right
 from gitfed.hub.orders import Giver, Orders
 from gitfed.hub.pages import frame
@@ -53,7 +53,7 @@ def offers_approval(hub: Hub, giver: Giver) -> bool:
 
 def _handler(hub: Hub, made: Frame, refuse: Refuse, give: _Give) -> Handler:
     async def handle(request: web.Request) -> web.StreamResponse:
-        sent = await request.post()
+        sent = await request_shape.form(request)
         form = {name: _text(sent.get(name)) for name in ("what", "reason", "back")}
         back = _without_result(frame.local(form["back"]))
         try:

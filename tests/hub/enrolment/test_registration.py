@@ -159,7 +159,8 @@ async def test_a_request_for_anything_else_is_refused(
         assert await asks.register(hub, token(hub), request=sent) == (400, f"{said}\n")
 
 
-@pytest.mark.parametrize("body", [b"", b"[]", b"{}", b'{"cluster": 1, "request": 2}', b"\xff"])
+@pytest.mark.parametrize("body", [b"", b"[]", b"{}", b'{"cluster": 1, "request": 2}', b"\xff", b"[" * 9000,
+                                  b'{"cluster": "edge-1", "request": "\\ud800"}'])  # fmt: skip
 async def test_a_body_that_asks_nothing_is_refused(tmp_path: Path, body: bytes) -> None:
     async with staged(tmp_path, options=EVERYWHERE) as hub:
         status, text, _ = await ask(hub, "POST", "/agents/v1/registration", token=token(hub), data=body)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import urllib.parse
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -146,3 +147,14 @@ def test_a_login_leads_to_no_page_but_ours(wanted: str) -> None:
 
 def test_a_login_leads_to_the_page_that_was_wanted() -> None:
     assert local_path("/ui/object?of=Deployment.apps%2Fshop%2Fweb", "/ui").startswith("/ui/object?")
+
+
+@pytest.mark.parametrize(
+    "cookie", ["[" * 5000, '["\\ud800","n","v","/ui"]', '["s","n","v","/\\ud800"]', "%FF", '["s",1,2,3]']
+)
+async def test_a_cookie_that_is_none_of_ours_finishes_no_login(tmp_path: Path, cookie: str) -> None:
+    async with _hub(tmp_path) as (hub, _):
+        text = urllib.parse.quote(cookie, safe="%")
+        url = yarl.URL("/login/callback?code=c&state=s")
+        status, _, _ = await _back(hub, url, f"gitfed-login={text}")
+        assert status == 401

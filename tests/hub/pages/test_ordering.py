@@ -213,3 +213,24 @@ async def test_who_stands_by_offers_no_forms_and_takes_none(tmp_path: Path) -> N
             status, text, _ = await ann.send("suspend", what="all")
             assert status == 503
             assert "This gitfed does not lead, so it takes no orders" in text
+
+
+@pytest.mark.parametrize(
+    ("kind", "body"),
+    [
+        ("application/x-www-form-urlencoded", b"what=\xff"),
+        ("application/x-www-form-urlencoded", b"what=%FF&reason=because"),
+        ("multipart/form-data; boundary=x", b'--x\r\nContent-Disposition: form-data; name="what"\r\n\r\n\xff\r\n--x--\r\n'),
+        ("multipart/form-data; boundary=x", b"no part at all"),
+        ("multipart/form-data", b"what=all"),
+    ],
+)  # fmt: skip
+async def test_a_form_that_is_no_text_is_refused(tmp_path: Path, written: Written, kind: str, body: bytes) -> None:
+    async def do(ann: Person) -> None:
+        headers = {**ann.headers, "Content-Type": kind, "X-CSRF-Token": ann.csrf}
+        status, text, _ = await ask(ann.hub, "POST", "/ui/orders/suspend", headers=headers, data=body)
+        assert status == 400
+        assert "the form cannot be read: it must be UTF-8" in html.unescape(text)
+        assert not written.orders
+
+    await _with(tmp_path, "ann", do)
