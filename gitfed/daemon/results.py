@@ -68,10 +68,11 @@ def after(
             found[name] = {**results.get(name, {}), "outcome": "waiting" if comes else "unreachable"}
             continue
         failures = fleet.failures(name)
-        unfinished = sorted({str(failure.key) for failure in failures} | unwritten.get(name, set()))
-        holding = held.get(name, {})
+        kept = fleet.kept(name)
+        unfinished = sorted({str(one.key) for one in (*failures, *kept)} | unwritten.get(name, set()))
+        holding = {**held.get(name, {}), **({events.IN_USE: len(kept)} if kept else {})}
         outcome = _outcome(failed=bool(failures), held=bool(holding), waiting=name in waiting or bool(unfinished))
-        objects = max(0, len(member.entries()) - deletions.get(name, 0))
+        objects = max(0, len(member.entries()) - deletions.get(name, 0) + len(kept))
         result = {"commit": str(plan.commit), "outcome": outcome, "objects": objects}
         if member.id:
             result["id"] = member.id

@@ -22,11 +22,13 @@ from gitfed.model.reason import Reason, ReasonCode
 KEY = ObjectKey("", "ConfigMap", "shop", "c")
 
 
-def after(*changes: Change, failures: tuple[ApplyResult, ...] = ()) -> dict[str, Any]:
+def after(
+    *changes: Change, failures: tuple[ApplyResult, ...] = (), kept: tuple[ApplyResult, ...] = ()
+) -> dict[str, Any]:
     ready = asyncio.Event()
     ready.set()
     member = SimpleNamespace(ready=ready, starting=False, entries=dict, id="")
-    fleet = SimpleNamespace(members={"m1": member}, failures=lambda name: list(failures))
+    fleet = SimpleNamespace(members={"m1": member}, failures=lambda name: list(failures), kept=lambda name: list(kept))
     plan = SimpleNamespace(changes=changes, commit="c" * 40)
     return dict(results.after({}, cast(Plan, plan), cast(Fleet, fleet), {"m1"}, set())["m1"])
 
@@ -69,6 +71,17 @@ def test_a_failure_comes_before_what_is_held_and_both_are_told() -> None:
     found = after(left(Left.GATE, gate="deletions", name="d"), failures=(failed,))
     assert found["outcome"] == "failed"
     assert results.sentence("m1", found) == "m1: failed: 1 refused or failed, 1 by gate deletions"
+
+
+def test_what_is_not_deleted_for_the_sake_of_others_is_held_and_never_applied() -> None:
+    space = ObjectKey("", "Namespace", "", "lab")
+    found = after(
+        Change("m1", space, "v1", Action.DELETE, Reason(ReasonCode.REMOVED)),
+        kept=(ApplyResult("m1", space, "skipped", "stays: ConfigMap/theirs is still in it"),),
+    )
+    assert (found["outcome"], found["held"], found["unfinished"]) == ("held", {"in use": 1}, ["Namespace/lab"])
+    said = "m1: held: 1 not deleted, for objects of others would go with it"
+    assert results.sentence("m1", found) == said
 
 
 def test_the_record_says_the_worst_that_became_of_a_cluster() -> None:

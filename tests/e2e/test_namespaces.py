@@ -46,8 +46,10 @@ def test_a_namespace_goes_after_its_content_and_never_with_somebody_elses(world:
     assert said[0]["reason"] == "stays: ConfigMap/theirs is still in it"
     assert there(world, "m2", "lab")
     assert world.get("m2", "ConfigMap", "lab", "theirs") is not None
+    world.until(lambda: "in use: 1" in world.state()["state.yaml"], "the record says that it is held, not applied")
     world.ask("m2", "DELETE", world.path("ConfigMap", "lab", "theirs"))
     world.until(lambda: not there(world, "m2", "lab"), "lab is gone in m2 too")
+    world.until(lambda: "in use" not in world.state()["state.yaml"], "nothing is held any more")
 
 
 def test_a_namespace_that_nobody_declared_leaves_with_the_last_object(world: World) -> None:

@@ -429,6 +429,13 @@ class Fleet:
         found = (self.outcomes.failed(cluster, key) for key in waiting)
         return [one for one in found if one is not None]
 
+    def kept(self, cluster: ClusterName) -> list[ApplyResult]:
+        """Deletions of the present plan that are not asked for: what others have would go with the object."""
+        member = self.members.get(cluster)
+        waiting = member.worker.waiting() if member is not None and member.worker is not None else ()
+        found = (self.outcomes.kept(cluster, key) for key in waiting)
+        return [one for one in found if one is not None]
+
     def why_failed(self, cluster: ClusterName, key: ObjectKey) -> str:
         """What the cluster said to the last attempt at this object; "" unless it failed."""
         result = self.outcomes.failed(cluster, key)

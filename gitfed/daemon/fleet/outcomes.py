@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Collection
 
+from gitfed.edges.kube.apply import NOT_EMPTY
 from gitfed.model.base import ClusterName, ObjectKey
 from gitfed.model.fleet import ApplyResult
 from gitfed.model.plan import Change
@@ -51,6 +52,11 @@ class Outcomes:
         """The result of the last attempt, if it failed."""
         result = self._results.get((cluster, key))
         return result if result is not None and result.outcome == "failed" else None
+
+    def kept(self, cluster: ClusterName, key: ObjectKey) -> ApplyResult | None:
+        """The result of the last attempt to delete it, if what others have in it, or of its kind, would have gone."""
+        result = self._results.get((cluster, key))
+        return result if result is not None and result.details.get("reason") == NOT_EMPTY else None
 
     def is_over(self, cluster: ClusterName, key: ObjectKey) -> bool:
         """Whether a change that stays in its list has nothing to wait for but another look."""

@@ -124,7 +124,13 @@ def _consent(approval: object) -> tuple[str, tuple[tuple[str, str], ...]]:
     return str(said.get("by") or ""), tuple(allowed)
 
 
-_HOLDERS = {Left.SUSPENDED.value: "suspended", Left.REFUSED.value: "in somebody's way or not to be rendered"}
+IN_USE = "in use"
+"""What holds a deletion with which objects of others would go: a namespace with something in it, a definition."""
+_HOLDERS = {
+    Left.SUSPENDED.value: "suspended",
+    Left.REFUSED.value: "in somebody's way or not to be rendered",
+    IN_USE: "not deleted, for objects of others would go with it",
+}
 
 
 def holder_in_words(holder: str) -> str:
