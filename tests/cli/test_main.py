@@ -87,6 +87,18 @@ def test_what_only_looks_at_a_repository_needs_no_client_and_no_event_loop(fleet
     assert done.stdout.splitlines()[-1] == "[]"
 
 
+def test_no_command_reads_what_distributions_are_installed(fleet: Path) -> None:
+    """pydantic looks through all of them for plugins, in each process that defines a model."""
+    script = (
+        "import sys; seen = []; "
+        "sys.addaudithook(lambda event, given: seen.append(str(given[0])) if event == 'open' else None); "
+        "from gitfed.cli import main; code = main.run(['validate', '-q']); "
+        "print([path for path in seen if path.endswith('entry_points.txt')]); sys.exit(code)"
+    )
+    done = subprocess.run([sys.executable, "-c", script], cwd=fleet, capture_output=True, text=True, check=False)
+    assert done.stdout.splitlines()[-1] == "[]"
+
+
 @pytest.mark.parametrize("name", LEAVES)
 def test_every_command_tells_its_exit_codes_and_what_it_does(name: str) -> None:
     text = LEAVES[name].help or ""
