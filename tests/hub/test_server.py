@@ -193,12 +193,11 @@ async def test_a_path_that_can_be_read_in_two_ways_is_refused(tmp_path: Path, ta
 @pytest.mark.parametrize(
     ("request_", "told"),
     [
-        (b"GET /livez/\xff HTTP/1.1\r\nHost: x\r\n", "the address must be UTF-8"),
         (b"GET /livez/%FF HTTP/1.1\r\nHost: x\r\n", "the address must be UTF-8"),
         (b"GET /login/token?token=%FFa HTTP/1.1\r\nHost: x\r\n", "the address must be UTF-8"),
-        (b"GET /login/token?token=\xff HTTP/1.1\r\nHost: x\r\n", "the address must be UTF-8"),
         (b"GET /echo HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer \xff\r\n", "the header Authorization must be UTF-8"),
-        (b"POST /echo HTTP/1.1\r\nHost: x\r\nX-CSRF-Token: \xff\r\nCookie: %s\r\n", "the header X-CSRF-Token must be UTF-8"),
+        (b"POST /echo HTTP/1.1\r\nHost: x\r\nX-CSRF-Token: \xff\r\nCookie: %s\r\n",
+         "the header X-CSRF-Token must be UTF-8"),
         (b"GET /echo HTTP/1.1\r\nHost: x\r\nCookie: gitfed-session=\xff\r\n", "the header Cookie must be UTF-8"),
         (b"GET /echo HTTP/1.1\r\nHost: x\r\nAccept: \xff\r\n", "the header Accept must be UTF-8"),
     ],

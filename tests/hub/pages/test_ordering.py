@@ -220,7 +220,8 @@ async def test_who_stands_by_offers_no_forms_and_takes_none(tmp_path: Path) -> N
     [
         ("application/x-www-form-urlencoded", b"what=\xff"),
         ("application/x-www-form-urlencoded", b"what=%FF&reason=because"),
-        ("multipart/form-data; boundary=x", b'--x\r\nContent-Disposition: form-data; name="what"\r\n\r\n\xff\r\n--x--\r\n'),
+        ("multipart/form-data; boundary=x",
+         b'--x\r\nContent-Disposition: form-data; name="what"\r\n\r\n\xff\r\n--x--\r\n'),
         ("multipart/form-data; boundary=x", b"no part at all"),
         ("multipart/form-data", b"what=all"),
     ],
@@ -230,7 +231,7 @@ async def test_a_form_that_is_no_text_is_refused(tmp_path: Path, written: Writte
         headers = {**ann.headers, "Content-Type": kind, "X-CSRF-Token": ann.csrf}
         status, text, _ = await ask(ann.hub, "POST", "/ui/orders/suspend", headers=headers, data=body)
         assert status == 400
-        assert "the form cannot be read: it must be UTF-8" in html.unescape(text)
+        assert "The form cannot be read: it must be UTF-8." in html.unescape(text)
         assert not written.orders
 
     await _with(tmp_path, "ann", do)
