@@ -90,12 +90,13 @@ def _runs_pods(body: Body) -> bool:
 
 
 def _dead(repo: RepoSnapshot, plan: Plan) -> Iterator[Problem]:
-    """A policy that takes templates and can place none of them."""
+    """A policy that takes templates and can place none of them. One that is held for what is wrong with a file counts
+    as placed: that is told there, and is no fault of the policy."""
     placed: dict[PolicyRef, bool] = {}
     why: dict[PolicyRef, str] = {}
     for binding in plan.bindings.values():
         if binding.policy is not None:
-            placed[binding.policy] = placed.get(binding.policy, False) or bool(binding.shares)
+            placed[binding.policy] = placed.get(binding.policy, False) or bool(binding.shares or binding.held)
             if binding.condition is not None and not binding.condition.status:
                 why.setdefault(binding.policy, binding.condition.message)
     for policy in repo.propagation:

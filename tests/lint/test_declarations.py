@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.cli.world import FILES, POLICY, commit, gitfed
+from tests.cli.world import FILES, POLICY, commit, deployment, gitfed
 
 OVERRIDE = """\
 apiVersion: policy.karmada.io/v1alpha1
@@ -47,6 +47,14 @@ def test_a_policy_that_can_place_nothing_is_dead(fleet: Path) -> None:
         "policies/web.yaml:1:1: warning: PropagationPolicy/shop/web places nothing of what it takes: 0/3 clusters are "
         "available: 3 cluster(s) did not match the placement cluster affinity constraint.\n" in result.out
     )
+
+
+def test_a_policy_is_not_dead_because_a_template_has_a_mistake(fleet: Path) -> None:
+    commit(fleet, {"apps/web.yaml": deployment(9).replace("replicas:", "replica:")})
+    result = gitfed("validate")
+    assert result.code == 3
+    assert "spec.replica: unknown field of DeploymentSpec" in result.out
+    assert "places nothing" not in result.out
 
 
 def test_policies_that_tie_are_told(fleet: Path) -> None:
