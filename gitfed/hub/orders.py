@@ -21,7 +21,7 @@ from gitfed.edges.git import signing_key
 from gitfed.errors import NotAllowed, NotLeading, NotThere, UsageError
 from gitfed.hub import routes
 from gitfed.hub.access.caller import Caller
-from gitfed.hub.access.rights import Right, Rights, Rulebook
+from gitfed.hub.access.rights import Right, Rights, Rulebook, missing
 from gitfed.hub.answers.sight import Sight
 from gitfed.hub.running import Running
 from gitfed.model.base import Commit, ObjectKey, key_from
@@ -150,7 +150,10 @@ class Orders:
     def _check(self, giver: Giver, of: str) -> None:
         """Raises NotAllowed."""
         if not self._allowed(giver, of):
-            raise NotAllowed(f"no AccessPolicy lets {giver.name} operate {'everything' if of == EVERYTHING else of}")
+            what = "everything" if of == EVERYTHING else of
+            raise NotAllowed(
+                f"no AccessPolicy lets {giver.name} operate {what}", hint=missing(giver.name, Right.OPERATE, what)
+            )
 
     def _may(self, giver: Giver, key: ObjectKey, plan: Plan) -> bool:
         """In every cluster where it is; what is nowhere may come anywhere."""

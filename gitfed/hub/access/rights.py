@@ -125,3 +125,8 @@ def _names(subject: Subject, caller: Caller) -> bool:
     if subject.kind == "ServiceAccount":
         return caller.name == f"system:serviceaccount:{subject.namespace}:{subject.name}"
     return subject.name == caller.name
+
+
+def missing(caller: str, right: Right, of: str) -> str:
+    """The policy that would give a right, for people. `of`: what it has to cover."""
+    return f"an AccessPolicy that names {caller} and covers {of} has to allow {right.value}"
