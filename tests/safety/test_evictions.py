@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -17,12 +15,11 @@ from gitfed.edges.git import signing_key
 from gitfed.edges.state.state import StateBranch
 from gitfed.model.decisions import Decision, EvictionTask, Share
 from gitfed.model.fleet import Reach
-from tests import signing
 from tests.e2e.test_main_job import BASE, image
 from tests.e2e.world import World, cluster
 from tests.planning.stage import START, WEB, Stage
-from tests.safety.test_state_branch import BINDING, WHEN, Fleet
-from tests.safety.test_state_branch import WEB as THEIRS
+from tests.safety.signed_state import BINDING, WHEN, Fleet, decide
+from tests.safety.signed_state import WEB as THEIRS
 
 SICK = {"application": {"decisionConditions": {"tolerationSeconds": 60}, "purgeMode": "Gracefully"}}
 LEFT_OUT = "its eviction from m1 is left out: the state branch has it, and no taint, failure or order is behind it"
@@ -131,25 +128,8 @@ def test_what_we_decided_ourselves_goes_on_when_the_taint_is_lifted() -> None:
 # -- who wrote it -------------------------------------------------------------------------------------------------
 
 
-@pytest.fixture
-def people(tmp_path: Path) -> Iterator[Path]:
-    folder = tmp_path / "people"
-    folder.mkdir()
-    yield folder
-    signing.end_agents(folder)
-
-
-@pytest.fixture
-def fleet(tmp_path: Path, people: Path) -> Fleet:
-    return Fleet(tmp_path, signing.with_ssh("ada", people))
-
-
 def evict(engine: Record) -> None:
-    task = EvictionTask("m1", {"fromCluster": "m1", "purgeMode": "Directly"})
-    decided = {THEIRS: Decision(THEIRS, "apps/v1", (Share("m2", 2),), evictions=(task,))}
-    decisions = replace(engine.state.decisions, bindings=decided)
-    engine.write(decisions, results={}, held=(), message=state_commits.acted(Act.DECIDED, "x"), now=WHEN)
-    engine.exchange()
+    decide(engine, "m2", (EvictionTask("m1", {"fromCluster": "m1", "purgeMode": "Directly"}),))
 
 
 DOUBTED = frozenset({(THEIRS, "m1")})
