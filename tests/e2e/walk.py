@@ -163,7 +163,9 @@ class Walk:
                 return  # what it declares would not be declared any more
             self.say(f"  drift {name} in {where}")
             body = {"spec": {"replicas": 9}} if name in APPS else {"data": {"version": "drifted", "extra": "theirs"}}
-            self.patch(where, name, body)
+            changed = self.patch(where, name, body)
+            if not self.repository.wants(name, where):
+                self.check.unrepaired[chosen] = changed["metadata"]["uid"]
 
     def note(self) -> None:
         """A field that is not ours, in an object that is: it stays as long as the object."""

@@ -44,6 +44,9 @@ class Check:
     others: Others
     notes: dict[tuple[str, str], tuple[str, str]] = field(default_factory=dict)
     """(cluster, object of ours) → (uid, what somebody else wrote into an annotation of theirs)."""
+    unrepaired: dict[tuple[str, str], str] = field(default_factory=dict)
+    """(cluster, object of ours) → uid of what drifted where it was not wanted: nobody repairs that, and should it be
+    wanted again by a policy that is suspended there, it stays so."""
     down: set[str] = field(default_factory=set)
     head: str = ""
     """The newest commit."""
@@ -69,8 +72,12 @@ class Check:
 
     def settled(self, found: Found) -> None:
         """What was taken over is ours from now on, and what is gone is nobody's."""
-        others = self.others
+        others, repository = self.others, self.repository
         others.settled()
+        self.unrepaired = {
+            (where, name): uid for (where, name), uid in self.unrepaired.items()
+            if not repository.wants(name, where) or repository.suspends(name, where)
+        }  # fmt: skip
         others.rivals = {
             (where, name): (uid, text) for (where, name), (uid, text) in others.rivals.items()
             if name in found[where] and found[where][name]["metadata"]["uid"] == uid
@@ -110,6 +117,8 @@ class Check:
                 if not repository.wants(name, where):
                     continue  # an orphan, or kept where it was: it stays as it is
                 body, template = found[name], repository.templates[name]
+                if repository.suspends(name, where) and self.unrepaired.get((where, name)) == owned[name]:
+                    continue
                 should_be = self.history.version(name, where)
                 if should_be == str(template.version):
                     _, kept, guarded = Copy.of(body)
