@@ -99,7 +99,7 @@ class Walk:
             name = self.random.choice(free)
             before = self.history.concerns(name)
             calm = name not in self.disturbed and all(name != other for _, other in self.others.rivals)
-            said, changed = self.repository.edit(name, self.locked, calm=calm)
+            said, changed = self.repository.edit(name, self.locked, calm=calm, broken=bool(self.broken.files))
             self.locked |= before | self.history.concerns(name)
             self.say(f"push {said}")
             files |= changed
@@ -107,7 +107,13 @@ class Walk:
             self.check.head = self.world.push(files, f"{len(self.log)}")
 
     def spoil(self) -> None:
-        """One commit with a file that has errors; it stays so for the rest of the burst."""
+        """One commit with a file that has errors; it stays so for the rest of the burst.
+
+        Not after a policy that preserves and takes along: as long as the file holds its move, what it takes along goes
+        to the places that it leaves too, and stays there with it; so it is a matter of when the move was made.
+        """
+        if any(self.repository.rules[name].stays_with_more for name in self.locked & self.repository.rules.keys()):
+            return
         said, files = self.broken.spoil(self.locked)
         if files:
             self.say(f"push broken {said}")

@@ -57,6 +57,11 @@ class Rule:
     suspended: tuple[str, ...] = ()
     """Clusters where nothing is written."""
 
+    @property
+    def stays_with_more(self) -> bool:
+        """Where it leaves, copies stay with what they took along."""
+        return self.takes and self.preserves
+
 
 @dataclass
 class Gizmos:
@@ -77,10 +82,13 @@ class Repository:
 
     # -- edits --------------------------------------------------------------------------------------------------
 
-    def edit(self, name: str, locked: set[str], *, calm: bool = True) -> tuple[str, dict[str, str | None]]:
+    def edit(
+        self, name: str, locked: set[str], *, calm: bool = True, broken: bool = False
+    ) -> tuple[str, dict[str, str | None]]:
         """(what was done, files to write or to remove). Nothing in `locked` is referred to anew.
 
-        `calm`: nobody else has a hand in its copies now, so that what is suspended stays as all know it.
+        `calm`: nobody else has a hand in its copies now, so that what is suspended stays as all know it. `broken`: a
+        file with errors holds moves.
         """
         what = self.random.choice(EDITS)
         known, ruled = name in self.templates, name in self.rules
@@ -98,7 +106,7 @@ class Repository:
             if what != "place" or not known:
                 files[f"apps/{name}.json"] = self._template(name, locked)
             if what == "place" or not ruled:
-                files[f"policies/{name}.json"] = self._rule(name, calm=calm)
+                files[f"policies/{name}.json"] = self._rule(name, calm=calm, broken=broken)
         return f"{what} {name}: template {self.templates.get(name)}, policy {self.rules.get(name)}", files
 
     def _template(self, name: str, locked: set[str]) -> str:
@@ -117,13 +125,14 @@ class Repository:
         body["metadata"] |= self.templates[name].metadata()
         return json.dumps(body)
 
-    def _rule(self, name: str, *, calm: bool) -> str:
+    def _rule(self, name: str, *, calm: bool, broken: bool) -> str:
         clusters = tuple(sorted(self.random.sample(CLUSTERS, self.random.choice([1, 2, 2, 3]))))
         takes, preserves = name in APPS and self.random.random() < 0.6, self.random.random() < 0.1
         overwrites = self.random.random() < 0.2
         suspended = tuple(one for one in CLUSTERS if self.random.random() < 0.4) if self.random.random() < 0.15 else ()
         if not calm:
             suspended = ()
+        preserves = preserves and not (broken and takes)
         self.rules[name] = Rule(clusters, takes, preserves, overwrites, suspended)
         kind = ("apps/v1", "Deployment") if name in APPS else ("v1", "ConfigMap")
         made = json.loads(policy(name, list(clusters), (kind,), propagateDeps=takes,
