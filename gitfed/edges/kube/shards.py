@@ -125,7 +125,10 @@ class Shards:
     def _missing(self) -> list[int]:
         """Set `problem` from what is missing or broken; the missing shards."""
         header = self.header
-        named = header.shards if header else frozenset({0} if self.known else ())
+        # Shards that hold intentions alone are no inventory that lost its header: nothing in them was ever made. A
+        # write that was under way while the cluster was made anew leaves them behind in the new one.
+        lost = header is None and any(entry.uid for shard in self.known.values() for entry in shard.entries.values())
+        named = header.shards if header else frozenset({0} if lost else ())
         missing = sorted(named - set(self.known) - set(self._broken))
         if self._broken:
             self.problem = _unreliable(self._broken[min(self._broken)])

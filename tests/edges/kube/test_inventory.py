@@ -263,6 +263,16 @@ async def test_a_lost_shard_is_an_error_and_nothing_is_recorded(ours: Ours) -> N
     assert {inventory_format.shard_of(key) for key in (await ours.open().read()).entries} == set(range(16)) - {5}
 
 
+async def test_an_inventory_is_begun_anew_by_a_write_that_meets_a_cluster_made_anew(ours: Ours) -> None:
+    book = ours.open()
+    await book.read()
+    await book.raise_term(1)
+    # The cluster is made anew while a write is on its way: its first shard is created in the new one.
+    await ours.place.session.json("DELETE", f"{PATH}/gitfed-inventory-{ours.federation}-0")
+    await book.record([entry(in_shard(5))])
+    assert set((await ours.open().read()).entries) == {in_shard(5)}
+
+
 async def test_an_inventory_that_shrank_to_less_than_half_is_an_error(ours: Ours) -> None:
     book = ours.open()
     await book.read()

@@ -40,8 +40,15 @@ def test_a_list_is_complete_when_all_shards_of_the_header_are_there(shards: Shar
     assert (shards.problem, set(shards.entries())) == ("", {KEY})
     shards.take_list([header(3, 5)], "10", 0)
     assert shards.problem == "inventory in gitfed-system cannot be relied on: gitfed-inventory-acme-5 is missing"
-    shards.take_list([five(4, KEY)], "11", 0)
+    made = body(5, 4, inventory_format.shard_data([entry(KEY, uid="u")]))
+    shards.take_list([made], "11", 0)
     assert shards.problem == "inventory in gitfed-system cannot be relied on: gitfed-inventory-acme-0 is missing"
+
+
+def test_intentions_without_a_header_are_an_inventory_that_was_never_begun(shards: Shards) -> None:
+    """What was on its way when a cluster was made anew creates a shard in the new one; its header is refused there."""
+    shards.take_list([five(4, KEY)], "9", 0)
+    assert (shards.problem, set(shards.entries())) == ("", {KEY})
 
 
 def test_a_list_that_is_older_than_our_own_write_does_not_undo_it(shards: Shards) -> None:
