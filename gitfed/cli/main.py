@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import errno
 import gc
+import keyword
 import os
 import re
 import sys
@@ -64,6 +65,10 @@ _GROUPS = {
         "uncordon": "Let new work into a cluster again.",
         "taint": "Put taints on clusters, or take them away.",
     },
+    "Move in": {
+        "import": "Bring a cluster or a KubeFed fleet into the repository.",
+        "promote": "Take one object of a cluster into the repository.",
+    },
     "Try": {
         "init": "Make a fleet repository.",
         "demo": "Watch a fleet follow a repository, on this machine alone.",
@@ -78,9 +83,13 @@ _GROUPS = {
     },
 }
 _COMMANDS = {name: text for group in _GROUPS.values() for name, text in group.items()}
-_FOLDERS = {"Look": "look", "Do": "act", "Clusters": "clusters", "Try": "local", "More": "more"}
+_FOLDERS = {"Look": "look", "Do": "act", "Clusters": "clusters", "Move in": "moving", "Try": "local",
+            "More": "more"}  # fmt: skip
 _MODULES = {
-    name: f"gitfed.cli.commands.{_FOLDERS[title]}.{name}" for title, commands in _GROUPS.items() for name in commands
+    # Python's own words cannot be names of modules that others import.
+    name: f"gitfed.cli.commands.{_FOLDERS[title]}.{name}{'_' if keyword.iskeyword(name) else ''}"
+    for title, commands in _GROUPS.items()
+    for name in commands
 }
 
 SETTINGS = {"help_option_names": ["-h", "--help"], "auto_envvar_prefix": "GITFED", "max_content_width": 100}

@@ -20,6 +20,7 @@ from gitfed.model.keys import PRUNE_ANNOTATION
 from gitfed.model.repo import RepoSnapshot
 from gitfed.placement import recorded_facts
 from gitfed.planning.objects import compare, prune, redact
+from gitfed.render import namespaces
 
 
 async def look(
@@ -60,7 +61,7 @@ async def look(
         looks = [asyncio.create_task(member.looked.wait()) for member in members]
         if looks:
             await asyncio.wait(looks, timeout=timeout)
-        await look_for(members, repo.manifests)
+        await look_for(members, namespaces.with_implied(repo.manifests))
         # Scripts may be asked: not in the loop.
         return await asyncio.to_thread(_snapshot, members, now(), interpreter)
     finally:

@@ -9,6 +9,7 @@ create it first.
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 from gitfed.model.base import Digest, ObjectKey, Origin
@@ -39,6 +40,12 @@ def propagates(manifest: Manifest, settings: Federation) -> bool:
 def is_reserved(name: str, settings: Federation) -> bool:
     """Whether gitfed leaves a namespace to the clusters: theirs, or skipped by a pattern of the settings."""
     return bool(_RESERVED.fullmatch(name)) or settings.spec.namespaces.skips(name)
+
+
+def with_implied(keys: Collection[ObjectKey]) -> list[ObjectKey]:
+    """The objects, and the Namespaces that they need and nobody declares."""
+    spaces = dict.fromkeys(ObjectKey("", "Namespace", "", key.namespace) for key in keys if key.namespace)
+    return [*keys, *(space for space in spaces if space not in keys)]
 
 
 def implied(name: str, origin: Origin) -> Manifest:

@@ -97,13 +97,18 @@ class Discovery:
             hint="install its CustomResourceDefinition, or propagate that too",
         )
 
-    async def namespaced(self) -> tuple[tuple[Resource, ...], bool]:
-        """Every kind whose objects lie in namespaces, in its preferred version, read again; and whether that is all.
+    async def preferred(self) -> tuple[tuple[Resource, ...], bool]:
+        """Every kind in its preferred version, read again; and whether that is all.
 
         Raises what `refresh` raises when nothing at all could be read.
         """
         await self.refresh()
-        return tuple(found for found in self._preferred.values() if found.namespaced), self._complete
+        return tuple(self._preferred.values()), self._complete
+
+    async def namespaced(self) -> tuple[tuple[Resource, ...], bool]:
+        """Of `preferred`, the kinds whose objects lie in namespaces."""
+        found, complete = await self.preferred()
+        return tuple(one for one in found if one.namespaced), complete
 
     async def enablements(self) -> ApiEnablements:
         """All kinds served, read again. Raises what `refresh` raises when nothing at all could be read."""

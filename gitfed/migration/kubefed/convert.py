@@ -15,17 +15,14 @@ from gitfed.migration import layout
 from gitfed.migration.kubefed import documents, placement, replicas
 from gitfed.migration.kubefed.documents import Export, Target
 from gitfed.migration.kubefed.placement import Choice
+from gitfed.migration.member import BY_POLICY, POLICY
 from gitfed.migration.report import Code, Finding, Imported, sorted_findings, subject
 from gitfed.model.base import Body
 
-_POLICY = "policy.karmada.io/v1alpha1"
 _CLUSTER = "cluster.karmada.io/v1alpha1"
-_BY_POLICY = {"namespace.karmada.io/skip-auto-propagation": "true"}
-"""A namespace with this label goes where a policy says, as KubeFed's do, instead of everywhere."""
 _FIXED = frozenset({"/metadata/namespace", "/metadata/name", "/metadata/generateName", "/kind"})
 """Paths that KubeFed refuses in overrides."""
 _DIVIDED = {"FederatedDeployment", "FederatedReplicaSet"}
-_REGION_LABELS = ("topology.kubernetes.io/region", "failure-domain.beta.kubernetes.io/region")
 
 
 @dataclass(slots=True)
@@ -93,7 +90,7 @@ def _namespace(name: str, body: Body, export: Export, made: _Made) -> None:
     target = export.targets["FederatedNamespace"]
     template = _template(body, target, name, "")
     metadata = template["metadata"]
-    metadata["labels"] = {**metadata.get("labels", {}), **_BY_POLICY}
+    metadata["labels"] = {**metadata.get("labels", {}), **BY_POLICY}
     made.bodies.append(template)
     choice = _placed(body, made)
     if choice.is_none:
@@ -150,7 +147,12 @@ def _federated(
 
 
 def _divided(
-    preference: Body, body: Body, template: Body, outer: Choice, labels: Mapping[str, Mapping[str, str]], made: _Made
+    preference: Body,
+    body: Body,
+    template: dict[str, Any],
+    outer: Choice,
+    labels: Mapping[str, Mapping[str, str]],
+    made: _Made,
 ) -> None:
     """The workload with the total that the preference gives, divided by static weights."""
     spec = _mapping(preference.get("spec"))
@@ -191,7 +193,7 @@ def _divided(
         )
     if empty:
         made.note(Code.EMPTY_WORKLOAD, about, f"no replicas in {', '.join(empty)}: the workload is not made there")
-    template["spec"] = {**_mapping(template.get("spec")), "replicas": sum(counts.values())}
+    template |= {"spec": {**_mapping(template.get("spec")), "replicas": sum(counts.values())}}
     weights = replicas.weights(counts, own)
     if not weights:
         made.note(Code.NOT_PLACED, about, "it gives no cluster a replica")
@@ -224,7 +226,7 @@ def _running(body: Body, counts: Mapping[str, int], total: int) -> dict[str, int
     return found if sum(found.values()) == total and total else None
 
 
-def _template(body: Body, target: Target, name: str, namespace: str) -> Body:
+def _template(body: Body, target: Target, name: str, namespace: str) -> dict[str, Any]:
     given = _mapping(_mapping(body.get("spec")).get("template"))
     metadata: dict[str, Any] = {
         key: dict(value)
@@ -270,7 +272,7 @@ def _policies(groups: Mapping[tuple[str, str], list[Body]]) -> Iterable[Body]:
         spec = {"placement": where, "resourceSelectors": sorted(selectors, key=lambda one: (one["kind"], one["name"]))}
         metadata = {"name": name, **({"namespace": namespace} if namespace else {})}
         kind = "PropagationPolicy" if namespace else "ClusterPropagationPolicy"
-        yield {"apiVersion": _POLICY, "kind": kind, "metadata": metadata, "spec": spec}
+        yield {"apiVersion": POLICY, "kind": kind, "metadata": metadata, "spec": spec}
 
 
 def _policy_name(where: Mapping[str, Any], selectors: list[Body]) -> str:
@@ -303,7 +305,7 @@ def _override(body: Body, template: Body, namespace: str, made: _Made, *, withou
     selector = {"apiVersion": template["apiVersion"], "kind": template["kind"], "name": template["metadata"]["name"]}
     made.bodies.append(
         {
-            "apiVersion": _POLICY,
+            "apiVersion": POLICY,
             "kind": "OverridePolicy" if namespace else "ClusterOverridePolicy",
             "metadata": {"name": name, **({"namespace": namespace} if namespace else {})},
             "spec": {"overrideRules": rules, "resourceSelectors": [selector]},

@@ -1,0 +1,183 @@
+"""gitfed import cluster and gitfed import kubefed"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from gitfed.cli import complete, desired, load, options
+from gitfed.cli.output import plain, table
+from gitfed.errors import UsageError
+from gitfed.text import emit
+
+if TYPE_CHECKING:
+    from gitfed.migration.report import Imported
+    from gitfed.model.base import Body
+
+_MOST = 5
+"""Subjects of one code that are named; the rest is counted, unless all are asked for."""
+INTO = options.option(
+    "--into", shared=False, metavar="FOLDER", default="", help="Folder of the repository for the files."
+)
+WITH_SECRETS = options.option("--with-secrets", shared=False, is_flag=True, help="Write Secrets too, as they are.")
+ALL = options.option("--all-findings", shared=False, is_flag=True, help="Name every object that was left out.")
+
+
+@click.group("import")
+def command() -> None:
+    """Bring what runs elsewhere into the repository, as files.
+
+    Nothing is written to any cluster. Every file that would be overwritten is named, and nothing is written then.
+    """
+
+
+@command.command("kubefed")
+@click.argument("exports", metavar="PATH...", nargs=-1, required=True, type=options.Files(exists=True))
+@INTO
+@WITH_SECRETS
+@ALL
+@desired.writing
+def kubefed(
+    exports: tuple[Path, ...], into: str, with_secrets: bool, all_findings: bool, repo: str, commit: bool, message: str,
+    dry_run: str | None,
+) -> int:  # fmt: skip
+    """Turn an export of a KubeFed host cluster into templates, policies and clusters.
+
+    PATH is a file of YAML or JSON, or a folder of them: Federated objects, FederatedTypeConfigs, KubeFedClusters and
+    ReplicaSchedulingPreferences in any order. Each cluster gets what KubeFed put there: the same bodies, the same
+    numbers of replicas. What has no equivalent is listed.
+
+    \b
+    kubectl get federateddeployments,federatednamespaces -A -o yaml > export.yaml
+    gitfed import kubefed export.yaml --dry-run=client
+    gitfed import kubefed export/ --into fleet --commit
+
+    \b
+    Exit codes: 0 done · 2 bad usage, or a file would be overwritten · 3 a file of the export cannot be read.
+    """
+    from gitfed.migration.kubefed.convert import convert
+
+    imported = convert(_documents(exports), folder=into, with_secrets=with_secrets)
+    return _finish(imported, repo, message or "Import from KubeFed", commit, dry_run, all_findings)
+
+
+@command.command("cluster")
+@click.argument("name", metavar="CLUSTER", shell_complete=complete.clusters)
+@options.option("-n", "--namespace", "namespaces", shared=False, multiple=True, metavar="NS",
+                help="Only this namespace and what lies in it; may be repeated.")  # fmt: skip
+@INTO
+@WITH_SECRETS
+@ALL
+@options.credentials
+@desired.writing
+def cluster(
+    name: str, namespaces: tuple[str, ...], into: str, with_secrets: bool, all_findings: bool,
+    credentials: options.Credentials, repo: str, commit: bool, message: str, dry_run: str | None,
+) -> int:  # fmt: skip
+    """Take everything that people wrote in CLUSTER into the repository, with policies that leave it there.
+
+    CLUSTER is declared in the repository (see gitfed join). Server fields and defaults are taken out, generated
+    objects and Secrets left out and listed. The policies say conflictResolution: Overwrite, so that the objects
+    become gitfed's with the next apply; look at gitfed plan --live before.
+
+    \b
+    gitfed import cluster eu-1 -n shop --dry-run=client
+    gitfed import cluster eu-1 --commit
+
+    \b
+    Exit codes: 0 done · 2 bad usage, or a file would be overwritten · 4 the cluster cannot be reached, or parts of it
+    could not be read: nothing is written.
+    """
+    from gitfed import errors
+    from gitfed.cli.commands.clusters import unjoin
+    from gitfed.edges.kube import everything
+    from gitfed.migration import member
+
+    checkout = desired.open_checkout(repo)
+    checkout.cluster(name)
+
+    async def read() -> everything.Everything:
+        async with unjoin.session_of(checkout, name, None, "", credentials) as session:
+            return await everything.read(session, namespaces=namespaces)
+
+    found = asyncio.run(read())
+    if found.unread:
+        raise errors.ClusterError(
+            f"cluster {name}: not everything could be read: {'; '.join(found.unread)}", cluster=name,
+            hint="an import with holes would look complete; name the namespaces that can be read with -n",
+        )  # fmt: skip
+    imported = member.convert(found.bodies, name, folder=into, with_secrets=with_secrets)
+    return _finish(imported, repo, message or f"Import cluster {name}", commit, dry_run, all_findings, checkout)
+
+
+def _documents(paths: Sequence[Path]) -> list[Body]:
+    """Every document of the files, those below folders in order of their paths. Raises InputError."""
+    from gitfed.errors import InputError
+    from gitfed.text import yaml
+    from gitfed.text.construct import YamlError
+
+    found: list[Body] = []
+    for path in _files(paths):
+        try:
+            found += [one for one in yaml.load_all(path.read_bytes()) if isinstance(one, dict)]
+        except (YamlError, OSError) as error:
+            raise InputError(f"{plain.clean(str(path))}: {plain.clean(str(error))}") from error
+    if not found:
+        raise UsageError("the export holds no objects", hint="name files of YAML or JSON, or folders of them")
+    return found
+
+
+def _files(paths: Sequence[Path]) -> Iterator[Path]:
+    for path in paths:
+        if not path.is_dir():
+            yield path
+            continue
+        yield from (
+            one for one in sorted(path.rglob("*")) if one.suffix in (".yaml", ".yml", ".json") and one.is_file()
+        )
+
+
+def _finish(
+    imported: Imported, repo: str, message: str, commit: bool, dry_run: str | None, all_findings: bool,
+    checkout: desired.Checkout | None = None,
+) -> int:  # fmt: skip
+    checkout = checkout or desired.open_checkout(repo)
+    taken = [path for path in imported.files if checkout.text(path) is not None]
+    if taken:
+        more = f" and {len(taken) - _MOST} more" if len(taken) > _MOST else ""
+        raise UsageError(
+            f"{', '.join(taken[:_MOST])}{more} {'exist' if len(taken) > 1 else 'exists'} already; nothing was written",
+            hint="choose another folder with --into, or remove what is to be imported again",
+        )
+    for path, bodies in imported.files.items():
+        checkout.put(path, emit.dump_many(bodies))
+    desired.finish(checkout, message, commit=commit, dry_run=dry_run)
+    _report(imported, all_findings)
+    if imported.files and not dry_run:
+        load.note("look at it: gitfed validate --worktree, then gitfed plan --worktree")
+    return 0
+
+
+def _report(imported: Imported, all_findings: bool) -> None:
+    counts = imported.counts()
+    click.echo(f"{sum(counts.values())} objects in {len(imported.files)} files")
+    click.echo("\n".join(table.lines([(kind, str(count)) for kind, count in sorted(counts.items())], indent=2)))
+    by_code: dict[str, list[str]] = {}
+    hints: dict[str, str] = {}
+    for one in imported.findings:
+        by_code.setdefault(one.code, []).append(f"{one.subject}: {one.message}")
+        if one.hint:
+            hints.setdefault(one.code, one.hint)
+    for code, lines in by_code.items():
+        click.echo(f"{code} ({len(lines)})")
+        shown = lines if all_findings else lines[:_MOST]
+        for line in shown:
+            click.echo(f"  {plain.clean(line)}")
+        if len(shown) < len(lines):
+            click.echo(f"  and {len(lines) - len(shown)} more (--all-findings)")
+        if code in hints:
+            click.echo(f"  hint: {plain.clean(hints[code])}")

@@ -1,0 +1,183 @@
+"""gitfed promote"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+import click
+
+from gitfed.cli import complete, desired, load, options
+from gitfed.cli.output import plain
+from gitfed.errors import NotThere, UsageError
+from gitfed.text import emit
+
+if TYPE_CHECKING:
+    from gitfed.edges.kube.discovery import Discovery, Resource
+    from gitfed.edges.kube.session import Session
+    from gitfed.model.base import Body
+
+
+@click.command("promote")
+@click.argument("kind", metavar="KIND")
+@click.argument("name", metavar="NAME")
+@options.option("-n", "--namespace", shared=False, metavar="NS", default="default", show_default=True,
+                help="Namespace of the object.")  # fmt: skip
+@options.option("-C", "--cluster", shared=False, metavar="CLUSTER", required=True, help="Where it runs now.",
+                shell_complete=complete.clusters)  # fmt: skip
+@options.option("-d", "--dependencies", shared=False, is_flag=True, help="Take what it refers to along.")
+@options.option("--auto-create-policy/--no-auto-create-policy", shared=False, default=True, show_default=True,
+                help="Write a policy that keeps it on CLUSTER.")  # fmt: skip
+@options.option("--policy-name", shared=False, metavar="NAME", default="", help="Its name.  [default: in-CLUSTER-NAME]")
+@options.option("--into", shared=False, metavar="FOLDER", default="", help="Folder of the repository for the files.")
+@options.option("-o", "--output", "shown", shared=False, type=click.Choice(["yaml"]), default=None,
+                help="Print the files, and write nothing.")  # fmt: skip
+@options.credentials
+@desired.writing
+def command(
+    kind: str, name: str, namespace: str, cluster: str, dependencies: bool, auto_create_policy: bool, policy_name: str,
+    into: str, shown: str | None, credentials: options.Credentials, repo: str, commit: bool, message: str,
+    dry_run: str | None,
+) -> int:  # fmt: skip
+    """Take one object that runs in CLUSTER into the repository, with a policy that leaves it where it is.
+
+    KIND is a kind, its plural, or kind.group. Server fields and defaults are taken out. The cluster is not touched:
+    with the policy's conflictResolution: Overwrite the object becomes gitfed's at the next apply.
+
+    \b
+    gitfed promote deployment web -n shop -C eu-1 -d
+    gitfed promote certificates.cert-manager.io web -n shop -C eu-1 -o yaml
+
+    \b
+    Exit codes: 0 done, also when the repository has it already · 2 bad usage, or the policy exists · 4 the cluster
+    cannot be reached, or has no such object.
+    """
+    from gitfed.migration import layout, member, template
+
+    checkout = desired.open_checkout(repo)
+    checkout.cluster(cluster)
+    resource, bodies = asyncio.run(_read(checkout, kind, name, namespace, cluster, dependencies, credentials))
+    where = f"{namespace}/{name}" if resource.namespaced else name
+    said = f'Resource "{resource.plural}.{_group_version(resource)}"({where})'
+    if reason := template.why_not(bodies[0]):
+        raise UsageError(f"{said} is nothing that a person wrote ({reason})", hint="promote what it was made from")
+    known = {(key.group, key.kind, key.namespace, key.name) for key in checkout.repo.manifests}
+    if _key(bodies[0]) in known:
+        load.note(f"{said} is in the repository already; nothing was done")
+        return 0
+    templates, findings = member.templates_of(
+        [body for body in bodies if _key(body) not in known], with_secrets=bodies[0]["kind"] == "Secret"
+    )
+    for finding in findings:
+        load.note(f"{finding.subject} is left out: {finding.message}")
+    made = templates
+    if auto_create_policy:
+        policies = member.policies(templates, cluster, policy_name or _policy_name(cluster, name))
+        for policy in policies:
+            path = layout.path_of(policy)
+            place = (policy["kind"], policy["metadata"].get("namespace", ""), policy["metadata"]["name"])
+            exists = any(
+                (one.kind, one.metadata.namespace, one.metadata.name) == place for one in checkout.repo.propagation
+            )
+            if exists or checkout.text(path) is not None:
+                raise UsageError(f"{place[0]} {plain.clean('/'.join(filter(None, place[1:])))} exists already",
+                                 hint="--policy-name NAME, or --no-auto-create-policy")  # fmt: skip
+        made = [*templates, *policies]
+    files = layout.files(made, into)
+    if shown:
+        click.echo(emit.dump_many([body for bodies in files.values() for body in bodies]), nl=False)
+        return 0
+    for path, found in files.items():
+        if checkout.text(path) is not None:
+            raise UsageError(f"{path} exists already; nothing was written", hint="choose another folder with --into")
+        checkout.put(path, emit.dump_many(found))
+    desired.finish(checkout, message or f"Promote {where} of {cluster}", commit=commit, dry_run=dry_run)
+    click.echo(f"{plain.clean(said)} is promoted successfully", err=bool(dry_run))
+    return 0
+
+
+async def _read(
+    checkout: desired.Checkout, kind: str, name: str, namespace: str, cluster: str, dependencies: bool,
+    credentials: options.Credentials,
+) -> tuple[Resource, list[Body]]:  # fmt: skip
+    """The object, and after it what it refers to as far as it is there."""
+    from gitfed import errors
+    from gitfed.cli.commands.clusters import unjoin
+    from gitfed.edges.kube.discovery import Discovery
+    from gitfed.model.base import Kind
+
+    async with unjoin.session_of(checkout, cluster, None, "", credentials) as session:
+        discovery = Discovery(session)
+        resource = await _resource(discovery, kind, cluster)
+        try:
+            body = await session.json("GET", resource.path(namespace, name))
+        except errors.ObjectNotFound as error:
+            raise NotThere(f"cluster {cluster} has no {resource.kind} {name}", hint="check -n and the name") from error
+        bodies: list[Body] = [body]
+        if dependencies:
+            for one in _dependencies(body):
+                api_version, metadata = str(one["apiVersion"]), one["metadata"]
+                found = await discovery.resource(Kind(api_version.rpartition("/")[0], str(one["kind"])), api_version)
+                bodies += await _if_there(
+                    session, found.path(str(metadata.get("namespace") or ""), str(metadata["name"]))
+                )
+        return resource, bodies
+
+
+async def _if_there(session: Session, path: str) -> list[Body]:
+    from gitfed import errors
+
+    try:
+        return [await session.json("GET", path)]
+    except errors.ObjectNotFound:
+        return []
+
+
+async def _resource(discovery: Discovery, kind: str, cluster: str) -> Resource:
+    """By kind, plural, or one of them with its group. Raises UsageError."""
+    wanted, _, group = kind.partition(".")
+    found, _ = await discovery.preferred()
+    fitting = [
+        one for one in found
+        if wanted.lower() in (one.kind.lower(), one.plural) and (not group or _group(one) == group)
+        and one.kind != "Event"
+    ]  # fmt: skip
+    if not fitting:
+        raise UsageError(f"cluster {cluster} serves no kind {kind!r}", hint="write it as kind or kind.group")
+    if len({_group(one) for one in fitting}) > 1:
+        names = ", ".join(sorted(f"{one.plural}.{_group(one)}" for one in fitting))
+        raise UsageError(f"{kind} may mean {names}", hint="write the group too")
+    return fitting[0]
+
+
+def _dependencies(body: Body) -> list[Body]:
+    from gitfed.interpret.native import Native
+    from gitfed.interpret.registry import Interpreter
+
+    answer = Interpreter((Native(),)).dependencies(body)
+    value = getattr(answer, "value", ())
+    return [
+        {"apiVersion": one["apiVersion"], "kind": one["kind"],
+         "metadata": {"name": one["name"], "namespace": one.get("namespace") or ""}}
+        for one in value or () if one.get("name")
+    ]  # fmt: skip
+
+
+def _key(body: Body) -> tuple[str, str, str, str]:
+    metadata = body["metadata"]
+    group = str(body["apiVersion"]).rpartition("/")[0]
+    return group, str(body["kind"]), str(metadata.get("namespace") or ""), str(metadata["name"])
+
+
+def _group(resource: Resource) -> str:
+    return resource.api_version.rpartition("/")[0]
+
+
+def _group_version(resource: Resource) -> str:
+    """As Karmada prints it: `version.group`, or the version alone for the core group."""
+    group, _, version = resource.api_version.rpartition("/")
+    return f"{version}.{group}" if group else version
+
+
+def _policy_name(cluster: str, name: str) -> str:
+    return f"in-{cluster}-{name}".replace(":", "-").lower()[:63].rstrip("-.")

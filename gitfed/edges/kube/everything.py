@@ -1,0 +1,68 @@
+"""All objects of a cluster at once, for those who take a cluster over: every kind that can be listed, in pages."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from urllib.parse import quote
+
+from gitfed import errors
+from gitfed.edges.kube import reflect, translate
+from gitfed.edges.kube.discovery import Discovery, Resource
+from gitfed.edges.kube.session import Session
+from gitfed.model.base import Body
+
+_ALIASES = frozenset({("events.k8s.io/v1", "Event"), ("extensions/v1beta1", "Ingress")})
+"""Kinds that show the objects of another one."""
+_CONCURRENCY = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Everything:
+    bodies: tuple[Body, ...]
+    """By kind, namespace and name."""
+    unread: tuple[str, ...] = ()
+    """What could not be read, one sentence for each."""
+
+
+async def read(
+    session: Session, *, namespaces: Collection[str] = (), wanted: Callable[[Resource], bool] = lambda resource: True
+) -> Everything:
+    """`namespaces`: only these and what lies in them; empty: everything.
+
+    What one kind refuses is told and leaves out that kind. Raises ClusterError when the cluster tells no kinds at all.
+    """
+    found, complete = await Discovery(session).preferred()
+    slots = asyncio.Semaphore(_CONCURRENCY)
+    unread = [] if complete else ["some groups of kinds did not answer"]
+
+    async def listed(resource: Resource, namespace: str) -> list[Body]:
+        async with slots:
+            try:
+                bodies, _ = await reflect.read(session, resource.path(namespace), "")
+            except errors.ClusterError as error:
+                unread.append(f"{resource.kind}: {translate.said(error)}")
+                return []
+            return bodies
+
+    resources = [
+        one for one in found
+        if (not one.verbs or "list" in one.verbs) and (one.api_version, one.kind) not in _ALIASES
+        and (one.namespaced or not namespaces) and wanted(one)
+    ]  # fmt: skip
+    lists = await asyncio.gather(
+        *(listed(one, namespace) for one in resources for namespace in (sorted(set(namespaces)) or ("",)))
+    )
+    bodies = [body for one in lists for body in one]
+    for namespace in sorted(set(namespaces)):
+        try:
+            bodies.append(await session.json("GET", f"/api/v1/namespaces/{quote(namespace, safe='')}"))
+        except errors.ClusterError as error:
+            unread.append(f"Namespace {namespace}: {translate.said(error)}")
+    return Everything(tuple(sorted(bodies, key=_place)), tuple(sorted(unread)))
+
+
+def _place(body: Body) -> tuple[str, str, str, str]:
+    metadata = body["metadata"]
+    return str(body["kind"]), str(metadata.get("namespace") or ""), str(metadata["name"]), str(body["apiVersion"])

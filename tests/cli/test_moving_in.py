@@ -1,0 +1,96 @@
+"""gitfed import kubefed: files from an export, nothing overwritten, everything said that is not in them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.cli.test_desired import call, checkout, git, refused  # noqa: F401
+
+EXPORT = """\
+apiVersion: v1
+kind: List
+items:
+- apiVersion: core.kubefed.io/v1beta1
+  kind: KubeFedCluster
+  metadata: {name: us-2, namespace: kube-federation-system, labels: {region: us}}
+  spec: {apiEndpoint: "https://us-2.example.com", secretRef: {name: us-2-x}}
+- apiVersion: types.kubefed.io/v1beta1
+  kind: FederatedNamespace
+  metadata: {name: shop, namespace: shop}
+  spec: {placement: {clusterSelector: {}}}
+- apiVersion: types.kubefed.io/v1beta1
+  kind: FederatedSecret
+  metadata: {name: key, namespace: shop}
+  spec: {template: {data: {a: c2VjcmV0}}, placement: {clusterSelector: {}}}
+- apiVersion: types.kubefed.io/v1beta1
+  kind: FederatedConfigMap
+  metadata: {name: conf, namespace: shop}
+  spec: {template: {data: {a: b}}, placement: {clusters: [{name: us-2}]}}
+"""
+
+
+@pytest.fixture
+def export(tmp_path: Path) -> Path:
+    folder = tmp_path / "export"
+    folder.mkdir()
+    (folder / "all.yaml").write_text(EXPORT)
+    (folder / "README.md").write_text("no object")
+    return folder
+
+
+def test_an_export_of_kubefed_becomes_files_and_a_report(checkout: Path, export: Path) -> None:  # noqa: F811
+    result = call("import", "kubefed", str(export))
+    assert result.exit_code == 0
+    assert result.stdout == (
+        "5 objects in 5 files\n"
+        "  Cluster                    1\n"
+        "  ClusterPropagationPolicy   1\n"
+        "  ConfigMap                  1\n"
+        "  Namespace                  1\n"
+        "  PropagationPolicy          1\n"
+        "SecretLeftOut (1)\n"
+        "  FederatedSecret/shop/key: the values of a Secret do not belong into Git\n"
+        "  hint: encrypt them, or have each cluster fetch them; --with-secrets writes them all the same\n"
+        "Credentials (1)\n"
+        "  KubeFedCluster/us-2: its token and certificate authority are not taken over\n"
+        "  hint: put token, caBundle and server into CREDENTIALS/kube-federation-system/us-2-x/ for "
+        "--credentials-dir, or name a context us-2 in the daemon's kubeconfig\n"
+    )
+    assert (checkout / "shop/configmap-conf.yaml").read_text() == (
+        "apiVersion: v1\ndata:\n  a: b\nkind: ConfigMap\nmetadata:\n  name: conf\n  namespace: shop\n"
+    )
+    assert call("validate", "--worktree").exit_code == 0
+
+
+def test_nothing_is_written_where_a_file_would_be_overwritten(
+    checkout: Path, export: Path, capsys: pytest.CaptureFixture[str]  # noqa: F811
+) -> None:  # fmt: skip
+    (checkout / "shop").mkdir()
+    (checkout / "shop/namespace.yaml").write_text("mine: true\n")
+    said = refused(capsys, "import", "kubefed", str(export))
+    assert "shop/namespace.yaml exists already; nothing was written" in said
+    assert not (checkout / "clusters/us-2.yaml").exists()
+    assert call("import", "kubefed", str(export), "--into", "fleet").exit_code == 0
+    assert (checkout / "fleet/clusters/us-2.yaml").exists()
+
+
+def test_a_dry_run_shows_the_files_and_writes_none(checkout: Path, export: Path) -> None:  # noqa: F811
+    result = call("import", "kubefed", str(export), "--dry-run", "client")
+    assert "+++ b/shop/configmap-conf.yaml" in result.stdout
+    assert git(checkout, "status", "--porcelain") == ""
+
+
+def test_a_broken_export_is_named_and_nothing_is_written(
+    checkout: Path, export: Path, capsys: pytest.CaptureFixture[str]  # noqa: F811
+) -> None:  # fmt: skip
+    from gitfed.cli.main import run
+
+    (export / "bad.yaml").write_text("a: [\n")
+    assert run(["import", "kubefed", str(export)]) == 3
+    assert f"{export}/bad.yaml:" in capsys.readouterr().err
+    assert git(checkout, "status", "--porcelain") == ""
+    (export / "bad.yaml").unlink()
+    (export / "all.yaml").write_text("# nothing\n")
+    assert "the export holds no objects" in refused(capsys, "import", "kubefed", str(export))
