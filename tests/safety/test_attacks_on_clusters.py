@@ -28,14 +28,6 @@ def proxy() -> Iterator[Asked]:
         yield server
 
 
-@pytest.fixture
-def people(tmp_path: Path) -> Iterator[Path]:
-    folder = tmp_path / "people"
-    folder.mkdir()
-    yield folder
-    signing.end_agents(folder)
-
-
 def maps(clusters: list[str]) -> dict[str, str | None]:
     files: dict[str, str | None] = {f"apps/c{n}.json": config_map(f"c{n}", {"a": "b"}) for n in range(4)}
     return {**files, "policies/maps.json": policy("maps", clusters, (("v1", "ConfigMap"),))}

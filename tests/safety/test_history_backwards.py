@@ -14,14 +14,6 @@ from tests.signing import Person
 
 
 @pytest.fixture
-def people(tmp_path: Path) -> Iterator[Path]:
-    folder = tmp_path / "people"
-    folder.mkdir()
-    yield folder
-    signing.end_agents(folder)
-
-
-@pytest.fixture
 def ada(people: Path) -> Person:
     return signing.with_ssh("ada", people)
 

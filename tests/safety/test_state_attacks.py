@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -16,14 +15,6 @@ from tests.e2e.test_signed_commits import demanding, signs
 from tests.e2e.world import World, config_map, policy
 
 pytestmark = pytest.mark.e2e
-
-
-@pytest.fixture
-def people(tmp_path: Path) -> Iterator[Path]:
-    folder = tmp_path / "people"
-    folder.mkdir()
-    yield folder
-    signing.end_agents(folder)
 
 
 def forge(world: World, path: str, **members: object) -> str:
