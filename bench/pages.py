@@ -77,7 +77,7 @@ def _scrape(folder: Path) -> list[tuple[str, str]]:
     names = [f"c{number:03}" for number in range(CLUSTERS)]
     repo, kubeconfig = folder / "repo", folder / "kubeconfig"
     files = {"gitfed.json": settings(), "policy.json": policy("all", names, (("v1", "ConfigMap"),))}
-    files["access.json"] = access("prometheus", subjects=[user("prometheus")], allow=["view"])
+    files["access.yaml"] = access("prometheus", subjects=[user("prometheus")], allow=["view"])
     files |= {f"clusters/{name}.json": cluster(name) for name in names}
     files |= {f"maps/{number}.json": config_map(f"c{number}", {"a": "b"}) for number in range(OBJECTS)}
     ground.commit(repo, {name: text.encode() for name, text in files.items()})
