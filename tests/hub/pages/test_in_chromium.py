@@ -142,7 +142,8 @@ def test_what_stands_on_the_pages(chromium: Browser, hub: Staged) -> None:
     assert "admission webhook denied it" in chromium.text("#copies")
     assert "its share of the replicas: 2 of 6" in chromium.text("#manifest")
     chromium.driver.get(f"{hub.url}/ui/problems")
-    assert "did you mean priority" in chromium.text("#problems").lower()
+    said = chromium.text("#problems").splitlines()
+    assert {"Did you mean priority?", "apps/web.yaml:6:3", "policies/web.yaml:2"} <= set(said)
     assert chromium.text("#gates h3") == "deletions holds 3"
     chromium.driver.get(f"{hub.url}/ui/object?of={quote('Secret/shop/database')}")
     assert "correct-horse-battery" not in chromium.driver.page_source
