@@ -34,10 +34,12 @@ class Ground:
     eyes: list[Endpoint]
     _count: int
     _pushed: int = field(default=0)
+    daemons: list[Daemon] = field(default_factory=list)
 
     def daemon(self, name: str, *more: str, url: str = "") -> Daemon:
         """One that has rolled everything out."""
         found = Daemon(url or self.bare, self.kubeconfig, self.folder / name, *more)
+        self.daemons.append(found)
         # What another daemon left needs no writing: a cycle that ended says that everything is there.
         until(lambda: found.lines("cycle finished") and all(eye.answers(_PATH) for eye in self.eyes), "first roll-out")
         until(lambda: all(eye.answers(_path(self._count - 1)) for eye in self.eyes), "the rest of it", every=0.1)
@@ -80,7 +82,13 @@ async def ground(count: int = 50, more: Mapping[str, str] | None = None) -> Asyn
             git(work, "remote", "add", "origin", str(bare))
             git(work, "fetch", "-q", "origin")
             eyes = list(endpoints(kubeconfig, NAMES).values())
-            yield Ground(what, folder, kubeconfig, work, bare, eyes, count)
+            place = Ground(what, folder, kubeconfig, work, bare, eyes, count)
+            try:
+                yield place
+            finally:
+                for daemon in place.daemons:  # a bench that failed left it running
+                    if daemon.process.poll() is None:
+                        daemon.stop(kill=True)
 
 
 def _path(number: int) -> str:
