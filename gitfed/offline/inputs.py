@@ -47,6 +47,7 @@ from gitfed.source import locate
 from gitfed.source import repo as source
 from gitfed.source.memory import Memory
 from gitfed.source.tree import FileTree
+from gitfed.text import moment
 
 
 @dataclass(frozen=True, slots=True)
@@ -280,7 +281,9 @@ def _told(found: git.tracking.BranchStanding, branch: str) -> str:
     if not found.tracking:
         return ""
     when = found.fetched
-    text = f"{branch} is read as it was fetched from origin" + (f" at {when:%Y-%m-%dT%H:%M:%SZ}" if when else "")
+    text = f"{branch} is read as it was fetched from origin"
+    if when is not None:
+        text += f" {moment.ago(when, datetime.now(UTC))} (at {when:%Y-%m-%dT%H:%M:%SZ})"
     if found.behind:
         return f"{text}; the branch of that name in this repository is older, and is not read"
     if found.apart:

@@ -23,3 +23,15 @@ def read(text: object) -> datetime | None:
     except (ValueError, OverflowError):
         return None
     return when if _FIRST <= when <= _LAST else None
+
+
+def ago(when: datetime, now: datetime) -> str:
+    """`3 minutes ago`: the largest unit that says enough."""
+    seconds = int((now - when).total_seconds())
+    if seconds < 5:
+        return "just now"
+    for size, unit in ((86400, "day"), (3600, "hour"), (60, "minute"), (1, "second")):
+        if seconds >= size:
+            number = seconds // size
+            return f"{number} {unit}{'s' * (number != 1)} ago"
+    return "just now"

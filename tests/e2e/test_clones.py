@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 from pathlib import Path
 
@@ -74,7 +75,8 @@ def test_every_command_says_from_when_its_state_is_and_that_an_older_branch_is_n
     subprocess.run(["git", "-C", str(clone), "fetch", "-q"], check=True)
     for arguments in (("log",), ("plan",), ("get", "bindings"), ("explain", "cm/shop/c0"), ("diff", "HEAD..HEAD")):
         done = elsewhere(world, "clone", *arguments)
-        assert "note: gitfed/state is read as it was fetched from origin at " in done.stderr, arguments
+        said = r"note: gitfed/state is read as it was fetched from origin (just now|\d+ (second|minute)s? ago) \(at "
+        assert re.search(said, done.stderr), arguments
         assert "; the branch of that name in this repository is older, and is not read\n" in done.stderr, arguments
     assert "Suspend ConfigMap/shop/c0" in elsewhere(world, "clone", "log").stdout
     world.gitfed("resume", "cm/shop/c0", "--repo", str(clone))

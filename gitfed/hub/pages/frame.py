@@ -28,6 +28,7 @@ from gitfed.hub.pages import assets
 from gitfed.hub.pages.results import Results
 from gitfed.hub.server import Hub
 from gitfed.model.base import ObjectKey
+from gitfed.text import moment as moments
 from gitfed.views import names
 
 _NOTHING_ELSE = "base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
@@ -71,7 +72,7 @@ def _environment() -> jinja2.Environment:
     made.globals.update(
         asset=assets.address, inside=assets.inside, query=query, object_url=object_url, cluster_url=cluster_url
     )
-    made.filters.update(ago=ago, moment=moment, sentence=sentence, path=path)
+    made.filters.update(ago=_ago, moment=moment, sentence=sentence, path=path)
     return made
 
 
@@ -109,20 +110,12 @@ def sentence(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
+def _ago(when: datetime) -> str:
+    return moments.ago(when, datetime.now(UTC))
+
+
 def moment(when: datetime) -> str:
     return when.astimezone(UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
-
-
-def ago(when: datetime, now: datetime | None = None) -> str:
-    """`3 minutes ago`: the largest unit that says enough."""
-    seconds = int(((now or datetime.now(UTC)) - when).total_seconds())
-    if seconds < 5:
-        return "just now"
-    for size, unit in ((86400, "day"), (3600, "hour"), (60, "minute"), (1, "second")):
-        if seconds >= size:
-            number = seconds // size
-            return f"{number} {unit}{'s' * (number != 1)} ago"
-    return "just now"
 
 
 ENVIRONMENT = _environment()
