@@ -38,6 +38,10 @@ _LOOK = 1.0
 """Seconds between two looks at what nobody tells of."""
 _CENSUS = 10.0
 """Seconds between two looks at every object, for what moved and is nobody's business at once."""
+_WRITTEN = ("created", "configured")
+_FINISH = 12.0
+"""Seconds in which what is under way ends."""
+_INSISTS = 3
 _CALM = 1.0
 """Seconds between two looks for something to repair while the hub is away."""
 
@@ -78,6 +82,8 @@ class Keeper:
         self._tasks: dict[ObjectKey, Task] = {}
         self._open: dict[ObjectKey, Change] = {}
         """Changes of the list that are not done."""
+        self._written: dict[ObjectKey, str] = {}
+        """Digests that lists had written."""
         self._own: dict[ObjectKey, Change] = {}
         """Repairs that nobody ordered."""
         self._life: asyncio.Task[None] | None = None
@@ -204,6 +210,7 @@ class Keeper:
         forget = list(_of(self.heard.values, values.FORGET))
         self._list = setup.list
         self.reporter.keep_only(set(self._tasks))
+        self._written = {key: digest for key, digest in self._written.items() if key in self._wanted}
         self._submit(entries, forget)
         member.worker.release()
 
@@ -225,12 +232,14 @@ class Keeper:
         left = worker is not None and worker.has(key)
         task = self._tasks.get(key)
         own = key in self._own
-        number = task.id if task is not None and not own else 0
+        number = task.id if task is not None else 0
         if not left:
             self._open.pop(key, None)
             self._own.pop(key, None)
-        if own and result.outcome in ("created", "configured"):
+        if own and result.outcome in _WRITTEN:
             self.repaired += 1
+        elif task is not None and task.manifest is not None and not left and result.outcome in (*_WRITTEN, "unchanged"):
+            self._written[key] = task.manifest.digest
         self.reporter.finished(key, number, change.action, result, left=left, drift=change.drift)
         level = logging.WARNING if result.outcome == "failed" else logging.INFO
         log.log(level, "object written" if level == logging.INFO else "change failed", extra={
@@ -270,8 +279,8 @@ class Keeper:
                     self._repair()
         finally:
             if self._life is not None:
-                self._life.cancel()
-                await asyncio.gather(self._life, return_exceptions=True)
+                await ended(self._life)
+                self._life = None  # it is not begun again
                 self._tell(everything=True)
 
     async def _pause(self) -> None:
@@ -328,15 +337,7 @@ class Keeper:
         if wanted.repair:
             return True
         # The hub went away before its next plan could say so: this very version was written.
-        task, over = self._tasks.get(key), self.reporter.over(key)
-        return (
-            task is not None
-            and over is not None
-            and over.id == task.id
-            and not over.left
-            and task.manifest is not None
-            and task.manifest.digest == wanted.digest
-        )
+        return wanted.once_written and self._written.get(key) == wanted.digest
 
     # -- questions ----------------------------------------------------------------------------------------------
 
@@ -364,6 +365,16 @@ class Keeper:
             raise errors.LinkError(f"this agent does not know {what}")
         self._tell(everything=what == "look-anew")
         return None
+
+
+async def ended(task: asyncio.Task[None]) -> None:
+    """Cancel it, and again after a while: a cancellation that meets the end of a wait can be lost on its way in."""
+    for _ in range(_INSISTS):
+        task.cancel()
+        done, _ = await asyncio.wait({task}, timeout=_FINISH)
+        if done:
+            return
+    log.error("a task does not end", extra={"task": task.get_name()})
 
 
 def _keys(about: Any) -> list[ObjectKey]:

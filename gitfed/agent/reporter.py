@@ -53,9 +53,6 @@ class Reporter:
             del self._over[key]
             self.told.drop(values.of(values.OVER, key))
 
-    def over(self, key: ObjectKey) -> Over | None:
-        return self._over.get(key)
-
     # -- telling ------------------------------------------------------------------------------------------------
 
     def tell(self, member: Member, state: State, *, everything: bool = False) -> bool:

@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 from aiohttp import web
 
 from gitfed.agent.dial import Dial, Hub
-from gitfed.agent.keeper import Keeper
+from gitfed.agent.keeper import Keeper, ended
 from gitfed.daemon import wiring
 from gitfed.daemon.fleet.cluster_health import Timing
 from gitfed.edges.kube.session import Session
@@ -71,20 +71,19 @@ async def run(options: Options, *, started: Callable[[int], None] = lambda port:
         started(listener.port)
         dialling = asyncio.create_task(dial.run(), name="dial")
         keeping = asyncio.create_task(keeper.run(), name="keeper")
-        stack.push_async_callback(_end, asyncio.create_task(_rotate(options, cluster), name="rotation"))
+        stack.push_async_callback(ended, asyncio.create_task(_rotate(options, cluster), name="rotation"))
         try:
             either: set[asyncio.Future[Any]] = {stop, dialling, keeping}
             done, _ = await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
-            for ended in done:
-                ended.result()
+            for one in done:
+                one.result()
         finally:
             log.info("stopping: what is under way is finished first")
-            await _end(keeping)
+            await ended(keeping)
             if keeper.connected:  # what was finished is told
-                with contextlib.suppress(TimeoutError):
-                    await asyncio.wait_for(_told(keeper), _LAST_WORDS)
+                await asyncio.wait({asyncio.create_task(_told(keeper))}, timeout=_LAST_WORDS)
                 await dial.say_goodbye()
-            await _end(dialling)
+            await ended(dialling)
         return stop.result()
 
 
@@ -97,11 +96,6 @@ async def _told(keeper: Keeper) -> None:
     while keeper.connected and not keeper.reporter.told.settled:
         keeper.poke()
         await asyncio.sleep(0.02)
-
-
-async def _end(task: asyncio.Task[None]) -> None:
-    task.cancel()
-    await asyncio.gather(task, return_exceptions=True)
 
 
 async def _rotate(options: Options, cluster: ClusterName) -> None:

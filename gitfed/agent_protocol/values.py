@@ -105,12 +105,12 @@ class Wanted:
     overwrite: bool = False
     repair: bool = False
     """Whether the agent may put it right by itself while the hub is away."""
+    once_written: bool = False
+    """The same as soon as the list that stands beside this has written it."""
 
     @classmethod
-    def of(
-        cls, rendered: RenderedManifest, *, stateful: bool = False, overwrite: bool = False, repair: bool = False
-    ) -> Wanted:
-        return cls(rendered.digest, rendered.binding, rendered.replicas, rendered.origin, stateful, overwrite, repair)
+    def of(cls, rendered: RenderedManifest) -> Wanted:
+        return cls(rendered.digest, rendered.binding, rendered.replicas, rendered.origin)
 
     def manifest(self, key: ObjectKey, cluster: ClusterName, body: Body) -> RenderedManifest:
         binding = BindingId(self.binding)

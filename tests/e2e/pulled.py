@@ -10,6 +10,8 @@ from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+import pytest
+
 from gitfed.edges import certificate_pins
 from gitfed.edges.certificates import Authority
 from gitfed.hub.enrolment.ledger import Enrolled, Issued
@@ -108,7 +110,43 @@ class Pulled:
         self.agents.append(agent)
         return agent
 
+    def start_agents(self) -> None:
+        for name in self.world.names:
+            self.agent(name)
+
     def close(self) -> None:
         for agent in self.agents:
             if agent.process.poll() is None:
                 agent.kill()
+
+
+class PulledWorld(World):
+    """The same world to a test, with every cluster pulled: what is written as a push cluster becomes one, and daemons
+    have a hub that the clusters' agents find."""
+
+    pulled: Pulled
+
+    def write(self, files: Mapping[str, str | None]) -> None:
+        super().write({name: _pulls(text) if text else text for name, text in files.items()})
+
+    def daemon(self, *arguments: str, repo: str = "", kubeconfig: Path | None = None) -> Daemon:
+        if not hasattr(self, "pulled"):
+            self.pulled = Pulled(self)
+            self.pulled.start_agents()
+        hub = ("--hub-address", f"127.0.0.1:{self.pulled.port}", "--hub-url", self.pulled.url)
+        return super().daemon(*hub, *arguments, repo=repo, kubeconfig=kubeconfig)
+
+    def apply(self, *arguments: str, check: bool = True) -> subprocess.CompletedProcess[str]:
+        pytest.skip("agents listen to gitfed run alone: gitfed apply carries out nothing in pulled clusters")
+
+    def close(self) -> None:
+        if hasattr(self, "pulled"):
+            self.pulled.close()
+        super().close()
+
+
+def _pulls(text: str) -> str:
+    for quote in ("", '"'):
+        name = f"{quote}syncMode{quote}: {quote}"
+        text = text.replace(f"{name}Push{quote}", f"{name}Pull{quote}")
+    return text

@@ -73,3 +73,26 @@ def test_a_push_arrives_drift_is_repaired_without_the_hub_and_nothing_is_doubled
     assert world.versions("ConfigMap", "shop", "a") == before
     assert agents["m1"].stop() == 0
     assert again.stop() == 0
+
+
+def test_an_agent_in_the_wrong_cluster_gets_nothing_and_a_silent_one_makes_its_cluster_unknown(pulled: Pulled) -> None:
+    world = pulled.world
+    agents = {name: pulled.agent(name) for name in world.names}
+    daemon = pulled.daemon()
+    world.push(
+        {"federation.yaml": FEDERATION, "policy.yaml": POLICY, **pulled.clusters(), "a.json": config("a", x="1")}
+    )
+    for name in world.names:
+        world.until(lambda name=name: holds(world, name, "a", x="1"), f"the object in {name}")
+    world.until(lambda: world.state()["state.yaml"].count("outcome: applied") == 2, "the roll-out recorded")
+    agents["m1"].kill()
+    world.until(lambda: "its agent has been silent for 4 s" in daemon.log_path.read_text(), "m1 is unknown")
+    stranger = pulled.agent("m1", context="m2")  # with m1's certificate, in m2
+    before = world.versions("ConfigMap", "shop", "a")
+    world.push({"a.json": config("a", x="2")})
+    world.until(lambda: holds(world, "m2", "a", x="2"), "the push in m2, by its own agent")
+    world.until(lambda: "the cluster m2 answers its agent" in daemon.log_path.read_text(), "who that is was noticed")
+    assert world.versions("ConfigMap", "shop", "a")["m1"] == before["m1"]
+    stranger.kill()
+    pulled.agent("m1")
+    world.until(lambda: holds(world, "m1", "a", x="2"), "m1 with an agent of its own")

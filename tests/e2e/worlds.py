@@ -6,6 +6,7 @@ Each is a context manager over (names of clusters, folder) and gives an empty re
 from __future__ import annotations
 
 import contextlib
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -16,21 +17,25 @@ from tests import needs
 from tests.clusters import beside
 from tests.clusters.apiserver import RealApiServer, real_fleet
 from tests.clusters.embedded import EmbeddedFleet
+from tests.e2e.pulled import PulledWorld
 from tests.e2e.world import World
+
+_KIND = PulledWorld if os.environ.get("GITFED_TEST_PULLED") else World
+"""GITFED_TEST_PULLED=1: every cluster is pulled, and tests see no difference."""
 
 
 @contextlib.contextmanager
 def embedded(names: list[str], directory: Path) -> Iterator[World]:
     with contextlib.ExitStack() as stack:
         fleet = stack.enter_context(EmbeddedFleet(names, directory))
-        yield stack.enter_context(contextlib.closing(World(directory, fleet.kubeconfig, names, fleet.servers)))
+        yield stack.enter_context(contextlib.closing(_KIND(directory, fleet.kubeconfig, names, fleet.servers)))
 
 
 @contextlib.contextmanager
 def real(names: list[str], directory: Path) -> Iterator[World]:
     with contextlib.ExitStack() as stack:
         kubeconfig, servers = stack.enter_context(_Real(names, directory))
-        yield stack.enter_context(contextlib.closing(World(directory, kubeconfig, names, servers)))
+        yield stack.enter_context(contextlib.closing(_KIND(directory, kubeconfig, names, servers)))
 
 
 BOTH = [

@@ -99,6 +99,8 @@ class PulledMember:
         self._link: Link | None = None
         self._error = ""
         self._heard_at: float | None = None
+        self._was_lost = False
+        """Silent for a lease, and not heard since."""
         self._begun_at: float | None = None
         self._capacity = False
         self._measured = asyncio.Event()
@@ -131,7 +133,7 @@ class PulledMember:
         if before is not None:
             await before.close(errors.LinkError("the same agent connected again"))
             await before.ended.wait()
-        self.heard()
+        self._heard_at = asyncio.get_running_loop().time()
         log.info("agent connected", extra={"cluster": self.name, "instance": instance[:8]})
 
     def is_attached(self, link: Link) -> bool:
@@ -144,8 +146,14 @@ class PulledMember:
                 log.warning("agent gone", extra={"cluster": self.name, "error": error.message})
 
     def heard(self) -> None:
-        """A sign of life."""
+        """A sign of life. After a silence what was heard before counts again: only what changed is told anew."""
         self._heard_at = asyncio.get_running_loop().time()
+        if self._was_lost:
+            self._was_lost = False
+            if self.reports.facts is not None:
+                self.facts = self.reports.facts
+                self._upward.facts_changed(self.name)
+            self._state_changed()
 
     def taken(self, change: replica.Change) -> None:
         """What the agent says changed."""
@@ -196,9 +204,10 @@ class PulledMember:
     async def run(self) -> None:
         loop = asyncio.get_running_loop()
         self._begun_at = loop.time()
-        if leader.kind(self._leader) == leader.ONE_SHOT:
-            self._fail(_NO_HUB)
         try:
+            if leader.kind(self._leader) == leader.ONE_SHOT:
+                self._fail(_NO_HUB)  # and that nobody listens here is no fact about the cluster
+                await asyncio.Event().wait()
             while True:
                 since = self._begun_at if self._heard_at is None else self._heard_at
                 left = since + self.lease - loop.time()
@@ -219,8 +228,9 @@ class PulledMember:
 
     def _lost(self) -> None:
         """Silent for a whole lease."""
-        if self.asked and self.facts.reach is Reach.UNKNOWN and self._error and not self.ready.is_set():
+        if self._was_lost:
             return
+        self._was_lost = True
         link, self._link = self._link, None
         if link is not None:
             self._begin(link.close(errors.LinkCut(f"no sign of life for {self.lease:g} s")))
@@ -425,7 +435,8 @@ class PulledMember:
         if over.result is None:
             return
         change = self.worker.change(key, over.id) if self.worker is not None else None
-        if change is None:  # the agent repaired it by itself, or the list is another one by now
+        if change is None or change.drift != over.drift:
+            # The agent repaired it by itself, or the list is another one by now.
             change = Change(self.name, key, "", over.action, drift=over.drift)
         message = self._upward.redact({}, over.result.message)
         self._upward.finished(change, replace(over.result, cluster=self.name, key=key, message=message))

@@ -17,7 +17,7 @@ from gitfed.interpret import conditions, native
 from gitfed.interpret.registry import DEFAULT, Interpreter, Operation
 from gitfed.model.base import Body, ClusterName, ObjectKey
 from gitfed.model.fleet import InventoryEntry
-from gitfed.model.plan import Binding, Change, Plan, RenderedManifest
+from gitfed.model.plan import Action, Binding, Change, Plan, RenderedManifest
 
 _HERE = frozenset({native.NAME, conditions.NAME, DEFAULT})
 """Sources of rules that an agent has too."""
@@ -34,8 +34,7 @@ class Slice:
         """The present list."""
         self._cluster = cluster
         self._wanted: dict[ObjectKey, RenderedManifest] = {}
-        self._of_wanted: dict[ObjectKey, str] = {}
-        self._repairs: dict[ObjectKey, bool] = {}
+        self._told_of: dict[ObjectKey, Wanted] = {}
         self._bodies: dict[str, int] = {}
         """By digest: how many values name it."""
         self._named: dict[str, tuple[str, ...]] = {}
@@ -57,18 +56,22 @@ class Slice:
         self._wanted = dict(expected.manifests.get(self._cluster, {}))
         for key in known.keys() - self._wanted.keys():
             self._forget(values.of(values.OBJECT, key))
-            self._repairs.pop(key, None)
+            self._told_of.pop(key, None)
         for key, rendered in self._wanted.items():
             binding = plan.bindings.get(key)
-            written = binding is not None and _is_written(binding, self._cluster)
-            repair = written and key not in unlike and expected.repairs(self._cluster, key)
-            if known.get(key) is rendered and self._repairs.get(key) == repair and key not in expected.changed:
+            repaired = (
+                binding is not None and _is_written(binding, self._cluster) and expected.repairs(self._cluster, key)
+            )
+            wanted = replace(
+                Wanted.of(rendered),
+                stateful=key in expected.stateful,
+                overwrite=binding is not None and binding.overwrite,
+                repair=repaired and key not in unlike,
+                once_written=repaired and unlike.get(key, False),
+            )
+            if self._told_of.get(key) == wanted and known.get(key) is rendered:
                 continue
-            self._repairs[key] = repair
-            wanted = Wanted.of(
-                rendered, stateful=key in expected.stateful, overwrite=binding is not None and binding.overwrite,
-                repair=repair,
-            )  # fmt: skip
+            self._told_of[key] = wanted
             self._say(values.of(values.OBJECT, key), values.WANTED.json(wanted), {rendered.digest: rendered.body})
         self.tell(kinds=tuple(sorted(expected.kinds)), rules=_rules(self._wanted.values(), expected.interpreter))
 
@@ -139,10 +142,14 @@ class Slice:
                 self.told.drop(f"{values.BODY}{digest}")
 
 
-def _unlike(plan: Plan, cluster: ClusterName) -> frozenset[ObjectKey]:
-    """Objects that are not as this plan wants them there: what is done about them is in the list, or left for a reason,
-    and nobody else is to write them."""
-    return frozenset(change.key for change in plan.changes or () if change.cluster == cluster)
+def _unlike(plan: Plan, cluster: ClusterName) -> dict[ObjectKey, bool]:
+    """Objects that are not as this plan wants them there, and whether its list sees to that now: what is held, waits or
+    is left alone nobody else is to write either."""
+    return {
+        change.key: not change.waits and change.action in (Action.CREATE, Action.UPDATE)
+        for change in plan.changes or ()
+        if change.cluster == cluster
+    }
 
 
 def _is_written(binding: Binding, cluster: ClusterName) -> bool:

@@ -1,0 +1,251 @@
+"""A hub's member and an agent's, with everything that can happen between them."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from gitfed.agent.keeper import Keeper, ended
+from gitfed.agent_protocol import replica, values
+from gitfed.edges.kube.session import Session
+from gitfed.errors import CredentialsError, LinkError, StaleTerm
+from gitfed.model.base import ObjectKey
+from gitfed.model.declared.cluster import Cluster
+from gitfed.model.fleet import Reach
+from tests import patience
+from tests.agent.site import Site, created, expected, key, rendered, site
+from tests.daemon.test_member_facts import until
+
+
+async def holds(place: Site, name: str, value: str | None) -> None:
+    async with asyncio.timeout(patience.SECONDS):
+        while await place.value(name) != value:  # noqa: ASYNC110 - a cluster is asked
+            await asyncio.sleep(0.02)
+
+
+async def rolled_out(place: Site) -> None:
+    """One object in the cluster, and the hub knows it."""
+    hub, manifest = place.hubs[-1], rendered("a", "1")
+    await until(hub.ready.is_set)
+    change = created(manifest)
+    hub.follow(expected(manifest, changes=(change,)))
+    assert hub.worker is not None
+    hub.worker.submit([change], [])
+    await until(lambda: hub.worker is not None and hub.worker.idle)
+    hub.follow(expected(manifest))
+    await until(lambda: (hub.get(manifest.key) or None) and hub.get(manifest.key).matches == manifest.digest)  # type: ignore[union-attr]
+
+
+async def test_a_change_goes_down_and_its_result_and_object_come_up() -> None:
+    async with site() as place:
+        hub = place.hub()
+        await place.connect(hub, place.keeper())
+        await rolled_out(place)
+        live = hub.get(key("a"))
+        assert place.results == [("a", "created")]
+        assert live is not None
+        assert (live.ours, live.body, live.cluster) == (True, None, "m1")
+        assert live.entry == hub.entries()[key("a")]
+        assert (hub.facts.reach, hub.asked, hub.live().term) == (Reach.READY, True, 1)
+
+
+async def test_a_cut_at_any_moment_of_a_roll_out_neither_loses_nor_doubles_anything() -> None:
+    async with site() as place:
+        hub, keeper = place.hub(), place.keeper()
+        cut = await place.connect(hub, keeper)
+        await until(hub.ready.is_set)
+        manifests = [rendered(f"n{number}", "1") for number in range(40)]
+        assert hub.worker is not None
+        hub.follow(expected(*manifests))
+        hub.worker.submit([created(one) for one in manifests], [])
+        while not hub.worker.idle:
+            await asyncio.sleep(0.01)
+            await cut()
+            await until(lambda: not hub.connected and not keeper.connected)
+            cut = await place.connect(hub, keeper)
+            await asyncio.sleep(0.02)
+        assert sorted(place.results) == sorted((one.key.name, "created") for one in manifests)
+
+
+async def test_drift_is_repaired_while_the_hub_is_away_and_told_when_it_is_back() -> None:
+    async with site() as place:
+        hub, keeper = place.hub(), place.keeper()
+        cut = await place.connect(hub, keeper)
+        await rolled_out(place)
+        await cut()
+        await until(lambda: not keeper.connected)
+        await place.edit("a", "2")
+        await holds(place, "a", "1")
+        await place.ask("DELETE", "/api/v1/namespaces/default/configmaps/a")
+        await holds(place, "a", "1")
+        assert keeper.repaired == 2
+        await place.connect(hub, keeper)
+        await until(lambda: len(place.results) > 1)
+        assert place.results[0] == ("a", "created")
+        assert place.results[-1] == ("a", "created")
+        assert hub.worker is not None
+        assert hub.worker.idle
+
+
+async def test_what_the_plan_wants_left_alone_is_left_alone_without_the_hub() -> None:
+    async with site() as place:
+        hub, keeper = place.hub(), place.keeper()
+        cut = await place.connect(hub, keeper)
+        await rolled_out(place)
+        hub.follow(expected(rendered("a", "1"), repairs=False))
+        hub.worker.submit([], [])  # type: ignore[union-attr]
+        await until(lambda: hub.told.settled)
+        await cut()
+        await until(lambda: not keeper.connected)
+        await place.edit("a", "2")
+        seen = key("a")
+        await until(lambda: keeper.member.get(seen).matches is None)  # type: ignore[union-attr]
+        keeper._repair()
+        assert (keeper._own, await place.value("a")) == ({}, "2")
+
+
+async def test_an_agent_that_begins_without_the_hub_writes_nothing() -> None:
+    async with site() as place:
+        hub, keeper = place.hub(), place.keeper()
+        cut = await place.connect(hub, keeper)
+        await rolled_out(place)
+        await cut()
+        other = place.keeper()
+        assert (other.member, other.heard.values) == (None, {})
+        other._repair()
+        with pytest.raises(LinkError, match="nothing is known yet"):
+            await other.asked("look", [])
+
+
+async def test_a_new_hub_has_a_higher_term_and_a_word_of_the_old_one_is_refused() -> None:
+    async with site() as place:
+        old, keeper = place.hub(), place.keeper()
+        cut = await place.connect(old, keeper)
+        await rolled_out(place)
+        await cut()
+        await until(lambda: not keeper.connected)
+        new = place.hub()
+        cut = await place.connect(new, keeper, "two")
+        await until(new.ready.is_set)
+        assert new.live().term == 2
+        assert [name for name, _ in place.results] == ["a"]  # what the old one was told is not told again
+        await cut()
+        await until(lambda: not keeper.connected)
+        await place.connect(old, keeper)
+        await until(lambda: "term 1 is over: this cluster is led in term 2" in place.ended)
+
+
+async def test_a_second_agent_of_one_name_is_refused_while_the_first_is_there() -> None:
+    async with site() as place:
+        hub, first, second = place.hub(), place.keeper(), place.keeper()
+        await place.connect(hub, first, "one")
+        with pytest.raises(LinkError, match="cluster m1 has an agent already, and has one at a time"):
+            await place.connect(hub, second, "two")
+        cut = await place.connect(hub, first, "one")  # the same process: its older connection was half open
+        await until(hub.ready.is_set)
+        await cut()
+        await until(lambda: not hub.connected)
+        await place.connect(hub, second, "two")
+        await until(hub.ready.is_set)
+
+
+async def test_a_silent_agent_makes_its_cluster_unknown_after_a_lease_and_not_before() -> None:
+    async with site() as place:
+        hub, keeper = place.hub(lease=1.0), place.keeper()
+        cut = await place.connect(hub, keeper)
+        await until(lambda: hub.ready.is_set() and hub.facts.reach is Reach.READY)
+        await cut()
+        await until(lambda: not hub.connected)
+        assert (hub.ready.is_set(), hub.facts.reach) == (True, Reach.READY)
+        await until(lambda: hub.facts.reach is Reach.UNKNOWN)
+        [ready] = [one for one in hub.facts.conditions if one.type == "Ready"]
+        assert (ready.status, ready.reason) == ("Unknown", "ClusterStatusUnknown")
+        assert ready.message == hub.live().error == "its agent has been silent for 1 s"
+        assert not hub.ready.is_set()
+        await place.connect(hub, keeper)
+        await until(lambda: hub.ready.is_set() and hub.facts.reach is Reach.READY)
+
+
+async def test_a_cluster_whose_agent_never_came_is_unknown_after_a_lease() -> None:
+    async with site() as place:
+        hub = place.hub(lease=0.3)
+        await until(lambda: hub.asked)
+        [ready] = hub.facts.conditions
+        assert (ready.reason, ready.message) == ("ClusterStatusNeverUpdated", "its agent has not connected yet")
+
+
+async def test_an_agent_in_another_cluster_of_the_fleet_gets_nothing() -> None:
+    async with site() as place:
+        hub, keeper = place.hub(elsewhere=lambda uid: "m2"), place.keeper()
+        await place.connect(hub, keeper)
+        await until(lambda: hub.live().error == "the cluster m2 answers its agent")
+        assert not hub.ready.is_set()
+        assert values.SETUPS.read(keeper.heard.values[values.SETUP]).lead is None
+
+
+def _say(**said: object) -> replica.Change:
+    return replica.Change({name.replace("_", "/", 1): value for name, value in said.items()}, frozenset())
+
+
+async def test_what_an_agent_says_is_said_of_its_own_cluster() -> None:
+    async with site() as place:
+        hub = place.hub()
+        there = values.of(values.OBJECT, key("a"))
+        other = ["", "Secret", "kube-system", "x"]
+        hub.taken(replica.Change({
+            "facts": {"name": "m2", "reach": "Ready", "declared": {"kind": "Cluster"}},
+            "state": {"live": {"name": "m2", "inventory_read": True}},
+            there: {"key": other, "cluster": "m2", "uid": "u", "resource_version": "1", "ours": True,
+                    "entry": {"key": other, "uid": "u", "binding": "b"}},
+        }, frozenset()))  # fmt: skip
+        assert (hub.facts.name, hub.facts.declared, hub.reports.state.live.name) == ("m1", None, "m1")  # type: ignore[union-attr]
+        assert {(live.cluster, live.key) for live in hub.objects().values()} == {("m1", key("a"))}
+        assert [entry.key for entry in hub.entries().values()] == [key("a")]
+
+
+@pytest.mark.parametrize(
+    ("said", "message"),
+    [
+        ({"facts": {"name": 3}}, "ClusterFacts: name"),
+        ({"state": []}, "State: "),
+        ({"object/x": {}}, "names no object"),
+        ({"object//ConfigMap/default/a": {"uid": 1}}, "LiveObject: key"),
+        ({"over//ConfigMap/default/a": {"id": "x"}}, "Over: id"),
+        ({"lead": {}}, "an agent says 'lead', which means nothing"),
+    ],
+    ids=["facts", "a state", "a name", "an object", "a result", "something else"],
+)
+async def test_what_has_not_the_right_form_ends_the_connection(said: dict[str, object], message: str) -> None:
+    async with site() as place:
+        with pytest.raises(LinkError, match=message):
+            place.hub().taken(replica.Change(said, frozenset()))
+
+
+async def test_an_agent_never_takes_a_lower_term() -> None:
+    async with site() as place:
+        given = place.keeper()._given
+        given.give(values.Term("id", 3, "run-a"))
+        given.give(values.Term("id", 3, "run-a"))
+        with pytest.raises(StaleTerm, match="term 2 is over: this cluster is led in term 3"):
+            given.give(values.Term("id", 2, "run-b"))
+
+
+async def test_a_body_that_is_missing_ends_the_connection() -> None:
+    def nowhere(cluster: Cluster) -> Session:
+        raise CredentialsError("no way in", cluster="m1")
+
+    keeper = Keeper("m1", nowhere)
+    keeper.heard.values = {
+        "setup": {"federation": "acme"}, "object//ConfigMap/default/a": {"digest": "d", "binding": "b"},
+    }  # fmt: skip
+    with pytest.raises(LinkError, match="the body d is missing, or none"):
+        keeper.taken(replica.Change(dict(keeper.heard.values), frozenset()))
+    assert keeper._life is not None
+    await ended(keeper._life)
+
+
+def test_keys_of_values_name_objects_of_any_kind() -> None:
+    cluster_wide = ObjectKey("rbac.authorization.k8s.io", "ClusterRole", "", "a:b")
+    for one in (key("a"), cluster_wide):
+        assert values.key_in(values.of(values.CHANGE, one)) == one
