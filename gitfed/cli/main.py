@@ -66,7 +66,7 @@ _GROUPS = {
         "taint": "Put taints on clusters, or take them away.",
     },
     "Move in": {
-        "import": "Bring a cluster or a KubeFed fleet into the repository.",
+        "import": "Bring a cluster, Karmada or KubeFed into the repository.",
         "promote": "Take one object of a cluster into the repository.",
     },
     "Try": {

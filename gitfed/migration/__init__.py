@@ -7,5 +7,7 @@ business.
     layout     which object stands in which file
     template   a live object → what a person would have written
     defaults   what an API server fills in by itself
+    member     live objects of one cluster, and policies that leave them there
+    karmada    a Karmada control plane, and its bindings as decisions
     kubefed/   KubeFed's Federated kinds, preferences and clusters
 """

@@ -11,7 +11,7 @@ from gitfed.model.base import Body, ClusterName
 POLICY = "policy.karmada.io/v1alpha1"
 BY_POLICY = {"namespace.karmada.io/skip-auto-propagation": "true"}
 """A namespace with this label goes where a policy says, instead of everywhere."""
-_SECRET_HINT = "encrypt it, or have the cluster fetch it; --with-secrets writes it all the same"  # noqa: S105
+SECRET_HINT = "encrypt it, or have the cluster fetch it; --with-secrets writes it all the same"  # noqa: S105
 
 
 def convert(bodies: Iterable[Body], cluster: ClusterName, *, folder: str = "", with_secrets: bool = False) -> Imported:
@@ -37,7 +37,7 @@ def templates_of(bodies: Iterable[Body], *, with_secrets: bool) -> tuple[list[Bo
             templates.append(made)
         elif code is Code.SECRET:
             message = "the values of a Secret do not belong into Git"
-            findings.append(Finding(code, subject(body), message, _SECRET_HINT))
+            findings.append(Finding(code, subject(body), message, SECRET_HINT))
         else:
             message = "somebody makes it from others" if code is Code.GENERATED else "every cluster has its own"
             findings.append(Finding(code, subject(body), message))

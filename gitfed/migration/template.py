@@ -35,6 +35,7 @@ _KEPT_LABELS = frozenset(
      "namespace.karmada.io/skip-auto-propagation"}
 )  # fmt: skip
 """Of Karmada's those that a person writes."""
+_KEPT_ANNOTATIONS = frozenset({"work.karmada.io/conflict-resolution"})
 _MADE = frozenset(
     {("", "Event"), ("events.k8s.io", "Event"), ("", "Endpoints"), ("discovery.k8s.io", "EndpointSlice"),
      ("coordination.k8s.io", "Lease"), ("apps", "ControllerRevision"), ("metrics.k8s.io", "PodMetrics"),
@@ -87,9 +88,10 @@ def of(live: Body) -> Body:
         {key: value for key, value in live.items() if key not in ("metadata", "status")}
     )
     metadata = {key: copy.deepcopy(live["metadata"][key]) for key in _METADATA if live["metadata"].get(key)}
-    for field, ours in (("annotations", _ANNOTATIONS), ("labels", _LABELS)):
+    fields = (("annotations", _ANNOTATIONS, _KEPT_ANNOTATIONS), ("labels", _LABELS, _KEPT_LABELS))
+    for field, ours, kept_ones in fields:
         kept = {key: value for key, value in (metadata.pop(field, None) or {}).items()
-                if not ours.match(key) or key in _KEPT_LABELS}  # fmt: skip
+                if not ours.match(key) or key in kept_ones}  # fmt: skip
         if kept:
             metadata[field] = kept
     finalizers = [one for one in metadata.pop("finalizers", ()) if not _FINALIZERS_OF_SERVERS.match(one)]

@@ -94,3 +94,43 @@ def test_a_broken_export_is_named_and_nothing_is_written(
     (export / "bad.yaml").unlink()
     (export / "all.yaml").write_text("# nothing\n")
     assert "the export holds no objects" in refused(capsys, "import", "kubefed", str(export))
+
+
+KARMADA = """\
+apiVersion: v1
+kind: List
+items:
+- apiVersion: v1
+  kind: ConfigMap
+  metadata: {name: conf, namespace: shop, uid: u, resourceVersion: "7", managedFields: [{}]}
+  data: {a: b}
+- apiVersion: policy.karmada.io/v1alpha1
+  kind: PropagationPolicy
+  metadata: {name: conf, namespace: shop, uid: u, generation: 1}
+  spec:
+    resourceSelectors: [{apiVersion: v1, kind: ConfigMap, name: conf}]
+    placement: {clusterAffinity: {clusterNames: [eu-1]}}
+- apiVersion: work.karmada.io/v1alpha2
+  kind: ResourceBinding
+  metadata: {name: conf-configmap, namespace: shop, uid: u}
+  spec:
+    resource: {apiVersion: v1, kind: ConfigMap, namespace: shop, name: conf}
+    clusters: [{name: eu-1}]
+"""
+
+
+def test_a_control_plane_becomes_files_and_decisions(checkout: Path, tmp_path: Path) -> None:  # noqa: F811
+    (tmp_path / "karmada.yaml").write_text(KARMADA)
+    decisions = tmp_path / "decisions.yaml"
+    result = call("import", "karmada", str(tmp_path / "karmada.yaml"), "--decisions-out", str(decisions))
+    assert result.stdout == "2 objects in 2 files\n  ConfigMap           1\n  PropagationPolicy   1\n"
+    assert f"note: bindings: 1, in {decisions}: gitfed plan --worktree --decisions {decisions}" in result.stderr
+    plan = call("plan", "--worktree", "--decisions", str(decisions))
+    assert plan.exit_code == 0
+    assert "Nothing to do: the placement of 2 objects is as recorded" in plan.stdout
+
+
+def test_a_control_plane_is_read_from_files_or_by_a_kubeconfig(
+    checkout: Path, capsys: pytest.CaptureFixture[str]  # noqa: F811
+) -> None:  # fmt: skip
+    assert "read from files or from the control plane?" in refused(capsys, "import", "karmada")

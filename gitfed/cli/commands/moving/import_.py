@@ -1,4 +1,4 @@
-"""gitfed import cluster and gitfed import kubefed"""
+"""gitfed import cluster, gitfed import karmada and gitfed import kubefed"""
 
 from __future__ import annotations
 
@@ -92,26 +92,85 @@ def cluster(
     Exit codes: 0 done · 2 bad usage, or a file would be overwritten · 4 the cluster cannot be reached, or parts of it
     could not be read: nothing is written.
     """
-    from gitfed import errors
-    from gitfed.cli.commands.clusters import unjoin
-    from gitfed.edges.kube import everything
     from gitfed.migration import member
 
     checkout = desired.open_checkout(repo)
     checkout.cluster(name)
+    bodies = _everything(checkout, name, None, "", credentials, namespaces)
+    imported = member.convert(bodies, name, folder=into, with_secrets=with_secrets)
+    return _finish(imported, repo, message or f"Import cluster {name}", commit, dry_run, all_findings, checkout)
+
+
+@command.command("karmada")
+@click.argument("exports", metavar="[PATH]...", nargs=-1, type=options.Files(exists=True))
+@options.option("--karmada-kubeconfig", shared=False, metavar="FILE", type=options.Files(exists=True, dir_okay=False),
+                help="Read the control plane itself, by this kubeconfig.")  # fmt: skip
+@options.option("--karmada-context", shared=False, metavar="NAME", default="karmada-apiserver", show_default=True,
+                help="Its context.")  # fmt: skip
+@options.option("--decisions-out", shared=False, metavar="FILE", type=options.Files(dir_okay=False),
+                help="Write the bindings there, for plan --decisions.")  # fmt: skip
+@INTO
+@WITH_SECRETS
+@ALL
+@desired.writing
+def karmada(
+    exports: tuple[Path, ...], karmada_kubeconfig: Path | None, karmada_context: str, decisions_out: Path | None,
+    into: str, with_secrets: bool, all_findings: bool, repo: str, commit: bool, message: str, dry_run: str | None,
+) -> int:  # fmt: skip
+    """Turn a Karmada control plane into a repository: templates, policies, overrides, clusters, interpreters.
+
+    It is read from files that kubectl wrote (PATH, a file or a folder), or from the running control plane. What
+    Karmada's controllers made is left out and listed. With --decisions-out the bindings are kept, so that a plan can
+    start from where everything runs now.
+
+    \b
+    gitfed import karmada export/ --decisions-out decisions.yaml
+    gitfed import karmada --karmada-kubeconfig karmada.conf --decisions-out decisions.yaml --commit
+    gitfed plan --worktree --decisions decisions.yaml
+
+    \b
+    Exit codes: 0 done · 2 bad usage, or a file would be overwritten · 3 a file of the export cannot be read · 4 the
+    control plane cannot be reached, or parts of it could not be read: nothing is written.
+    """
+    from gitfed.edges import files
+    from gitfed.migration.karmada import convert
+
+    if bool(exports) == (karmada_kubeconfig is not None):
+        raise UsageError("read from files or from the control plane?", hint="PATH..., or --karmada-kubeconfig FILE")
+    checkout = desired.open_checkout(repo)
+    if karmada_kubeconfig is None:
+        bodies = _documents(exports)
+    else:
+        bodies = [*_everything(checkout, "karmada", karmada_kubeconfig, karmada_context, options.Credentials(), ())]
+    taken = convert(bodies, folder=into, with_secrets=with_secrets)
+    code = _finish(taken.imported, repo, message or "Import from Karmada", commit, dry_run, all_findings, checkout)
+    if decisions_out is not None and not dry_run:
+        files.write_atomically(decisions_out, emit.dump_many(taken.decisions).encode(), mode=0o600)
+        count = len(taken.decisions)
+        load.note(f"bindings: {count}, in {decisions_out}: gitfed plan --worktree --decisions {decisions_out}")
+    return code
+
+
+def _everything(
+    checkout: desired.Checkout, name: str, kubeconfig: Path | None, context: str, credentials: options.Credentials,
+    namespaces: Sequence[str],
+) -> Sequence[Body]:  # fmt: skip
+    """All of a cluster. Raises ClusterError where anything could not be read."""
+    from gitfed import errors
+    from gitfed.cli.commands.clusters import unjoin
+    from gitfed.edges.kube import everything
 
     async def read() -> everything.Everything:
-        async with unjoin.session_of(checkout, name, None, "", credentials) as session:
+        async with unjoin.session_of(checkout, name, kubeconfig, context, credentials) as session:
             return await everything.read(session, namespaces=namespaces)
 
     found = asyncio.run(read())
     if found.unread:
         raise errors.ClusterError(
             f"cluster {name}: not everything could be read: {'; '.join(found.unread)}", cluster=name,
-            hint="an import with holes would look complete; name the namespaces that can be read with -n",
+            hint="an import with holes would look complete: nothing was written",
         )  # fmt: skip
-    imported = member.convert(found.bodies, name, folder=into, with_secrets=with_secrets)
-    return _finish(imported, repo, message or f"Import cluster {name}", commit, dry_run, all_findings, checkout)
+    return found.bodies
 
 
 def _documents(paths: Sequence[Path]) -> list[Body]:
@@ -123,7 +182,9 @@ def _documents(paths: Sequence[Path]) -> list[Body]:
     found: list[Body] = []
     for path in _files(paths):
         try:
-            found += [one for one in yaml.load_all(path.read_bytes()) if isinstance(one, dict)]
+            for one in yaml.load_all(path.read_bytes()):
+                items = one.get("items") if isinstance(one, dict) and str(one.get("kind")).endswith("List") else None
+                found += [body for body in (items if isinstance(items, list) else [one]) if isinstance(body, dict)]
         except (YamlError, OSError) as error:
             raise InputError(f"{plain.clean(str(path))}: {plain.clean(str(error))}") from error
     if not found:

@@ -1,0 +1,89 @@
+"""A Karmada control plane as files of a repository, and its bindings as decisions, so that nothing has to move.
+
+Policies, overrides, clusters and interpreters are what they are here too; what the server and Karmada's controllers
+wrote into them goes. Templates are the rest. Bindings say where everything runs now: a plan that starts from them
+keeps it there.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+from gitfed.migration import layout, template
+from gitfed.migration.member import SECRET_HINT
+from gitfed.migration.report import Code, Finding, Imported, sorted_findings, subject
+from gitfed.model.base import Body
+
+_TAKEN = frozenset(
+    {"PropagationPolicy", "ClusterPropagationPolicy", "OverridePolicy", "ClusterOverridePolicy",
+     "FederatedResourceQuota", "ClusterTaintPolicy", "ResourceInterpreterCustomization",
+     "ResourceInterpreterWebhookConfiguration"}
+)  # fmt: skip
+_BINDINGS = frozenset({"ResourceBinding", "ClusterResourceBinding"})
+_OWN = frozenset({"Work", "WorkloadRebalancer", "Karmada"})
+"""What Karmada's controllers make, and orders that had their effect."""
+_LEFT_BY_HEALTH = frozenset(
+    {"cluster.karmada.io/not-ready", "cluster.karmada.io/unreachable", "cluster.karmada.io/terminating"}
+)
+"""Taints that say how a cluster is: gitfed sets them itself."""
+_NOT_ACTED_ON = "gitfed does not act on this kind"
+
+
+class Taken(NamedTuple):
+    imported: Imported
+    decisions: tuple[Body, ...]
+    """Bindings, as `--decisions` reads them."""
+
+
+def convert(bodies: Iterable[Body], *, folder: str = "", with_secrets: bool = False) -> Taken:
+    """Everything of an export of the control plane, in any order."""
+    made: list[Body] = []
+    decisions: list[Body] = []
+    findings: list[Finding] = []
+    for body in bodies:
+        group, kind = str(body.get("apiVersion") or "").rpartition("/")[0], str(body.get("kind") or "")
+        if not kind or not isinstance(body.get("metadata"), dict) or not body["metadata"].get("name"):
+            continue
+        if kind in _BINDINGS and group == "work.karmada.io":
+            decisions.append(_binding(body))
+        elif kind == "Cluster" and group == "cluster.karmada.io":
+            made.append(_cluster(body))
+            hint = "put token, caBundle and server below --credentials-dir, or name a context of that name"
+            findings.append(Finding(Code.CREDENTIALS, subject(body), "its credentials are not taken over", hint))
+        elif kind in _TAKEN and group.endswith("karmada.io"):
+            made.append(template.of(body))
+        elif group.endswith("karmada.io"):
+            code = Code.GENERATED if kind in _OWN else Code.NO_EQUIVALENT
+            message = "Karmada makes it for itself" if kind in _OWN else _NOT_ACTED_ON
+            findings.append(Finding(code, subject(body), message))
+        elif code_or_none := template.why_not(body):
+            findings.append(Finding(code_or_none, subject(body), "no template of a person"))
+        elif kind == "Secret" and not with_secrets:
+            message = "the values of a Secret do not belong into Git"
+            findings.append(Finding(Code.SECRET, subject(body), message, SECRET_HINT))
+        else:
+            made.append(template.of(body))
+    return Taken(Imported(layout.files(made, folder), sorted_findings(findings)), tuple(decisions))
+
+
+def _cluster(body: Body) -> Body:
+    found = template.of(body)
+    spec: dict[str, Any] = dict(found.get("spec") or {})
+    taints = [
+        {key: value for key, value in taint.items() if key != "timeAdded"}
+        for taint in spec.pop("taints", None) or ()
+        if taint.get("key") not in _LEFT_BY_HEALTH
+    ]
+    if taints:
+        spec["taints"] = taints
+    return {**found, "spec": spec}
+
+
+def _binding(body: Body) -> Body:
+    """Without what changes with every write. Status holds what the next decision goes by."""
+    metadata = {key: body["metadata"][key] for key in ("name", "namespace") if body["metadata"].get(key)}
+    if annotations := body["metadata"].get("annotations"):
+        metadata["annotations"] = dict(annotations)
+    return {**copy.deepcopy({key: value for key, value in body.items() if key != "metadata"}), "metadata": metadata}

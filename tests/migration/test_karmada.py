@@ -1,0 +1,124 @@
+"""A control plane comes in as it is: the same templates and policies, and a first plan that moves nothing."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from gitfed.documents import bindings
+from gitfed.migration.karmada import Taken, convert
+from gitfed.migration.report import Code
+from gitfed.model.base import Body, Commit
+from gitfed.model.decisions import Decisions
+from gitfed.model.fleet import ClusterFacts, FactsRef, FleetSnapshot
+from gitfed.model.plan import Plan
+from gitfed.model.repo import RepoSnapshot
+from gitfed.planning import build
+from gitfed.source import repo as source
+from gitfed.text import emit, yaml
+from tests.e2e.world import settings as federation
+from tests.planning.test_build import INTERPRETER, NOW, Tree, decided
+
+EXAMPLES = Path(__file__).parents[2] / "examples" / "repo"
+
+
+def as_stored(body: Body) -> Body:
+    """What an API server with Karmada's controllers shows of it."""
+    metadata = {**body["metadata"], "uid": "u", "resourceVersion": "7", "generation": 1, "managedFields": [{}],
+                "creationTimestamp": "2026-01-01T00:00:00Z"}  # fmt: skip
+    if body["kind"] == "Deployment":
+        metadata["labels"] = {**metadata.get("labels", {}), "propagationpolicy.karmada.io/permanent-id": "x"}
+        metadata["annotations"] = {**metadata.get("annotations", {}), "propagationpolicy.karmada.io/name": "web"}
+    found: dict[str, Any] = {"status": {"observedGeneration": 1}, **body, "metadata": metadata}
+    if body["kind"] == "Cluster":
+        taint = {"key": "cluster.karmada.io/not-ready", "effect": "NoExecute", "timeAdded": "2026-01-01T00:00:00Z"}
+        found["spec"] = {**body["spec"], "taints": [*body["spec"].get("taints", []), taint]}
+    return found
+
+
+def examples() -> list[Body]:
+    paths = sorted(path for path in EXAMPLES.rglob("*.yaml") if path.name != "gitfed.yaml")
+    return [body for path in paths for body in yaml.load_all(path.read_bytes())]
+
+
+def snapshot(files: dict[str, str]) -> RepoSnapshot:
+    repo = source.read(Tree({"gitfed.json": federation(), **files}, Commit("1" * 40)))
+    assert [str(problem) for problem in repo.problems if problem.severity == "error"] == []
+    return repo
+
+
+def imported(taken: Taken) -> RepoSnapshot:
+    return snapshot({path: emit.dump_many(bodies) for path, bodies in taken.imported.files.items()})
+
+
+def plan_of(repo: RepoSnapshot, past: Decisions) -> Plan:
+    facts = {name: ClusterFacts(name) for name in repo.clusters}
+    return build.build(repo, FleetSnapshot(FactsRef("test"), facts), past, INTERPRETER, NOW)
+
+
+def test_the_example_repository_comes_back_from_a_control_plane_as_it_was() -> None:
+    before = snapshot({"all.json": json.dumps({"apiVersion": "v1", "kind": "List", "items": examples()})})
+    taken = convert([as_stored(body) for body in examples()], with_secrets=True)
+    after = imported(taken)
+    assert {key: one.body for key, one in after.manifests.items()} == {
+        key: one.body for key, one in before.manifests.items()
+    }
+    assert [one.model_dump() for one in sorted(after.propagation, key=str)] == [
+        one.model_dump() for one in sorted(before.propagation, key=str)
+    ]
+    assert {name: one.model_dump() for name, one in after.clusters.items()} == {
+        name: one.model_dump() for name, one in before.clusters.items()
+    }
+    assert {one.code for one in taken.imported.findings} == {Code.CREDENTIALS}
+
+
+def test_the_first_plan_leaves_everything_where_its_binding_says() -> None:
+    bodies = examples()
+    repo = snapshot({"all.json": json.dumps({"apiVersion": "v1", "kind": "List", "items": bodies})})
+    nothing = Decisions(repository_id="r")
+    free = decided(plan_of(repo, nothing), nothing)
+    # Somebody had moved the workload by hand there, or the scheduler had chosen otherwise.
+    documents: list[Body] = []
+    for decision in free.bindings.values():
+        body = yaml.load_all(emit.dump(bindings.to_document(decision)).encode())[0]
+        clusters = body["spec"].get("clusters") or []
+        if body["spec"]["resource"]["name"] == "web" and len(clusters) > 1 and "replicas" in clusters[0]:
+            clusters[0]["replicas"] += 1
+            clusters[1]["replicas"] -= 1
+        documents.append(as_stored(body))
+    taken = convert([*map(as_stored, bodies), *documents], with_secrets=True)
+    assert len(taken.decisions) == len(documents)
+    past = Decisions(
+        repository_id="r",
+        bindings={one.key: one for one in map(bindings.from_document, taken.decisions)},
+    )
+    after = plan_of(imported(taken), past)
+    for key, binding in after.bindings.items():
+        before = past.bindings.get(key)
+        if before is not None and binding.shares:
+            assert binding.shares == before.shares, key
+
+
+def test_what_karmada_keeps_for_itself_is_left_out_and_said() -> None:
+    def of(group: str, kind: str, name: str, **members: Any) -> Body:
+        metadata = {"name": name, "namespace": members.pop("namespace", "shop")}
+        return {"apiVersion": f"{group}/v1alpha1", "kind": kind, "metadata": metadata, **members}
+
+    taken = convert([
+        of("work.karmada.io", "Work", "web-1", namespace="karmada-es-m1"),
+        of("autoscaling.karmada.io", "FederatedHPA", "web"),
+        {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "key", "namespace": "shop"},
+         "data": {"a": "aHVudGVyMg=="}},
+        {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "x", "namespace": "karmada-system"}},
+        of("work.karmada.io", "ResourceBinding", "web-deployment", spec={"clusters": [{"name": "m1"}]}),
+    ])  # fmt: skip
+    assert taken.imported.files == {}
+    assert [(one.code, one.subject) for one in taken.imported.findings] == [
+        (Code.SECRET, "Secret/shop/key"),
+        (Code.GENERATED, "Work/karmada-es-m1/web-1"),
+        (Code.SYSTEM, "ConfigMap/karmada-system/x"),
+        (Code.NO_EQUIVALENT, "FederatedHPA/shop/web"),
+    ]
+    assert [body["metadata"]["name"] for body in taken.decisions] == ["web-deployment"]
+    assert "aHVudGVyMg" not in str(taken)
