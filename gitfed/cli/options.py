@@ -60,6 +60,11 @@ class Output:
         return shutil.get_terminal_size().columns if sys.stdout.isatty() else 240
 
     @property
+    def fold(self) -> int | None:
+        """Columns that a line may take; None where nobody looks at it: whoever searches wants each row in one line."""
+        return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+
+    @property
     def shows_progress(self) -> bool:
         return self.progress == "always" or (self.progress == "auto" and sys.stderr.isatty())
 

@@ -10,7 +10,7 @@ from gitfed.cli.output.table import Cell
 from gitfed.views.explanations import ClusterNumbers, PlacementNumbers
 
 
-def lines(story: PlacementNumbers, paint: plain.Paint) -> Iterator[str]:
+def lines(story: PlacementNumbers, paint: plain.Paint, *, width: int | None = None) -> Iterator[str]:
     """Nothing where there is nothing to count and nothing to change."""
     counted = [
         item
@@ -18,17 +18,17 @@ def lines(story: PlacementNumbers, paint: plain.Paint) -> Iterator[str]:
         if item["weight"] is not None or item["base"] is not None or item["estimates"]
     ]
     if counted:
-        yield paint.strong("Numbers") + f"  {plain.clean(story['division'])}{_of(story)}"
+        yield from table.lines([[Cell("Numbers", paint.strong), story["division"] + _of(story)]], gap=2, width=width)
         # Where only one estimator was asked, it is the one that limits.
         each = any(len(item["estimates"]) > 1 for item in counted)
         tiers, bases = len(story["amounts"]) > 1, any(item["base"] for item in counted)
         titles = ["CLUSTER", "ROOM", "LIMITED BY", "ESTIMATES", "TIER", "WEIGHT", "BASE", "PART", "SCORE"]
         shown = [True, True, True, each, tiers, True, bases, True, True]
         rows: list[list[Cell | str]] = [[Cell(title, paint.faint) for title in titles], *map(_row, counted)]
-        yield from table.lines([list(compress(row, shown)) for row in rows], indent=2)
+        yield from table.lines([list(compress(row, shown)) for row in rows], indent=2, width=width)
     if advice := [*(("", change) for change in story["wouldChange"]), *_advice(story)]:
         yield paint.strong("What would change the answer")
-        yield from table.lines([[cluster or "workload", change] for cluster, change in advice], indent=2)
+        yield from table.lines([[cluster or "workload", change] for cluster, change in advice], indent=2, width=width)
 
 
 def _of(story: PlacementNumbers) -> str:

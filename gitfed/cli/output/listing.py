@@ -69,7 +69,7 @@ def show(listing: Listing, output: options.Output) -> None:
         click.echo(f"No {listing.kind} found.", err=True)
         return
     cut = len(listing.head) - (0 if output.format == "wide" else listing.wide)
-    for line in table.lines([listing.head[:cut], *(row[:cut] for row in listing.rows)]):
+    for line in table.lines([listing.head[:cut], *(row[:cut] for row in listing.rows)], width=output.fold):
         click.echo(line)
 
 

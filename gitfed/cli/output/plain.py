@@ -46,6 +46,19 @@ def width(text: str) -> int:
     )
 
 
+def folded(text: str, columns: int) -> list[str]:
+    """Lines of so many columns at most, broken at blanks only: a word that is longer can be copied as a whole."""
+    if width(text) <= columns:
+        return [text]
+    lines = [""]
+    for word in text.split(" "):
+        if lines[-1] and width(lines[-1]) + 1 + width(word) > columns:
+            lines.append(word)
+        else:
+            lines[-1] = f"{lines[-1]} {word}" if lines[-1] else word
+    return lines
+
+
 @dataclass(frozen=True, slots=True)
 class Paint:
     """Colours, or none. A colour never says anything that a word or a symbol beside it does not say too."""

@@ -92,31 +92,34 @@ def _show(shown: ExplanationView, output: options.Output) -> None:
     if output.format in ("json", "yaml"):
         structured.echo(shown, output.format)
         return
-    for line in lines(shown, output.paint, quiet=output.quiet):
+    for line in lines(shown, output.paint, quiet=output.quiet, width=output.fold):
         click.echo(line, color=True)
 
 
-def lines(shown: ExplanationView, paint: plain.Paint, *, quiet: bool = False) -> Iterator[str]:
+def lines(
+    shown: ExplanationView, paint: plain.Paint, *, quiet: bool = False, width: int | None = None
+) -> Iterator[str]:
     resource = shown["binding"]["resource"]
     key = names.of(resource)
     yield paint.strong(plain.clean(f"{names.shown(key)}   {resource['apiVersion']} {key.kind}"))
-    yield from table.lines([[Cell(f"  {name}", paint.faint), text] for name, text in _about(shown)])
+    yield from table.lines([[Cell(f"  {name}", paint.faint), text] for name, text in _about(shown)], width=width)
     if quiet:
         return
     if shown["clusters"]:
         yield paint.strong("Clusters")
-        yield from table.lines(_clusters(shown, paint), indent=2)
+        yield from table.lines(_clusters(shown, paint), indent=2, width=width)
     if shown["placement"] is not None:
-        yield from explain_numbers.lines(shown["placement"], paint)
+        yield from explain_numbers.lines(shown["placement"], paint, width=width)
     if shown["overrides"]:
         yield paint.strong("Changed on the way")
         rows = [
             [edit["by"], edit["what"], formatting.some(edit["clusters"]), edit["origin"]] for edit in shown["overrides"]
         ]
-        yield from table.lines(rows, indent=2)
+        yield from table.lines(rows, indent=2, width=width)
     if shown["changes"]:
         yield paint.strong("In the clusters")
-        yield from table.lines([[one["cluster"], one["action"], one["reason"]] for one in shown["changes"]], indent=2)
+        changes = [[one["cluster"], one["action"], one["reason"]] for one in shown["changes"]]
+        yield from table.lines(changes, indent=2, width=width)
 
 
 def _about(shown: ExplanationView) -> Iterator[tuple[str, str]]:
