@@ -261,7 +261,7 @@ class Memory:
         if same and approved and clusters and answered and state.commit is not None:
             return False
         for sentence in plan.said:
-            log.warning("failover", extra={"event": sentence})
+            log.log(logging.INFO if sentence in plan.eased else logging.WARNING, "failover", extra={"event": sentence})
         reasons = (*_opened(decisions.approvals, state.decisions.approvals),
                    *decision_text.body(plan, decisions, bindings))  # fmt: skip
         self.decisions = await asyncio.to_thread(

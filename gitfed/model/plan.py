@@ -295,6 +295,8 @@ class Plan:
     outage: Outage | None = None
     said: tuple[str, ...] = ()
     """What became of clusters, as sentences for the record."""
+    eased: frozenset[str] = frozenset()
+    """Those of `said` by which something ends that kept work away: nobody needs to be warned of them."""
     doubtful: frozenset[tuple[ObjectKey, ClusterName]] = frozenset()
     """Evictions that somebody else wrote, of which it cannot be told yet whether anything is behind them."""
     look_again: datetime | None = None

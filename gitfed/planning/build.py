@@ -104,6 +104,7 @@ def build(
         records=world.step.records,
         outage=world.step.outage,
         said=world.step.said,
+        eased=world.step.eased,
         doubtful=world.step.doubtful,
         look_again=world.step.look_again,
         held=held,

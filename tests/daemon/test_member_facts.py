@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
+import logging
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
@@ -198,3 +200,24 @@ async def test_that_there_are_no_credentials_is_no_fact_about_the_cluster() -> N
         assert not member.asked
         assert member.facts.conditions == KNOWN.conditions
         assert member.live().error == "no context m1"
+
+
+async def test_that_a_cluster_cannot_be_used_is_said_once_and_so_is_that_it_can_again(
+    fleet: Fleet, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO, "gitfed.member")
+    tries = itertools.count(1)
+
+    def at_last(cluster: Cluster) -> Session:
+        if next(tries) < 4:
+            raise CredentialsError("cluster m1: no context m1", cluster="m1")
+        return opening(fleet)(cluster)
+
+    async with serving(at_last, timing=QUICK) as member:
+        while not member.ready.is_set():
+            await member.look_anew()
+            await asyncio.sleep(0.01)
+    assert [(one.levelname, one.message) for one in caplog.records] == [
+        ("WARNING", "cluster cannot be used"),
+        ("INFO", "cluster can be used again"),
+    ]

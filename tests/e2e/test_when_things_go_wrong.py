@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 import subprocess
+from collections import Counter
+from typing import Any
 
 import pytest
 
+from tests.e2e.test_failover import FAST
 from tests.e2e.test_main_job import BASE, image, inventory
-from tests.e2e.world import World, cluster, config_map, deployment, policy, settings
+from tests.e2e.world import Daemon, World, cluster, config_map, deployment, policy, settings
 
 pytestmark = pytest.mark.e2e
 
@@ -157,6 +160,37 @@ def test_a_cluster_that_is_down_at_start_delays_only_itself(world: World) -> Non
     world.until(lambda: any(one["cluster"] == "m2" for one in daemon.said("cluster cannot be used")), "m2 is named")
     world.servers["m2"].start()
     world.until(lambda: image(world, "web", "m2"), "web in m2 when it is back")
+
+
+def test_clusters_that_are_dead_for_long_are_said_to_be_once_and_so_is_their_return(world: World) -> None:
+    world.push(BASE)
+    daemon = world.daemon("--log-level", "debug", *FAST)
+    world.until(lambda: image(world, "web", "m1") and image(world, "web", "m2"), "web in both")
+    world.until(lambda: "appliedCommit" in world.state().get("state.yaml", ""), "it is recorded as applied")
+    before = len(daemon.lines())
+    for name in world.names:
+        world.servers[name].kill()
+
+    def tries(name: str) -> int:
+        return max(
+            Counter(one["path"] for one in daemon.said("cannot follow") if one["cluster"] == name).values() or [0]
+        )
+
+    world.until(lambda: tries("m1") > 4 and tries("m2") > 4, "each was asked again and again")
+    world.until(lambda: len(events(daemon, "does not answer")) == 2, "each is said to be away")
+    for name in world.names:
+        world.servers[name].start()
+    world.until(lambda: len(events(daemon, "is ready again")) == 2, "each is said to be back")
+    assert {one["level"] for one in events(daemon, "does not answer")} == {"warning"}
+    assert {one["level"] for one in events(daemon, "is ready again")} == {"info"}
+    shown = [one for one in daemon.lines()[before:] if one["level"] != "debug" and one["msg"] != "cycle finished"]
+    said = Counter((one["msg"], one.get("cluster"), one.get("event")) for one in shown)
+    assert [what for what, times in said.items() if times > 1] == []
+    assert not [one for one in shown if one["msg"].startswith("cannot")]
+
+
+def events(daemon: Daemon, words: str) -> list[dict[str, Any]]:
+    return [one for one in daemon.said("failover") if words in one["event"]]
 
 
 def test_a_cluster_that_dies_in_the_middle_catches_up(world: World) -> None:

@@ -22,7 +22,10 @@ log = logging.getLogger("gitfed.member")
 
 
 def _log_trouble(cluster: ClusterName, error: str) -> None:
-    log.warning("cluster cannot be used", extra={"cluster": cluster, "error": error})
+    if error:
+        log.warning("cluster cannot be used", extra={"cluster": cluster, "error": error})
+    else:
+        log.info("cluster can be used again", extra={"cluster": cluster})
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,4 +49,4 @@ class FleetCallbacks:
     waited: Callable[[ClusterName, float], None] = lambda cluster, seconds: None
     """A change was begun, so many seconds after it came into the cluster's list."""
     troubled: Callable[[ClusterName, str], None] = _log_trouble
-    """The cluster cannot be used, for a new reason. Who only looks tells it in the result instead."""
+    """The cluster cannot be used, for a new reason; "" when it can again. Who only looks tells it in the result."""

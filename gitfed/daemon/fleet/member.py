@@ -124,6 +124,8 @@ class Member:
         self._session: Session | None = None
         self._discovery: Discovery | None = None
         self._error = ""
+        self._complaint = ""
+        """What was said of it. It stands until the worker can begin: a cluster of somebody else is read well."""
         self._wanted: frozenset[Kind] = frozenset()
         self._vitals = Vitals(
             known or ClusterFacts(self.name, apis=None),
@@ -413,9 +415,9 @@ class Member:
 
     def _fail(self, message: str) -> None:
         message = message.removeprefix(f"cluster {self.name}: ")  # said beside the cluster's name everywhere
-        if message != self._error:
+        if message != self._complaint:
             self._upward.troubled(self.name, message)
-        self._error = message
+        self._error = self._complaint = message
         self.ready.clear()
         self.looked.set()
         self._upward.facts_changed(self.name)
@@ -489,6 +491,9 @@ class Member:
                 confirm=self._confirm,
             )
             self.ready.set()
+            if self._complaint:
+                self._complaint = ""
+                self._upward.troubled(self.name, "")
             self._served, self._began = True, time.monotonic()
             self._upward.facts_changed(self.name)
             group.create_task(worker.run())

@@ -98,6 +98,8 @@ class PulledMember:
         self._claimed = False
         self._link: Link | None = None
         self._error = ""
+        self._complaint = ""
+        """What was said of it; it stands until it can be used."""
         self._heard_at: float | None = None
         self._was_lost = False
         """Silent for a lease, and not heard since."""
@@ -247,7 +249,8 @@ class PulledMember:
 
     def _fail(self, message: str) -> None:
         self._measured.set()
-        if message != self._error:
+        if message != self._complaint:
+            self._complaint = message
             self._upward.troubled(self.name, message)
         changed = message != self._error or self.ready.is_set()
         self._error = message
@@ -278,6 +281,9 @@ class PulledMember:
             if self.worker is None:
                 self.worker = PulledWorklist(self, self._slice)
             self.ready.set()
+            if self._complaint:
+                self._complaint = ""
+                self._upward.troubled(self.name, "")
             if self._adopt:
                 self._adopt = False  # it is done: an agent that begins anew does not do it again
                 self._slice.tell(lead=Term(self._repository_id(), self._term, self._leader))

@@ -122,7 +122,8 @@ class Watch:
         if self._problems.get(what) != reason:
             self._problems[what] = reason
             self.changes += 1
-            _log.info("room cannot be read", extra={"cluster": self._session.cluster, "error": reason})
+            details = {"cluster": self._session.cluster, "error": reason}
+            _log.log(translate.level(error, ""), "room cannot be read", extra=details)
         self._note_settled()
 
     def changed(self, really: bool) -> None:

@@ -328,7 +328,7 @@ class Observer:
             self._looks[key] = asyncio.get_running_loop().create_task(self._look_until_known(key, resource))
 
     async def _look_until_known(self, key: ObjectKey, resource: Resource) -> None:
-        failures = 0
+        failures, complaint = 0, ""
         try:
             while Kind(*key[:2]) in self._wanted:
                 try:
@@ -339,7 +339,8 @@ class Observer:
                     failures += 1
                     failed = translate.of_taking_in(self.cluster, error)
                     details = {"cluster": self.cluster, "object": str(key), "error": translate.said(failed)}
-                    _log.info("cannot look at an object", extra=details)
+                    _log.log(translate.level(failed, complaint), "cannot look at an object", extra=details)
+                    complaint = details["error"]
                     await self._wake.pause(reflect.delay(self._backoff, failures))
         finally:
             self._looks.pop(key, None)

@@ -93,6 +93,7 @@ async def follow(
     version = ""
     failures = 0
     forgotten = 0
+    complaint = ""
     while True:
         try:
             if not version:
@@ -100,9 +101,11 @@ async def follow(
                 follower.listed(items, version)
                 del items  # or it would live as long as the watch
                 failures = 0
+                complaint = ""
             began = time.monotonic()
             version = await _watch(session, path, selector, version, _Opened(follower, failures > 0), watch_seconds)
             failures = forgotten = 0
+            complaint = ""
             if time.monotonic() - began < _TOO_SHORT:
                 await wake.pause(delay(backoff, 1))  # a server that goes down ends watches as soon as they open
         except errors.ObjectNotFound:
@@ -124,7 +127,8 @@ async def follow(
                 version = ""  # half of it was taken in
             follower.lost(lost)
             details = {"cluster": session.cluster, "path": path, "error": translate.said(lost)}
-            _log.info("cannot follow", extra=details)
+            _log.log(translate.level(lost, complaint), "cannot follow", extra=details)
+            complaint = details["error"]
             await wake.pause(delay(backoff, failures))
 
 

@@ -143,6 +143,15 @@ def said(error: errors.GitfedError) -> str:
     return error.message.removeprefix(f"cluster {cluster}: ") if cluster else error.message
 
 
+def level(error: errors.GitfedError, before: str) -> int:
+    """At which the log gets a failure that is tried again for as long as it lasts; `before`: what it was told last.
+
+    That a cluster gives no answer is no news of each thing that is asked of it: who judges its health says it once.
+    """
+    known = isinstance(error, errors.ClusterUnreachable) or said(error) == before
+    return logging.DEBUG if known else logging.INFO
+
+
 def is_gone(error: errors.ObjectNotFound) -> bool:
     """Whether an API server said that the object is not there. A proxy that lost its way answers 404 as well."""
     return error.reason == "NotFound"

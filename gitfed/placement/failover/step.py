@@ -57,6 +57,8 @@ class Step:
     """What decisions are taken from, for `damper`."""
     said: tuple[str, ...]
     """What became of clusters, as sentences for the record."""
+    eased: frozenset[str] = frozenset()
+    """Those of `said` by which something ends that kept work away."""
     cut_off: bool = False
     paced: int = 0
     """Workloads that wait for their turn to leave (`eviction_rate`)."""
@@ -171,8 +173,9 @@ def step(
         after = replace(after, clusters=tainted.records, outage=tainted.outage)
     return Step(
         after, before, problems, found, inputs,
-        (*tainted.said, *(f"{key}: {text}" for key in dropped for text in problems[key])), doubtful=doubtful,
-        cut_off=tainted.cut_off, paced=pacing.held, look_again=min(later, default=None), stopped=stopped,
+        (*tainted.said, *(f"{key}: {text}" for key in dropped for text in problems[key])), eased=tainted.eased,
+        doubtful=doubtful, cut_off=tainted.cut_off, paced=pacing.held, look_again=min(later, default=None),
+        stopped=stopped,
     )  # fmt: skip
 
 

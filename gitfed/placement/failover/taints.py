@@ -14,7 +14,7 @@ the future (the clock went back) counts as now, so that work moves later rather 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, TypeAlias
@@ -51,6 +51,8 @@ class Tainted:
     """Whether nothing may be evicted from clusters that are not ready."""
     said: tuple[str, ...] = ()
     """What changed, as sentences."""
+    eased: frozenset[str] = frozenset()
+    """Those of `said` by which something ends that kept work away."""
     look_again: datetime | None = None
 
 
@@ -68,6 +70,7 @@ def of(
     has none."""
     said: list[str] = []
     cut_off, outage = _guard(candidates, facts, outage, settings, now, said)
+    eased = set() if cut_off else set(said)
     active = settings.spec.failover.enabled and settings.gate("Failover")
     rules = _Rules(policies if settings.gate("Failover") else ())
     records: dict[ClusterName, ClusterRecord] = {}
@@ -79,6 +82,8 @@ def of(
             continue
         if known.reach is not record.reach if known is not None else record.reach is not Reach.READY:
             said.append(_reach_said(record))
+            if record.reach is Reach.READY:
+                eased.add(said[-1])
         taints = {(taint.key, taint.effect): _not_later(taint, now) for taint in record.taints}
         _declared(taints, _written(declared.get(name), seen), now)
         due = _failover(taints, record, outage, settings, now, active=active, cut_off=cut_off)
@@ -86,10 +91,12 @@ def of(
             later.append(due)
         if seen is not None:
             rules.apply(taints, candidate, seen.conditions, now)
-        said.extend(_taints_said(name, record.taints, taints.values()))
+        gained, lost = _taints_said(name, record.taints, taints.values())
+        said += [*gained, *lost]
+        eased.update(lost)
         record = replace(record, taints=tuple(sorted(taints.values())))
         records[name] = known if known == record and known is not None else record
-    return Tainted(records, outage, cut_off, tuple(said), min(later, default=None))
+    return Tainted(records, outage, cut_off, tuple(said), frozenset(eased), min(later, default=None))
 
 
 def effective(taint: TimedTaint, record: ClusterRecord, outage: Outage | None) -> TimedTaint:
@@ -279,10 +286,14 @@ def _reach_said(record: ClusterRecord) -> str:
     return f"cluster {record.name} {words} since {since}" + (f" ({record.reason})" if record.reason else "")
 
 
-def _taints_said(name: ClusterName, before: Iterable[TimedTaint], after: Iterable[TimedTaint]) -> Iterator[str]:
+def _taints_said(
+    name: ClusterName, before: Iterable[TimedTaint], after: Iterable[TimedTaint]
+) -> tuple[list[str], list[str]]:
+    """(taints that it gets, taints that it loses)"""
     old = {(taint.key, taint.effect): taint for taint in before}
     new = {(taint.key, taint.effect): taint for taint in after}
-    for place in sorted(new.keys() - old.keys()):
-        yield f"cluster {name} gets the taint {new[place]} ({new[place].by})"
-    for place in sorted(old.keys() - new.keys()):
-        yield f"cluster {name} loses the taint {old[place]} ({old[place].by})"
+    gained, lost = sorted(new.keys() - old.keys()), sorted(old.keys() - new.keys())
+    return (
+        [f"cluster {name} gets the taint {new[place]} ({new[place].by})" for place in gained],
+        [f"cluster {name} loses the taint {old[place]} ({old[place].by})" for place in lost],
+    )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
@@ -13,9 +14,10 @@ from aiohttp import web
 
 from gitfed import errors
 from gitfed.edges.kube import reflect
+from gitfed.edges.kube.session import Session
 from gitfed.model.base import Body
 from tests import patience
-from tests.edges.kube.answering import Server, body, serving
+from tests.edges.kube.answering import Server, body, connection, serving
 
 
 class Told:
@@ -220,3 +222,39 @@ def test_delays_grow_and_the_last_one_stays() -> None:
 )
 def test_versions_are_compared_as_numbers_only_if_they_are(version: str, known: str, later: bool) -> None:
     assert reflect.newer(version, known) is later
+
+
+def complaints(caplog: pytest.LogCaptureFixture) -> list[tuple[str, str]]:
+    return [(one.levelname, one.__dict__["error"]) for one in caplog.records if one.message == "cannot follow"]
+
+
+async def test_a_refusal_is_said_once_for_as_long_as_it_lasts(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.DEBUG)
+    forbidden, failed = (
+        web.json_response({"kind": "Status", "code": code, "message": message}, status=code)
+        for code, message in ((403, "not for you"), (500, "out of order"))
+    )
+    lists = [forbidden, forbidden, forbidden, failed, listing("a"), failed, listing("a")]
+    gone = [event("ERROR", GONE)]
+    async with following(lists, [gone, gone, [None]]) as (told, _):
+        while (await told.next())[0] != "listed":
+            pass
+        while (await told.next())[0] != "listed":
+            pass
+    levels = [level for level, _ in complaints(caplog)]
+    assert levels == ["INFO", "DEBUG", "DEBUG", "INFO", "INFO"], "what came back after a success is news"
+
+
+async def test_that_the_cluster_gives_no_answer_is_not_said_of_each_collection(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    told = Told()
+    async with Session("m1", connection("http://127.0.0.1:1")) as session:
+        following = reflect.follow(session, "/api/v1/x", "", told, wake=reflect.Wake(), backoff=(0.0,))
+        task = asyncio.create_task(following)
+        assert [await told.next() for _ in range(3)] == [("lost", "ClusterUnreachable")] * 3
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+    assert len(complaints(caplog)) >= 2
+    assert {level for level, _ in complaints(caplog)} == {"DEBUG"}
