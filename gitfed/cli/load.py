@@ -28,6 +28,7 @@ from gitfed.model.plan import Plan
 from gitfed.model.repo import RepoSnapshot
 from gitfed.offline import input_files as given_files
 from gitfed.offline import inputs
+from gitfed.planning import kept_copies
 
 if TYPE_CHECKING:
     from gitfed.client.connection import Connection
@@ -113,6 +114,12 @@ class Session:
             note(f"a daemon would not apply this commit: {why}")
         return inputs.plan(self.opened, self.repo, fleet, past, self.given.now)
 
+    def with_in_use(self, plan: Plan, fleet: FleetSnapshot) -> Plan:
+        """The plan as an apply would carry it out: what holds something of others is not deleted (asks its cluster)."""
+        if fleet.live is None or not any(kept_copies.may_be_in_use(one) for one in plan.changes or ()):
+            return plan
+        return kept_copies.with_in_use(plan, in_use(self.repo, self.given, self.credentials, plan))
+
     @property
     def now(self) -> datetime:
         return self.given.now or datetime.now(UTC)
@@ -155,6 +162,14 @@ def observe(repo: RepoSnapshot, given: Inputs, credentials: Credentials) -> Flee
     from gitfed.daemon import wiring
 
     return asyncio.run(wiring.observe(repo, wiring_options(given, credentials)))
+
+
+def in_use(repo: RepoSnapshot, given: Inputs, credentials: Credentials, plan: Plan) -> kept_copies.InUse:
+    import asyncio
+
+    from gitfed.daemon import wiring
+
+    return asyncio.run(wiring.in_use(repo, wiring_options(given, credentials), plan))
 
 
 def wiring_options(given: Inputs, credentials: Credentials) -> wiring.Options:

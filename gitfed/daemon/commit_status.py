@@ -98,6 +98,8 @@ class Progress:
     held: int = 0
     gates: tuple[str, ...] = ()
     """What holds them: `gate deletions 20/5`."""
+    in_use: tuple[str, ...] = ()
+    """What is not deleted, for objects of others would go with it. The commit asked for no more than that."""
     unhealthy: tuple[str, ...] = ()
     broken: bool = False
     """Some of the unhealthy ones will not become healthy by themselves."""
@@ -144,7 +146,8 @@ def _of_cluster(federation: str, cluster: ClusterName, progress: Progress) -> St
         state = State.FAILURE if progress.broken else State.PENDING
         text = f"{len(progress.unhealthy)} of {_count(progress.objects, 'object')} not healthy: {progress.unhealthy[0]}"
         return Status(name, state, text)
-    return Status(name, State.SUCCESS, f"{_count(progress.objects, 'object')} applied and healthy")
+    stays = f"; {len(progress.in_use)} not deleted: {progress.in_use[0]}" if progress.in_use else ""
+    return Status(name, State.SUCCESS, f"{_count(progress.objects, 'object')} applied and healthy{stays}")
 
 
 def progress_of(engine: Engine, plan: Plan) -> dict[ClusterName, Progress]:
@@ -161,13 +164,15 @@ def progress_of(engine: Engine, plan: Plan) -> dict[ClusterName, Progress]:
     found = {}
     for name, member in sorted(engine.fleet.members.items()):
         failures = engine.fleet.failures(name)
-        failed = {result.key for result in failures}
+        kept = engine.fleet.kept(name)
+        over = {result.key for result in (*failures, *kept)}
         found[name] = Progress(
             reachable=member.ready.is_set(),
-            left=sum(1 for change in left.get(name, ()) if change.key not in failed),
+            left=sum(1 for change in left.get(name, ()) if change.key not in over),
             failed=tuple(f"{result.key}: {result.message}" for result in failures),
             held=len(held.get(name, ())),
             gates=tuple(limits[gate] for gate in dict.fromkeys(one.gate for one in held.get(name, ()))),
+            in_use=tuple(f"{result.key} {result.message}" for result in kept),
             unhealthy=tuple(sorted(unhealthy.get(name, ()))),
             broken=name in broken,
             objects=objects[name],

@@ -3,22 +3,28 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import replace
 from datetime import datetime
 
 from gitfed.daemon.fleet.callbacks import FleetCallbacks
 from gitfed.daemon.fleet.member import Member, look_for
+from gitfed.edges.kube import deletion_check
+from gitfed.edges.kube.discovery import Discovery
 from gitfed.edges.kube.observe import Assessment
 from gitfed.edges.kube.session import Session
+from gitfed.errors import ClusterError
 from gitfed.interpret import collect, readiness
 from gitfed.interpret.registry import Interpreter
+from gitfed.model import definition
 from gitfed.model.base import Body, ClusterName, Kind, ObjectKey
 from gitfed.model.declared.cluster import Cluster
 from gitfed.model.fleet import ClusterFacts, FactsRef, FleetSnapshot, Health, LiveObject, LiveState
 from gitfed.model.keys import PRUNE_ANNOTATION
+from gitfed.model.plan import Action, Change, Plan
 from gitfed.model.repo import RepoSnapshot
 from gitfed.placement import recorded_facts
+from gitfed.planning import kept_copies
 from gitfed.planning.objects import compare, prune, redact
 from gitfed.render import namespaces
 
@@ -68,6 +74,45 @@ async def look(
         for task in [*looks, *tasks]:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def in_use(repo: RepoSnapshot, open_session: Callable[[Cluster], Session], plan: Plan) -> kept_copies.InUse:
+    """What this plan would delete and an apply will not, for objects of others would go with it. Each cluster is asked
+    as the apply asks it; one that does not answer has nothing to say here."""
+    asked: dict[ClusterName, list[Change]] = {}
+    for change in plan.changes or ():
+        if (
+            kept_copies.may_be_in_use(change)
+            and change.cluster in repo.clusters
+            and not _goes_first(change, plan.changes or ())
+        ):
+            asked.setdefault(change.cluster, []).append(change)
+
+    async def ask(name: ClusterName, changes: Collection[Change]) -> kept_copies.InUse:
+        found = {}
+        try:
+            async with open_session(repo.clusters[name]) as session:
+                discovery = Discovery(session)
+                for change in changes:
+                    resource = await discovery.resource(Kind(*change.key[:2]), change.api_version)
+                    if left := await deletion_check.goes_with(session, discovery, resource, change.key):
+                        found[name, change.key] = left
+        except ClusterError:
+            pass  # whatever keeps it from answering is told where it was read
+        return found
+
+    answers = await asyncio.gather(*(ask(name, changes) for name, changes in asked.items()))
+    return {place: left for answer in answers for place, left in answer.items()}
+
+
+def _goes_first(deletion: Change, changes: Collection[Change]) -> bool:
+    """Whether objects of the kind that a definition defines go with the same plan: they hold it only so long."""
+    body = deletion.live.body if deletion.live is not None else None
+    defined = definition.read(body) if body is not None else None
+    return defined is not None and any(
+        one.action is Action.DELETE and one.cluster == deletion.cluster and one.key[:2] == defined.kind
+        for one in changes
+    )
 
 
 def _snapshot(members: list[Member], now: datetime, interpreter: Interpreter) -> FleetSnapshot:

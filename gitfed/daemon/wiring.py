@@ -19,13 +19,12 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from gitfed.daemon import clock, leader
+from gitfed.daemon import clock, leader, observe_once
 from gitfed.daemon.cycle import Engine
 from gitfed.daemon.facts_record import FactsRecord
 from gitfed.daemon.fleet.cluster_health import Timing
 from gitfed.daemon.fleet.fleet import Options as EngineOptions
 from gitfed.daemon.fleet.pulled import LEASE
-from gitfed.daemon.observe_once import look
 from gitfed.daemon.record import Record
 from gitfed.daemon.telemetry import Telemetry
 from gitfed.documents import bindings, facts
@@ -42,6 +41,7 @@ from gitfed.model.fleet import FleetSnapshot
 from gitfed.model.keys import CONTEXT, IN_CLUSTER
 from gitfed.model.plan import Change, Left, Plan
 from gitfed.model.repo import RepoSnapshot
+from gitfed.planning import kept_copies
 from gitfed.reading import interpreters
 from gitfed.reading.reader import Reader
 from gitfed.reading.state_trust import StateTrust
@@ -393,4 +393,11 @@ def _refused(plan: Plan) -> Iterator[Change]:
 
 async def observe(repo: RepoSnapshot, options: Options, *, capacity: bool | None = None) -> FleetSnapshot:
     """What the clusters hold now; nothing is written. `capacity`: read nodes and pods; None: if a policy needs it."""
-    return await look(repo, open_sessions(options), interpreters.of(repo), now=options.now, capacity=capacity)
+    return await observe_once.look(
+        repo, open_sessions(options), interpreters.of(repo), now=options.now, capacity=capacity
+    )
+
+
+async def in_use(repo: RepoSnapshot, options: Options, plan: Plan) -> kept_copies.InUse:
+    """What the plan would delete and an apply will not: see `observe_once.in_use`."""
+    return await observe_once.in_use(repo, open_sessions(options), plan)

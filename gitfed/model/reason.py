@@ -55,6 +55,7 @@ class ReasonCode(StrEnum):
     HELD_BACK = "HeldBack"
     NEEDED = "Needed"
     NAMESPACE_IN_USE = "NamespaceInUse"
+    IN_USE_BY_OTHERS = "InUseByOthers"
     CLUSTER_UNDECLARED = "ClusterUndeclared"
     REPLACEMENT_AWAITED = "ReplacementAwaited"
     EVICTION_WAITS = "EvictionWaits"
@@ -110,6 +111,7 @@ SENTENCES: MappingProxyType[ReasonCode, str] = MappingProxyType(
         ReasonCode.HELD_BACK: "{detail}",
         ReasonCode.NEEDED: "{subject} still needs it here",
         ReasonCode.NAMESPACE_IN_USE: "stays until {subject} has left it",
+        ReasonCode.IN_USE_BY_OTHERS: "stays: {detail}",
         ReasonCode.CLUSTER_UNDECLARED: "the cluster is no longer declared: its objects stay there untouched",
         ReasonCode.REPLACEMENT_AWAITED: "move: stays until {clusters} is healthy",
         ReasonCode.EVICTION_WAITS: "evicted: stays until {clusters} is healthy",

@@ -7,18 +7,23 @@ in it. So no printer counts them among what goes away. What only waits for its t
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
+from dataclasses import replace
 from types import MappingProxyType
 
-from gitfed.model.base import ClusterName, ObjectKey
+from gitfed.model.base import ClusterName, Kind, ObjectKey
 from gitfed.model.decisions import Decision
 from gitfed.model.keys import PRUNE_ANNOTATION
-from gitfed.model.plan import Action, Binding, Change
+from gitfed.model.plan import Action, Binding, Change, Plan
 from gitfed.model.reason import Reason, ReasonCode
+from gitfed.planning import build
 from gitfed.planning.objects import prune
 from gitfed.planning.review import leftovers
 
 Kept = Mapping[ClusterName, Reason]
 NONE: Kept = MappingProxyType({})
+InUse = Mapping[tuple[ClusterName, ObjectKey], str]
+"""Namespaces and definitions that hold something of others, each with what that is."""
+_HOLDERS = (Kind("", "Namespace"), Kind("apiextensions.k8s.io", "CustomResourceDefinition"))
 
 UNMANAGED = frozenset(
     {
@@ -50,6 +55,28 @@ def of_changes(changes: Iterable[Change]) -> dict[ObjectKey, dict[ClusterName, R
         if change.action is Action.KEEP and change.reason.code not in _WAITING:
             found.setdefault(change.key, {})[change.cluster] = change.reason
     return found
+
+
+def may_be_in_use(change: Change) -> bool:
+    """Whether other objects may go with what a change deletes: it is a namespace, or defines a kind."""
+    return change.action is Action.DELETE and change.key[:2] in _HOLDERS
+
+
+def with_in_use(plan: Plan, found: InUse) -> Plan:
+    """The plan as it will come out: what holds something of others stays, and says so.
+
+    A build does not know that, so it wants the deletion, and whoever carries it out asks again until it may be done.
+    The digest stays that of the build: it is the same plan.
+    """
+    if not found or plan.changes is None:
+        return plan
+    changes = tuple(
+        replace(change, action=Action.KEEP, reason=Reason(ReasonCode.IN_USE_BY_OTHERS, detail=left))
+        if may_be_in_use(change) and (left := found.get((change.cluster, change.key)))
+        else change
+        for change in plan.changes
+    )
+    return replace(plan, changes=changes, totals=build.totals(changes, of_clusters=plan.totals.of_clusters))
 
 
 def by_decision(binding: Binding | None, past: Decision | None, before: Collection[ClusterName]) -> Kept:

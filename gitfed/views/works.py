@@ -7,6 +7,7 @@ from typing import Literal, NotRequired
 from gitfed.model.base import ClusterName, Kind, ObjectKey
 from gitfed.model.fleet import ClusterLive, Health, LiveObject
 from gitfed.model.plan import Action, Change, RenderedManifest
+from gitfed.model.reason import ReasonCode
 from gitfed.views.value import View
 
 NOT_OBSERVED = "not observed"
@@ -101,7 +102,8 @@ def _unseen(live: ClusterLive | None, key: ObjectKey) -> str:
 
 def is_orphan(change: Change) -> bool:
     """Ours, and kept although nothing asks for it: policy gone, template gone, or protected from deletion."""
-    return change.action is Action.KEEP and not change.move
+    in_use = change.reason.code is ReasonCode.IN_USE_BY_OTHERS  # its deletion is still being asked for
+    return change.action is Action.KEEP and not change.move and not in_use
 
 
 def orphan(change: Change) -> OrphanView:

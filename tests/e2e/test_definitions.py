@@ -10,6 +10,7 @@ import yaml
 
 from tests.clusters.rest import RefusedError
 from tests.e2e.test_main_job import BASE
+from tests.e2e.test_namespaces import looked
 from tests.e2e.world import World, cluster, settings
 
 pytestmark = pytest.mark.e2e
@@ -79,6 +80,8 @@ def test_a_definition_goes_after_its_objects_and_never_with_somebody_elses(world
     world.until(lambda: ("m2", "stays: Lamp/shop/theirs is still there") in reasons(), "m2 keeps it")
     assert defined(world, "m2")
     assert found(world, "m2", "theirs") is not None
+    [kept] = looked(world)[1]
+    assert (kept["action"], kept["reason"]) == ("keep", "stays: Lamp/shop/theirs is still there")
     world.ask("m2", "DELETE", "/apis/example.com/v1/namespaces/shop/lamps/theirs")
     world.until(lambda: not defined(world, "m2"), "the definition is gone in m2 too")
 

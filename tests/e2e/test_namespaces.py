@@ -27,6 +27,13 @@ def theirs(world: World, where: str, space: str) -> None:
     world.ask(where, "POST", world.path("ConfigMap", space), body)
 
 
+def looked(world: World) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """The totals and the changes of `plan --live`."""
+    options = ("--repo", str(world.bare), "--kubeconfig", str(world.kubeconfig), "--live", "-o", "json")
+    shown = json.loads(world.gitfed("plan", *options).stdout)
+    return shown["totals"], shown["changes"]
+
+
 def test_a_namespace_goes_after_its_content_and_never_with_somebody_elses(world: World) -> None:
     apps: dict[str, Any] = {
         "apps/a.json": config_map("a", {"k": "1"}, namespace="lab"),
@@ -47,6 +54,11 @@ def test_a_namespace_goes_after_its_content_and_never_with_somebody_elses(world:
     assert there(world, "m2", "lab")
     assert world.get("m2", "ConfigMap", "lab", "theirs") is not None
     world.until(lambda: "in use: 1" in world.state()["state.yaml"], "the record says that it is held, not applied")
+    totals, changes = looked(world)
+    assert (totals["delete"], totals["keep"]) == (0, 1)
+    assert [(one["cluster"], one["action"], one["reason"], one["reasonCode"]) for one in changes] == [
+        ("m2", "keep", "stays: ConfigMap/theirs is still in it", "InUseByOthers")
+    ]
     world.ask("m2", "DELETE", world.path("ConfigMap", "lab", "theirs"))
     world.until(lambda: not there(world, "m2", "lab"), "lab is gone in m2 too")
     world.until(lambda: "in use" not in world.state()["state.yaml"], "nothing is held any more")

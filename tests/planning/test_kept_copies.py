@@ -7,9 +7,10 @@ from dataclasses import replace
 import pytest
 
 from gitfed.cli.output import plan_text
+from gitfed.model.base import ObjectKey
 from gitfed.model.plan import Action, Change
 from gitfed.model.reason import Reason, ReasonCode
-from gitfed.planning import kept_copies
+from gitfed.planning import build, kept_copies
 from gitfed.views import plans
 from tests.e2e.world import config_map, policy
 from tests.planning.stage import WEB
@@ -75,3 +76,22 @@ def test_what_waits_for_its_replacement_is_not_kept() -> None:
 
     assert kept_copies.of_changes([change(ReasonCode.REPLACEMENT_AWAITED)]) == {}
     assert list(kept_copies.of_changes([change(ReasonCode.PRESERVED)])) == [WEB]
+
+
+def test_what_holds_something_of_others_is_kept_and_the_plan_is_the_same() -> None:
+    story = Story(BASE)
+    story.push(**{"p-web": None})
+    before = story.plan()
+    space = ObjectKey("", "Namespace", "", "lab")
+    going = [Change(name, space, "v1", Action.DELETE, Reason(ReasonCode.REMOVED)) for name in ("a", "b")]
+    changes = (*going, Change("a", ObjectKey("", "ConfigMap", "lab", "c"), "v1", Action.DELETE))
+    plan = replace(before, changes=changes, totals=build.totals(changes, of_clusters=2))
+    found = kept_copies.with_in_use(plan, {("b", space): "Pod/x is still in it", ("b", WEB): "never deleted"})
+    assert [(one.cluster, one.action, str(one.reason)) for one in found.changes or ()] == [
+        ("a", Action.DELETE, "removed from the repository"),
+        ("b", Action.KEEP, "stays: Pod/x is still in it"),
+        ("a", Action.DELETE, ""),
+    ]
+    assert (found.totals.delete, found.totals.keep, found.totals.clusters) == (2, 1, 1)
+    assert found.digest == plan.digest
+    assert kept_copies.with_in_use(plan, {}) is plan

@@ -436,6 +436,10 @@ class Fleet:
         found = (self.outcomes.kept(cluster, key) for key in waiting)
         return [one for one in found if one is not None]
 
+    def in_use(self) -> dict[tuple[ClusterName, ObjectKey], str]:
+        """The same of all clusters: what of others is in each of these objects, or of its kind."""
+        return {(name, one.key): str(one.details.get("left", "")) for name in self.members for one in self.kept(name)}
+
     def why_failed(self, cluster: ClusterName, key: ObjectKey) -> str:
         """What the cluster said to the last attempt at this object; "" unless it failed."""
         result = self.outcomes.failed(cluster, key)

@@ -42,6 +42,7 @@ from gitfed.model.base import Body, Kind, ObjectKey
 from gitfed.model.fleet import ApplyResult, Health, LiveObject
 from gitfed.model.keys import CONFLICT_ANNOTATION, FEDERATION_LABEL, MANAGER, REPLACE_ANNOTATION
 from gitfed.model.plan import Action, Change
+from gitfed.model.reason import Reason, ReasonCode
 
 NOT_EMPTY = "NotEmpty"
 """The reason of what was not deleted because something would go with it: to be looked at again later."""
@@ -245,8 +246,10 @@ async def _delete(target: Target, change: Change, resource: Resource) -> ApplyRe
         return _failed(change, "not deleted: inventory and label do not both say that it is ours", reason="NotOurs")
     if not live.uid:
         return ApplyResult(change.cluster, change.key, "deleted", "was gone already", Health.NOT_FOUND)
-    if left := await _goes_with(target, change, resource):
-        return ApplyResult(change.cluster, change.key, "skipped", f"stays: {left}", details={"reason": NOT_EMPTY})
+    if left := await deletion_check.goes_with(target.session, target.discovery, resource, change.key):
+        message = str(Reason(ReasonCode.IN_USE_BY_OTHERS, detail=left))
+        details = {"reason": NOT_EMPTY, "left": left}
+        return ApplyResult(change.cluster, change.key, "skipped", message, details=details)
     options: dict[str, Any] = {
         "apiVersion": "v1",
         "kind": "DeleteOptions",
@@ -279,21 +282,6 @@ async def _delete(target: Target, change: Change, resource: Resource) -> ApplyRe
         return ApplyResult(change.cluster, change.key, "deleted", f"waits for {held}", Health.TERMINATING)
     _tell(target, change.key, live.uid, None)
     return ApplyResult(change.cluster, change.key, "deleted", "", Health.NOT_FOUND)
-
-
-async def _goes_with(target: Target, change: Change, resource: Resource) -> str:
-    """What the server would delete with an object; "" for nothing that anybody has to miss."""
-    if change.key[:2] == _NAMESPACE:
-        left = await deletion_check.first_left(target.session, target.discovery, change.key.name)
-        return f"{left} is still in it" if left else ""
-    if change.key[:2] != wait_served.DEFINITION:
-        return ""
-    try:
-        definition = await _read(target, change, resource)
-    except errors.ObjectNotFound:
-        return ""
-    left = await deletion_check.first_of(target.session, definition)
-    return f"{left} is still there" if left else ""
 
 
 async def _replace(target: Target, change: Change, resource: Resource, body: Body) -> ApplyResult:

@@ -13,16 +13,33 @@ import asyncio
 from typing import Any
 
 from gitfed import errors
-from gitfed.edges.kube import translate
+from gitfed.edges.kube import translate, wait_served
 from gitfed.edges.kube.discovery import Discovery, Resource
 from gitfed.edges.kube.session import Session
-from gitfed.model.base import Body
+from gitfed.model.base import Body, Kind, ObjectKey
 
 _EVERYWHERE = frozenset({("ServiceAccount", "default"), ("ConfigMap", "kube-root-ca.crt")})
 _NOT_CONTENT = frozenset({"Event", "PodMetrics"})
 """Told about others, or computed from them."""
 _FEW = 5
 """Objects asked for of each kind: more than there are of those that do not count."""
+_NAMESPACE = Kind("", "Namespace")
+
+
+async def goes_with(session: Session, discovery: Discovery, resource: Resource, key: ObjectKey) -> str:
+    """What the server would delete with an object, said as it stands after `stays: `; "" for nothing that anybody has
+    to miss. Raises as `first_left`."""
+    if key[:2] == _NAMESPACE:
+        left = await first_left(session, discovery, key.name)
+        return f"{left} is still in it" if left else ""
+    if key[:2] != wait_served.DEFINITION:
+        return ""
+    try:
+        definition: Body = await session.json("GET", resource.path(key.namespace, key.name))
+    except errors.ObjectNotFound:
+        return ""
+    left = await first_of(session, definition)
+    return f"{left} is still there" if left else ""
 
 
 async def first_left(session: Session, discovery: Discovery, namespace: str) -> str:

@@ -22,6 +22,7 @@ from gitfed.model.repo import RepoSnapshot
 from gitfed.offline import inputs
 from gitfed.placement.scheduling import schedule
 from gitfed.placement.scheduling.cluster import Candidate
+from gitfed.planning import kept_copies
 from gitfed.planning.objects import redact, secret_leaks
 from gitfed.views import bindings, clusters
 
@@ -84,6 +85,7 @@ def of(running: Running) -> Moment | None:
         return None
     if engine is None:
         return Moment(repo, plan, running.decisions, running.facts, None, {}, None, running.clone)
+    plan = kept_copies.with_in_use(plan, engine.fleet.in_use())
     return Moment(
         repo, plan, running.decisions, running.facts, engine.fleet.known(), engine.memory.results, engine, running.clone
     )

@@ -49,7 +49,7 @@ def leading() -> Running:
         reader=SimpleNamespace(repository=SimpleNamespace(path=None, entries=lambda commit: {})),
         fleet=SimpleNamespace(
             facts=lambda: found.facts, known=dict, copies=lambda key: {}, why_failed=lambda cluster, key: "",
-            members={},
+            members={}, in_use=dict,
         ),
     )  # fmt: skip
     running.engine = cast(Any, engine)

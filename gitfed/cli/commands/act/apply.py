@@ -128,6 +128,7 @@ def command(
         if dry_run == "server":
             return _on_servers(session, plan, output)
         if dry_run == "client":
+            plan = session.with_in_use(plan, fleet)
             show_plan(plan_text.view(plan, past), output)
             return exits.first([load.tell(plan.problems), *codes(plan)])
     if not load.has_credentials(credentials):

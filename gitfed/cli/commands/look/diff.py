@@ -118,7 +118,7 @@ def _against_clusters(
 ) -> int:
     session = load.Session(inputs, credentials)
     fleet = session.fleet()
-    plan = session.plan(fleet, session.decisions(fleet))
+    plan = session.with_in_use(session.plan(fleet, session.decisions(fleet)), fleet)
     wrong = load.tell(plan.problems)
     differing = [
         change for change in plan.changes or () if change.action in (Action.CREATE, Action.UPDATE, Action.DELETE)

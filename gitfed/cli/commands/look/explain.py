@@ -69,7 +69,7 @@ def command(
     session = load.Session(inputs, credentials)
     fleet = session.fleet()
     past = session.decisions(fleet)
-    plan = session.plan(fleet, past)
+    plan = session.with_in_use(session.plan(fleet, past), fleet)
     key = names.find(what, plan.bindings, namespace=namespace)
     if only and only not in plan.clusters:
         raise UsageError(f"no cluster {only!r}{meant(only, list(plan.clusters))}", hint="gitfed get clusters")

@@ -127,7 +127,7 @@ def command(
             load.note(str(nothing))
         return exits.OK
     fleet = session.observed() if thing == "gates" else session.fleet(live=True if thing == "orphans" else None)
-    plan = session.plan(fleet)
+    plan = session.with_in_use(session.plan(fleet), fleet)
     if cluster and cluster not in plan.clusters:
         raise UsageError(f"no cluster {cluster!r}{meant(cluster, list(plan.clusters))}", hint="gitfed get clusters")
     found = listings.chosen(listings.of(thing, session, fleet, plan, namespace, cluster), only, namespace)

@@ -44,9 +44,11 @@ def command(inputs: options.Inputs, credentials: options.Credentials, output: op
     fleet = session.observed()
     past = session.decisions(fleet)
     result = session.plan(fleet, past)
+    if out is not None:
+        plan_file.write(out, result)  # compared with what an apply builds
+    result = session.with_in_use(result, fleet)
     show(plan_text.view(result, past), output)
     if out is not None:
-        plan_file.write(out, result)
         load.note(f"saved to {out}: gitfed apply {out}")
     if output.format in ("json", "yaml", "name"):
         load.tell_unread(result)
