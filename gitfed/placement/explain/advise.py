@@ -47,8 +47,8 @@ def to_pass(
             yield f"take the taint off {candidate.name}, or tolerate it without tolerationSeconds"
     if filters.api_enablement(demand, candidate):
         yield f"let {candidate.name} serve {request.api_version} {request.kind}"
-    if missing := filters.spread_property(demand, candidate):
-        yield f"set spec.{missing.removeprefix('cluster(s) did not have ').split()[0]} of {candidate.name}"
+    if missing := filters.lacking(demand, candidate):
+        yield f"set spec.{missing} of {candidate.name}"
     if filters.APART in rejected or filters.TOGETHER in rejected:
         yield "change the label that puts it into a group with the others, or move them"
 

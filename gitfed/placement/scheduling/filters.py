@@ -90,15 +90,21 @@ def api_enablement(demand: Demand, candidate: Candidate) -> str | None:
 
 def spread_property(demand: Demand, candidate: Candidate) -> str | None:
     """A cluster that lacks the property to spread by can belong to no group."""
+    lacks = lacking(demand, candidate)
+    return f"cluster(s) did not have {lacks} property" if lacks else None
+
+
+def lacking(demand: Demand, candidate: Candidate) -> str:
+    """The first property to spread by that a cluster lacks, as its declaration calls it; "" if it has all."""
     for constraint in demand.spread:
         match constraint.spread_by_field:
             case "provider" if not candidate.provider:
-                return "cluster(s) did not have provider property"
+                return "provider"
             case "region" if not candidate.region:
-                return "cluster(s) did not have region property"
+                return "region"
             case "zone" if not candidate.zones:
-                return "cluster(s) did not have zones property"
-    return None
+                return "zones"
+    return ""
 
 
 def workload_affinity(demand: Demand, candidate: Candidate) -> str | None:
