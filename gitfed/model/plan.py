@@ -63,6 +63,8 @@ class Binding:
     """What is to be recorded; the previous decision itself when nothing changed. None: nothing to record."""
     why: str = ""
     """Why these clusters, in a few words: the WHY column."""
+    leaves: bool = False
+    """`why` names the clusters that it leaves: the decision is about that."""
     overwrite: bool = False
     """conflictResolution: Overwrite."""
     preserve: bool = False

@@ -46,6 +46,7 @@ def bound(
             asked, binder,
             shares=shares, condition=condition, affinity=affinity_name, replicas=replicas, each=each,
         )  # fmt: skip
+    leaves = "" if why else _leaves(asked)
     return PlacementResult(
         Binding(
             id=asked.identity,
@@ -63,7 +64,8 @@ def bound(
             each=each,
             losers=asked.losers,
             decision=record,
-            why=why or _leaves(asked) or (directive.how if divided else "every matching cluster"),
+            why=why or leaves or (directive.how if divided else "every matching cluster"),
+            leaves=bool(leaves),
             overwrite=directive.overwrite,
             preserve=directive.preserve,
             suspended=directive.suspended,

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gitfed.cli.output import matrix, plain, plan_text, table
-from gitfed.model.base import ObjectKey
-from gitfed.model.decisions import ScheduledCondition
-from gitfed.model.plan import Action, Gate, HeldDecision, Totals
+from gitfed.cli.output import matrix, plain, plan_text, reasons, table
+from gitfed.model.base import BindingId, ObjectKey, Origin
+from gitfed.model.decisions import Rejection, ScheduledCondition, Share
+from gitfed.model.plan import Action, Binding, Gate, HeldDecision, Totals
 from gitfed.model.reason import Reason, ReasonCode
 from gitfed.views import names
 from tests.cli import values
@@ -238,3 +239,14 @@ def test_a_spelling_that_finds_nothing_says_what_was_meant(spelling: str, messag
     with pytest.raises(UsageError) as caught:
         names.find(spelling, [values.WEB, values.SPACE, *twins])
     assert str(caught.value) == message
+
+
+def test_why_a_cluster_was_left_is_said_once_whatever_the_words() -> None:
+    key = ObjectKey("apps", "Deployment", "shop", "web")
+    rejections = (Rejection("a", "cluster(s) had untolerated taint {drain:NoExecute}"),)
+    found = Binding(
+        BindingId("b"), key, "apps/v1", Origin("web.yaml"), None, (Share("b", 1),), 1, None, rejections,
+        why="leaves nothing to wish for",
+    )  # fmt: skip
+    assert reasons.chosen(found, {"a": 1}) == "leaves a: had untolerated taint {drain:NoExecute}"
+    assert reasons.chosen(replace(found, leaves=True), {"a": 1}) == "leaves nothing to wish for"

@@ -11,8 +11,6 @@ from gitfed.model.base import ClusterName
 from gitfed.model.plan import Binding
 from gitfed.planning import bind
 
-_LEAVES = "leaves "
-
 
 def gone(was: Binding | None) -> str:
     """Why an object is not placed at all any more."""
@@ -24,7 +22,7 @@ def gone(was: Binding | None) -> str:
 def chosen(binding: Binding, before: matrix.Shares | None) -> str:
     """Why it goes where it goes; where it goes away, why. `before`: its shares until now, None if there were none."""
     gone = _departures(binding, before or {})
-    if not gone or binding.why.startswith(_LEAVES):
+    if not gone or binding.leaves:
         return binding.why
     return gone
 
@@ -37,4 +35,4 @@ def _departures(binding: Binding, before: matrix.Shares) -> str:
     for name in sorted(before.keys() - here):
         if name in said:
             by_reason.setdefault(said[name].removeprefix("cluster(s) "), []).append(name)
-    return "; ".join(f"{_LEAVES}{formatting.some(names)}: {reason}" for reason, names in by_reason.items())
+    return "; ".join(f"leaves {formatting.some(names)}: {reason}" for reason, names in by_reason.items())
