@@ -45,13 +45,26 @@ def _judge(body: Body) -> Verdict:
     return _current("is there")
 
 
+def is_held(body: Body) -> bool:
+    """Whether somebody keeps an object from going that was deleted. Never fails, as `readiness`."""
+    try:
+        return bool(read.table(body, "metadata").get("deletionTimestamp")) and bool(_held_by(body))
+    except InterpretError:
+        return False
+
+
 def _deleted(body: Body) -> str:
+    held_by = _held_by(body)
+    return f"being deleted, waits for {', '.join(held_by)}" if held_by else "being deleted"
+
+
+def _held_by(body: Body) -> list[str]:
     """A deletion that does not end is held by somebody, and the object says by whom."""
     finalizers = read.table(body, "metadata").get("finalizers")
     held_by = [str(name) for name in finalizers] if isinstance(finalizers, list) else []
     if (group_of(body["apiVersion"]), body["kind"]) == ("", "Namespace"):
         held_by += _left_in_namespace(body)
-    return f"being deleted, waits for {', '.join(held_by)}" if held_by else "being deleted"
+    return held_by
 
 
 def _left_in_namespace(body: Body) -> list[str]:

@@ -136,6 +136,8 @@ class LiveObject:
     deletion_protected: bool = False
     """Karmada's label `resourcetemplate.karmada.io/deletion-protected: Always`: it stays when its template is removed,
     but moves with its placement."""
+    deletion_held: bool = False
+    """Its deletion was asked for and does not end by itself: somebody's finalizer holds it."""
     healthy: bool | None = None
     """What the interpreter says (Karmada: InterpretHealth): the health that aggregated status and failover go by.
     None: it could not tell, or a script would have to: then `body` is kept, and `interpret.collect` asks."""

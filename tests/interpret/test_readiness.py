@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from gitfed.interpret.readiness import readiness
+from gitfed.interpret.readiness import is_held, readiness
 from gitfed.model.fleet import Health
 
 CURRENT, IN_PROGRESS, FAILED = Health.CURRENT, Health.IN_PROGRESS, Health.FAILED
@@ -239,3 +239,11 @@ def test_a_status_that_cannot_be_read_is_unknown() -> None:
         Health.UNKNOWN,
         "status.replicas is no whole number: 'many'",
     )
+
+
+def test_a_deletion_is_held_by_finalizers_and_by_nothing_else() -> None:
+    marked = {"deletionTimestamp": "2025-01-01T00:00:00Z"}
+    assert is_held(body("Widget", finalizers=["example.com/guard"], **marked))
+    assert not is_held(body("Widget", **marked))
+    assert not is_held(body("Widget", finalizers=["example.com/guard"]))
+    assert not is_held({"apiVersion": "v1", "kind": "Pod", "metadata": "none"})

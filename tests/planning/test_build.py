@@ -339,12 +339,23 @@ def test_a_namespace_that_does_not_go_says_what_is_left_in_it() -> None:
               "status": {"phase": "Terminating", "conditions": [left]}}  # fmt: skip
     health, message = readiness.readiness(marked)
     key = ObjectKey("", "Namespace", "", "team")
-    held = replace(live.objects[key]["a"], body=marked, health=health, health_message=message)
+    held = replace(live.objects[key]["a"], body=marked, health=health, health_message=message,
+                   deletion_held=readiness.is_held(marked))  # fmt: skip
     plan = plan_of(read({}, "2"), LiveState(live.clusters, {key: {"a": held}}), decisions)
     assert [(change.cluster, change.action, str(change.reason)) for change in plan.changes or ()] == [
         ("a", Action.KEEP, "being deleted, waits for what is in it (Some content has finalizers remaining: "
          "kubernetes.io/pvc-protection in 1 instance)")
     ]  # fmt: skip
+
+
+def test_what_holds_a_deletion_is_told_by_the_object_and_not_by_words() -> None:
+    """An object that only says it waits is about to go: nobody has to be told."""
+    live, decisions = settled({"ns.json": '{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "team"}}'})
+    key = ObjectKey("", "Namespace", "", "team")
+    going = replace(live.objects[key]["a"], health=Health.TERMINATING, health_message="being deleted, waits for nobody")
+    for held, kept in ((False, []), (True, [Action.KEEP])):
+        seen = LiveState(live.clusters, {key: {"a": replace(going, deletion_held=held)}})
+        assert [one.action for one in plan_of(read({}, "2"), seen, decisions).changes or ()] == kept
 
 
 def test_a_namespace_that_no_file_declares_is_made_where_its_content_goes() -> None:

@@ -10,6 +10,7 @@ It follows the newest plan. Whose the object is, and whether it is news, is not 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from typing import TypeAlias
 
 from gitfed.edges.kube.observe import Assessment
@@ -60,6 +61,11 @@ class Assessor:
         return (key, cluster) in self._classes
 
     def assess(self, cluster: ClusterName, key: ObjectKey, body: Body) -> Assessment:
+        found = self._assess(cluster, key, body)
+        held = found.health is Health.TERMINATING and readiness.is_held(body)
+        return replace(found, deletion_held=True) if held else found
+
+    def _assess(self, cluster: ClusterName, key: ObjectKey, body: Body) -> Assessment:
         health, message = self._health(cluster, key, body)
         protected = compare.annotation(body, PRUNE_ANNOTATION) == "disabled"
         deletion_protected = prune.is_protected(body)

@@ -35,6 +35,7 @@ class Assessment:
     healthy: bool | None = None
     status: Body | None = None
     """See `LiveObject`."""
+    deletion_held: bool = False
 
 
 Assess = Callable[[ClusterName, ObjectKey, Body], Assessment]
@@ -148,6 +149,7 @@ class Sightings:
             entry=entry,
             protected=judged.protected,
             deletion_protected=judged.deletion_protected,
+            deletion_held=judged.deletion_held,
             healthy=judged.healthy,
             status=judged.status,
         )

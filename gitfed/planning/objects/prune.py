@@ -168,7 +168,7 @@ def _is_stripped(live: LiveObject) -> bool:
 
 def _is_going(live: LiveObject) -> bool:
     """Deleted, and held by somebody's finalizer: that may last, so it is said."""
-    return live.ours and live.health is Health.TERMINATING and "waits for" in live.health_message
+    return live.ours and live.health is Health.TERMINATING and live.deletion_held
 
 
 def _going(live: LiveObject) -> Reason:
