@@ -6,10 +6,11 @@ Notes and problems that are not the command's result go to stderr. Nothing here 
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import logging
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -225,6 +226,20 @@ def log_plainly() -> None:
     """What edges log goes to stderr with its keys, for commands that have no log of their own."""
     if logging.lastResort is not None:
         logging.lastResort.setFormatter(logs.TextFormatter())
+
+
+@contextlib.contextmanager
+def without_warnings(*loggers: str) -> Iterator[None]:
+    """For a command whose result tells what these would warn of."""
+    found = [logging.getLogger(name) for name in loggers]
+    before = [logger.level for logger in found]
+    for logger in found:
+        logger.setLevel(logging.ERROR)
+    try:
+        yield
+    finally:
+        for logger, level in zip(found, before, strict=True):
+            logger.setLevel(level)
 
 
 def note(text: str) -> None:

@@ -13,6 +13,7 @@ from typing import Any
 from gitfed.model.plan import Left, Plan
 
 log = logging.getLogger("gitfed.held")
+gates = logging.getLogger("gitfed.held.gates")
 
 _AGAIN = 3600.0
 """Seconds until the same is said again."""
@@ -31,7 +32,7 @@ class Reminders:
         for what, keys in waiting.items():
             known = self._said.get(what)
             if known is None or _essence(known[0]) != _essence(keys) or now - known[1] >= _AGAIN:
-                log.warning(what[0], extra=dict(keys))
+                (gates if "gate" in keys else log).warning(what[0], extra=dict(keys))
                 self._said[what] = (keys, now)
         for what in [what for what in self._said if what not in waiting]:
             del self._said[what]

@@ -38,6 +38,7 @@ from gitfed.reading.reader import Reader
 from gitfed.reading.webhook_cache import Answers
 
 log = logging.getLogger("gitfed.cycle")
+failovers = logging.getLogger("gitfed.failover")
 
 _FIRST_LOOK = 15.0
 """Seconds that a state which may be lost waits for every cluster's first look, well or badly."""
@@ -261,7 +262,8 @@ class Memory:
         if same and approved and clusters and answered and state.commit is not None:
             return False
         for sentence in plan.said:
-            log.log(logging.INFO if sentence in plan.eased else logging.WARNING, "failover", extra={"event": sentence})
+            level = logging.INFO if sentence in plan.eased else logging.WARNING
+            failovers.log(level, "failover", extra={"event": sentence})
         reasons = (*_opened(decisions.approvals, state.decisions.approvals),
                    *decision_text.body(plan, decisions, bindings))  # fmt: skip
         self.decisions = await asyncio.to_thread(

@@ -12,7 +12,7 @@ import logging
 import os
 import socket
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
@@ -35,6 +35,7 @@ from gitfed.edges.kube.session import Session
 from gitfed.edges.state import facts_branch, state
 from gitfed.errors import CredentialsError, GitfedError, InputError, SourceError
 from gitfed.model import leader as leading
+from gitfed.model.base import ClusterName
 from gitfed.model.decisions import Approval
 from gitfed.model.declared.cluster import Cluster
 from gitfed.model.fleet import FleetSnapshot
@@ -295,7 +296,8 @@ class Applied:
 
     plan: Plan
     failures: tuple[str, ...]
-    unreachable: tuple[str, ...]
+    unreachable: Mapping[ClusterName, str]
+    """Clusters that could not be used, and why."""
     unhealthy: tuple[str, ...]
     settled: bool
     """False: the time was over first."""
@@ -337,7 +339,11 @@ async def apply_once(
                 )
                 + tuple(f"{one.cluster}: {one.key}: {one.reason}" for one in _refused(plan))
                 + tuple(f"{change.cluster}: {change.key}: {change.waits}" for change in engine.waiting()),
-                tuple(sorted(name for name, member in engine.fleet.members.items() if not member.ready.is_set())),
+                {
+                    name: member.live().error or "not ready in time"
+                    for name, member in sorted(engine.fleet.members.items())
+                    if not member.ready.is_set()
+                },
                 tuple(
                     f"{live.cluster}: {live.key}: {live.health_message or live.health}"
                     for live in engine.fleet.unhealthy()

@@ -145,7 +145,7 @@ async def _carry_out(repository: Path, kubeconfig: Path, data: Path) -> None:
             _git(repository, "commit", "-q", "-m", change)
         await wiring.observe(inputs.read(inputs.open_repository(str(repository))).repo, settings)
         done = await wiring.apply_once(settings, timeout=60, wait=False)
-        assert (done.failures, done.unreachable, done.settled) == ((), (), True)
+        assert (done.failures, done.unreachable, done.settled) == ((), {}, True)
 
 
 @pytest.mark.parametrize("narrow", [(), ("--only-placed",)], ids=["what may come", "what is placed"])

@@ -189,6 +189,27 @@ def test_clusters_that_are_dead_for_long_are_said_to_be_once_and_so_is_their_ret
     assert not [one for one in shown if one["msg"].startswith("cannot")]
 
 
+def test_apply_says_each_problem_once(world: World) -> None:
+    refused = json.loads(deployment("refused"))
+    refused["spec"]["selector"] = {"matchLabels": {"other": "label"}}
+    world.push({**BASE, "apps/refused.json": json.dumps(refused)})
+    world.servers["m2"].kill()
+    done = world.apply(check=False)
+    assert done.returncode == 4
+    said = [line for line in done.stderr.splitlines() if not line.startswith("note: ")]
+    assert [line.split(": ")[:2] for line in said] == [["failed", "m1"], ["unreachable", "m2"]]
+    assert "Deployment.apps/shop/refused: " in said[0]
+    assert said[1].endswith("refuses the connection")
+    world.servers["m2"].start()
+    maps = {f"apps/c{n}.json": config_map(f"c{n}", {"a": "1"}) for n in range(5)}
+    world.push({"apps/refused.json": None, "gitfed.json": settings(guards={"maxDeletions": 1}), **maps,
+                "policies/c.json": policy("c", ["m1", "m2"], (("v1", "ConfigMap"),))})  # fmt: skip
+    world.apply()
+    world.push(dict.fromkeys(maps))
+    held = world.apply(check=False)
+    assert (held.returncode, held.stderr.count("--confirm"), "WARNING" in held.stderr) == (5, 1, False), held.stderr
+
+
 def events(daemon: Daemon, words: str) -> list[dict[str, Any]]:
     return [one for one in daemon.said("failover") if words in one["event"]]
 

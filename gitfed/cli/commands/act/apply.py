@@ -22,6 +22,8 @@ from gitfed.views import names, plans
 
 SCHEMA = "gitfed.io/applied/v1"
 _WRITTEN = ("created", "configured", "deleted", "unchanged")
+_REPORTED = ("gitfed.failover", "gitfed.fleet", "gitfed.held.gates", "gitfed.member", "gitfed.status")
+"""Loggers of what the result tells: failures, clusters that are away, gates."""
 
 
 @click.command("apply")
@@ -188,18 +190,19 @@ def _carry_out(
     if data_dir is not None:
         settings = replace(settings, data_dir=data_dir)
     try:
-        done = asyncio.run(
-            wiring.apply_once(
-                settings,
-                timeout=timeout,
-                wait=wait,
-                listener=progress.listen,
-                confirm=confirm,
-                by=suspend.person(),
-                take_over=take_over,
-                review=None if saved is None else functools.partial(_check, saved),
+        with load.without_warnings(*_REPORTED):
+            done = asyncio.run(
+                wiring.apply_once(
+                    settings,
+                    timeout=timeout,
+                    wait=wait,
+                    listener=progress.listen,
+                    confirm=confirm,
+                    by=suspend.person(),
+                    take_over=take_over,
+                    review=None if saved is None else functools.partial(_check, saved),
+                )
             )
-        )
     finally:
         progress.end()
     if output.format == "text":
@@ -271,7 +274,8 @@ def _print(done: Any, progress: Progress, output: options.Output, *, wait: bool)
     if any(gate.consent for gate in held):
         click.echo(f"To let it through: gitfed apply --confirm {done.plan.digest}", err=True)
     unhealthy = done.unhealthy if wait else ()
-    for title, found in (("failed", done.failures), ("unreachable", done.unreachable), ("not healthy", unhealthy)):
+    away = [f"{name}: {why}" for name, why in done.unreachable.items()]
+    for title, found in (("failed", done.failures), ("unreachable", away), ("not healthy", unhealthy)):
         for text in found:
             click.echo(f"{title}: {plain.clean(text)}", err=True)
     if done.unhealthy and not wait:
