@@ -18,6 +18,7 @@ from gitfed.edges.kube import deletion_check
 from gitfed.edges.kube.discovery import Discovery
 from gitfed.edges.kube.inventory import Inventory
 from gitfed.edges.kube.session import MERGE_PATCH, Session
+from gitfed.model import leader as leaders
 from gitfed.model.base import Kind, ObjectKey
 from gitfed.model.fleet import InventoryEntry
 from gitfed.model.keys import BINDING_LABEL, FEDERATION_LABEL, PRUNE_ANNOTATION
@@ -80,6 +81,8 @@ async def leave(
         await leaving.until_gone(stage, end)
         if left.remaining:
             break
+    if leaders.kind(snapshot.leader) == leaders.DAEMON and not left.remaining:
+        await leaving.undo_late_writes(entries, end)
     if left.remaining:
         gone = [entry.key for entry in entries if entry.key not in left.remaining]
         await inventory.record(remove=[key for key in gone if key in left.deleted])
@@ -112,8 +115,8 @@ class _Leaving:
     left: Left
     looks: bool = False
     """Nothing is changed."""
-    marked: set[ObjectKey] = field(default_factory=set)
-    """Asked to be deleted, not seen gone yet."""
+    marked: dict[ObjectKey, str] = field(default_factory=dict)
+    """Asked to be deleted, not seen gone yet, with its uid: another one has only its name."""
 
     async def each(self, entries: Iterable[InventoryEntry], done: Callable[[], None]) -> None:
         slots = asyncio.Semaphore(_AT_ONCE)
@@ -153,30 +156,42 @@ class _Leaving:
             self.left.kept[key] = f"{left} is still there, and would be deleted with it"
             await self.release(key)
         else:
-            await self.ask(
-                "DELETE",
-                key,
-                {
-                    "apiVersion": "v1",
-                    "kind": "DeleteOptions",
-                    "propagationPolicy": "Background",
-                    "preconditions": {"uid": metadata["uid"]},
-                },
-            )
-            self.marked.add(key)
+            await self.ask("DELETE", key, _delete(metadata["uid"]))
+            self.marked[key] = metadata["uid"]
 
     async def release(self, key: ObjectKey) -> None:
         labels = {FEDERATION_LABEL: None, BINDING_LABEL: None}
         await self.ask("PATCH", key, {"metadata": {"labels": labels}}, content_type=MERGE_PATCH)
-        if key not in self.left.kept:
+        if key not in self.left.kept and key not in self.left.released:
             self.left.released.append(key)
+
+    async def undo_late_writes(self, entries: Iterable[InventoryEntry], end: float) -> None:
+        """A daemon hears of the higher term by its watch, and of what is gone by another: it may have repaired
+        something in between. Look until nothing bears our label any more."""
+        while asyncio.get_running_loop().time() < end:
+            await asyncio.sleep(_LOOK_AGAIN)
+            bodies = [(entry.key, await self.read(entry.key)) for entry in entries]
+            ours = [
+                (key, body["metadata"]["uid"])
+                for key, body in bodies
+                if body is not None and (body["metadata"].get("labels") or {}).get(FEDERATION_LABEL) == self.federation
+            ]
+            if not ours:
+                return
+            for key, uid in ours:
+                if self.delete and key not in self.left.kept:
+                    await self.ask("DELETE", key, _delete(uid))
+                else:
+                    await self.release(key)
 
     async def until_gone(self, entries: Iterable[InventoryEntry], end: float) -> None:
         waiting = [entry.key for entry in entries if entry.key in self.marked]
         while waiting:
             bodies = dict(zip(waiting, await asyncio.gather(*map(self.read, waiting)), strict=True))
-            self.left.deleted += [key for key, body in bodies.items() if body is None]
-            waiting = [key for key, body in bodies.items() if body is not None]
+            waiting = [
+                key for key, body in bodies.items() if body is not None and body["metadata"]["uid"] == self.marked[key]
+            ]
+            self.left.deleted += [key for key in bodies if key not in waiting]
             if waiting and asyncio.get_running_loop().time() > end:
                 for key in waiting:
                     finalizers = (bodies[key] or {}).get("metadata", {}).get("finalizers") or ()
@@ -204,3 +219,13 @@ class _Leaving:
         except errors.ObjectConflict as error:
             if "UID in the precondition" not in error.message:
                 raise
+
+
+def _delete(uid: str) -> dict[str, Any]:
+    """Of this very object, with what it owns."""
+    return {
+        "apiVersion": "v1",
+        "kind": "DeleteOptions",
+        "propagationPolicy": "Background",
+        "preconditions": {"uid": uid},
+    }
