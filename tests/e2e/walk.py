@@ -288,8 +288,11 @@ class Walk:
     def forsake(self) -> None:
         """A person has orphans deleted."""
         repository, history = self.repository, self.history
+        seen = self.others.seen(self.check.copies(self.check.look())) if not self.check.down | self.faulty else None
         for name in self.random.sample([*KINDS], len(KINDS)):
-            orphans = {where for where in history.ours.get(name, ()) if not repository.is_needed(name, where)}
+            # What an orphan runs with is no orphan: it stays as long as that.
+            held = {where for where, _ in history.holders(name, seen)} if seen is not None else set()
+            orphans = {where for where in history.ours.get(name, ()) if not repository.is_needed(name, where)} - held
             if (
                 orphans and name in repository.templates and name not in repository.rules
                 and name in history.placed and name not in self.locked

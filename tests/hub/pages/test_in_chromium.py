@@ -29,6 +29,7 @@ from tests.hub.stage import Recorded, Staged
 
 pytestmark = needs.program("chromium", "chromedriver")
 
+STYLE = (Path(what_if.__file__).parent / "static/pages.css").read_text(encoding="utf-8").strip()
 AXE = (Path(__file__).parent / "axe" / "axe.min.js").read_text(encoding="utf-8")
 WEB = "Deployment.apps/shop/web"
 PAGES = (
@@ -356,7 +357,10 @@ def test_no_text_of_others_becomes_markup(chromium: Browser, tmp_path: Path) -> 
         ):
             chromium.driver.get(staged.url + page)
             assert chromium.run("return window.stolen") is None, page
-            assert chromium.run("return document.querySelectorAll('img, script:not([src]), iframe, style').length") == 0
+            assert chromium.run("return document.querySelectorAll('img, script:not([src]), iframe').length") == 0
+            # A page that refuses brings the style along, and no other one.
+            styles = chromium.run("return [...document.querySelectorAll('style')].map(one => one.textContent.trim())")
+            assert {*styles} <= {STYLE}, page
             assert [one for one in chromium.complaints() if "404" not in one] == [], page
             assert "\u202e" not in chromium.driver.page_source, page
         chromium.driver.get(f"{staged.url}/ui/problems")
