@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 from gitfed.migration import layout, template
 from gitfed.migration.member import SECRET_HINT
 from gitfed.migration.report import Code, Finding, Imported, sorted_findings, subject
+from gitfed.model import keys
 from gitfed.model.base import Body
 
 _TAKEN = frozenset(
@@ -24,9 +25,7 @@ _TAKEN = frozenset(
 _BINDINGS = frozenset({"ResourceBinding", "ClusterResourceBinding"})
 _OWN = frozenset({"Work", "WorkloadRebalancer", "Karmada"})
 """What Karmada's controllers make, and orders that had their effect."""
-_LEFT_BY_HEALTH = frozenset(
-    {"cluster.karmada.io/not-ready", "cluster.karmada.io/unreachable", "cluster.karmada.io/terminating"}
-)
+_LEFT_BY_HEALTH = frozenset({keys.NOT_READY, keys.UNREACHABLE, keys.TERMINATING})
 """Taints that say how a cluster is: gitfed sets them itself."""
 _NOT_ACTED_ON = "gitfed does not act on this kind"
 

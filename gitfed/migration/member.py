@@ -7,9 +7,10 @@ from collections.abc import Iterable
 from gitfed.migration import layout, template
 from gitfed.migration.report import Code, Finding, Imported, sorted_findings, subject
 from gitfed.model.base import Body, ClusterName
+from gitfed.model.keys import SKIP_LABEL
 
 POLICY = "policy.karmada.io/v1alpha1"
-BY_POLICY = {"namespace.karmada.io/skip-auto-propagation": "true"}
+BY_POLICY = {SKIP_LABEL: "true"}
 """A namespace with this label goes where a policy says, instead of everywhere."""
 SECRET_HINT = "encrypt it, or have the cluster fetch it; --with-secrets writes it all the same"  # noqa: S105
 

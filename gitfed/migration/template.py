@@ -13,6 +13,7 @@ from typing import Any
 
 from gitfed.migration import defaults
 from gitfed.migration.report import Code
+from gitfed.model import keys
 from gitfed.model.base import Body
 
 _METADATA = ("name", "namespace", "labels", "annotations", "finalizers")
@@ -31,11 +32,11 @@ _LABELS = re.compile(
 )
 _OF_A_JOB = re.compile(r"^(controller-uid|job-name|batch\.kubernetes\.io/.*)$")
 _KEPT_LABELS = frozenset(
-    {"resourcetemplate.karmada.io/retain-replicas", "resourcetemplate.karmada.io/deletion-protected",
-     "namespace.karmada.io/skip-auto-propagation"}
+    {keys.RETAIN_REPLICAS, keys.PROTECTED_LABEL,
+     keys.SKIP_LABEL}
 )  # fmt: skip
 """Of Karmada's those that a person writes."""
-_KEPT_ANNOTATIONS = frozenset({"work.karmada.io/conflict-resolution"})
+_KEPT_ANNOTATIONS = frozenset({keys.CONFLICT_ANNOTATION})
 _MADE = frozenset(
     {("", "Event"), ("events.k8s.io", "Event"), ("", "Endpoints"), ("discovery.k8s.io", "EndpointSlice"),
      ("coordination.k8s.io", "Lease"), ("apps", "ControllerRevision"), ("metrics.k8s.io", "PodMetrics"),
@@ -50,9 +51,7 @@ _OF_THE_CLUSTER = frozenset(
 )  # fmt: skip
 _SYSTEM_NAMESPACES = re.compile(r"^(kube-.*|karmada-.*|gitfed-system)$")
 _SYSTEM_NAMES = re.compile(r"^(system:|kubeadm:|kubernetes$|system-)")
-_SYSTEM_SECRETS = frozenset(
-    {"kubernetes.io/service-account-token", "bootstrap.kubernetes.io/token", "helm.sh/release.v1"}
-)
+_SYSTEM_SECRETS = frozenset({keys.TOKEN_TYPE, "bootstrap.kubernetes.io/token", "helm.sh/release.v1"})
 
 
 def why_not(body: Body) -> Code | None:

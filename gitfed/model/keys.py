@@ -49,6 +49,7 @@ HUB_ANNOTATION: Final = "gitfed.io/hub"
 REACH_ANNOTATION: Final = "gitfed.io/reach"
 NOT_READY: Final = "cluster.karmada.io/not-ready"
 UNREACHABLE: Final = "cluster.karmada.io/unreachable"
+TERMINATING: Final = "cluster.karmada.io/terminating"
 UNSCHEDULABLE: Final = "cluster.karmada.io/unschedulable"
 
 # -- on the Lease of the leader -----------------------------------------------------------------------------------

@@ -11,10 +11,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from gitfed.model.base import Body, ClusterName
-from gitfed.model.keys import CLUSTER_ANNOTATION, HUB_ANNOTATION, MANAGED_BY_LABEL, MANAGER
+from gitfed.model.keys import CLUSTER_ANNOTATION, HUB_ANNOTATION, MANAGED_BY_LABEL, MANAGER, NAME_LABEL
 
 NAME = "gitfed-agent"
-_LABELS = {"app.kubernetes.io/name": NAME, MANAGED_BY_LABEL: MANAGER}
+_LABELS = {NAME_LABEL: NAME, MANAGED_BY_LABEL: MANAGER}
 _FOLDER = "/etc/gitfed/hub"
 _USER = 65532
 HIDDEN = "REDACTED"
@@ -111,7 +111,7 @@ def _deployment(agent: Agent) -> Body:
         "metadata": _metadata(agent),
         "spec": {
             "replicas": agent.replicas,
-            "selector": {"matchLabels": {"app.kubernetes.io/name": NAME}},
+            "selector": {"matchLabels": {NAME_LABEL: NAME}},
             # Two agents with one certificate would take turns to throw each other out.
             "strategy": {"type": "Recreate"},
             "template": {

@@ -109,8 +109,8 @@ def test_after_a_rewrite_nobody_speaks_of_signatures_that_none_asked_for(world: 
     subprocess.run(["git", "-C", str(world.bare), "gc", "-q", "--prune=now"], check=True)
     done = world.apply("--data-dir", str(world.directory / "other"), check=False)
     # That the state of another engine is believed without its signature is said beside, and is no reason.
-    held = [line for line in done.stderr.splitlines() if "history" in line]
-    assert (done.returncode, [line for line in held if "sign" in line]) == (5, []), done.stderr
+    held = [line for line in done.stdout.splitlines() if "history" in line]
+    assert (done.returncode, [line for line in held if "sign" in line]) == (5, []), done.stdout
     assert held
     assert "does not descend from" in done.stdout
 

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from gitfed.documents.state_commits import Message
 from gitfed.errors import SourceError
 from gitfed.offline import inputs, operator_orders
 
@@ -93,7 +94,7 @@ def test_the_password_goes_to_the_url_of_the_person_and_not_to_that_of_the_repos
     assert repo.settings.spec.state.url == thief.url
     book = operator_orders.OrderBook(opened, repo, credentials)
     with pytest.raises(SourceError):
-        operator_orders.change(book, lambda orders: orders, subject="x", reason="", now=datetime.now(UTC))
+        operator_orders.change(book, lambda orders: orders, message=Message("x", (), {}), now=datetime.now(UTC))
     assert thief.authorizations
     assert set(thief.authorizations) == {""}
 

@@ -18,6 +18,7 @@ from gitfed.migration.kubefed.placement import Choice
 from gitfed.migration.member import BY_POLICY, POLICY
 from gitfed.migration.report import Code, Finding, Imported, sorted_findings, subject
 from gitfed.model.base import Body
+from gitfed.model.keys import RETAIN_REPLICAS
 
 _CLUSTER = "cluster.karmada.io/v1alpha1"
 _FIXED = frozenset({"/metadata/namespace", "/metadata/name", "/metadata/generateName", "/kind"})
@@ -142,7 +143,7 @@ def _federated(
     else:
         _select(made, namespace if target.namespaced else "", _affinity(choice), template)
     if _mapping(body.get("spec")).get("retainReplicas") is True and kind in _DIVIDED:
-        template["metadata"].setdefault("labels", {})["resourcetemplate.karmada.io/retain-replicas"] = "true"
+        template["metadata"].setdefault("labels", {})[RETAIN_REPLICAS] = "true"
     _override(body, template, namespace if target.namespaced else "", made)
 
 

@@ -159,11 +159,10 @@ def _values(body: Body) -> Iterator[str]:
         if isinstance(values, Mapping):
             yield from (value for value in values.values() if isinstance(value, str))
     annotations = (body.get("metadata") or {}).get("annotations") or {}
-    for name in LAST_APPLIED:
-        value = annotations.get(name)
-        if isinstance(value, str):
-            yield value
-            yield from _values(_object(value))
+    value = annotations.get(LAST_APPLIED)
+    if isinstance(value, str):
+        yield value
+        yield from _values(_object(value))
 
 
 def _object(text: str) -> dict[str, Any]:
