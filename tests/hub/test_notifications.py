@@ -461,10 +461,11 @@ async def test_news_reach_a_http_server_as_cloud_events(
         there.engine.set()
         there.engine.facts_ |= UP
         await until(lambda: len(receiver.events) == 4)
+        # It is counted when the answer has come back.
+        await until(lambda: there.running.telemetry.notifications == {("oncall", "delivered"): 2})
     assert receiver.told == ["held.begun", "unreachable.begun", "held.over", "unreachable.over"]
     assert receiver.headers[0]["Content-Type"] == "application/cloudevents+json; charset=UTF-8"
     assert receiver.headers[0]["Authorization"] == "Bearer t0ken"
-    assert there.running.telemetry.notifications == {("oncall", "delivered"): 2}
 
 
 async def test_after_a_restart_nothing_is_told_twice_and_nothing_forgotten(
