@@ -106,7 +106,8 @@ def of_kubeconfig(paths: Sequence[Path], server: str, context: str = "") -> tupl
     else:
         chosen = next((name for name in found["contexts"] if _server(found, name) == server), "")
         if not chosen:
-            raise UsageError(f"nothing says who asks {server}: {named} has no context for it", hint=_HINT)
+            why = f"{named} has no context for it" if found["contexts"] else "no kubeconfig was found"
+            raise UsageError(f"nothing says who asks {server}: {why}", hint=_HINT)
     return server or address.checked(str(_of(found, chosen, "cluster").get("server") or "")), _credential(found, chosen)
 
 
