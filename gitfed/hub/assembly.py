@@ -2,25 +2,32 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
+from typing import TypeVar
 
 from gitfed.daemon import wiring
 from gitfed.edges import files, oidc, pod
 from gitfed.edges.kube.authority_secret import AuthoritySecret
+from gitfed.edges.kube.secret_document import SecretDocument
 from gitfed.errors import UsageError
 from gitfed.hub import capabilities, orders, shared_authority
 from gitfed.hub.access.agents import Agents
 from gitfed.hub.access.authentication import Authentication, OidcTokens, ReviewedTokens, Tokens
 from gitfed.hub.access.sessions import Sessions
+from gitfed.hub.enrolment import shared_ledger
+from gitfed.hub.enrolment.ledger import Ledger
 from gitfed.hub.enrolment.ledger_file import LedgerFile
+from gitfed.hub.enrolment.shared_ledger import LedgerStore, SharedLedger
 from gitfed.hub.options import Options
 from gitfed.hub.recorded import Recorded
 from gitfed.hub.routes import Capability
 from gitfed.hub.running import Running
 from gitfed.hub.server import Hub, Server
 
+T = TypeVar("T")
 _URL = "url"
 _TRUSTED = "trusted.crt"
 
@@ -51,9 +58,13 @@ async def serving(options: wiring.Options, hub_options: Options, running: Runnin
     """The hub while it listens. Raises InputError, UsageError, CredentialsError, and ClusterError in a pod."""
     place = folder(options)
     place.mkdir(mode=0o700, parents=True, exist_ok=True)
-    if hub_options.secure and pod.runs_here():
-        await _share_authority(options, place)
-    hub = Hub(hub_options, running, place, _authentication(options, hub_options, place))
+    ledger: LedgerStore | None = None
+    if hub_options.secure:
+        namespace = _shared_namespace(options)
+        if namespace:
+            await _share_authority(options, place, namespace)
+        ledger = await _shared_ledger(options, place, namespace) if namespace else LedgerFile(place)
+    hub = Hub(hub_options, running, place, _authentication(options, hub_options, ledger))
     if not isinstance(running.recorded, Recorded) or not running.recorded.alone:
         hub.orders = orders.Orders(running, orders.book_of(options))
     found = [*capabilities.all_of(hub)]
@@ -78,16 +89,59 @@ async def serving(options: wiring.Options, hub_options: Options, running: Runnin
         await server.stop()
 
 
-def _authentication(options: wiring.Options, hub_options: Options, place: Path) -> Authentication:
-    agents = Agents(LedgerFile(place)) if hub_options.secure else None
+def change_ledger(options: wiring.Options, how: Callable[[Ledger], tuple[Ledger, T]]) -> T:
+    """What a command beside a hub changes in its ledger, wherever that is kept. Blocks. Raises InputError, UsageError,
+    ClusterError."""
+    place = folder(options)
+    namespace = shared_ledger.namespace(place)
+    if not namespace:
+        return LedgerFile(place).change(how)
+    if not pod.runs_here():
+        raise UsageError(
+            f"the hub of {place} keeps its ledger in a Secret beside its pod", hint="kubectl exec into a replica"
+        )
+
+    async def change() -> T:
+        ledger = _ledger_of(options, namespace)
+        try:
+            return await ledger.changed(how)
+        finally:
+            await ledger.close()
+
+    return asyncio.run(change())
+
+
+def _authentication(options: wiring.Options, hub_options: Options, ledger: LedgerStore | None) -> Authentication:
+    agents = Agents(ledger) if ledger is not None else None
     return Authentication(Sessions(), _tokens(options, hub_options), agents)
 
 
-async def _share_authority(options: wiring.Options, place: Path) -> None:
+def _shared_namespace(options: wiring.Options) -> str:
+    """Where replicas in a cluster keep what they share; "": this one shares nothing."""
+    if not pod.runs_here():
+        return ""
+    return pod.namespace() or (options.leader.namespace if options.leader is not None else "")
+
+
+def _ledger_of(options: wiring.Options, namespace: str) -> SharedLedger:
+    session = wiring.open_host(options, "hub-agents")
+    return SharedLedger(SecretDocument(session, namespace=namespace, name=shared_ledger.NAME, key=shared_ledger.KEY))
+
+
+async def _shared_ledger(options: wiring.Options, place: Path, namespace: str) -> LedgerStore:
+    shared = _ledger_of(options, namespace)
+    try:
+        ledger = await shared_ledger.settle(place, shared)
+    except BaseException:
+        await shared.close()
+        raise
+    if ledger is not shared:
+        await shared.close()
+    return ledger
+
+
+async def _share_authority(options: wiring.Options, place: Path, namespace: str) -> None:
     """Replicas in a cluster have one authority: what one of them signed, the others take."""
-    namespace = pod.namespace() or (options.leader.namespace if options.leader is not None else "")
-    if not namespace:
-        return
     secret = AuthoritySecret(
         wiring.open_host(options, "hub-authority"), namespace=namespace, name=shared_authority.NAME
     )

@@ -18,6 +18,7 @@ from multidict import CIMultiDict
 from gitfed.cli.main import cli
 from gitfed.daemon import wiring
 from gitfed.hub import shared_authority
+from gitfed.hub.enrolment import shared_ledger
 from gitfed.offline import inputs
 from gitfed.text import yaml
 from kubesim.cluster import Cluster
@@ -233,6 +234,7 @@ def test_the_deployment_calls_the_daemon_with_options_that_exist_and_asks_its_he
     assert [(rule["verbs"], rule["resources"], rule.get("resourceNames")) for rule in hub["rules"]] == [
         (["create"], ["secrets"], None),
         (["get"], ["secrets"], [shared_authority.NAME]),
+        (["get", "update"], ["secrets"], [shared_ledger.NAME]),
     ]
     assert deployment["spec"]["template"]["spec"]["automountServiceAccountToken"] is True
 

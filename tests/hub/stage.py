@@ -19,6 +19,7 @@ from gitfed.hub.access.authentication import Authentication, Tokens
 from gitfed.hub.access.caller import Caller, Way
 from gitfed.hub.access.sessions import Sessions
 from gitfed.hub.enrolment.ledger_file import LedgerFile
+from gitfed.hub.enrolment.shared_ledger import LedgerStore
 from gitfed.hub.listener import Limits
 from gitfed.hub.options import Options
 from gitfed.hub.routes import Capability
@@ -115,10 +116,11 @@ async def staged(
     more: Sequence[Capability] = (),
     limits: Limits | None = None,
     running: Running | None = None,
+    ledger: LedgerStore | None = None,
 ) -> AsyncIterator[Staged]:
     """A hub for this commit. Each of `names` has a bearer token that is their name."""
     known = Passwords({name: Caller(name, way=Way.OIDC) for name in names})
-    agents = Agents(LedgerFile(folder / "hub")) if options.secure else None
+    agents = Agents(ledger or LedgerFile(folder / "hub")) if options.secure else None
     running = running or Running(Recorded(snapshot(*documents)))
     hub = Hub(options, running, folder / "hub", Authentication(Sessions(), (known, *tokens), agents))
     server = Server(hub, [*capabilities.all_of(hub), *more], limits)

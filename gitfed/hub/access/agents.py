@@ -18,7 +18,7 @@ from aiohttp import web
 
 from gitfed.errors import GitfedError, IdentityError, IdentityUnreachable
 from gitfed.hub.access.caller import Caller, Way
-from gitfed.hub.enrolment.ledger_file import LedgerFile
+from gitfed.hub.enrolment.shared_ledger import LedgerStore
 from gitfed.model import agent_identity
 from gitfed.model.base import ClusterName
 
@@ -29,7 +29,7 @@ _LOOK = 1.0
 
 
 class Agents:
-    def __init__(self, ledger: LedgerFile) -> None:
+    def __init__(self, ledger: LedgerStore) -> None:
         self.ledger = ledger
         self._open: dict[int, tuple[web.Request, Caller]] = {}
 
@@ -40,10 +40,12 @@ class Agents:
             raise IdentityError("the subject of the client certificate is reserved")
         serial = serial_of(certificate)
         if not self._counts(cluster, serial):
+            await self.ledger.look()  # another replica may have signed it a moment ago
+        if not self._counts(cluster, serial):
             raise IdentityError(f"the certificate of the agent of {cluster} is revoked, or was replaced")
         enrolled = self.ledger.read().clusters.get(cluster)
         if enrolled is not None and len(enrolled.certificates) > 1 and enrolled.certificates[-1].serial == serial:
-            await asyncio.to_thread(self.ledger.change, lambda found: (found.shown(cluster, serial), None))
+            await self.ledger.changed(lambda found: (found.shown(cluster, serial), None))
             self.drop_revoked()
         return Caller(name, groups, Way.AGENT)
 
@@ -76,9 +78,10 @@ class Agents:
                 request.transport.abort()
 
     async def keep_watch(self) -> None:
-        """A service: `gitfed token delete` writes the ledger from another process, and time passes."""
+        """A service: other replicas and `gitfed token delete` write the ledger, and time passes."""
         while True:
             await asyncio.sleep(_LOOK)
+            await self.ledger.look()
             self.drop_revoked()
 
     def _counts(self, cluster: ClusterName, serial: str) -> bool:

@@ -162,6 +162,8 @@ class Authentication:
     async def close(self) -> None:
         for one in self.tokens:
             await one.close()
+        if self.agents is not None:
+            await self.agents.ledger.close()
 
 
 def cookie_name(request: web.Request) -> str:

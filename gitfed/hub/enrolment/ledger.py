@@ -105,6 +105,15 @@ class Ledger:
             return self
         return self._with(replace(enrolled, certificates=enrolled.certificates[-1:]))
 
+    def with_what_is_newer(self, other: Ledger) -> Ledger:
+        """With what another ledger has beside it. Of two registrations of one cluster the later one counts."""
+        later = {
+            name: one
+            for name, one in other.clusters.items()
+            if name not in self.clusters or one.since > self.clusters[name].since
+        }
+        return Ledger({**other.tokens, **self.tokens}, {**self.clusters, **later})
+
     def without_cluster(self, cluster: ClusterName) -> Ledger:
         return replace(self, clusters={name: one for name, one in self.clusters.items() if name != cluster})
 

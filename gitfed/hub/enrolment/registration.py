@@ -104,8 +104,7 @@ class _Desk:
         result: bytes | Refusal = Refusal.TOKEN
         if token is not None:
             declared = asked.cluster in repo.clusters
-            result = await asyncio.to_thread(self._agents.ledger.change, lambda found: self._enrol(
-                found, token, asked, declared))  # fmt: skip
+            result = await self._agents.ledger.changed(lambda found: self._enrol(found, token, asked, declared))
         if isinstance(result, Refusal):
             self._throttle.failed(client)
             _note(request, asked.cluster, shown[0] if shown else "", f"refused: {result.name.lower()}")
@@ -118,6 +117,7 @@ class _Desk:
         """The token whose secret was shown, as the ledger has it now."""
         if shown is None:
             return None
+        await self._agents.ledger.look()  # another process may have made it, or used it, a moment ago
         token = self._agents.ledger.read().tokens.get(shown[0])
         self._waiting += 1
         try:
@@ -150,7 +150,7 @@ class _Desk:
             changed = ledger.renewed(cluster, shown, issued)
             return (ledger, changed) if isinstance(changed, Refusal) else (changed, None)
 
-        refused = await asyncio.to_thread(self._agents.ledger.change, change)
+        refused = await self._agents.ledger.changed(change)
         if refused is not None:
             return refusal.answer(request, _STATUSES[refused], refused.value)
         _note(request, cluster, "", "renewed")
@@ -158,7 +158,7 @@ class _Desk:
 
     async def unregister(self, request: web.Request) -> web.StreamResponse:
         cluster = routes.agent(request)
-        await asyncio.to_thread(self._agents.ledger.change, lambda found: (found.without_cluster(cluster), None))
+        await self._agents.ledger.changed(lambda found: (found.without_cluster(cluster), None))
         _note(request, cluster, "", "unregistered")
         answer = web.Response(status=204)
         answer.force_close()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 from urllib.parse import urlsplit
 
 import click
@@ -16,8 +16,9 @@ from gitfed.errors import NotThere, UsageError
 
 if TYPE_CHECKING:
     from gitfed.hub.enrolment.bootstrap_tokens import Token
-    from gitfed.hub.enrolment.ledger_file import LedgerFile
+    from gitfed.hub.enrolment.ledger import Ledger
 
+_Change: TypeAlias = "Callable[[Callable[[Ledger], tuple[Ledger, Any]]], Any]"
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 _USAGES = "authentication"
 _LONGEST_DESCRIPTION = 256
@@ -83,14 +84,14 @@ def create(
         raise click.UsageError(f"the cluster name {cluster_name} {why}")
     if len(description) > _LONGEST_DESCRIPTION or not description.isprintable():
         raise click.UsageError(f"--description is one line of at most {_LONGEST_DESCRIPTION} characters")
-    ledger = _ledger(repo, data_dir)
+    change = _ledger(repo, data_dir)
     line = _register_command(repo, data_dir, hub_url) if print_register_command else ""
     name, secret = bootstrap_tokens.new()
     salt, digest = bootstrap_tokens.hashed(secret)
     now = datetime.now(UTC).replace(microsecond=0)
     expires = now + timedelta(seconds=ttl) if ttl else None
     token = bootstrap_tokens.Token(name, salt, digest, now, expires, description, cluster_name)
-    ledger.change(lambda found: (found.swept(now).with_token(token), None))
+    change(lambda found: (found.swept(now).with_token(token), None))
     shown = f"{name}.{secret}"
     click.echo(line.replace("TOKEN", shown) if line else shown)
     return 0
@@ -105,7 +106,8 @@ def show(repo: str, data_dir: Path | None) -> int:
     Exit codes: 0 done · 2 bad usage, or no hub has run here.
     """
     now = datetime.now(UTC)
-    found = sorted(_ledger(repo, data_dir).read().swept(now).tokens.values(), key=lambda one: (one.created, one.id))
+    ledger = _ledger(repo, data_dir)(lambda found: (found, found))
+    found = sorted(ledger.swept(now).tokens.values(), key=lambda one: (one.created, one.id))
     head = ("TOKEN", "TTL", "EXPIRES", "USAGES", "DESCRIPTION", "EXTRA GROUPS", "CLUSTER")
     for line in table.lines([head, *(_row(token, now) for token in found)]):
         click.echo(line)
@@ -128,18 +130,18 @@ def delete(tokens: tuple[str, ...], repo: str, data_dir: Path | None) -> int:
     """
     from gitfed.hub.enrolment import bootstrap_tokens
 
-    ledger = _ledger(repo, data_dir)
+    change = _ledger(repo, data_dir)
     ids = [bootstrap_tokens.id_of(one) for one in tokens]
     for given, token_id in zip(tokens, ids, strict=True):
         if token_id is None:
             raise click.UsageError(f"{plain.clean(given[:6])!r} is neither a token nor its id")
     for token_id in dict.fromkeys(one for one in ids if one is not None):
-        _delete(ledger, token_id)
+        _delete(change, token_id)
     return 0
 
 
-def _delete(ledger: LedgerFile, token_id: str) -> None:
-    before, after = ledger.change(lambda found: (found.without_token(token_id), (found, found.without_token(token_id))))
+def _delete(change: _Change, token_id: str) -> None:
+    before, after = change(lambda found: (found.without_token(token_id), (found, found.without_token(token_id))))
     if token_id not in before.tokens:
         raise NotThere(f'no bootstrap token "{token_id}"', hint="gitfed token list")
     for cluster in sorted(before.clusters.keys() - after.clusters.keys()):
@@ -162,14 +164,16 @@ def _span(left: timedelta) -> str:
     return "".join(f"{number}{unit}" for number, unit in units[first : first + 2] if number) or "0s"
 
 
-def _ledger(repo: str, data_dir: Path | None) -> LedgerFile:
-    from gitfed.hub.enrolment.ledger_file import LedgerFile
+def _ledger(repo: str, data_dir: Path | None) -> _Change:
+    """What changes the hub's ledger. Raises UsageError."""
+    from gitfed.daemon import wiring
+    from gitfed.hub import assembly
 
     folder = _folder(repo, data_dir)
     if not (folder / "ca.crt").exists():
         raise UsageError(f"no hub with TLS has run with the data folder {folder.parent}",
                          hint="start gitfed run --hub-address first, or name its --data-dir")  # fmt: skip
-    return LedgerFile(folder)
+    return lambda how: assembly.change_ledger(wiring.Options(repo=repo, data_dir=data_dir), how)
 
 
 def _folder(repo: str, data_dir: Path | None) -> Path:
