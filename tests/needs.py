@@ -23,6 +23,9 @@ ASSETS = "KUBEBUILDER_ASSETS"
 _ONLY_IN_ASSETS = frozenset({"etcd", "kube-apiserver"})
 _REASON = "needs "
 
+PULLED = bool(os.environ.get("GITFED_TEST_PULLED"))
+"""Whether every cluster of the end-to-end tests is pulled by an agent (`tests/e2e/pulled.py`)."""
+
 
 def find(name: str) -> Path | None:
     """Where the program is, or None. The assets' kubectl goes before the one on PATH: it fits their server."""
@@ -38,6 +41,11 @@ def program(*names: str) -> pytest.MarkDecorator:
     """A mark for a test, a class or a module (`pytestmark`): skip unless all these programs are at hand."""
     absent = [name for name in names if find(name) is None]
     return pytest.mark.skipif(bool(absent), reason=_REASON + ", ".join(absent))
+
+
+def pushed(reason: str) -> pytest.MarkDecorator:
+    """A mark for what only clusters have that gitfed writes to by itself; `reason` says why pulled ones have it not."""
+    return pytest.mark.skipif(PULLED, reason=reason)
 
 
 def path_of(name: str) -> Path:

@@ -36,7 +36,7 @@ def world(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[World]:
         with request.param(names, tmp_path) as made:
             yield made
         return
-    with contextlib.closing(World(tmp_path, request.getfixturevalue("faulty").kubeconfig, names, {})) as made:
+    with contextlib.closing(worlds.KIND(tmp_path, request.getfixturevalue("faulty").kubeconfig, names, {})) as made:
         yield made
 
 

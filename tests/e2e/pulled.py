@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import signal
 import socket
 import subprocess
@@ -134,7 +135,8 @@ class PulledWorld(World):
             self.pulled = Pulled(self)
             self.pulled.start_agents()
         hub = ("--hub-address", f"127.0.0.1:{self.pulled.port}", "--hub-url", self.pulled.url)
-        return super().daemon(*hub, *arguments, repo=repo, kubeconfig=kubeconfig)
+        own = [re.sub(":0$", f":{self.pulled.port}", one) for one in arguments]  # any port, say the tests of hubs
+        return super().daemon(*hub, *own, repo=repo, kubeconfig=kubeconfig or self.pulled.nowhere)
 
     def apply(self, *arguments: str, check: bool = True) -> subprocess.CompletedProcess[str]:
         pytest.skip("agents listen to gitfed run alone: gitfed apply carries out nothing in pulled clusters")

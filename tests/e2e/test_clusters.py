@@ -7,6 +7,7 @@ import subprocess
 import pytest
 import yaml
 
+from tests import needs
 from tests.e2e.world import World, cluster, config_map, deployment, policy, settings
 
 pytestmark = pytest.mark.e2e
@@ -123,6 +124,7 @@ def test_a_cordoned_cluster_keeps_what_it_has_and_gets_nothing_new(world: World)
     world.until(lambda: world.get("m2", "Deployment", "shop", "new"), "new in m2 too")
 
 
+@needs.pushed("a pulled cluster leaves with gitfed unregister: test_registration.py")
 @pytest.mark.parametrize("objects", ["--delete-objects", "--keep-objects"])
 def test_a_cluster_leaves_and_what_is_not_ours_stays(world: World, objects: str) -> None:
     world.push({**BASE, "clusters/m2.json": cluster("m2"),
@@ -232,6 +234,7 @@ def test_an_object_that_cannot_go_keeps_its_cluster_in_the_fleet(world: World) -
     assert not (world.work / "clusters/m2.json").exists()
 
 
+@needs.pushed("a pulled cluster leaves with gitfed unregister: test_registration.py")
 def test_an_unreachable_cluster_leaves_only_by_force(world: World) -> None:
     world.push({**BASE, "clusters/gone.json": cluster("gone")})
     said = command(world, "unjoin", "gone", "--keep-objects", "--kubeconfig", str(world.kubeconfig), check=False)

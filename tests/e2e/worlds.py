@@ -6,7 +6,6 @@ Each is a context manager over (names of clusters, folder) and gives an empty re
 from __future__ import annotations
 
 import contextlib
-import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -20,22 +19,22 @@ from tests.clusters.embedded import EmbeddedFleet
 from tests.e2e.pulled import PulledWorld
 from tests.e2e.world import World
 
-_KIND = PulledWorld if os.environ.get("GITFED_TEST_PULLED") else World
-"""GITFED_TEST_PULLED=1: every cluster is pulled, and tests see no difference."""
+KIND = PulledWorld if needs.PULLED else World
+"""GITFED_TEST_PULLED=1: every cluster is pulled, and tests see no difference (`needs.pushed`: those that would)."""
 
 
 @contextlib.contextmanager
 def embedded(names: list[str], directory: Path) -> Iterator[World]:
     with contextlib.ExitStack() as stack:
         fleet = stack.enter_context(EmbeddedFleet(names, directory))
-        yield stack.enter_context(contextlib.closing(_KIND(directory, fleet.kubeconfig, names, fleet.servers)))
+        yield stack.enter_context(contextlib.closing(KIND(directory, fleet.kubeconfig, names, fleet.servers)))
 
 
 @contextlib.contextmanager
 def real(names: list[str], directory: Path) -> Iterator[World]:
     with contextlib.ExitStack() as stack:
         kubeconfig, servers = stack.enter_context(_Real(names, directory))
-        yield stack.enter_context(contextlib.closing(_KIND(directory, kubeconfig, names, servers)))
+        yield stack.enter_context(contextlib.closing(KIND(directory, kubeconfig, names, servers)))
 
 
 BOTH = [

@@ -12,11 +12,13 @@ from aiohttp import web
 
 from gitfed.agent_protocol import frames, link
 from gitfed.agent_protocol.socket import WebSocket
+from gitfed.daemon.cycle import Engine
 from gitfed.daemon.fleet.pulled import PulledMember
 from gitfed.errors import LinkCut, LinkError
 from gitfed.hub import routes
 from gitfed.hub.routes import Capability, Route
 from gitfed.hub.server import Hub
+from gitfed.model.base import ClusterName
 
 log = logging.getLogger("gitfed.hub")
 
@@ -41,30 +43,15 @@ class _Door:
         try:
             hello = await link.greeted(socket, _GREETING)
             await self._serve(socket, hello, name)
+        except LinkCut as error:
+            await link.refuse(socket, error)  # that it is gone was said where it was connected
         except LinkError as error:
             log.info("an agent is refused", extra={"cluster": name, "remote": request.remote, "error": error.message})
             await link.refuse(socket, error)
         return answer
 
-    def _member(self, name: str) -> PulledMember:
-        """Raises LinkError, with what the person at the agent's side can do."""
-        engine = self._hub.running.engine
-        if engine is None or engine.repo is None or engine.abandoned:
-            raise LinkError("this hub does not lead, or reads the repository only now: connect again")
-        member = engine.fleet.members.get(name)
-        if isinstance(member, PulledMember):
-            return member
-        if name in engine.repo.clusters and member is not None:
-            raise LinkError(
-                f"cluster {name} is a push cluster: the daemon connects to it", final=True,
-                hint="spec.syncMode: Pull in its Cluster file",
-            )  # fmt: skip
-        raise LinkError(
-            f"no cluster {name} is declared in the repository", final=True, hint="gitfed register writes its file"
-        )
-
     async def _serve(self, socket: WebSocket, hello: frames.Hello, name: str) -> None:
-        member = self._member(name)
+        member = member_of(self._hub.running.engine, name)
         version = frames.agreed(hello)
         member.may_attach(hello.instance)
         connection = link.Link(
@@ -84,3 +71,23 @@ class _Door:
             raise
         finally:
             member.detach(connection, LinkCut("the connection is gone"))
+
+
+def member_of(engine: Engine | None, name: ClusterName) -> PulledMember:
+    """Raises LinkError, with what the person at the agent's side can do. Where waiting may help it is not final: an
+    agent that stays away for longer than its lease makes the cluster unknown, and moves what runs there."""
+    if engine is None or engine.repo is None or engine.abandoned:
+        raise LinkError("this hub does not lead, or reads the repository only now: connect again")
+    member = engine.fleet.members.get(name)
+    if isinstance(member, PulledMember):
+        return member
+    declared = engine.repo.clusters.get(name)
+    if declared is None:
+        # What is pushed next may declare it: a file that was not read yet is nobody's refusal.
+        raise LinkError(f"no cluster {name} is declared in the repository", hint="gitfed register writes its file")
+    if declared.spec.sync_mode == "Pull":
+        raise LinkError("this hub reads the repository only now: connect again")
+    raise LinkError(
+        f"cluster {name} is a push cluster: the daemon connects to it", final=True,
+        hint="spec.syncMode: Pull in its Cluster file",
+    )  # fmt: skip

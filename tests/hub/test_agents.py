@@ -1,0 +1,61 @@
+"""Who an agent that connects is handed to, and what one is told that has to wait."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from gitfed.daemon.fleet.pulled import PulledMember
+from gitfed.errors import LinkError
+from gitfed.hub import agents
+from tests.agent.site import DECLARED
+from tests.hub.stage import cluster, snapshot
+
+PULLED = cluster("m1").replace("Push", "Pull")
+
+
+def engine(*documents: str, abandoned: bool = False, **members: Any) -> Any:
+    repo = snapshot(*documents) if documents else None
+    return SimpleNamespace(repo=repo, abandoned=abandoned, fleet=SimpleNamespace(members=members))
+
+
+@pytest.mark.parametrize(
+    ("running", "message"),
+    [
+        pytest.param(None, "this hub does not lead, or reads the repository only now: connect again", id="no engine"),
+        pytest.param(
+            engine(), "this hub does not lead, or reads the repository only now: connect again", id="nothing read"
+        ),
+        pytest.param(
+            engine(PULLED, abandoned=True), "this hub does not lead, or reads the repository only now: connect again",
+            id="another one leads",
+        ),
+        pytest.param(engine(PULLED), "this hub reads the repository only now: connect again", id="no member yet"),
+        pytest.param(
+            engine(PULLED, m1="a push cluster's"), "this hub reads the repository only now: connect again",
+            id="a push cluster until now",
+        ),
+        pytest.param(engine(cluster("m2")), "no cluster m1 is declared in the repository", id="not declared yet"),
+    ],
+)  # fmt: skip
+def test_an_agent_is_told_to_come_back_soon_where_waiting_helps(running: Any, message: str) -> None:
+    with pytest.raises(LinkError) as caught:
+        agents.member_of(running, "m1")
+    assert (caught.value.message, caught.value.final) == (message, False)
+
+
+def test_an_agent_of_a_push_cluster_is_told_to_stay_away() -> None:
+    with pytest.raises(LinkError) as caught:
+        agents.member_of(engine(cluster("m1"), m1="a push cluster's"), "m1")
+    assert caught.value.final
+    assert caught.value.message == "cluster m1 is a push cluster: the daemon connects to it"
+
+
+def test_an_agent_gets_its_clusters_member() -> None:
+    upward: Any = None
+    member = PulledMember(
+        DECLARED, upward, federation="f", repository_id=str, expected=int, recorded_id=str, elsewhere=str
+    )
+    assert agents.member_of(engine(PULLED, m1=member), "m1") is member
