@@ -13,8 +13,10 @@ from datetime import UTC, datetime
 from typing import Any
 
 from gitfed import errors
-from gitfed.agent import repairs, rules
+from gitfed.agent import questions, repairs, rules
+from gitfed.agent.cancellation import ended
 from gitfed.agent.reporter import Reporter, state_of
+from gitfed.agent.script_verdicts import ScriptVerdicts
 from gitfed.agent_protocol import replica, values
 from gitfed.agent_protocol.values import Setup, Task, Wanted
 from gitfed.daemon.fleet.callbacks import FleetCallbacks
@@ -24,11 +26,12 @@ from gitfed.daemon.fleet.leadership import GivenLead
 from gitfed.daemon.fleet.member import Member
 from gitfed.edges.kube.observe import Assessment
 from gitfed.edges.kube.session import Session
+from gitfed.interpret import collect
 from gitfed.model.base import Body, ClusterName, ObjectKey
 from gitfed.model.declared.cluster import Cluster
 from gitfed.model.fleet import ApplyResult
 from gitfed.model.plan import Change, RenderedManifest
-from gitfed.planning.objects import redact, secret_leaks
+from gitfed.planning.objects import redact, retain, secret_leaks
 
 log = logging.getLogger("gitfed.agent")
 
@@ -39,9 +42,6 @@ _LOOK = 1.0
 _CENSUS = 10.0
 """Seconds between two looks at every object, for what moved and is nobody's business at once."""
 _WRITTEN = ("created", "configured")
-_FINISH = 12.0
-"""Seconds in which what is under way ends."""
-_INSISTS = 3
 _CALM = 1.0
 """Seconds between two looks for something to repair while the hub is away."""
 
@@ -75,7 +75,7 @@ class Keeper:
         self._given = GivenLead()
         self._assessor = Assessor()
         self._rules: tuple[values.Rule, ...] = ()
-        self._interpreter = rules.interpreter(())
+        self._interpreter = rules.interpreter((), {})
         self._hidden = redact.Hidden(())
         self._wanted: dict[ObjectKey, tuple[Wanted, RenderedManifest]] = {}
         self._list = 0
@@ -86,6 +86,9 @@ class Keeper:
         """Digests that lists had written."""
         self._own: dict[ObjectKey, Change] = {}
         """Repairs that nobody ordered."""
+        self._right: dict[ObjectKey, tuple[RenderedManifest, str]] = {}
+        """Where a script found nothing to repair, and in which version."""
+        self._verdicts = ScriptVerdicts(self._judged)
         self._life: asyncio.Task[None] | None = None
         self._wake = asyncio.Event()
 
@@ -167,9 +170,16 @@ class Keeper:
                 self._wanted[key] = (wanted, wanted.manifest(key, self.cluster, self._body(wanted.digest)))
         rendered = {key: (manifest,) for key, (_, manifest) in self._wanted.items()}
         stateful = {key for key, (wanted, _) in self._wanted.items() if wanted.stateful}
+        again = False
         if self._rules != setup.rules:
-            self._rules, self._interpreter = setup.rules, rules.interpreter(setup.rules)
+            self._interpreter = rules.interpreter(setup.rules, self.heard.values)
+            self._rules = setup.rules
+            self._verdicts.follow(self._interpreter)
+            self._right.clear()
+            again = True
         news = self._assessor.follow(rendered, stateful, self._interpreter)
+        if again:  # another rule may find the same copy healthy, or as wanted
+            news = list(self._wanted)
         secrets = [manifest.body for key, (_, manifest) in self._wanted.items() if secret_leaks.is_secret_key(key)]
         self._hidden = redact.Hidden(secrets)
         self.member.compare_again(news)
@@ -179,6 +189,8 @@ class Keeper:
         live = self.member.get(key) if self.member is not None else None
         if live is None or live.body is None or self.member is None:
             return
+        if self._verdicts.answers(live.body):
+            return  # it was asked here, and of a newer version perhaps
         if (live.uid, live.body["metadata"].get("generation")) == (verdict.uid, verdict.generation):
             self.member.judge(key, verdict.said)
 
@@ -251,7 +263,14 @@ class Keeper:
     # -- what happens in the cluster ----------------------------------------------------------------------------
 
     def _assess(self, cluster: ClusterName, key: ObjectKey, body: Body) -> Assessment:
+        if self._assessor.wants(cluster, key):
+            self._verdicts.note(key, body)
         return self._assessor.assess(cluster, key, body)
+
+    def _judged(self, key: ObjectKey, body: Body, said: collect.Collected) -> None:
+        """A script that runs here said of this body how healthy the copy is."""
+        if self.member is not None and self._assessor.judge(self.cluster, key, body, said):
+            self.member.compare_again([key])
 
     def _changed(self, cluster: ClusterName, key: ObjectKey) -> None:
         self.reporter.changed(key)
@@ -264,6 +283,7 @@ class Keeper:
     async def run(self) -> None:
         """Tell, and repair while the hub is away, until cancelled; what is under way is finished first."""
         loop = asyncio.get_running_loop()
+        judging = asyncio.create_task(self._verdicts.run(), name="script-verdicts")
         census = repaired = loop.time()
         try:
             while True:
@@ -276,8 +296,9 @@ class Keeper:
                 self._tell(everything=everything)
                 if not self.connected and now - repaired >= _CALM:
                     repaired = now
-                    self._repair()
+                    await self._repair()
         finally:
+            await ended(judging)
             if self._life is not None:
                 await ended(self._life)
                 self._life = None  # it is not begun again
@@ -309,24 +330,32 @@ class Keeper:
         if state.behind:
             self._wake.set()
 
-    def _repair(self) -> None:
+    async def _repair(self) -> None:
         """The hub is away: what was as it should be, and is not, is put right."""
-        member = self.member
+        member, interpreter = self.member, self._assessor.interpreter
         if member is None or member.worker is None or not member.ready.is_set():
             return
         live = member.live()
         if not live.inventory_read:
             return
-        found: dict[ObjectKey, Change] = {}
+        suspects: dict[ObjectKey, repairs.Suspect] = {}
         for key, (wanted, manifest) in self._wanted.items():
             if key in self._open or not self._may_repair(key, wanted):
                 continue
             seen = member.get(key)
-            if seen is not None and seen.matches == manifest.digest:
+            version = seen.resource_version if seen is not None else ""
+            if (seen is not None and seen.matches == manifest.digest) or self._right.get(key) == (manifest, version):
                 continue
-            change = repairs.of(manifest, wanted, seen, live, self._assessor.interpreter)
-            if change is not None:
-                found[key] = change
+            suspects[key] = repairs.Suspect(wanted, manifest, seen)
+        if any(retain.has_rule(one.rendered.body, interpreter) for one in suspects.values()):
+            found = await asyncio.to_thread(repairs.find, suspects, live, interpreter)
+        else:
+            found = repairs.find(suspects, live, interpreter)
+        if self.connected or member is not self.member:
+            return
+        for key in suspects.keys() - found.keys():
+            if (seen := suspects[key].live) is not None:
+                self._right[key] = (suspects[key].rendered, seen.resource_version)
         if found.keys() != self._own.keys() or any(
             found[key].rendered is not self._own[key].rendered for key in found
         ):  # fmt: skip
@@ -343,44 +372,9 @@ class Keeper:
 
     async def asked(self, what: str, about: Any) -> Any:
         """Raises LinkError."""
-        member = self.member
-        if member is None:
-            raise errors.LinkError("nothing is known yet")
-        worker = member.worker
-        if what == "look":
-            await member.look_at(_keys(about))
-        elif what == "look-anew":
-            await member.look_anew(_keys(about))
-        elif what == "stuck":
-            found = await member.stuck(datetime.fromisoformat(str(about)))
-            return values.STUCK.json([(key, count, one) for key, (count, one) in found.items()])
-        elif what in ("hold", "release", "retry"):
-            if worker is not None and what == "hold":
-                worker.hold(min(float(about), 60.0))
-            elif worker is not None and what == "release":
-                worker.release()
-            elif worker is not None:
-                worker.retry(None if about is None else _keys(about))
-        else:
-            raise errors.LinkError(f"this agent does not know {what}")
-        self._tell(everything=what == "look-anew")
-        return None
-
-
-async def ended(task: asyncio.Task[None]) -> None:
-    """Cancel it, and again after a while: a cancellation that meets the end of a wait can be lost on its way in."""
-    for _ in range(_INSISTS):
-        task.cancel()
-        done, _ = await asyncio.wait({task}, timeout=_FINISH)
-        if done:
-            return
-    log.error("a task does not end", extra={"task": task.get_name()})
-
-
-def _keys(about: Any) -> list[ObjectKey]:
-    if not isinstance(about, list):
-        raise errors.LinkError("a question about no objects")
-    return [ObjectKey(*map(str, one)) for one in about if isinstance(one, list) and len(one) == 4]
+        said = await questions.answer(self.member, what, about)
+        self._tell(everything=what == questions.LOOK_ANEW)
+        return said
 
 
 def _of(found: Mapping[str, Any], what: str) -> dict[ObjectKey, Any]:

@@ -7,9 +7,12 @@ things as they were.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import NamedTuple
+
 from gitfed.agent_protocol.values import Wanted
 from gitfed.interpret.registry import Interpreter
-from gitfed.model.base import ClusterName
+from gitfed.model.base import ClusterName, ObjectKey
 from gitfed.model.fleet import ClusterLive, LiveObject
 from gitfed.model.plan import Action, Binding, Change, RenderedManifest
 from gitfed.model.repo import Manifest
@@ -17,7 +20,23 @@ from gitfed.planning.objects import compare, retain
 from gitfed.planning.ordering import order
 
 
-def of(
+class Suspect(NamedTuple):
+    """An object that is not known to be as it should be."""
+
+    wanted: Wanted
+    rendered: RenderedManifest
+    live: LiveObject | None
+
+
+def find(
+    suspects: Mapping[ObjectKey, Suspect], cluster: ClusterLive, interpreter: Interpreter
+) -> dict[ObjectKey, Change]:
+    """The repairs of these. Scripts may be asked."""
+    found = {key: _of(one.rendered, one.wanted, one.live, cluster, interpreter) for key, one in suspects.items()}
+    return {key: change for key, change in found.items() if change is not None}
+
+
+def _of(
     rendered: RenderedManifest, wanted: Wanted, live: LiveObject | None, cluster: ClusterLive, interpreter: Interpreter
 ) -> Change | None:
     """The repair of one object; None: there is none, or it is not the agent's to do."""

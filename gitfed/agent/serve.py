@@ -13,8 +13,9 @@ from typing import Any, TypeAlias
 
 from aiohttp import web
 
+from gitfed.agent.cancellation import ended
 from gitfed.agent.dial import Dial, Hub
-from gitfed.agent.keeper import Keeper, ended
+from gitfed.agent.keeper import Keeper
 from gitfed.daemon import wiring
 from gitfed.daemon.fleet.cluster_health import Timing
 from gitfed.edges.kube.session import Session

@@ -21,6 +21,7 @@ from gitfed.model.fleet import ApplyResult, ClusterFacts, ClusterLive, Inventory
 from gitfed.model.leader import Term
 from gitfed.model.plan import Action, Change, FieldChange, RenderedManifest
 from gitfed.model.reason import NO_REASON, Reason
+from gitfed.model.script import Script
 from gitfed.text import canonical
 
 T = TypeVar("T")
@@ -31,6 +32,8 @@ SETUP = "setup"
 STATE = "state"
 FACTS = "facts"
 OBJECT, BODY, CHANGE, ENTRY, FORGET, VERDICT = "object/", "body/", "change/", "entry/", "forget/", "verdict/"
+SCRIPT = "script/"
+"""The text of a script, by its digest."""
 OVER = "over/"
 
 
@@ -64,12 +67,34 @@ class _As(Generic[T]):
 
 
 @dataclass(frozen=True, slots=True)
+class ScriptAt:
+    """A script; its text is `script/<digest>`. The rest says what its messages say (`model.script.Script`)."""
+
+    digest: str
+    name: str
+    path: str = ""
+    line: int = 0
+    column: int = 0
+    begins: int = 0
+
+    @classmethod
+    def of(cls, script: Script) -> ScriptAt:
+        digest = canonical.digest(script.text)
+        return cls(digest, script.name, script.path, script.line, script.column, script.begins)
+
+    def script(self, text: str) -> Script:
+        return Script(self.name, text, self.path, self.line, self.column, self.begins)
+
+
+@dataclass(frozen=True, slots=True)
 class Rule:
-    """A question that only the hub can answer: a script's, or a webhook's."""
+    """A question that no native rule answers: scripts do, or, without any, something that only the hub can ask."""
 
     api_version: str
     kind: str
     operation: str
+    source: str = ""
+    scripts: tuple[ScriptAt, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

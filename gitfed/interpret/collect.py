@@ -52,6 +52,16 @@ def collect(interpreter: Interpreter, observed: Body) -> Collected:
     return _collect(interpreter, observed, _stamped(observed) if _asks_status(interpreter, observed) else None)
 
 
+def health_of(interpreter: Interpreter, observed: Body) -> Collected:
+    """Only whether a copy is healthy. Never fails."""
+    health = interpreter.health(observed)
+    healthy = health.value if isinstance(health, Answer) else None
+    message = health.reason if isinstance(health, Unknown) else ""
+    if healthy is False and has_health_script(observed, interpreter):
+        message = f"not healthy, says the {_CALLED.get(health.source, health.source)}"
+    return Collected(healthy, None, message)
+
+
 def collect_all(interpreter: Interpreter, observed: Sequence[Body]) -> list[Collected]:
     """The same of many copies."""
     stamped = [_stamped(one) if _asks_status(interpreter, one) else None for one in observed]
@@ -66,15 +76,11 @@ def _asks_status(interpreter: Interpreter, observed: Body) -> bool:
 
 
 def _collect(interpreter: Interpreter, observed: Body, stamped: Body | None) -> Collected:
-    health = interpreter.health(observed)
-    healthy = health.value if isinstance(health, Answer) else None
-    message = health.reason if isinstance(health, Unknown) else ""
-    if healthy is False and has_health_script(observed, interpreter):
-        message = f"not healthy, says the {_CALLED.get(health.source, health.source)}"
+    healthy = health_of(interpreter, observed)
     if stamped is None:
-        return Collected(healthy, None, message)
+        return healthy
     status = interpreter.status(stamped)
-    return Collected(healthy, status.value if isinstance(status, Answer) else None, message)
+    return healthy._replace(status=status.value if isinstance(status, Answer) else None)
 
 
 def as_template(body: Body) -> Body:

@@ -18,6 +18,7 @@ from typing import Any, Generic, NamedTuple, Protocol, TypeAlias, TypeVar, runti
 
 from gitfed.interpret.schema.kubernetes import Kubernetes
 from gitfed.model.base import Body, Problem
+from gitfed.model.script import Script
 
 T = TypeVar("T")
 
@@ -110,6 +111,14 @@ class Batching(Source, Protocol):
         """Finds the answers, which are going to be asked for; what is left of earlier ones is forgotten."""
 
 
+@runtime_checkable
+class Written(Source, Protocol):
+    """A source whose rules are texts, which another process can run as well."""
+
+    def scripts(self, api_version: str, kind: str, operation: Operation) -> Sequence[Script]:
+        """What answers, if it handles that."""
+
+
 class Interpreter:
     """The sources of one commit, best first. Pure if they are."""
 
@@ -139,6 +148,11 @@ class Interpreter:
         """The name of the source that decides; DEFAULT when there is none. Nothing is asked."""
         source = self._source(body, operation)
         return DEFAULT if source is None else source.name
+
+    def scripts(self, body: Body, operation: Operation) -> Sequence[Script]:
+        """What answers, where that is a script, or several for dependencies. Nothing is asked."""
+        source = self._source(body, operation)
+        return source.scripts(body["apiVersion"], body["kind"], operation) if isinstance(source, Written) else ()
 
     def replicas(self, body: Body) -> Result[Replicas]:
         """Default: no replicas, which is to say no workload."""

@@ -56,6 +56,10 @@ class Scripted:
     def handles(self, api_version: str, kind: str, operation: Operation) -> bool:
         return (api_version, kind, operation) in self._rules
 
+    def scripts(self, api_version: str, kind: str, operation: Operation) -> Sequence[Script]:
+        """See `registry.Written`."""
+        return self._rules.get((api_version, kind, operation), ())
+
     def answer(self, operation: Operation, inputs: Inputs) -> Any:
         """Raises InterpretError with kind, operation, script and line; NoAnswer when the script had to be killed."""
         body = inputs.object

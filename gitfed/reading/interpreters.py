@@ -15,8 +15,9 @@ from gitfed.errors import InputError
 from gitfed.interpret import bundled, conditions, customized, kube_module, native, webhooks
 from gitfed.interpret.conditions import Conditions
 from gitfed.interpret.native import Native
-from gitfed.interpret.registry import DEFAULT, Inputs, Interpreter, Operation
+from gitfed.interpret.registry import DEFAULT, Inputs, Interpreter, Operation, Source
 from gitfed.interpret.schema.kubernetes import Kubernetes
+from gitfed.interpret.scripted import Rules, Scripted
 from gitfed.model.base import Problem
 from gitfed.model.declared.interpreter import ResourceInterpreterCustomization
 from gitfed.model.repo import RepoSnapshot
@@ -26,7 +27,6 @@ from gitfed.reading import webhook_cache
 
 if TYPE_CHECKING:
     from gitfed.edges.lua import Lua
-    from gitfed.interpret.scripted import Scripted
 
 _KUBERNETES = frozenset(
     {
@@ -79,6 +79,12 @@ def of_catalogue(files: Mapping[str, str]) -> Interpreter:
         return Interpreter((bundled.source(files, _Scripts().run),))
     except bundled.CatalogueError as error:
         raise InputError(str(error)) from error
+
+
+def of_scripts(rules: Mapping[str, Rules], others: Sequence[Source]) -> Interpreter:
+    """Scripts that another process read, by the name of their source; `others` are asked after them."""
+    scripts = _Scripts()
+    return Interpreter((*(Scripted(name, found, scripts.run) for name, found in rules.items()), *others))
 
 
 def compiled(customization: ResourceInterpreterCustomization) -> Mapping[Operation, str]:
@@ -136,6 +142,9 @@ class _Catalogue:
 
     def handles(self, api_version: str, kind: str, operation: Operation) -> bool:
         return api_version not in _KUBERNETES and self._source.handles(api_version, kind, operation)
+
+    def scripts(self, api_version: str, kind: str, operation: Operation) -> Sequence[Script]:
+        return self._source.scripts(api_version, kind, operation)
 
     def answer(self, operation: Operation, inputs: Inputs) -> Any:
         return self._source.answer(operation, inputs)

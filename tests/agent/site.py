@@ -62,14 +62,18 @@ class Planned:
     changes: tuple[Change, ...] = ()
 
 
-def expected(*manifests: RenderedManifest, changes: tuple[Change, ...] = (), repairs: bool = True) -> Expected:
+def expected(
+    *manifests: RenderedManifest, changes: tuple[Change, ...] = (), repairs: bool = True,
+    interpreter: Interpreter = INTERPRETER,
+) -> Expected:  # fmt: skip
     bindings = {
         one.key: Binding(one.binding, one.key, "v1", one.origin, None, (), None, None) for one in manifests
     }  # fmt: skip
     plan: Any = Planned(bindings, changes)
     return Expected(
-        plan, INTERPRETER, {"m1": {one.key: one for one in manifests}}, set(), [one.key for one in manifests],
+        plan, interpreter, {"m1": {one.key: one for one in manifests}}, set(), [one.key for one in manifests],
         frozenset({Kind("", "ConfigMap")}), lambda cluster, key: repairs,
+        frozenset({("v1", "ConfigMap")}),
     )  # fmt: skip
 
 

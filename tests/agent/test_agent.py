@@ -6,7 +6,8 @@ import asyncio
 
 import pytest
 
-from gitfed.agent.keeper import Keeper, ended
+from gitfed.agent.cancellation import ended
+from gitfed.agent.keeper import Keeper
 from gitfed.agent_protocol import replica, values
 from gitfed.edges.kube.session import Session
 from gitfed.errors import CredentialsError, LinkError, StaleTerm
@@ -101,7 +102,7 @@ async def test_what_the_plan_wants_left_alone_is_left_alone_without_the_hub() ->
         await place.edit("a", "2")
         seen = key("a")
         await until(lambda: keeper.member.get(seen).matches is None)  # type: ignore[union-attr]
-        keeper._repair()
+        await keeper._repair()
         assert (keeper._own, await place.value("a")) == ({}, "2")
 
 
@@ -113,7 +114,7 @@ async def test_an_agent_that_begins_without_the_hub_writes_nothing() -> None:
         await cut()
         other = place.keeper()
         assert (other.member, other.heard.values) == (None, {})
-        other._repair()
+        await other._repair()
         with pytest.raises(LinkError, match="nothing is known yet"):
             await other.asked("look", [])
 

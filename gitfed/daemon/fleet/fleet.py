@@ -312,7 +312,8 @@ class Fleet:
         kinds = frozenset(Kind(key.group, key.kind) for key, classes in plan.rendered.items() if classes)
         pulled = {name for name, member in self.members.items() if isinstance(member, PulledMember)}
         manifests = self._assessor.in_clusters(pulled) if pulled else {}
-        expected = Expected(plan, interpreter, manifests, self._assessor.stateful, changed, kinds, repairs)
+        versions = _versions(plan) if pulled else frozenset()
+        expected = Expected(plan, interpreter, manifests, self._assessor.stateful, changed, kinds, repairs, versions)
         for member in self.members.values():
             member.follow(expected)
 
@@ -449,6 +450,12 @@ class Fleet:
         """Objects that should be there and are not healthy (yet)."""
         copies = (self._copies.objects.get(key, {}).get(cluster) for key, cluster in self._assessor.places)
         return [live for live in copies if live is not None and live.health is not Health.CURRENT]
+
+
+def _versions(plan: Plan) -> frozenset[tuple[str, str]]:
+    """apiVersion and kind of everything that this plan has anywhere."""
+    bodies = (classes[0].body for classes in plan.rendered.values() if classes)
+    return frozenset((str(body.get("apiVersion", "")), str(body.get("kind", ""))) for body in bodies)
 
 
 def _way_to(cluster: Cluster) -> object:

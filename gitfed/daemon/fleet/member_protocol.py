@@ -82,6 +82,8 @@ class Expected:
     changed: Collection[ObjectKey]
     kinds: frozenset[Kind]
     repairs: Repairs = lambda cluster, key: True
+    versions: frozenset[tuple[str, str]] = frozenset()
+    """apiVersion and kind of everything that the plan has anywhere."""
 
 
 class ClusterMember(Protocol):

@@ -39,6 +39,8 @@ class Slice:
         """By digest: how many values name it."""
         self._named: dict[str, tuple[str, ...]] = {}
         """By key of a value: the digests that it names."""
+        self._taught: tuple[Interpreter | None, frozenset[tuple[str, str]]] = (None, frozenset())
+        """The rules that stand in the setup, and of which kinds."""
         self._number = 0
         self.tell()
 
@@ -56,6 +58,7 @@ class Slice:
         self._wanted = dict(expected.manifests.get(self._cluster, {}))
         for key in known.keys() - self._wanted.keys():
             self._forget(values.of(values.OBJECT, key))
+            self.told.drop(values.of(values.VERDICT, key))
             self._told_of.pop(key, None)
         for key, rendered in self._wanted.items():
             binding = plan.bindings.get(key)
@@ -73,7 +76,30 @@ class Slice:
                 continue
             self._told_of[key] = wanted
             self._say(values.of(values.OBJECT, key), values.WANTED.json(wanted), {rendered.digest: rendered.body})
-        self.tell(kinds=tuple(sorted(expected.kinds)), rules=_rules(self._wanted.values(), expected.interpreter))
+        self._teach(expected.versions, expected.interpreter)
+        self.tell(kinds=tuple(sorted(expected.kinds)))
+
+    def _teach(self, versions: frozenset[tuple[str, str]], interpreter: Interpreter) -> None:
+        """The rules of these kinds that do not come with every program."""
+        if self._taught[0] is interpreter and self._taught[1] == versions:
+            return
+        self._taught = (interpreter, versions)
+        rules: list[values.Rule] = []
+        texts: dict[str, str] = {}
+        for api_version, kind in sorted(versions):
+            body = {"apiVersion": api_version, "kind": kind}
+            for operation in _ASKED:
+                source = interpreter.source(body, operation)
+                if source in _HERE:
+                    continue
+                scripts = [(values.ScriptAt.of(one), one.text) for one in interpreter.scripts(body, operation)]
+                texts.update((f"{values.SCRIPT}{at.digest}", text) for at, text in scripts)
+                rules.append(values.Rule(api_version, kind, operation.value, source, tuple(at for at, _ in scripts)))
+        for name in [name for name in self.told if name.startswith(values.SCRIPT) and name not in texts]:
+            self.told.drop(name)
+        for name, text in texts.items():
+            self.told.put(name, text)
+        self.tell(rules=tuple(rules))
 
     # -- what is to be done -------------------------------------------------------------------------------------
 
@@ -155,14 +181,3 @@ def _unlike(plan: Plan, cluster: ClusterName) -> dict[ObjectKey, bool]:
 def _is_written(binding: Binding, cluster: ClusterName) -> bool:
     suspended = binding.suspended is None or cluster in binding.suspended
     return not (suspended or binding.held or binding.awaits_deletion)
-
-
-def _rules(manifests: Iterable[RenderedManifest], interpreter: Interpreter) -> tuple[values.Rule, ...]:
-    """Questions about these kinds that only the hub can answer."""
-    kinds = {(one.body.get("apiVersion", ""), one.key.kind): one.body for one in manifests}
-    return tuple(
-        values.Rule(api_version, kind, operation.value)
-        for (api_version, kind), body in sorted(kinds.items(), key=lambda one: one[0])
-        for operation in _ASKED
-        if interpreter.source(body, operation) not in _HERE
-    )
