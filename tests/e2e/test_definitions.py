@@ -11,6 +11,7 @@ import yaml
 from tests.clusters.rest import RefusedError
 from tests.e2e.test_main_job import BASE
 from tests.e2e.test_namespaces import looked
+from tests import needs
 from tests.e2e.world import World, cluster, settings
 
 pytestmark = pytest.mark.e2e
@@ -125,6 +126,7 @@ def test_a_definition_and_its_objects_move_and_are_somewhere_all_the_time(world:
     world.until(lambda: not defined(world, "m1"), "the definition followed")
 
 
+@needs.pushed("a pulled cluster leaves with gitfed unregister: test_registration.py")
 def test_a_cluster_that_leaves_keeps_the_definition_of_what_stays_there(world: World) -> None:
     other = {
         "crd2.json": definition("bulbs", "Bulb"), "policies/bulbs.json": everything("bulbs", "Bulb", ["m2"]),
