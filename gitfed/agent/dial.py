@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-import random
 import ssl
 import uuid
 from collections.abc import AsyncIterator
@@ -24,14 +23,15 @@ from gitfed.agent.keeper import Keeper
 from gitfed.agent_protocol import frames, link
 from gitfed.agent_protocol.socket import WebSocket
 from gitfed.edges import certificates
+from gitfed.edges.backoff import Backoff
 from gitfed.model import agent_identity
 from gitfed.model.base import ClusterName
 
 log = logging.getLogger("gitfed.agent")
 
 PATH = "/agents/v1/connection"
-_PAUSES = (0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 30.0)
-_FINAL = 120.0
+_PAUSES = Backoff((0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 30.0), 0.2, 0.2)
+_FINAL = Backoff((120.0,), 0.2, 0.2)
 """Seconds until the next attempt after a refusal that trying again does not help."""
 _STEADY = 30.0
 """Seconds that a connection has to hold for the next failure to be the first again."""
@@ -86,16 +86,16 @@ class Dial:
         loop = asyncio.get_running_loop()
         while True:
             began = loop.time()
-            pause = _PAUSES[min(attempt, len(_PAUSES) - 1)]
+            pause = _PAUSES
             try:
                 await self._connect()
             except errors.LinkError as error:
                 self._failed(str(error))
-                pause = _FINAL if error.final else pause
+                pause = _FINAL if error.final else _PAUSES
             except (OSError, aiohttp.ClientError, TimeoutError) as error:
                 self._failed(_words(error))
             attempt = 0 if loop.time() - began > _STEADY else attempt + 1
-            await asyncio.sleep(pause * random.uniform(0.8, 1.2))
+            await asyncio.sleep(pause.after(attempt))
 
     def _failed(self, message: str) -> None:
         if message != self.error:

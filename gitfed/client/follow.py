@@ -7,17 +7,17 @@ hub goes on after the last event that was seen if it still knows it, so a short 
 
 from __future__ import annotations
 
-import random
 import threading
 import time
 from collections.abc import Callable
 
 from gitfed.client.connection import Connection
+from gitfed.edges.backoff import Backoff
 from gitfed.errors import GitfedError, HubError, HubUnreachable
 
 _SILENCE = 45.0
 """Seconds without even a sign of life: three of those that a hub sends."""
-_PAUSES = (0.5, 1.0, 2.0, 5.0, 10.0, 30.0)
+_PAUSES = Backoff((0.5, 1.0, 2.0, 5.0, 10.0, 30.0), 0.2, 0.2)
 """Seconds before another try."""
 _BEAT = 1.0
 """Seconds between two looks."""
@@ -65,7 +65,7 @@ class Follower:
             try:
                 began = time.monotonic()
                 self._follow()
-                tries = 0 if time.monotonic() - began > _PAUSES[-1] else tries
+                tries = 0 if time.monotonic() - began > _PAUSES.longest else tries
             except HubUnreachable as error:
                 if not self._away:
                     self._told(f"{error.message}: trying again")
@@ -74,9 +74,8 @@ class Follower:
                 self._failed = error
                 self._dirty.set()
                 return
-            pause = _PAUSES[min(tries, len(_PAUSES) - 1)]
-            time.sleep(pause * random.uniform(0.8, 1.2))
             tries += 1
+            time.sleep(_PAUSES.after(tries))
 
     def _follow(self) -> None:
         """One stream, until it ends. Raises as `Connection.stream`."""

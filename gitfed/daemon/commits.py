@@ -18,6 +18,7 @@ from typing import Any
 
 from gitfed import errors
 from gitfed.daemon import planner
+from gitfed.edges.backoff import Backoff
 from gitfed.model.base import Commit, Severity
 from gitfed.model.declared import federation
 from gitfed.model.repo import HeldFile, RepoSnapshot
@@ -26,7 +27,7 @@ from gitfed.reading.reader import Reader
 
 log = logging.getLogger("gitfed.cycle")
 
-_AGAIN = (5.0, 15.0, 60.0, 300.0)
+_AGAIN = Backoff((5.0, 15.0, 60.0, 300.0))
 """Seconds until a commit is tried again that made us fail, by failures in a row: a plan of a large fleet costs time."""
 _PATIENCE = 5.0
 """Seconds that a cycle waits for the repository while a commit is in force. What comes later wakes the loop."""
@@ -200,7 +201,7 @@ class Commits:
         """This one cannot be acted upon, by our own fault; said once."""
         self.rejected, self.rejected_commit = str(error), commit
         self._failures = self._failures + 1 if self._told is not None and self._told[0] == commit else 1
-        self._not_before = time.monotonic() + _AGAIN[min(self._failures, len(_AGAIN)) - 1]
+        self._not_before = time.monotonic() + _AGAIN.after(self._failures)
         if self._told != (commit, self.rejected):
             self._told = (commit, self.rejected)
             extra = {"commit": commit[:12], "reason": error.message, "trace": error.trace}

@@ -11,13 +11,14 @@ import logging
 from collections.abc import Iterator
 
 from gitfed import errors
+from gitfed.edges.backoff import Backoff
 from gitfed.model.base import ClusterName
 
 log = logging.getLogger("gitfed.trouble")
 
-_AGAIN = 5.0
+_AGAIN = Backoff((5.0,))
 """Seconds until writing down is tried again when there was no room for it."""
-_UNFORESEEN = (5.0, 10.0, 30.0, 60.0)
+_UNFORESEEN = Backoff((5.0, 10.0, 30.0, 60.0))
 """Seconds until a turn is tried again that failed in a way that nobody foresaw, by failures in a row."""
 _FULL = "what is decided cannot be recorded: nothing new is done"
 _NOT_BELIEVED = "nothing is done before the state branch can be believed"
@@ -35,9 +36,7 @@ class Trouble:
     @property
     def pause(self) -> float:
         """Seconds until the next try."""
-        if isinstance(self.error, errors.Unforeseen):
-            return _UNFORESEEN[min(self._failures, len(_UNFORESEEN)) - 1]
-        return _AGAIN
+        return (_UNFORESEEN if isinstance(self.error, errors.Unforeseen) else _AGAIN).after(self._failures)
 
     def begins(self, error: errors.GitfedError) -> None:
         if str(error) != str(self.error):

@@ -19,6 +19,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from gitfed.edges.backoff import Backoff
 from gitfed.errors import WebhookError, WebhookUnreachable
 from gitfed.interpret.registry import InterpretError
 from gitfed.model.base import Body
@@ -29,7 +30,7 @@ log = logging.getLogger("gitfed.webhooks")
 
 AT_A_TIME = 16
 """Questions to one webhook."""
-RETRIES = (1.0, 5.0, 15.0, 60.0, 300.0)
+RETRIES = Backoff((1.0, 5.0, 15.0, 60.0, 300.0))
 """Seconds until a question, or a webhook that does not answer, is tried again, by failures in a row."""
 
 
@@ -71,7 +72,7 @@ class Asking:
         changed: Callable[[], None],
         *,
         client: Callable[[], Client] | None = None,
-        retries: tuple[float, ...] = RETRIES,
+        retries: Backoff = RETRIES,
     ) -> None:
         self._answers = answers
         self._changed = changed
@@ -166,8 +167,8 @@ class Asking:
         now, fresh = time.monotonic(), False
         silent = [fault for fault in faults if isinstance(fault, WebhookUnreachable)]
         if len(silent) == len(batch):
-            line.fault, line.until = silent[0], now + self._pause(line.failures)
             line.failures += 1
+            line.fault, line.until = silent[0], now + self._retries.after(line.failures)
             # The others would not be answered either: say so once, and do not try them one by one.
             fresh = self._fail([one.question for one in line.waiting.values()], silent[0])
             faults = [silent[0]] * len(batch)
@@ -189,15 +190,12 @@ class Asking:
             line.waiting.pop(waiting.question.digest, None)
             return True
         fresh = self._fail([waiting.question], fault)
-        waiting.due = now + self._pause(waiting.failures)
         waiting.failures += 1
-        if waiting.failures > len(self._retries):
+        waiting.due = now + self._retries.after(waiting.failures)
+        if waiting.failures > len(self._retries.pauses):
             self._answers.give_up(waiting.question)
             return True
         return fresh
-
-    def _pause(self, failures: int) -> float:
-        return self._retries[min(failures, len(self._retries) - 1)]
 
     async def _one(self, client: Client, waiting: _Waiting) -> WebhookError | None:
         """Why there is no answer; None when there is."""

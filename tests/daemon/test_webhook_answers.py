@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from gitfed.daemon.webhook_queue import AT_A_TIME, Asking
+from gitfed.edges.backoff import Backoff
 from gitfed.errors import WebhookError, WebhookUnreachable
 from gitfed.interpret.registry import InterpretError, Operation
 from gitfed.model.base import BindingId, Body, Digest, ObjectKey, Origin
@@ -251,7 +252,7 @@ class Hook:
 
 
 class Scene:
-    def __init__(self, retries: tuple[float, ...]) -> None:
+    def __init__(self, retries: Backoff) -> None:
         self.answers, self.hook = Answers(), Hook()
         self.changes = 0
         self.changed = asyncio.Event()
@@ -270,7 +271,7 @@ class Scene:
 
 @pytest.fixture
 async def scene() -> AsyncIterator[Scene]:
-    made = Scene(retries=(0.01, 0.02))
+    made = Scene(retries=Backoff((0.01, 0.02)))
     yield made
     made.hook.gate.set()
     await made.asking.close()
@@ -418,7 +419,7 @@ async def test_what_another_interpreter_does_not_ask_is_not_tried_again(scene: S
 
 
 async def test_closing_ends_what_is_under_way() -> None:
-    scene = Scene(retries=(10.0,))
+    scene = Scene(retries=Backoff((10.0,)))
     scene.hook.gate.clear()
     scene.answers.find(question())
     await scene.until(lambda: bool(scene.hook.asked))

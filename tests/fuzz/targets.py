@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 
 from gitfed.documents import bindings, evictions, facts, records, requirements, targets
 from gitfed.edges import git
+from gitfed.edges.backoff import Backoff
 from gitfed.edges.kube import capacity, observe, reflect
 from gitfed.edges.kube import inventory as inventory_of
 from gitfed.edges.kube.discovery import Discovery, Resource
@@ -191,7 +192,7 @@ def events(document: Any) -> None:
             )
             with contextlib.suppress(asyncio.CancelledError):
                 await reflect.follow(
-                    session, "/api/v1/pods", "", told, wake=reflect.Wake(), backoff=(0.0,),
+                    session, "/api/v1/pods", "", told, wake=reflect.Wake(), backoff=Backoff((0.0,)),
                     project=getattr(follower, "cut", None),
                 )  # fmt: skip
 

@@ -17,6 +17,7 @@ import pytest
 from aiohttp import web
 from aiosmtpd.controller import Controller
 
+from gitfed.edges.backoff import Backoff
 from gitfed.errors import DeliveryError
 from gitfed.hub.notifications import conditions, interest, messages, notifier, outbox
 from gitfed.hub.notifications.conditions import Condition, Event, Situation
@@ -439,7 +440,7 @@ class Stage:
 @pytest.fixture
 def stage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Stage]:
     monkeypatch.setattr(notifier, "_PAUSE", 0.01)
-    monkeypatch.setattr(notifier, "_AGAIN", (0.02,))
+    monkeypatch.setattr(notifier, "_AGAIN", Backoff((0.02,)))
 
     def make(*documents: str) -> Stage:
         running = Running()

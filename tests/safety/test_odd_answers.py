@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from gitfed.daemon.fleet import member
+from gitfed.edges.backoff import Backoff
 from gitfed.edges.kube import reflect, session
 from gitfed.hub import health
 from gitfed.hub.running import Running
@@ -46,8 +47,8 @@ def stage(tmp_path: Path) -> Iterator[Stage]:
 
 @pytest.fixture(autouse=True)
 def quickly(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(member, "RETRIES", (0.1,))
-    monkeypatch.setattr(reflect, "BACKOFF", (0.1,))
+    monkeypatch.setattr(member, "RETRIES", Backoff((0.1,)))
+    monkeypatch.setattr(reflect, "BACKOFF", Backoff((0.1,)))
 
 
 @pytest.mark.parametrize("odd", ODD)

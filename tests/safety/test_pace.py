@@ -6,6 +6,7 @@ import itertools
 from dataclasses import replace
 
 from gitfed.daemon.fleet import queue
+from gitfed.edges.backoff import Backoff
 from gitfed.model.plan import Action, Change
 from tests.daemon.test_queue import change as made
 
@@ -19,7 +20,7 @@ def repair(changes: queue.Queue, now: float, change: Change = REPAIR, urgent: bo
     if found is None:
         return False
     changes.repaired(found, now)
-    changes.finished(found.key, delay=queue.backoff)
+    changes.finished(found.key, delay=Backoff(queue.BACKOFF.pauses, 0, 0).after)
     return True
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from gitfed.daemon import trouble
+from gitfed.edges.backoff import Backoff
 from tests.clusters.faulty import Faulty
 from tests.safety.engines import Stage, config_map, until
 
@@ -24,7 +25,7 @@ def stage(tmp_path: Path) -> Iterator[Stage]:
 async def test_garbage_on_the_state_branch_is_named_and_a_good_commit_heals_it(
     stage: Stage, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, garbage: str
 ) -> None:
-    monkeypatch.setattr(trouble, "_AGAIN", 0.1)
+    monkeypatch.setattr(trouble, "_AGAIN", Backoff((0.1,)))
     async with stage.engine() as engine:
         await until(engine.settled)
     clone = stage.directory / "data" / "clone.git"

@@ -20,6 +20,7 @@ from gitfed.daemon.fleet import fleet as fleets
 from gitfed.daemon.fleet import member
 from gitfed.daemon.fleet.apply_change import Writing
 from gitfed.daemon.fleet.worker import Worker
+from gitfed.edges.backoff import Backoff
 from gitfed.edges.forge import Status
 from gitfed.edges.kube import discovery, inventory, observe
 from gitfed.edges.kube import facts as probes
@@ -42,10 +43,10 @@ def stage(tmp_path: Path) -> Iterator[Stage]:
 
 @pytest.fixture(autouse=True)
 def quickly(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(commits, "_AGAIN", (0.1,))
+    monkeypatch.setattr(commits, "_AGAIN", Backoff((0.1,)))
     monkeypatch.setattr(trouble, "_UNFORESEEN", (0.1,))
-    monkeypatch.setattr(trouble, "_AGAIN", 0.1)
-    monkeypatch.setattr(member, "RETRIES", (0.1,))
+    monkeypatch.setattr(trouble, "_AGAIN", Backoff((0.1,)))
+    monkeypatch.setattr(member, "RETRIES", Backoff((0.1,)))
 
 
 class Broken:

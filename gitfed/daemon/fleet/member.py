@@ -22,6 +22,7 @@ from gitfed.daemon.fleet.cluster_health import Timing, Vitals
 from gitfed.daemon.fleet.leadership import Leadership, Leading, LeadIsFree
 from gitfed.daemon.fleet.member_protocol import ClusterMember, Expected
 from gitfed.daemon.fleet.worker import Worker
+from gitfed.edges.backoff import Backoff
 from gitfed.edges.kube import facts, identity, unschedulable
 from gitfed.edges.kube.discovery import Discovery
 from gitfed.edges.kube.identity import Identity
@@ -51,8 +52,10 @@ _MOST_LOOKS = 500
 """Objects that are looked up one by one."""
 _STEADY = 60.0
 """Seconds without a failure after which one that nobody foresaw counts as the first."""
-RETRIES = (0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 30.0)
+RETRIES = Backoff((0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 30.0))
 """Seconds between attempts to reach a cluster, by number of failures in a row."""
+_HOPELESS = Backoff((60.0,))
+"""The same when the error says that another try would end alike."""
 
 
 async def look_for(members: Iterable[ClusterMember], keys: Iterable[ObjectKey]) -> None:
@@ -343,7 +346,7 @@ class Member:
                 await self._serve()
             except errors.NotOwned as error:
                 self._fail(error.message)
-                pause = 60.0
+                pause = _HOPELESS.after(1)
             except asyncio.CancelledError:
                 await self._lead.resign(self.inventory, self.worker)
                 raise
@@ -356,12 +359,11 @@ class Member:
                 # Whatever it is: one cluster must not be lost to the fleet for as long as this process lives.
                 self._replaced = any(isinstance(one, errors.ClusterReplaced) for one in _leaves(error))
                 self._fail(str(self._failure(error)))
-                pause = RETRIES[min(attempt, len(RETRIES) - 1)]
+                pause = RETRIES.after(attempt + 1)
             finally:
                 await self._close()
             attempt = 0 if self._lasted() else attempt + 1
             self._served, self._defective = False, False
-            pause *= random.uniform(0.9, 1.1)
             await self._pause(min(pause, self._vitals.next_look()) if self._vitals.in_doubt else pause)
 
     async def _pause(self, seconds: float) -> None:

@@ -14,13 +14,14 @@ from collections.abc import Callable, Collection, Iterable
 from enum import IntEnum
 from typing import NamedTuple
 
+from gitfed.edges.backoff import Backoff
 from gitfed.model.base import ObjectKey
 from gitfed.model.plan import Action, Change
 from gitfed.model.reason import ReasonCode
 from gitfed.planning.ordering import order
 
-BACKOFF = (1.0, 2.0, 5.0, 10.0, 30.0, 60.0, 120.0)
-"""Seconds until a failed change is tried again; jitter is added by the caller."""
+BACKOFF = Backoff((1.0, 2.0, 5.0, 10.0, 30.0, 60.0, 120.0))
+"""Seconds until a failed change is tried again."""
 FIGHT = 5
 """Repairs of one object in a row after which it counts as contested: two programs want different things of it."""
 PATIENCE = (0.0, 1.0, 2.0, 5.0, 3600.0)
@@ -195,7 +196,7 @@ class Queue:
         return self._later[0][0] if self._later else None
 
     def finished(self, key: ObjectKey, *, failed_at: float | None = None, delay: Callable[[int], float]) -> None:
-        """A change is over. Failed: it stays in the list and waits `delay(attempt)` seconds; else it is done.
+        """A change is over. Failed: it stays in the list and waits `delay(failures)` seconds; else it is done.
 
         The next list decides whether there is anything left to do for the key.
         """
@@ -213,7 +214,7 @@ class Queue:
         if change is None:
             return
         attempts = self._attempts.get(key, (0, 0.0, None))[0]
-        self._attempts[key] = (attempts + 1, failed_at + delay(attempts), _identity(change))
+        self._attempts[key] = (attempts + 1, failed_at + delay(attempts + 1), _identity(change))
         self._places[key] = self._place(change)
         self._line_up(self._places[key])
 
@@ -259,10 +260,6 @@ def _identity(change: Change) -> object:
 
 def _peace(times: int) -> float:
     return _TRUCE if times >= FIGHT else _PEACE
-
-
-def backoff(attempt: int) -> float:
-    return BACKOFF[min(attempt, len(BACKOFF) - 1)]
 
 
 def contested(change: Change) -> str:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-import random
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
 from dataclasses import replace
 from functools import partial
@@ -19,6 +18,7 @@ from typing import Protocol
 from gitfed import errors
 from gitfed.daemon import trouble
 from gitfed.daemon.fleet import queue
+from gitfed.edges.backoff import Backoff
 from gitfed.edges.kube.apply import NOT_EMPTY
 from gitfed.model.base import ClusterName, ObjectKey
 from gitfed.model.fleet import ApplyResult, Health, InventoryEntry, LiveObject
@@ -26,7 +26,7 @@ from gitfed.model.plan import Action, Change
 
 log = logging.getLogger("gitfed.worker")
 
-PAUSES = (0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 30.0)
+PAUSES = Backoff((0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 30.0))
 """Seconds that a cluster which does not answer is left alone, by number of failures in a row."""
 _FLUSH = 5.0
 """Seconds after which uids are written down at the latest while changes keep coming. Until then the entry without a
@@ -393,7 +393,7 @@ class Worker:
         self._queue.finished(
             change.key,
             failed_at=loop.time() if again else None,
-            delay=lambda attempt: queue.backoff(attempt + first) * random.uniform(0.9, 1.1),
+            delay=lambda failures: queue.BACKOFF.after(failures + first),
         )
         if not self._queue.flying:
             self._rush.discard(self.cluster)
@@ -412,7 +412,7 @@ class Worker:
             self._uids[change.key] = entry
 
     def _pause(self, error: errors.ClusterError) -> None:
-        delay = PAUSES[min(self._failures, len(PAUSES) - 1)] * random.uniform(0.9, 1.1)
+        delay = PAUSES.after(self._failures + 1)
         if isinstance(error, errors.ClusterBusy) and error.retry_after is not None:
             delay = max(delay, min(error.retry_after, 120.0))
         if not self._failures:

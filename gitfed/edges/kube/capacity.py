@@ -18,6 +18,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from gitfed import errors
+from gitfed.edges.backoff import Backoff
 from gitfed.edges.kube import reflect, translate
 from gitfed.edges.kube.session import Session
 from gitfed.model import allowance, capacity
@@ -55,7 +56,7 @@ class Watch:
         *,
         quotas: bool = True,
         wake: reflect.Wake | None = None,
-        backoff: tuple[float, ...] = reflect.BACKOFF,
+        backoff: Backoff = reflect.BACKOFF,
     ) -> None:
         """`quotas` False: nobody wants to know of ResourceQuotas."""
         self.tally = capacity.Tally()
@@ -105,7 +106,7 @@ class Watch:
             except errors.ObjectNotFound as error:
                 # No server lacks these: something else answers at this address.
                 self.lost(what, error)
-                await self._wake.pause(self._backoff[-1])
+                await self._wake.pause(self._backoff.longest)
 
     def listed(self, what: str) -> None:
         self._unlisted.discard(what)

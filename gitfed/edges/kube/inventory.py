@@ -21,6 +21,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from gitfed import errors
+from gitfed.edges.backoff import Backoff
 from gitfed.edges.kube import inventory_format, reflect, shards, translate
 from gitfed.edges.kube.session import Session
 from gitfed.edges.kube.shards import NOT_READ as NOT_READ
@@ -112,7 +113,7 @@ class Inventory:
         self._take_entries()
         return self.snapshot
 
-    async def follow(self, *, wake: reflect.Wake, backoff: tuple[float, ...] = reflect.BACKOFF) -> None:
+    async def follow(self, *, wake: reflect.Wake, backoff: Backoff = reflect.BACKOFF) -> None:
         """Watch the ConfigMaps until cancelled, so that another leader's term or a lost shard is noticed."""
         await reflect.follow(
             self._session, shards.PATH, self._shards.selector, _Followed(self), wake=wake, backoff=backoff

@@ -24,6 +24,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from gitfed import errors
+from gitfed.edges.backoff import Backoff
 from gitfed.edges.kube import inventory, reflect, translate
 from gitfed.edges.kube.discovery import Discovery, Resource
 from gitfed.edges.kube.object_cache import Assess, Changed, Sightings, identity, is_listed
@@ -33,7 +34,7 @@ from gitfed.model.base import Body, ClusterName, Kind, ObjectKey
 from gitfed.model.fleet import ClusterLive, LiveObject
 from gitfed.model.keys import FEDERATION_LABEL
 
-_UNSERVED = (0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 60.0)
+_UNSERVED = Backoff((0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 60.0), 0.0, 0.5)
 """Seconds until a kind that the cluster does not serve is looked for again. An event of a definition cuts it short and
 begins anew: a server says "established" a moment before it serves."""
 _SERVING = (Kind("apiextensions.k8s.io", "CustomResourceDefinition"), Kind("apiregistration.k8s.io", "APIService"))
@@ -60,7 +61,7 @@ class Observer:
         assess: Assess,
         changed: Changed,
         cluster_changed: Callable[[ClusterName], None] = lambda cluster: None,
-        backoff: tuple[float, ...] = reflect.BACKOFF,
+        backoff: Backoff = reflect.BACKOFF,
         can_wait: Callable[[ObjectKey], bool] = lambda key: False,
     ) -> None:
         """`can_wait`: more important things are to be done than to judge what is seen of this object."""
@@ -226,7 +227,7 @@ class Observer:
             except errors.ObjectNotFound as error:
                 # No server lacks ConfigMaps: something else answers at this address.
                 _log.warning("cannot follow the inventory", extra={"cluster": self.cluster, "error": str(error)})
-                await self._wake.pause(_UNSERVED[-1])
+                await self._wake.pause(_UNSERVED.longest)
 
     async def _follow(self, kind: Kind, api_version: str | None) -> None:
         failures = 0
@@ -248,12 +249,12 @@ class Observer:
                     self._sightings.remove(live.key)
                 self._read(kind)
                 failures += 1
-                if await self._wake.pause(reflect.delay(_UNSERVED, failures)):
+                if await self._wake.pause(_UNSERVED.after(failures)):
                     failures = 0
             except Exception as error:  # noqa: BLE001
                 failures += 1
                 self._not_read(kind, translate.said(translate.of_taking_in(self.cluster, error)))
-                await self._wake.pause(reflect.delay(self._backoff, failures))
+                await self._wake.pause(self._backoff.after(failures))
 
     async def _still_served(self, kind: Kind, api_version: str | None, error: errors.ObjectNotFound) -> None:
         """A path that was served is 404. Only discovery can tell a deleted definition from a proxy that lost its way.
@@ -341,7 +342,7 @@ class Observer:
                     details = {"cluster": self.cluster, "object": str(key), "error": translate.said(failed)}
                     _log.log(translate.level(failed, complaint), "cannot look at an object", extra=details)
                     complaint = details["error"]
-                    await self._wake.pause(reflect.delay(self._backoff, failures))
+                    await self._wake.pause(self._backoff.after(failures))
         finally:
             self._looks.pop(key, None)
             self._cluster_changed(self.cluster)

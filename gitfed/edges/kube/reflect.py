@@ -20,11 +20,12 @@ from typing import Any, Protocol
 import orjson
 
 from gitfed import errors
+from gitfed.edges.backoff import Backoff
 from gitfed.edges.kube import translate
 from gitfed.edges.kube.session import Session
 from gitfed.model.base import Body
 
-BACKOFF = (0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 30.0)
+BACKOFF = Backoff((0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 30.0), 0.0, 0.5)
 """Seconds before the next try, each with up to half of it added; the last is repeated."""
 PAGE = 500
 _WATCH = 300.0
@@ -80,7 +81,7 @@ async def follow(
     follower: Follower,
     *,
     wake: Wake,
-    backoff: tuple[float, ...] = BACKOFF,
+    backoff: Backoff = BACKOFF,
     watch_seconds: float = _WATCH,
     project: Callable[[Body], Any] | None = None,
     page: int = PAGE,
@@ -107,18 +108,18 @@ async def follow(
             failures = forgotten = 0
             complaint = ""
             if time.monotonic() - began < _TOO_SHORT:
-                await wake.pause(delay(backoff, 1))  # a server that goes down ends watches as soon as they open
+                await wake.pause(backoff.after(1))  # a server that goes down ends watches as soon as they open
         except errors.ObjectNotFound:
             raise
         except errors.HistoryGone:
             version = ""
             forgotten += 1
             if forgotten > 1:  # the first time there is nothing to wait for
-                await wake.pause(delay(backoff, forgotten - 1))
+                await wake.pause(backoff.after(forgotten - 1))
         except _Interrupted as error:
             version = error.version
             failures = 1
-            await wake.pause(delay(backoff, failures))
+            await wake.pause(backoff.after(failures))
         except Exception as error:  # noqa: BLE001
             # What no API server answers costs the collection that it was answered for, not the whole cluster.
             failures += 1
@@ -129,13 +130,7 @@ async def follow(
             details = {"cluster": session.cluster, "path": path, "error": translate.said(lost)}
             _log.log(translate.level(lost, complaint), "cannot follow", extra=details)
             complaint = details["error"]
-            await wake.pause(delay(backoff, failures))
-
-
-def delay(backoff: tuple[float, ...], failures: int) -> float:
-    """Seconds before the try after so many failures (from 1)."""
-    base = backoff[min(failures, len(backoff)) - 1]
-    return base + random.uniform(0, base / 2)
+            await wake.pause(backoff.after(failures))
 
 
 def newer(version: str, known: str) -> bool:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-import random
 import time
 from collections.abc import Callable, Sequence
 from datetime import datetime
@@ -20,6 +19,7 @@ import orjson
 from gitfed import errors
 from gitfed.daemon.cycle import Engine
 from gitfed.edges import files, notify
+from gitfed.edges.backoff import Backoff
 from gitfed.edges.notify import cloudevents, services
 from gitfed.hub.notifications import conditions, interest, messages, outbox
 from gitfed.hub.notifications.conditions import Situation
@@ -31,8 +31,8 @@ log = logging.getLogger("gitfed.notify")
 
 _PAUSE = 1.0
 """Seconds between two looks."""
-_AGAIN = (5.0, 15.0, 60.0, 300.0)
-"""Seconds until a delivery that failed is tried again, by failures in a row; a fifth more or less."""
+_AGAIN = Backoff((5.0, 15.0, 60.0, 300.0), 0.2, 0.2)
+"""Seconds until a delivery that failed is tried again, by failures in a row."""
 _LONGEST = 120.0
 """Seconds of one delivery."""
 _VERSION = 1
@@ -140,7 +140,7 @@ class Notifier:
 
     def _put_off(self, name: str, error: BaseException) -> None:
         self._failures[name] = failures = self._failures.get(name, 0) + 1
-        pause = _AGAIN[min(failures, len(_AGAIN)) - 1] * random.uniform(0.8, 1.2)
+        pause = _AGAIN.after(failures)
         asked = error.retry_after if isinstance(error, errors.DeliveryError) else None
         self._not_before[name] = time.monotonic() + max(pause, asked or 0.0)
 

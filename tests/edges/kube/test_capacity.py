@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from aiohttp import web
 
+from gitfed.edges.backoff import Backoff
 from gitfed.edges.kube import capacity
 from gitfed.edges.kube.capacity import Room, Watch
 from gitfed.edges.kube.session import Session
@@ -26,7 +27,7 @@ NOTHING = Room()
 
 @asynccontextmanager
 async def watching(session: Session) -> AsyncIterator[Watch]:
-    watch = Watch(session, backoff=(0.01,))
+    watch = Watch(session, backoff=Backoff((0.01,)))
     work = asyncio.create_task(watch.run())
     try:
         async with asyncio.timeout(patience.SECONDS):

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from gitfed import errors
+from gitfed.edges.backoff import Backoff
 from gitfed.edges.kube import inventory, inventory_format, reflect
 from gitfed.edges.kube.fence import Fence, clock
 from gitfed.edges.kube.session import Answer, Session
@@ -308,7 +309,7 @@ async def test_a_watch_shows_another_leader_and_damage(ours: Ours) -> None:
     await other.read()
     told: asyncio.Queue[frozenset[ObjectKey]] = asyncio.Queue()
     book.on_change(told.put_nowait)
-    watching = asyncio.create_task(book.follow(wake=reflect.Wake(), backoff=(0.01,)))
+    watching = asyncio.create_task(book.follow(wake=reflect.Wake(), backoff=Backoff((0.01,))))
     assert await told.get() == frozenset()  # listed
     await other.raise_term(2)
     await told.get()

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from gitfed.edges.backoff import Backoff
 from gitfed.edges.kube import apply, observe, translate
 from gitfed.edges.kube.discovery import Discovery
 from gitfed.edges.kube.inventory import Inventory
@@ -93,7 +94,7 @@ async def seeing(
         assess=assess,
         changed=lambda cluster, key: seen.changed(cluster, key),
         cluster_changed=lambda cluster: seen.changed(cluster),
-        backoff=(0.01, 0.05),
+        backoff=Backoff((0.01, 0.05)),
         can_wait=can_wait,
     )
     seen.__init__(observer, inventory, session, [])  # type: ignore[misc]

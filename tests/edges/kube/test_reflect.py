@@ -13,6 +13,7 @@ import pytest
 from aiohttp import web
 
 from gitfed import errors
+from gitfed.edges.backoff import Backoff
 from gitfed.edges.kube import reflect
 from gitfed.edges.kube.session import Session
 from gitfed.model.base import Body
@@ -82,7 +83,7 @@ async def following(lists: list[Any], watches: list[Any], **options: Any) -> Asy
     async with serving(answer) as server, server.session() as session:
         wake = reflect.Wake()
         task = asyncio.create_task(
-            reflect.follow(session, "/api/v1/x", "a=b", told, wake=wake, **{"backoff": (0.0,), **options})
+            reflect.follow(session, "/api/v1/x", "a=b", told, wake=wake, **{"backoff": Backoff((0.0,)), **options})
         )
         try:
             yield told, server
@@ -251,7 +252,7 @@ async def test_that_the_cluster_gives_no_answer_is_not_said_of_each_collection(
     caplog.set_level(logging.DEBUG)
     told = Told()
     async with Session("m1", connection("http://127.0.0.1:1")) as session:
-        following = reflect.follow(session, "/api/v1/x", "", told, wake=reflect.Wake(), backoff=(0.0,))
+        following = reflect.follow(session, "/api/v1/x", "", told, wake=reflect.Wake(), backoff=Backoff((0.0,)))
         task = asyncio.create_task(following)
         assert [await told.next() for _ in range(3)] == [("lost", "ClusterUnreachable")] * 3
         task.cancel()
