@@ -50,10 +50,12 @@ async def _page(folder: Path) -> list[tuple[str, str]]:
     decisions = Decisions(known=True)
     found = Recorded(repo, None, decisions, facts)
     first, again, size, packed = [], [], 0, 0
-    async with staged(folder, running=Running(found)) as hub, aiohttp.ClientSession(auto_decompress=False) as session:
+    running = Running(found)
+    async with staged(folder, running=running) as hub, aiohttp.ClientSession(auto_decompress=False) as session:
         for _ in range(3):
             fleet = FleetSnapshot(FactsRef("bench"), facts)
             found.plan = build.build(repo, fleet, decisions, Interpreter((native.Native(),)), scale.NOW)
+            running.heard("cycle", None)  # as the engine tells of a turn: it has another plan now
             for look in range(LOOKS):
                 page = f"{hub.url}/ui/placement?page={look + 1}&show=all"
                 headers = {"Authorization": "Bearer ann", "Accept-Encoding": "gzip"}

@@ -1,6 +1,7 @@
 """What the hub knows, formed for one caller: the same values as the command line's `-o json` (`gitfed.views`).
 
     moment     everything that an answer is formed from, taken in the event loop
+    plan_index what is counted in a plan, once for all who ask
     sight      what of it the caller may see
     query      which part is asked for: filters, sorting, pages
     listings   lists of it; `single`: one object, the plan; `timeline`: the state branch; `rehearse`: what if

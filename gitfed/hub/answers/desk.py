@@ -111,6 +111,9 @@ class Desk:
 
     def _turned(self, name: str, value: object) -> None:
         self._turns += 1
+        if self._made_from and self._made_from[2] is not self._running.plan:
+            # What the engine has dropped ends here, and not while somebody waits for a page of the plan after it.
+            self._made_from, self._moment = (), None
 
     def now(self) -> Moment | None:
         """What answers are formed from now; None: nothing was planned yet. Call it in the loop."""
@@ -118,7 +121,7 @@ class Desk:
         made_from = (running.engine, running.repo, running.plan, running.decisions, self._turns)
         same = len(self._made_from) == len(made_from) and all(map(operator.is_, self._made_from[:-1], made_from[:-1]))
         if not same or self._made_from[-1] != self._turns:
-            self._made_from, self._moment = made_from, moment.of(running)
+            self._made_from, self._moment = made_from, moment.of(running, self._moment)
             self._generation += 1
         return self._moment
 

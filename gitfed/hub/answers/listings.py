@@ -24,8 +24,8 @@ T = TypeVar("T")
 
 
 def cluster_list(moment: Moment, sight: Sight, query: Query) -> clusters.ClusterList:
-    placed: Counter[ClusterName] = Counter()
-    for key, binding in moment.plan.bindings.items():
+    placed = moment.index.objects if sight.everything else Counter[ClusterName]()
+    for key, binding in () if sight.everything else moment.plan.bindings.items():
         placed.update(share.cluster for share in binding.shares if sight.copy(share.cluster, key.namespace))
     found = _page(
         (

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from gitfed.daemon.cycle import Engine
+from gitfed.hub.answers.plan_index import Index
 from gitfed.hub.running import Running
 from gitfed.model.base import ClusterName, ObjectKey
 from gitfed.model.decisions import Decisions
@@ -40,6 +41,7 @@ class Moment:
     engine: Engine | None
     clone: Path | None
     """A repository that has the state branch."""
+    index: Index
 
     @property
     def source(self) -> Path | None:
@@ -78,14 +80,14 @@ class Moment:
         return secret_leaks.hidden_of(self.plan)
 
 
-def of(running: Running) -> Moment | None:
-    """None: nothing was planned yet."""
+def of(running: Running, before: Moment | None = None) -> Moment | None:
+    """None: nothing was planned yet. What was counted in the plan of the moment `before` is known of the same plan."""
     repo, plan, engine = running.repo, running.plan, running.engine
     if repo is None or plan is None:
         return None
-    if engine is None:
-        return Moment(repo, plan, running.decisions, running.facts, None, {}, None, running.clone)
-    plan = kept_copies.with_in_use(plan, engine.fleet.in_use())
-    return Moment(
-        repo, plan, running.decisions, running.facts, engine.fleet.known(), engine.memory.results, engine, running.clone
-    )
+    live = results = None
+    if engine is not None:
+        live, results = engine.fleet.known(), engine.memory.results
+        plan = kept_copies.with_in_use(plan, engine.fleet.in_use())
+    index = before.index if before is not None and before.plan is plan else Index(plan)
+    return Moment(repo, plan, running.decisions, running.facts, live, results or {}, engine, running.clone, index)

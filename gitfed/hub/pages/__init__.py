@@ -1,8 +1,6 @@
 """Pages for people, under `/ui`: made on the server, followed live by a little script, and complete without it.
 
 frame      what stands around every page, and the rules for the browser
-sight      what a caller may see
-snapshot   what is looked up in a plan, once for everybody
 ordering   what a form of a page orders
 stories    what the state branch tells of an object, read beside its page
 live       tells a page that something happened
@@ -31,7 +29,6 @@ from gitfed.hub.pages import (
 )
 from gitfed.hub.pages.frame import Frame
 from gitfed.hub.pages.happenings import Happenings
-from gitfed.hub.pages.plan_index import Indexes
 from gitfed.hub.routes import Capability, Route
 from gitfed.hub.server import Hub
 
@@ -39,7 +36,7 @@ from gitfed.hub.server import Hub
 def capability(hub: Hub) -> Capability:
     desk = Desk(hub.running)
     made = Frame(hub, desk)
-    indexes, lately = Indexes(desk), Happenings()
+    lately = Happenings()
     hub.running.listen(lately.hear)
     hub.home = "/ui"
     refuse = hub.refusal_page = refusal.of(hub, made)
@@ -49,8 +46,8 @@ def capability(hub: Hub) -> Capability:
             assets.route(),
             live.route(hub, desk),
             Route("POST", "/ui/theme", _theme, needs=Right.VIEW),
-            fleet.route(made, desk, indexes, lately),
-            placement.route(hub, made, desk, indexes),
+            fleet.route(made, desk, lately),
+            placement.route(hub, made, desk),
             object_page.route(hub, made, desk, lately),
             commits.route(made, desk),
             problems.route(hub, made, desk),

@@ -14,7 +14,6 @@ from gitfed.hub.answers.moment import Moment
 from gitfed.hub.answers.sight import Sight
 from gitfed.hub.pages.frame import Frame
 from gitfed.hub.pages.happenings import Happenings
-from gitfed.hub.pages.plan_index import Index, Indexes
 from gitfed.hub.routes import Route
 from gitfed.model import orders
 from gitfed.model.fleet import Reach
@@ -48,17 +47,17 @@ class Row:
     """It holds the commit in force, and nothing is unfinished."""
 
 
-def route(frame: Frame, desk: Desk, indexes: Indexes, happenings: Happenings) -> Route:
+def route(frame: Frame, desk: Desk, happenings: Happenings) -> Route:
     async def fleet(request: web.Request) -> web.StreamResponse:
         now = desk.now()
         if now is None:
             return frame.page(request, "fleet.html", rows=(), figures=None, lately=())
-        sight, index = desk.sight(routes.rights(request), now), await indexes.of(now)
+        sight = desk.sight(routes.rights(request), now)
 
         def form() -> dict[str, Any]:
-            rows = [_row(now, one, index) for one in now.candidates if sight.cluster(one.name)]
+            rows = [_row(now, one) for one in now.candidates if sight.cluster(one.name)]
             return {
-                "rows": rows, "figures": _figures(now, index, rows, sight),
+                "rows": rows, "figures": _figures(now, rows, sight),
                 "lately": happenings.seen(now, sight, most=_LATELY),
             }  # fmt: skip
 
@@ -67,7 +66,7 @@ def route(frame: Frame, desk: Desk, indexes: Indexes, happenings: Happenings) ->
     return Route("GET", "/ui", fleet, needs=Right.VIEW)
 
 
-def _row(now: Moment, one: Candidate, index: Index) -> Row:
+def _row(now: Moment, one: Candidate) -> Row:
     mark, words = _STATES[one.reach]
     if one.facts is None or one.facts.assumed:
         mark, words = "unknown", "Not looked at"
@@ -85,7 +84,7 @@ def _row(now: Moment, one: Candidate, index: Index) -> Row:
     commit, outcome = str(result.get("commit") or ""), str(result.get("outcome") or "")
     current = outcome == "applied" and not result.get("unfinished") and commit == now.repo.commit
     return Row(
-        one, mark, words, tuple(says), tuple(_amounts(one)), index.objects[one.name],
+        one, mark, words, tuple(says), tuple(_amounts(one)), now.index.objects[one.name],
         member.worker.pending if member is not None and member.worker is not None else 0,
         commit, outcome, current,
     )  # fmt: skip
@@ -108,11 +107,11 @@ def _amounts(one: Candidate) -> list[tuple[str, Amount | None]]:
     return found
 
 
-def _figures(now: Moment, index: Index, rows: list[Row], sight: Sight) -> dict[str, Any]:
+def _figures(now: Moment, rows: list[Row], sight: Sight) -> dict[str, Any]:
     return {
         "ready": sum(1 for row in rows if row.candidate.reach is Reach.READY),
         "clusters": len(rows),
-        "workloads": sum(1 for key in index.workloads if sight.binding(now.plan.bindings[key])),
+        "workloads": sum(1 for key in now.index.workloads if sight.binding(now.plan.bindings[key])),
         "objects": len(now.plan.bindings) if sight.everything else None,
         "current": sum(1 for row in rows if row.current),
         "pending": sum(row.pending for row in rows),

@@ -6,7 +6,7 @@ pages are the server's work, and so is the order.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -21,12 +21,11 @@ from gitfed.hub.pages import copies, paging
 from gitfed.hub.pages.copies import Copy
 from gitfed.hub.pages.frame import Frame, query
 from gitfed.hub.pages.paging import Pages
-from gitfed.hub.pages.plan_index import Index, Indexes
 from gitfed.hub.routes import Route
 from gitfed.hub.running import Running
 from gitfed.hub.server import Hub
 from gitfed.model.base import ClusterName, ObjectKey
-from gitfed.model.plan import Binding
+from gitfed.model.plan import Binding, Change
 
 ROWS, COLUMNS = 50, 25
 """Of one page: enough to look at, and few enough to send."""
@@ -44,6 +43,11 @@ class Asked(NamedTuple):
     show: str
     page: int
     columns: int
+
+    @property
+    def is_for_all(self) -> bool:
+        """No row is left out."""
+        return not (self.text or self.namespace or self.kind or self.cluster) and self.show != "attention"
 
     def address(self, **changes: object) -> str:
         given = self._asdict() | changes
@@ -76,7 +80,7 @@ class Matrix:
     across: Pages
 
 
-def route(hub: Hub, frame: Frame, desk: Desk, indexes: Indexes) -> Route:
+def route(hub: Hub, frame: Frame, desk: Desk) -> Route:
     judged = Judged()
 
     async def placement(request: web.Request) -> web.StreamResponse:
@@ -85,12 +89,12 @@ def route(hub: Hub, frame: Frame, desk: Desk, indexes: Indexes) -> Route:
             return frame.page(
                 request, "placement.html", matrix=None, asked=asked, shows=_SHOWS, namespaces=(), kinds=(), regions=()
             )
-        sight, index = desk.sight(routes.rights(request), now), await indexes.of(now)
+        sight = desk.sight(routes.rights(request), now)
 
         def form() -> dict[str, Any]:
             return {
-                "matrix": _matrix(hub.running, now, index, sight, asked, judged), "asked": asked, "shows": _SHOWS,
-                "namespaces": _namespaces(now, index, sight), "kinds": index.kinds if sight.everything else (),
+                "matrix": _matrix(hub.running, now, sight, asked, judged), "asked": asked, "shows": _SHOWS,
+                "namespaces": _namespaces(now, sight), "kinds": now.index.kinds if sight.everything else (),
                 "regions": _regions(now, sight),
             }  # fmt: skip
 
@@ -119,8 +123,8 @@ class Judged:
     def __init__(self) -> None:
         self._known: dict[ObjectKey, tuple[object, Binding, bool]] = {}
 
-    def needs_attention(self, now: Moment, binding: Binding, index: Index) -> bool:
-        if binding.key in index.changes or (binding.condition is not None and not binding.condition.status):
+    def needs_attention(self, now: Moment, binding: Binding) -> bool:
+        if binding.key in now.index.changed or (binding.condition is not None and not binding.condition.status):
             return True
         status = now.engine.statuses.get(binding.key) if now.engine is not None else None
         if status is None:
@@ -132,11 +136,14 @@ class Judged:
         return known[2]
 
 
-def _keys(now: Moment, index: Index, sight: Sight, asked: Asked, judged: Judged) -> list[ObjectKey]:
+def _keys(now: Moment, sight: Sight, asked: Asked, judged: Judged) -> Sequence[ObjectKey]:
     """The rows of all pages."""
+    candidates = now.index.workloads if asked.show == "workloads" else now.index.order
+    if sight.everything and asked.is_for_all:
+        return candidates
     wanted = asked.text.lower()
     found = []
-    for key in index.workloads if asked.show == "workloads" else index.order:
+    for key in candidates:
         binding = now.plan.bindings[key]
         if (asked.namespace and key.namespace != asked.namespace) or (asked.kind and key.kind != asked.kind):
             continue
@@ -144,24 +151,25 @@ def _keys(now: Moment, index: Index, sight: Sight, asked: Asked, judged: Judged)
             continue
         if asked.cluster and binding.share_of(asked.cluster) is None:
             continue
-        if asked.show == "attention" and not judged.needs_attention(now, binding, index):
+        if asked.show == "attention" and not judged.needs_attention(now, binding):
             continue
         if sight.binding(binding):
             found.append(key)
     return found
 
 
-def _matrix(running: Running, now: Moment, index: Index, sight: Sight, asked: Asked, judged: Judged) -> Matrix:
+def _matrix(running: Running, now: Moment, sight: Sight, asked: Asked, judged: Judged) -> Matrix:
     def fits(name: ClusterName) -> bool:
         declared = now.repo.clusters.get(name)
         region = declared.spec.region if declared is not None else ""
         return sight.cluster(name) and asked.cluster in ("", name) and asked.region in ("", region)
 
-    keys = _keys(now, index, sight, asked, judged)
+    keys = _keys(now, sight, asked, judged)
     columns = [name for name in now.plan.clusters if fits(name)]
     shown, across = paging.cut(columns, COLUMNS, asked.columns, _address(asked, "columns"))
     page, down = paging.cut(keys, ROWS, asked.page, _address(asked, "page"))
-    rows = [_row(running, now, key, index, sight, tuple(shown)) for key in page]
+    changes = now.index.changes_of(page)
+    rows = [_row(running, now, key, changes.get(key, ()), sight, tuple(shown)) for key in page]
     return Matrix(tuple(rows), tuple(shown), down, across)
 
 
@@ -170,10 +178,15 @@ def _address(asked: Asked, parameter: str) -> Callable[[int], str]:
 
 
 def _row(
-    running: Running, now: Moment, key: ObjectKey, index: Index, sight: Sight, columns: tuple[ClusterName, ...]
+    running: Running,
+    now: Moment,
+    key: ObjectKey,
+    changes: Sequence[Change],
+    sight: Sight,
+    columns: tuple[ClusterName, ...],
 ) -> Row:
     binding = now.plan.bindings[key]
-    known = copies.of(running, binding, index.changes.get(key, ()))
+    known = copies.of(running, binding, changes)
     seen = {name: one for name, one in known.items() if sight.copy(name, key.namespace)}
     wanted = [one.wanted for one in seen.values() if one.wanted is not None]
     ready = [one.ready for one in seen.values() if one.ready is not None]
@@ -187,10 +200,10 @@ def _row(
     )
 
 
-def _namespaces(now: Moment, index: Index, sight: Sight) -> tuple[str, ...]:
+def _namespaces(now: Moment, sight: Sight) -> tuple[str, ...]:
     if sight.everything:
-        return index.namespaces
-    return tuple(space for space in index.namespaces if any(sight.copy(name, space) for name in now.repo.clusters))
+        return now.index.namespaces
+    return tuple(space for space in now.index.namespaces if any(sight.copy(name, space) for name in now.repo.clusters))
 
 
 def _regions(now: Moment, sight: Sight) -> tuple[str, ...]:

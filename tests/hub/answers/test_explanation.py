@@ -6,6 +6,7 @@ from gitfed.hub.access.caller import Caller
 from gitfed.hub.access.rights import Rulebook
 from gitfed.hub.answers import single
 from gitfed.hub.answers.moment import Moment
+from gitfed.hub.answers.plan_index import Index
 from gitfed.hub.answers.sight import Sight
 from gitfed.model.base import ObjectKey
 from gitfed.model.decisions import Decisions
@@ -21,7 +22,7 @@ def test_the_hub_tells_the_room_that_other_workloads_of_the_plan_left() -> None:
     repo, fleet, past = read(made), facts([3, 10, 5, 0, 0]), Decisions(repository_id="r")
     plan = build.build(repo, fleet, past, INTERPRETER, NOW)
     key = ObjectKey("apps", "Deployment", "shop", "web")
-    now = Moment(repo, plan, past, fleet.clusters, None, {}, None, None)
+    now = Moment(repo, plan, past, fleet.clusters, None, {}, None, None, Index(plan))
     sight = Sight(Rulebook(repo).of(Caller("ann")), repo.clusters)
     shown = single.explanation(now, sight, key)["placement"]
     assert shown is not None

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import hashlib
+import weakref
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,6 +18,8 @@ from gitfed.hub.pages import annotated, assets, frame, placement
 from gitfed.hub.running import Running
 from gitfed.model.base import ObjectKey
 from gitfed.model.decisions import Share
+from gitfed.model.plan import Binding
+from tests import patience
 from tests.hub import fleet
 from tests.hub.stage import Passwords, Recorded, Staged, ask, get, policy, snapshot, staged, user
 
@@ -117,6 +122,40 @@ async def test_ten_thousand_workloads_in_a_hundred_clusters_are_one_small_page(t
             assert status == 200
             assert len(text.encode()) <= 300_000, path
         assert "1–50 of 10000 workloads" in (await get(hub, "/ui/placement", token="ann"))[1]
+
+
+async def test_a_page_of_the_placement_looks_at_no_copy_that_it_does_not_show(tmp_path: Path) -> None:
+    found, looked_at = _large(), []
+
+    class Shares(tuple[Share, ...]):
+        def __iter__(self) -> Iterator[Share]:
+            looked_at.append(self)
+            return super().__iter__()
+
+    assert found.plan is not None
+    bindings = {key: replace(one, shares=Shares(one.shares)) for key, one in found.plan.bindings.items()}
+    found.plan = replace(found.plan, bindings=bindings)
+    async with staged(tmp_path, running=Running(found)) as hub:
+        assert (await get(hub, "/ui/placement?show=all", token="ann"))[0] == 200
+        assert 0 < len(looked_at) <= 2 * placement.ROWS
+
+
+async def test_a_plan_that_the_engine_has_dropped_is_not_kept_for_readers(tmp_path: Path) -> None:
+    class Bindings(dict[ObjectKey, Binding]):
+        """That can be pointed at."""
+
+    found = fleet.planned(fleet.workload("shop", "web", 3))
+    assert found.plan is not None
+    found.plan = replace(found.plan, bindings=Bindings(found.plan.bindings))
+    kept = weakref.ref(found.plan.bindings)
+    async with staged(tmp_path, running=Running(found)) as hub:
+        for path in ("/ui", "/ui/placement", "/api/v1/clusters", "/api/v1/bindings"):
+            assert (await get(hub, path, token="ann"))[0] == 200, path
+        found.plan = replace(found.plan, bindings=dict(found.plan.bindings))
+        hub.hub.running.heard("cycle", None)
+        async with asyncio.timeout(patience.SECONDS):
+            while kept() is not None:  # noqa: ASYNC110  a thread that formed an answer may still be on its way out
+                await asyncio.sleep(0.01)
 
 
 def _large() -> Recorded:
