@@ -23,8 +23,8 @@ def service(name: str = "a", *ports: Body, **spec: Any) -> Body:
 def test_a_plain_service_gets_an_address_and_the_defaults() -> None:
     assert created(service())["spec"] == {
         "ports": [{"port": 80, "protocol": "TCP", "targetPort": 80}],
-        "clusterIP": "10.0.0.17",
-        "clusterIPs": ["10.0.0.17"],
+        "clusterIP": "10.0.1.1",
+        "clusterIPs": ["10.0.1.1"],
         "ipFamilies": ["IPv4"],
         "ipFamilyPolicy": "SingleStack",
         "internalTrafficPolicy": "Cluster",
@@ -67,6 +67,12 @@ def test_an_address_that_is_taken_is_refused() -> None:
         'Service "a" is invalid: spec.clusterIPs: Invalid value: ["10.0.0.7"]: failed to allocate IP 10.0.0.7: provided'
         " IP is already allocated"
     )
+
+
+def test_more_services_than_one_small_network_holds_get_addresses() -> None:
+    taken = [str(service_addresses.NETWORK[number]) for number in range(257, 257 + 2000)]
+    stored: list[Body] = [{"metadata": {"name": one}, "spec": {"clusterIPs": [one]}} for one in taken]
+    assert created(service(), Cluster(services=stored))["spec"]["clusterIP"] == "10.0.8.209"
 
 
 def test_a_port_outside_the_range_is_refused() -> None:
@@ -177,7 +183,7 @@ def test_a_table_shows_ports_and_addresses() -> None:
     assert SERVICE.row(found, made.NOW) == [
         "a",
         "LoadBalancer",
-        "10.0.0.17",
+        "10.0.1.1",
         "<pending>",
         "80:30000/TCP",
         "<unknown>",

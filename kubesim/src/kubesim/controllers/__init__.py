@@ -11,9 +11,10 @@ from kubesim.controllers.accounts import NamespaceDefaults
 from kubesim.controllers.budgets import Budgets
 from kubesim.controllers.daemonsets import DaemonSets
 from kubesim.controllers.deployments import Deployments
+from kubesim.controllers.events import Events
 from kubesim.controllers.jobs import Jobs
 from kubesim.controllers.kubelet import Kubelet
-from kubesim.controllers.node_lifecycle import NodeLifecycle
+from kubesim.controllers.node_lifecycle import Leases, NodeLifecycle, TaintEviction
 from kubesim.controllers.objects import Owned
 from kubesim.controllers.replicasets import ReplicaSets
 from kubesim.controllers.scheduler import Scheduler
@@ -34,6 +35,7 @@ class Controllers:
     def __init__(self, world: World, settings: Settings | None = None, schedule: Schedule | None = None) -> None:
         chosen = settings or Settings()
         self._loop = Loop(world, schedule)
+        self._events = Events(self._loop, chosen)
         owned = Owned(world, "pods", "replicasets.apps")
         Deployments(self._loop, owned)
         ReplicaSets(self._loop, owned)
@@ -41,6 +43,8 @@ class Controllers:
         DaemonSets(self._loop, owned)
         Jobs(self._loop, owned)
         NodeLifecycle(self._loop)
+        TaintEviction(self._loop)
+        Leases(self._loop, chosen)
         Scheduler(self._loop)
         Kubelet(self._loop, chosen)
         LoadBalancers(self._loop)
@@ -54,3 +58,4 @@ class Controllers:
     def stop(self) -> None:
         """No controller does anything any more."""
         self._loop.stop()
+        self._events.stop()

@@ -11,9 +11,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, Final
 
-from kubesim.controllers import objects
+from kubesim.controllers import nodes, objects
+from kubesim.controllers.pod_addresses import PodAddresses
 from kubesim.controllers.settings import Settings
-from kubesim.controllers.work import Loop
+from kubesim.controllers.work import RETRY_SECONDS, Loop
 from kubesim.store import Record
 
 Body = dict[str, Any]
@@ -26,7 +27,7 @@ class Kubelet:
         self._client = loop.client(_MANAGER)
         self._started: set[str] = set()
         """uids of pods whose start, end or removal is on its way."""
-        self._addresses = 0
+        self._addresses = PodAddresses(loop.world)
         loop.add(self, "pods")
 
     def keys(self, collection: str, record: Record) -> Iterable[str]:
@@ -69,10 +70,14 @@ class Kubelet:
         body = self._read(key, uid)
         if body is None or objects.meta(body).get("deletionTimestamp"):
             return
+        address = objects.state(body).get("podIP") or self._addresses.of(body)
+        if not address:
+            self._once(f"start {uid}", RETRY_SECONDS, lambda: self._start(key, uid))
+            return
         images = [container.get("image", "") for container in objects.spec(body).get("containers") or ()]
         missing = any(_among(image, self._settings.missing_images) for image in images)
         unready = any(_among(image, self._settings.unready_images) for image in images)
-        self._report(body, "Pending" if missing else "Running", ready=not missing and not unready)
+        self._report(body, "Pending" if missing else "Running", ready=not missing and not unready, address=address)
         ends = objects.spec(body).get("restartPolicy", "Always") != "Always"
         if ends and not missing and not unready:
             failed = any(_among(image, self._settings.failing_images) for image in images)
@@ -83,18 +88,16 @@ class Kubelet:
         if body is not None and not objects.meta(body).get("deletionTimestamp"):
             self._report(body, "Failed" if failed else "Succeeded", ready=False)
 
-    def _report(self, body: Body, phase: str, *, ready: bool) -> None:
+    def _report(self, body: Body, phase: str, *, ready: bool, address: str = "") -> None:
         now, before = self._loop.world.now(), objects.state(body)
         fresh = {**before, "phase": phase, "startTime": before.get("startTime") or now}
         fresh["containerStatuses"] = [
             self._container(one, phase, ready, now) for one in objects.spec(body)["containers"]
         ]
-        if phase != "Pending" and not before.get("podIP"):
-            self._addresses += 1
-            address = f"10.244.{self._addresses // 254 % 256}.{self._addresses % 254 + 1}"
+        if phase != "Pending" and address:
             fresh |= {"podIP": address, "podIPs": [{"ip": address}]}
-        fresh["hostIP"] = "172.18.0.2"
-        fresh["hostIPs"] = [{"ip": "172.18.0.2"}]
+        if host := nodes.address(self._loop.world.lookup.get("nodes", "", objects.spec(body)["nodeName"])):
+            fresh |= {"hostIP": host, "hostIPs": [{"ip": host}]}
         fresh["conditions"] = _conditions(before.get("conditions") or [], phase, ready, now, body)
         self._client.update("pods", {**body, "status": fresh}, subresource="status")
 

@@ -17,6 +17,7 @@ _READY: Final = (
 
 def new(name: str, number: int, *, labels: Body) -> Body:
     """A worker without its status."""
+    network = f"10.{244 + number // 256}.{number % 256}.0/24"
     return {
         "apiVersion": "v1",
         "kind": "Node",
@@ -32,8 +33,8 @@ def new(name: str, number: int, *, labels: Body) -> Body:
             },
         },
         "spec": {
-            "podCIDR": f"10.244.{number}.0/24",
-            "podCIDRs": [f"10.244.{number}.0/24"],
+            "podCIDR": network,
+            "podCIDRs": [network],
             "providerID": f"kubesim://{name}",
         },
     }
@@ -56,7 +57,7 @@ def status(name: str, number: int, now: str, *, cpu: str, memory: str, pods: int
             for kind, value, reason, text in _READY
         ],
         "addresses": [
-            {"type": "InternalIP", "address": f"172.18.0.{number + 2}"},
+            {"type": "InternalIP", "address": f"172.18.{(number + 2) // 256}.{(number + 2) % 256}"},
             {"type": "Hostname", "address": name},
         ],
         "nodeInfo": {
@@ -123,6 +124,24 @@ def _tolerates(toleration: Body, taint: Body) -> bool:
     if toleration["key"] != taint.get("key"):
         return False
     return toleration.get("operator") == "Exists" or (toleration.get("value") or "") == (taint.get("value") or "")
+
+
+def tolerated_seconds(taints: list[Body], tolerations: list[Body]) -> float | None:
+    """How long a pod bears the taints: 0 if it does not tolerate one of them, ``None`` for ever."""
+    least: float | None = None
+    for taint in taints:
+        matching = [one for one in tolerations if _tolerates(one, taint)]
+        if not matching:
+            return 0.0
+        for seconds in (one["tolerationSeconds"] for one in matching if one.get("tolerationSeconds") is not None):
+            least = max(0.0, seconds) if least is None else max(0.0, min(least, seconds))
+    return least
+
+
+def address(node: Body | None) -> str:
+    """Of the machine itself; "" if nobody knows it."""
+    told = objects.state(node).get("addresses") or () if node is not None else ()
+    return next((one["address"] for one in told if one.get("type") == "InternalIP"), "")
 
 
 def _affine(pod_spec: Body, node: Body, labels: Body) -> bool:

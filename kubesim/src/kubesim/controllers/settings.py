@@ -19,3 +19,7 @@ class Settings:
     """Parts of image names whose containers end with an error."""
     unready_images: tuple[str, ...] = ("never-ready",)
     """Parts of image names whose containers run without becoming ready."""
+    events_kept: int = 1000
+    """How many of the newest events there are at most; with 0, none are told."""
+    lease_seconds: float = 10.0
+    """How often each node renews its lease; 0: never after the first time."""

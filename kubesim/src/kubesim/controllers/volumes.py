@@ -1,4 +1,4 @@
-"""Volumes: every claim is bound at once, to a volume that is not there."""
+"""Volumes: every claim is bound at once, to a volume that is not there; what is deleted goes when nothing uses it."""
 
 from __future__ import annotations
 
@@ -11,21 +11,58 @@ from kubesim.store import Record
 
 Body = dict[str, Any]
 CLAIMS: Final = "persistentvolumeclaims"
+VOLUMES: Final = "persistentvolumes"
+_HELD: Final = {CLAIMS: "kubernetes.io/pvc-protection", VOLUMES: "kubernetes.io/pv-protection"}
 
 
 class Volumes:
     def __init__(self, loop: Loop) -> None:
         self._loop, self._client = loop, loop.client()
-        loop.add(self, CLAIMS)
+        loop.add(self, CLAIMS, VOLUMES, "pods")
 
     def keys(self, collection: str, record: Record) -> Iterable[str]:
-        yield record.key
+        if collection != "pods":
+            yield f"{collection} {record.key}"
+            return
+        for claim in _claims(record.body):
+            yield f"{CLAIMS} {record.namespace}/{claim}"
 
     def reconcile(self, key: str) -> None:
-        record = self._loop.world.store.get(CLAIMS, key)
-        if record is None or objects.state(record.body).get("phase") == "Bound":
+        collection, _, place = key.partition(" ")
+        record = self._loop.world.store.get(collection, place)
+        if record is None:
             return
-        spec = objects.spec(record.body)
-        capacity = (spec.get("resources") or {}).get("requests") or {}
-        fresh = {"phase": "Bound", "accessModes": spec.get("accessModes") or [], "capacity": capacity}
-        self._client.update(CLAIMS, {**record.body, "status": fresh}, subresource="status")
+        if objects.meta(record.body).get("deletionTimestamp"):
+            self._release(collection, record)
+        elif collection == CLAIMS and objects.state(record.body).get("phase") != "Bound":
+            spec = objects.spec(record.body)
+            capacity = (spec.get("resources") or {}).get("requests") or {}
+            fresh = {"phase": "Bound", "accessModes": spec.get("accessModes") or [], "capacity": capacity}
+            self._client.update(CLAIMS, {**record.body, "status": fresh}, subresource="status")
+
+    def _release(self, collection: str, record: Record) -> None:
+        """Takes the mark away that keeps it, unless it is in use (Kubernetes: pvc- and pv-protection-controller)."""
+        meta = objects.meta(record.body)
+        kept = [one for one in meta.get("finalizers") or () if one != _HELD[collection]]
+        if kept == (meta.get("finalizers") or []) or self._is_used(collection, record):
+            return
+        self._client.update(collection, {**record.body, "metadata": {**meta, "finalizers": kept}})
+
+    def _is_used(self, collection: str, record: Record) -> bool:
+        if collection == VOLUMES:
+            return objects.state(record.body).get("phase") == "Bound"
+        name = objects.meta(record.body)["name"]
+        pods = self._loop.world.store.collection("pods").between(f"{record.namespace}/")
+        # A pod that is not placed yet is not let onto a node while its claim is going.
+        return any(objects.spec(pod.body).get("nodeName") and name in _claims(pod.body) for pod in pods)
+
+
+def _claims(pod: Body) -> set[str]:
+    """The claims that a pod's volumes name, or that are made for it under its own name."""
+    found = set()
+    for volume in objects.spec(pod).get("volumes") or ():
+        if source := volume.get("persistentVolumeClaim"):
+            found.add(source.get("claimName", ""))
+        elif volume.get("ephemeral"):
+            found.add(f"{objects.meta(pod)['name']}-{volume['name']}")
+    return found

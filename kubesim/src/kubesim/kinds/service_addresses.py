@@ -18,9 +18,10 @@ from kubesim.kind import Body, Context
 from kubesim.kinds import fields, ip_rules
 from kubesim.kinds.fields import Errors
 
-NETWORK: Final = IPv4Network("10.0.0.0/24")
+NETWORK: Final = IPv4Network("10.0.0.0/16")
 PORTS: Final[range] = range(30000, 32768)
-_FIRST_DYNAMIC_ADDRESS: Final = 17
+_FIRST_DYNAMIC_ADDRESS: Final = 1 + min(max(16, NETWORK.num_addresses // 16), 256)
+"""Kubernetes: calculateRangeOffset."""
 _FIRST_DYNAMIC_PORT: Final = 30086
 
 

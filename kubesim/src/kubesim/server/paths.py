@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import orjson
 
-from kubesim import openapi, status
+from kubesim import openapi, openapi_v2, status
 from kubesim.registry import Registry
 from kubesim.server import discovery, forms, tables
 from kubesim.server.request import TEXT, Request, Response
@@ -66,7 +66,7 @@ class Paths:
             case ["metrics"]:
                 return Response(200, self._metrics(), TEXT)
             case ["openapi", *rest]:
-                return self._openapi(rest)
+                return self._swagger(req) if rest == ["v2"] else self._openapi(rest)
             case ["api" | "apis" as root]:
                 return self._root(req, root)
             case ["api", "v1"]:
@@ -117,6 +117,19 @@ class Paths:
             known = self._documents[path] = (registry.generation, orjson.dumps(_document(registry, rest[1:])))
         headers = [("Etag", f'"{_tag(path, registry)}"'), ("Vary", "Accept")]
         return Response(200, known[1], headers=headers)
+
+    def _swagger(self, req: Request) -> Response:
+        """Version 2, as JSON alone; 406 without a word for other forms."""
+        asked = [media for media, _ in forms.clauses(str(req.headers.get("Accept", "")))]
+        if asked and not {"*/*", "application/*", forms.MEDIA[0]} & set(asked):
+            return Response(406, b"", "")
+        registry = self._world.registry
+        known = self._documents.get("v2")
+        if known is None or known[0] != registry.generation:
+            version = f"{VERSION['major']}.{VERSION['minor']}"
+            data = orjson.dumps(openapi_v2.document(registry, version))
+            known = self._documents["v2"] = (registry.generation, data)
+        return Response(200, known[1], headers=[("Etag", f'"{_tag("v2", registry)}"'), ("Vary", "Accept")])
 
     def _known(self) -> list[str]:
         paths = {"/api", "/api/v1", "/apis", "/apis/", "/healthz", "/livez", "/readyz", "/metrics", "/version"}
