@@ -232,3 +232,25 @@ async def test_who_says_nothing_is_the_administrator_unless_the_door_is_shut(kub
     )
     fleet["one"].door.open = False
     assert "Forbidden" in await kubectl("get nodes", code=1)
+
+
+async def test_logs_are_told_and_followed_to_their_end(kubectl: Kubectl) -> None:
+    await kubectl("run web --image=nginx:1")
+    await kubectl("wait pod/web --for=condition=Ready --timeout=180s")
+    assert (await kubectl("logs web")).splitlines()[0].startswith("web of default/web starts on one-node-")
+    await kubectl("run job --image=nginx:1 --restart=Never")
+    await kubectl("wait pod/job --for=jsonpath={.status.phase}=Succeeded --timeout=180s")
+    assert (await kubectl("logs -f job")).endswith("job of job ends with code 0\n")
+    await kubectl("delete pod job")
+    following = asyncio.create_task(kubectl("logs -f web --tail=1"))
+    await asyncio.sleep(0)
+    await kubectl("delete pod web")
+    await following
+
+
+async def test_top_shows_what_pods_and_nodes_use(kubectl: Kubectl) -> None:
+    await kubectl("apply -f -", text=WEB)
+    await kubectl("rollout status deployment/web --timeout=180s")
+    assert "NAME" in await kubectl("top pods")
+    assert len((await kubectl("top pods --no-headers -l app=web")).splitlines()) == 2
+    assert "one-node-1   5" in await kubectl("top nodes")

@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from kubesim import bootstrap, crd, kinds
 from kubesim.client import Client
+from kubesim.containers import metrics
 from kubesim.definitions import Definitions
 from kubesim.gc import GarbageCollector
 from kubesim.kind import Clock, Kind
@@ -22,7 +23,8 @@ process."""
 
 
 class Cluster:
-    """``controllers`` adds the namespace controller and the garbage collector; definitions are always acted on.
+    """``controllers`` adds the namespace controller, the garbage collector and the resource metrics; definitions are
+    always acted on.
 
     ``clock`` gives all times in objects (tests advance their own); ``seed`` makes uids and generated names repeatable.
     """
@@ -38,7 +40,7 @@ class Cluster:
     ) -> None:
         self.name = name
         self._token = token
-        registry = Registry(_all_kinds())
+        registry = Registry([*_all_kinds(), *(metrics.KINDS if controllers else ())])
         admin = User("admin", "admin", ("system:masters",))
         self.world = World(registry, clock or SystemClock(), tokens={token: admin}, seed=seed)
         self._definitions = Definitions(self.world)

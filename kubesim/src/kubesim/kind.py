@@ -176,6 +176,9 @@ class Kind:
     from_storage: Callable[[Body], Body] = _same
     """Between this version and the stored one; both write apiVersion and kind themselves."""
 
+    computed: Callable[[Lookup, datetime], Iterable[Body]] | None = None
+    """Objects that are not stored but made when somebody asks."""
+
     # names and rules of writing
     name_rule: str = "dns-subdomain"
     """dns-subdomain, dns-label, dns-1035, path-segment (anything but ``/``, ``%``, ``.``, ``..``)."""

@@ -86,6 +86,8 @@ def _event(told: Told, about: Body, namespace: str, name: str, now: str) -> Body
         "creationTimestamp": now,
     }
     return {
+        "kind": "Event",
+        "apiVersion": "v1",
         "metadata": meta,
         "involvedObject": about,
         "reason": told.reason,

@@ -13,9 +13,8 @@ from kubesim.kinds import pod_actions
 from kubesim.server import decode, delete, options, write
 from kubesim.server.auth import Authenticator
 from kubesim.server.call import Call, Outcome
-from kubesim.server.request import TEXT, Response
 from kubesim.server.tokens import ISSUER
-from kubesim.server.world import World, timestamp
+from kubesim.server.world import timestamp
 
 Body = dict[str, Any]
 
@@ -43,7 +42,7 @@ def perform(
             return _evict(call, _named(call, decode.sent(call, data, media_type, _EVICTION)))
         case "token":
             return _token(call, decode.sent(call, data, media_type, _TOKEN), authenticator)
-    raise _no_machine(subresource.name)
+    raise no_machine(subresource.name)
 
 
 def _named(call: Call, body: Body) -> Body:
@@ -53,23 +52,7 @@ def _named(call: Call, body: Body) -> Body:
     return body
 
 
-CONNECTIONS: Final = frozenset({"log", "exec", "attach", "portforward", "proxy"})
-
-
-def connect(world: World, pod: Body, name: str) -> Response:
-    """What a kubelet would answer. There is none: a Pod on a known node has empty logs, the rest cannot be had."""
-    node = (pod.get("spec") or {}).get("nodeName")
-    if pod["kind"] == "Pod":
-        if not node:
-            raise status.bad_request(f"pod {pod['metadata']['name']} does not have a host assigned")
-        if world.lookup.get("nodes", "", node) is None:
-            raise status.not_found("", "pods", node)
-        if name == "log":
-            return Response(200, b"", TEXT)
-    raise _no_machine(name)
-
-
-def _no_machine(name: str) -> status.ApiError:
+def no_machine(name: str) -> status.ApiError:
     return status.ApiError(501, "NotImplemented", f"{name} needs a machine, and this cluster has none")
 
 

@@ -19,6 +19,7 @@ from kubesim.server import (
     actions,
     addresses,
     auth,
+    connections,
     decode,
     delete,
     forms,
@@ -133,6 +134,8 @@ class _Handler:
     def answer(self) -> Response:
         subresource = addresses.subresource(self._kind, self._address)
         addresses.check(self._kind, self._address, subresource, self._req.method)
+        if subresource is not None and subresource.name in connections.NAMES:
+            return self._connect()
         match self._address.verb:
             case "get":
                 return self._get(subresource)
@@ -170,9 +173,12 @@ class _Handler:
         body = forms.view(record, self._kind)
         if subresource is not None and subresource.name == "scale":
             return self._object(200, scale.face(self._kind, body), None, form, scale.KIND)
-        if subresource is not None and subresource.name in actions.CONNECTIONS:
-            return actions.connect(self._world, body, subresource.name)
         return self._object(200, body, record, form)
+
+    def _connect(self) -> Response:
+        address = self._address
+        record = read.get(self._world, self._kind, address.namespace, address.name)
+        return connections.connect(self._world, address, forms.view(record, self._kind), self._req)
 
     def _list(self) -> Response:
         form = self._form(listing=True)

@@ -19,8 +19,8 @@ import orjson
 from kubesim import go_words, status
 from kubesim.kind import Kind
 from kubesim.server import field_selectors, forms, gojson, options, selectors
-from kubesim.server.world import World
-from kubesim.store import Record, VersionGone
+from kubesim.server.world import World, key_of
+from kubesim.store import Collection, Event, Record, VersionGone
 
 Body = dict[str, Any]
 
@@ -56,10 +56,21 @@ def get(world: World, kind: Kind, namespace: str, name: str, resource_version: s
     if isinstance(version, str):
         raise status.untyped(bad_version(resource_version, version))
     check_reached(world, version)
-    record = world.record(kind, namespace, name)
+    record = _collection(world, kind).records.get(key_of(kind, namespace, name))
     if record is None:
         raise status.not_found(kind.group, kind.plural, name)
     return record
+
+
+def _collection(world: World, kind: Kind) -> Collection:
+    if kind.computed is None:
+        return world.store.collection(kind.storage_key)
+    made = Collection()
+    for body in kind.computed(world.lookup, world.clock.now()):
+        meta = body["metadata"]
+        key = key_of(kind, meta.get("namespace", ""), meta["name"])
+        made.append(Event(world.store.version, None, Record(key, world.store.version, body)))
+    return made
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +132,7 @@ def listing(world: World, kind: Kind, namespace: str, found: options.ListOptions
     chosen = filter_of(kind, found)
     start = _start(world, found)
     prefix = f"{namespace}/" if kind.namespaced and namespace else ""
-    collection = world.store.collection(kind.storage_key)
+    collection = _collection(world, kind)
     if start.version and start.exact:
         check_reached(world, start.version)
         try:
