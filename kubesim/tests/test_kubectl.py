@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 from collections.abc import AsyncIterator
 from pathlib import Path
 
+import aiohttp
 import pytest
 
 from kubesim.controllers import Settings
 from kubesim.fleet import ClusterSpec, Fleet
-from tests import needs
+from tests import needs, patience
 
 pytestmark = needs.program("kubectl")
 
@@ -69,7 +71,13 @@ class Kubectl:
 
     async def __call__(self, line: str, *more: str, text: str = "", code: int = 0) -> str:
         """What it printed, complaints included."""
-        process = await asyncio.create_subprocess_exec(
+        process = await self.start(line, *more)
+        printed, _ = await process.communicate(text.encode())
+        assert process.returncode == code, printed.decode()
+        return printed.decode()
+
+    async def start(self, line: str, *more: str) -> asyncio.subprocess.Process:
+        return await asyncio.create_subprocess_exec(
             "kubectl",
             *line.split(),
             *more,
@@ -78,9 +86,25 @@ class Kubectl:
             stderr=asyncio.subprocess.STDOUT,
             env=self._environment,
         )
-        printed, _ = await process.communicate(text.encode())
-        assert process.returncode == code, printed.decode()
-        return printed.decode()
+
+    async def in_terminal(self, line: str, typed: bytes, *, code: int) -> bytes:
+        """What stands on the screen once that was typed."""
+        ours, theirs = os.openpty()
+        process = await asyncio.create_subprocess_exec(
+            "kubectl", *line.split(), stdin=theirs, stdout=theirs, stderr=theirs, env=self._environment
+        )
+        os.close(theirs)
+        screen = bytearray()
+        async with asyncio.timeout(patience.SECONDS):
+            while b"# " not in screen:  # kubectl drops what is typed before the terminal is its own
+                screen += await asyncio.to_thread(os.read, ours, 4096)
+            os.write(ours, typed)
+            with contextlib.suppress(OSError):  # nobody holds the other end any more
+                while data := await asyncio.to_thread(os.read, ours, 4096):
+                    screen += data
+            assert await process.wait() == code, bytes(screen)
+        os.close(ours)
+        return bytes(screen)
 
 
 @pytest.fixture
@@ -241,11 +265,6 @@ async def test_logs_are_told_and_followed_to_their_end(kubectl: Kubectl) -> None
     await kubectl("run job --image=nginx:1 --restart=Never")
     await kubectl("wait pod/job --for=jsonpath={.status.phase}=Succeeded --timeout=180s")
     assert (await kubectl("logs -f job")).endswith("job of job ends with code 0\n")
-    await kubectl("delete pod job")
-    following = asyncio.create_task(kubectl("logs -f web --tail=1"))
-    await asyncio.sleep(0)
-    await kubectl("delete pod web")
-    await following
 
 
 async def test_top_shows_what_pods_and_nodes_use(kubectl: Kubectl) -> None:
@@ -254,3 +273,78 @@ async def test_top_shows_what_pods_and_nodes_use(kubectl: Kubectl) -> None:
     assert "NAME" in await kubectl("top pods")
     assert len((await kubectl("top pods --no-headers -l app=web")).splitlines()) == 2
     assert "one-node-1   5" in await kubectl("top nodes")
+
+
+@pytest.fixture
+async def running(kubectl: Kubectl) -> Kubectl:
+    await kubectl("run web --image=nginx:1 --env=GREETING=hello --port=80")
+    await kubectl("wait pod/web --for=condition=Ready --timeout=180s")
+    return kubectl
+
+
+async def test_commands_run_in_a_container(running: Kubectl) -> None:
+    assert await running("exec web -- hostname") == "web\n"
+    assert "GREETING=hello\n" in await running("exec web -- env")
+    assert await running("exec web -- sh -c", 'echo "$GREETING" you > /tmp/a && cat /tmp/a') == "hello you\n"
+    assert await running("exec -i web -- cat", text="typed\n") == "typed\n"
+    assert "exit code 3" in await running("exec web -- sh -c", "exit 3", code=3)
+    missing = await running("exec web -- vim", code=1)
+    assert 'exec: "vim": executable file not found in $PATH' in missing
+
+
+async def test_a_terminal_in_a_container_is_a_shell(running: Kubectl) -> None:
+    printed = await running.in_terminal("exec -it web -- sh", b"echo $GREETING\rexit 4\r", code=4)
+    assert b"# echo $GREETING\r\nhello\r\n# exit 4\r\n" in printed
+
+
+async def test_files_are_copied_in_and_out(running: Kubectl, tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "a.txt").write_text("some text")
+    await running(f"cp {tmp_path}/in web:/srv")
+    assert await running("exec web -- cat /srv/a.txt") == "some text"
+    await running(f"cp web:/srv/a.txt {tmp_path}/out.txt")
+    assert (tmp_path / "out.txt").read_text() == "some text"
+
+
+@pytest.mark.parametrize("command", ["attach web", "logs -f web --tail=1"])
+async def test_what_a_container_says_is_shown_until_it_is_gone(running: Kubectl, command: str) -> None:
+    following = await running.start(command)
+    assert following.stdout is not None
+    async with asyncio.timeout(patience.SECONDS):
+        while b"web of web is alive" not in await following.stdout.readline():
+            pass
+        await running("delete pod web")
+        assert await following.wait() == 0
+
+
+async def test_a_forwarded_port_answers_with_the_name_of_the_pod(running: Kubectl) -> None:
+    forward = await running.start("port-forward pod/web :80 --address 127.0.0.1")
+    assert forward.stdout is not None
+    try:
+        async with asyncio.timeout(patience.SECONDS):
+            said = await forward.stdout.readline()
+            port = said.partition(b"127.0.0.1:")[2].partition(b" ")[0].decode()
+            async with aiohttp.ClientSession() as session:
+                for _ in range(2):
+                    async with session.get(f"http://127.0.0.1:{port}/") as answer:
+                        assert await answer.text() == "default/web answers on port 80\n", said
+    finally:
+        forward.terminate()
+        await forward.wait()
+
+
+async def test_a_port_that_nobody_listens_on_refuses(running: Kubectl) -> None:
+    forward = await running.start("port-forward pod/web :81 --address 127.0.0.1")
+    assert forward.stdout is not None
+    try:
+        async with asyncio.timeout(patience.SECONDS):
+            said = await forward.stdout.readline()
+            port = said.partition(b"127.0.0.1:")[2].partition(b" ")[0].decode()
+            async with aiohttp.ClientSession() as session:
+                with pytest.raises(aiohttp.ClientError):
+                    await session.get(f"http://127.0.0.1:{port}/")
+            while b"connection refused" not in await forward.stdout.readline():
+                pass
+    finally:
+        forward.terminate()
+        await forward.wait()

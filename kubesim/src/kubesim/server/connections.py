@@ -6,12 +6,12 @@ of ``kubesim.containers``.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 from typing import Any, Final
 
 from kubesim import status
-from kubesim.containers import logs
+from kubesim.containers import commands, logs, ports
 from kubesim.server import options, request
 from kubesim.server.actions import no_machine
 from kubesim.server.request import TEXT, Address, Request, Response
@@ -29,6 +29,10 @@ def connect(world: World, address: Address, body: Body, req: Request) -> Respons
     match address.subresource:
         case "log":
             return _log(world, body, req)
+        case "exec" | "attach":
+            return _session(world, body, req, address.subresource)
+        case "portforward":
+            return _ports(world, body, req)
     _check_host(world, body)
     raise no_machine(address.subresource)
 
@@ -56,6 +60,45 @@ def _container(pod: Body, req: Request) -> str:
     raise status.bad_request(text)
 
 
+# commands
+
+
+def _session(world: World, pod: Body, req: Request, what: str) -> Response:
+    container = _container(pod, req)
+    _check_host(world, pod)
+    if not any(request.truth(req.query.get(name)) for name in ("stdin", "stdout", "stderr")):
+        raise status.bad_request("you must specify at least 1 of stdin, stdout, stderr")
+    _check_upgrade(req)
+    told = (pod.get("status") or {}).get("containerStatuses") or ()
+    if not any(one["name"] == container and one["state"].get("running") for one in told):
+        raise status.ApiError(500, "InternalError", f'container not found ("{container}")', {})
+    if what == "attach":
+        return Response(101, session=commands.attachment(_finder(world, pod), container, world.clock.now))
+    command = req.query.get("command") or []
+    if not command:
+        raise status.bad_request("you must specify a command")
+    tty = request.truth(req.query.get("tty"))
+    files = world.disks.of(pod, container)
+    return Response(101, session=commands.execution(pod, container, files, command, tty=tty))
+
+
+def _ports(world: World, pod: Body, req: Request) -> Response:
+    _check_host(world, pod)
+    _check_upgrade(req)
+    if (pod.get("status") or {}).get("phase") != "Running":
+        raise status.ApiError(500, "InternalError", "unable to forward port because pod is not running", {})
+    return Response(101, session=ports.forwarding(pod))
+
+
+def _check_upgrade(req: Request) -> None:
+    """400 unless the connection is to become a WebSocket."""
+    asked = str(req.headers.get("Upgrade", "")).lower()
+    if asked.startswith("spdy"):
+        raise status.bad_request("this cluster speaks WebSocket alone, which kubectl does from version 1.31 on")
+    if asked != "websocket":
+        raise status.bad_request("Upgrade request required")
+
+
 # logs
 
 
@@ -70,11 +113,18 @@ def _log(world: World, pod: Body, req: Request) -> Response:
     if not request.truth(req.query.get("follow")):
         return Response(200, logs.text(told, wanted), TEXT)
 
-    def find() -> Body | None:
-        now = world.lookup.get("pods", meta["namespace"], meta["name"])
-        return now if now is not None and now["metadata"]["uid"] == meta["uid"] else None
+    return Response(200, b"", TEXT, stream=logs.follow(_finder(world, pod), container, wanted, world.clock.now))
 
-    return Response(200, b"", TEXT, stream=logs.follow(find, container, wanted, world.clock.now))
+
+def _finder(world: World, pod: Body) -> Callable[[], Body | None]:
+    """Gives that very Pod as it is, as long as it is there."""
+    meta = pod["metadata"]
+
+    def find() -> Body | None:
+        found = world.lookup.get("pods", meta["namespace"], meta["name"])
+        return found if found is not None and found["metadata"]["uid"] == meta["uid"] else None
+
+    return find
 
 
 def _wanted(name: str, req: Request, now: datetime) -> logs.Wanted:

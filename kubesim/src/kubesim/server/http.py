@@ -19,7 +19,7 @@ from aiohttp import web
 from multidict import CIMultiDict
 
 from kubesim.server import api as pipeline
-from kubesim.server import read
+from kubesim.server import channels, read
 from kubesim.server.request import Request, Response
 
 _COMPRESS_FROM: Final = 128 * 1024
@@ -69,8 +69,8 @@ class HttpServer:
             query.setdefault(key, []).append(value)
         req = Request(raw.method, raw.rel_url.raw_path, query, headers, body)
         response = await self._respond(req)
-        if response.stream is not None:
-            return await self._stream(raw, response)
+        if response.stream is not None or response.session is not None:
+            return await self._open(raw, response)
         if response.breaks_off:
             return await _broken(raw, response)
         return _plain(raw, response)
@@ -85,14 +85,23 @@ class HttpServer:
         except read.NotReached as error:
             return pipeline.refusal(error)
 
+    async def _open(self, raw: web.BaseRequest, response: Response) -> web.StreamResponse:
+        """What lasts. Ended when the cluster stops."""
+        task = asyncio.current_task()
+        assert task is not None
+        self._streams.add(task)
+        try:
+            if response.session is not None:
+                return await channels.serve(raw, response.session)
+            return await self._stream(raw, response)
+        finally:
+            self._streams.discard(task)
+
     async def _stream(self, raw: web.BaseRequest, response: Response) -> web.StreamResponse:
         assert response.stream is not None
         answer = web.StreamResponse(status=response.status)
         _set_headers(answer, response)
         answer.enable_chunked_encoding()
-        task = asyncio.current_task()
-        if task is not None:
-            self._streams.add(task)
         try:
             await answer.prepare(raw)
             async for piece in response.stream:
@@ -104,8 +113,6 @@ class HttpServer:
         finally:
             await response.stream.aclose()
             response.end()
-            if task is not None:
-                self._streams.discard(task)
         return answer
 
 

@@ -14,6 +14,8 @@ from urllib.parse import unquote
 
 from multidict import CIMultiDict
 
+from kubesim.containers.streams import Session
+
 Query = Mapping[str, list[str]]
 
 JSON: Final = "application/json"
@@ -59,6 +61,8 @@ class Response:
     content_type: str = JSON
     headers: list[tuple[str, str]] = field(default_factory=list)
     stream: AsyncGenerator[bytes, None] | None = None
+    session: Session | None = None
+    """The connection is turned into a WebSocket, over which this runs."""
     breaks_off: bool = False
     """The connection is reset in the middle of the answer."""
     end: Callable[[], None] = lambda: None

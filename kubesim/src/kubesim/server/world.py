@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 from typing import Any, Final
 
+from kubesim.containers.commands import Disks
 from kubesim.kind import Clock, Context, Kind
 from kubesim.registry import Registry
 from kubesim.server.request import User
@@ -48,6 +49,8 @@ class World:
         self.lookup = StoreLookup(self.store)
         self.patience = 3.0
         """Seconds a reader waits for a version that is not reached yet."""
+        self.disks = Disks(lambda: {body["metadata"]["uid"] for body in self.lookup.list("pods")})
+        """What was written in containers."""
         self.mutators: list[Mutator] = []
         """What stands in for a cluster's own mutating admission."""
         self._jobs: deque[Callable[[], None]] = deque()

@@ -1,4 +1,4 @@
-"""The log of containers that are only said to run, and what an API server refuses about it.
+"""The log of containers that are only said to run, and what an API server refuses about it and about connections.
 
 The refusals were asked of a kube-apiserver 1.36.2; those of a container that does not run are the kubelet's.
 """
@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any
 from urllib.parse import parse_qs
 
+import orjson
 import pytest
 from multidict import CIMultiDict
 
@@ -33,9 +34,9 @@ def create(stage: Stage, name: str, *names: str, image: str = "nginx:1", **spec:
     stage.settle()
 
 
-def answer(stage: Stage, path: str) -> Response:
+def answer(stage: Stage, path: str, **more: str) -> Response:
     path, _, query = path.partition("?")
-    headers = CIMultiDict({"Authorization": "Bearer admintoken"})
+    headers = CIMultiDict({"Authorization": "Bearer admintoken", **more})
     req = Request("GET", f"/api/v1/namespaces/default/pods/{path}", parse_qs(query), headers)
     return stage.cluster.handler.handle(req)
 
@@ -113,12 +114,46 @@ def test_what_cannot_be_told_is_refused_as_elsewhere(stage: Stage, path: str, co
     stage.pass_time()
     create(stage, "soon")
     found = answer(stage, path)
-    assert (found.status, found.body.decode().partition('"message":"')[2].partition('","reason"')[0]) == (
-        code,
-        message.replace('"', '\\"'),
-    )
+    assert (found.status, orjson.loads(found.body)["message"]) == (code, message)
 
 
 def test_a_pod_without_a_node_has_no_log_yet(stage: Stage) -> None:
     create(stage, "homeless", nodeSelector={"no": "where"})
     assert answer(stage, "homeless/log").status == 204
+
+
+@pytest.mark.parametrize(
+    ("path", "code", "message"),
+    [
+        ("none/exec?command=ls&stdout=1", 404, 'pods "none" not found'),
+        ("two/exec?command=ls&stdout=1", 400, "a container name must be specified for pod two, choose one of: [i a b]"),
+        ("a/exec?command=ls&stdout=1&container=zz", 400, "container zz is not valid for pod a"),
+        ("homeless/exec?command=ls&stdout=1", 400, "pod homeless does not have a host assigned"),
+        ("homeless/attach?stdout=1", 400, "pod homeless does not have a host assigned"),
+        ("homeless/portforward", 400, "pod homeless does not have a host assigned"),
+        ("a/exec?command=ls", 400, "you must specify at least 1 of stdin, stdout, stderr"),
+        ("a/exec?command=ls&stdout=1", 400, "Upgrade request required"),
+        ("a/portforward", 400, "Upgrade request required"),
+    ],
+)
+def test_no_connection_is_made_to_what_is_not_there(stage: Stage, path: str, code: int, message: str) -> None:
+    create(stage, "two", "a", "b", initContainers=[{"name": "i", "image": "x"}])
+    create(stage, "homeless", nodeSelector={"no": "where"})
+    stage.pass_time()
+    found = answer(stage, path)
+    assert (found.status, orjson.loads(found.body)["message"]) == (code, message)
+
+
+def test_an_older_client_is_told_what_is_spoken_here(stage: Stage) -> None:
+    found = answer(stage, "a/exec?command=ls&stdout=1", Upgrade="SPDY/3.1")
+    assert (found.status, orjson.loads(found.body)["message"]) == (
+        400,
+        "this cluster speaks WebSocket alone, which kubectl does from version 1.31 on",
+    )
+
+
+def test_nothing_runs_in_a_container_that_has_ended(stage: Stage) -> None:
+    create(stage, "b", restartPolicy="Never")
+    stage.pass_time(20)
+    found = answer(stage, "b/exec?command=ls&stdout=1", Upgrade="websocket")
+    assert (found.status, orjson.loads(found.body)["message"]) == (500, 'container not found ("main")')
