@@ -191,13 +191,7 @@ def vouch(book: OrderBook, *, by: str, now: datetime) -> Commit:
         message = state_commits.ordered(Order.TRUST, "Trust the state as it is", f"by {by}")
         try:
             made = branch.draft(message, head, now)
-            # The state says nothing of who counts: it is what is in question.
-            parties = _parties(book, Decisions())
-            if why := state_trust.why_not_vouched(branch.repository, made, parties):
-                raise InputError(
-                    f"this would not count: it {why}",
-                    hint=f"{parties.named_by[:12]} says in spec.guards.operators, or sources.verify.keys, whose does",
-                )
+            _check_vouched(book, branch, made)
             branch.publish(state_edge.State(head, Decisions()), made)
             if url:
                 branch.push(url, expected=expected)
@@ -208,6 +202,48 @@ def vouch(book: OrderBook, *, by: str, now: datetime) -> Commit:
         _remember(book.opened, book.repo, branch)
         return made
     raise StateConflict("the state branch is written all the time by somebody else", hint="try again")
+
+
+def begin(book: OrderBook, decisions: Decisions, *, source: str, by: str, now: datetime) -> state_edge.State:
+    """Make the branch, with decisions that were taken elsewhere: the first plan starts from them.
+
+    Raises StateError where there is a branch already, which says what is decided; InputError where who signs is no
+    operator; StateConflict and SourceError like `change`.
+    """
+    branch, url = _branch(book)
+    expected = branch.pull(url) if url else None
+    before = branch.read()
+    name = book.repo.settings.spec.state.branch
+    if before.commit is not None:
+        raise StateError(
+            f"there is a branch {name} already: it says what is decided",
+            hint=f"git log {name} shows it; where nothing is rolled out yet, delete it and begin anew",
+        )
+    branch = branch.signing(_signer(book, None))
+    begun = replace(decisions, repository_id=state_edge.new_repository_id(), known=True)
+    message = state_commits.ordered(Order.TRUST, f"Begin with the decisions of {source}", f"by {by}")
+    try:
+        made = branch.write(before, replace(before, decisions=begun), message, now=now, draft=True)
+        assert made.commit is not None
+        _check_vouched(book, branch, made.commit)
+        branch.publish(before, made.commit)
+        if url:
+            branch.push(url, expected=expected)
+    finally:
+        branch.discard()
+    _remember(book.opened, book.repo, branch)
+    return made
+
+
+def _check_vouched(book: OrderBook, branch: state_edge.StateBranch, made: Commit) -> None:
+    """Raise InputError where a daemon would not believe the branch for who signed this commit of it."""
+    # The state says nothing of who counts: it is what is in question.
+    parties = _parties(book, Decisions())
+    if why := state_trust.why_not_vouched(branch.repository, made, parties):
+        raise InputError(
+            f"this would not count: it {why}",
+            hint=f"{parties.named_by[:12]} says in spec.guards.operators, or sources.verify.keys, whose does",
+        )
 
 
 def _signer(book: OrderBook, past: Decisions | None, *, approves: bool = False) -> Callable[[bytes], bytes] | None:

@@ -1,7 +1,8 @@
-"""`gitfed state key` and `gitfed state trust`: whose decisions count."""
+"""`gitfed state key`, `trust` and `begin`: whose decisions count, and with which the branch begins."""
 
 from __future__ import annotations
 
+import json
 import subprocess
 from collections.abc import Iterator
 from dataclasses import replace
@@ -15,8 +16,9 @@ from gitfed.documents import bindings, state_commits
 from gitfed.documents.state_commits import Act
 from gitfed.edges.git import Repository, signing_key
 from gitfed.edges.state.state import StateBranch
+from gitfed.text import yaml
 from tests import signing
-from tests.cli.world import FILES, commit, git, gitfed
+from tests.cli.world import FILES, POLICY, commit, git, gitfed
 from tests.signing import Person
 
 WHEN = datetime(2026, 1, 1, tzinfo=UTC)
@@ -135,3 +137,70 @@ def test_commands_that_look_say_that_a_daemon_would_not_believe_the_state(fleet:
     assert f"{said}{stranger} is signed with the key {other.fingerprint}, which is not trusted" in gitfed("plan").err
     commit(fleet, {"gitfed.yaml": f"{DEMANDING[:-2]}, state: {{writers: ['{other.public}']}}}}\n"})
     assert said not in gitfed("plan").err
+
+
+BINDING = """\
+apiVersion: work.karmada.io/v1alpha2
+kind: ResourceBinding
+metadata:
+  name: {name}-deployment
+  namespace: shop
+  annotations: {{policy.karmada.io/applied-placement: '{placement}'}}
+spec:
+  resource: {{apiVersion: apps/v1, kind: Deployment, name: {name}, namespace: shop}}
+  replicas: 6
+  clusters: [{{name: eu-1, replicas: 5}}, {{name: us-1, replicas: 1}}]
+status:
+  conditions: [{{type: Scheduled, status: "True", reason: Success, message: done}}]
+"""
+
+
+def bound(folder: Path, *names: str) -> Path:
+    path = folder / "decisions.yaml"
+    placement = json.dumps(yaml.load_all(POLICY.encode())[0]["spec"]["placement"])
+    path.write_text("---\n".join(BINDING.format(name=name, placement=placement) for name in names))
+    return path
+
+
+def test_the_branch_begins_with_what_others_decided(fleet: Path, tmp_path: Path) -> None:
+    file = bound(tmp_path, "web", "strange")
+    looked = gitfed("state", "begin", file, "--dry-run")
+    assert (looked.code, looked.out) == (0, "gitfed/state would begin with 1 decision.\n"), looked.err
+    assert git(fleet, "branch", "--list", "gitfed/state") == ""
+    head = git(fleet, "rev-parse", "HEAD")
+    done = gitfed("state", "begin", file)
+    made = git(fleet, "rev-parse", "gitfed/state")
+    assert (done.code, done.out) == (0, f"gitfed/state begins with 1 decision, in {made[:12]}.\n"), done.err
+    assert f"left out: {head[:12]} has no Deployment.apps/shop/strange" in done.err
+    assert git(fleet, "log", "-1", "--format=%s", made) == "Begin with the decisions of decisions.yaml [skip ci]"
+    plan = json.loads(gitfed("plan", "-o", "json").out)
+    placed = [[(at["name"], at["replicas"]) for at in one["clusters"]] for one in plan["bindings"]]
+    assert [("eu-1", 5), ("us-1", 1)] in placed
+    again = gitfed("state", "begin", file)
+    assert (again.code, "there is a branch gitfed/state already" in again.err) == (4, True), again.err
+    assert git(fleet, "rev-parse", "gitfed/state") == made
+
+
+def test_a_branch_does_not_begin_with_decisions_about_nothing(fleet: Path, tmp_path: Path) -> None:
+    file = bound(tmp_path, "strange")
+    done = gitfed("state", "begin", file)
+    assert (done.code, f"{file}: it decides nothing of what the repository has" in done.err) == (3, True), done.err
+    file.write_text("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n")
+    done = gitfed("state", "begin", file)
+    assert (done.code, "is not a decision" in done.err) == (3, True), done.err
+    assert gitfed("state", "begin", tmp_path / "absent.yaml").code == 2
+    assert gitfed("state", "begin", bound(tmp_path, "web"), "--worktree").code == 2
+    assert git(fleet, "branch", "--list", "gitfed/state") == ""
+
+
+def test_where_signatures_count_an_operator_begins_the_branch(fleet: Path, people: Path, tmp_path: Path) -> None:
+    ada, eve = signing.with_ssh("ada", people), signing.with_ssh("eve", people)
+    commit(fleet, {"gitfed.yaml": DEMANDING, "ada.pub": ada.public})
+    file = bound(tmp_path, "web")
+    signs(fleet, eve)
+    refused = gitfed("state", "begin", file)
+    assert (refused.code, "this would not count: it is signed with the key" in refused.err) == (3, True), refused.err
+    assert git(fleet, "branch", "--list", "gitfed/state") == ""
+    signs(fleet, ada)
+    assert gitfed("state", "begin", file).code == 0
+    assert "would not believe" not in gitfed("plan").err

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.e2e.world import World, cluster, config_map, settings
+from tests.e2e.world import World, cluster, config_map, deployment, policy, settings
 from tests.planning.test_dependencies import workload
 
 pytestmark = pytest.mark.e2e
@@ -115,3 +116,27 @@ def quarrels(world: World) -> list[str]:
         "plan", "--repo", str(world.bare), "--kubeconfig", str(world.kubeconfig), "--live", "-o", "json"
     )
     return [str(one) for one in json.loads(done.stdout)["changes"] if one["action"] in ("create", "update", "delete")]
+
+
+def test_what_karmada_decided_is_where_the_daemon_begins(world: World, tmp_path: Path) -> None:
+    """Nobody would divide seven replicas like that anew."""
+    divided = {"replicaScheduling": {"replicaSchedulingType": "Divided", "replicaDivisionPreference": "Weighted"}}
+    world.push(
+        BASE | {"web.json": deployment("web", replicas=7), "policy.json": policy("web", None, placement=divided)}
+    )
+    binding = {
+        "apiVersion": "work.karmada.io/v1alpha2", "kind": "ResourceBinding",
+        "metadata": {"name": "web-deployment", "namespace": "shop",
+                     "annotations": {"policy.karmada.io/applied-placement": json.dumps(divided)}},
+        "spec": {"resource": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web", "namespace": "shop"},
+                 "replicas": 7, "clusters": [{"name": "m1", "replicas": 6}, {"name": "m2", "replicas": 1}]},
+        "status": {"conditions": [{"type": "Scheduled", "status": "True", "reason": "Success", "message": "done"}]},
+    }  # fmt: skip
+    file = tmp_path / "decisions.yaml"
+    file.write_text(json.dumps(binding))
+    done = world.gitfed("state", "begin", str(file), "--repo", str(world.bare))
+    assert done.stdout.startswith("gitfed/state begins with 1 decision, in ")
+    world.daemon()
+    world.until(lambda: "outcome: applied" in world.state().get("state.yaml", ""), "recorded")
+    replicas = {where: world.get(where, "Deployment", "shop", "web")["spec"]["replicas"] for where in ("m1", "m2")}
+    assert replicas == {"m1": 6, "m2": 1}

@@ -1,4 +1,4 @@
-"""gitfed state key and gitfed state trust"""
+"""gitfed state key, gitfed state trust and gitfed state begin"""
 
 from __future__ import annotations
 
@@ -11,11 +11,12 @@ import click
 from gitfed.cli import load, options
 from gitfed.cli.commands.act import suspend
 from gitfed.edges import git
+from gitfed.errors import InputError, UsageError
 
 
 @click.group("state")
 def command() -> None:
-    """Say whose decisions on the state branch count.
+    """Say whose decisions on the state branch count, and with which it begins.
 
     What is written on the state and facts branches is signed. Where spec.sources.verify asks for signatures, a daemon
     believes its own commits, those of the engines in spec.state.writers, and signed orders of spec.guards.operators and
@@ -80,3 +81,47 @@ def trust(inputs: options.Inputs) -> int:
     commit = operator_orders.vouch(suspend.book(session), by=suspend.person(), now=datetime.now(UTC))
     click.echo(f"The state branch is trusted as of {commit[:12]}.")
     return 0
+
+
+@command.command("begin")
+@click.argument("file", type=options.Files(exists=True, dir_okay=False))
+@options.source
+@options.option("--dry-run", shared=False, is_flag=True, help="Say what would be taken in, and write nothing.")
+def begin(file: Path, inputs: options.Inputs, dry_run: bool) -> int:
+    """Begin the state branch with decisions that were taken elsewhere, before gitfed decides anything itself.
+
+    FILE holds ResourceBinding documents, as gitfed import karmada --decisions-out writes them: the first plan starts
+    from them, so that nothing moves. Those of objects that the commit does not have are left out and named. Where a
+    state branch is already, nothing is taken in. The commit is signed like an order (see gitfed state trust).
+
+    \b
+    gitfed plan --decisions decisions.yaml        look first: Nothing to do
+    gitfed state begin decisions.yaml
+
+    \b
+    Exit codes: 0 done · 2 bad usage · 3 invalid input in FILE or in the repository, or who signs is no operator · 4 the
+    repository or its state branch cannot be read or written, or there is one already.
+    """
+    from gitfed.offline import input_files, operator_orders
+
+    if inputs.worktree:
+        raise UsageError("decisions are about a commit", hint="commit first; --worktree is for plan and diff")
+    session = load.Session(inputs)
+    templates = session.repo.manifests
+    given = input_files.decisions(file)
+    known = {key: one for key, one in given.bindings.items() if key in templates}
+    for key in sorted(given.bindings.keys() - known.keys()):
+        load.note(f"left out: {session.repo.commit[:12] if session.repo.commit else 'the repository'} has no {key}")
+    if not known:
+        raise InputError(f"{file}: it decides nothing of what the repository has", hint="is it of another repository?")
+    counted = f"{len(known)} decision{'' if len(known) == 1 else 's'}"
+    branch = session.repo.settings.spec.state.branch
+    if dry_run:
+        click.echo(f"{branch} would begin with {counted}.")
+        return load.tell(session.repo.problems)
+    made = operator_orders.begin(
+        suspend.book(session), replace(given, bindings=known), source=file.name, by=suspend.person(), now=session.now
+    )
+    assert made.commit is not None
+    click.echo(f"{branch} begins with {counted}, in {made.commit[:12]}.")
+    return load.tell(session.repo.problems)

@@ -108,7 +108,7 @@ def cluster(
 @options.option("--karmada-context", shared=False, metavar="NAME", default="karmada-apiserver", show_default=True,
                 help="Its context.")  # fmt: skip
 @options.option("--decisions-out", shared=False, metavar="FILE", type=options.Files(dir_okay=False),
-                help="Write the bindings there, for plan --decisions.")  # fmt: skip
+                help="Write the bindings there, for plan --decisions and state begin.")  # fmt: skip
 @INTO
 @WITH_SECRETS
 @ALL
@@ -127,6 +127,7 @@ def karmada(
     gitfed import karmada export/ --decisions-out decisions.yaml
     gitfed import karmada --karmada-kubeconfig karmada.conf --decisions-out decisions.yaml --commit
     gitfed plan --worktree --decisions decisions.yaml
+    gitfed state begin decisions.yaml                   once it is committed
 
     \b
     Exit codes: 0 done · 2 bad usage, or a file would be overwritten · 3 a file of the export cannot be read · 4 the
