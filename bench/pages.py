@@ -20,6 +20,7 @@ import aiohttp
 
 from bench import ground, scale
 from bench.daemon import Daemon, until
+from gitfed.daemon import planner
 from gitfed.edges import certificates
 from gitfed.hub.running import Running
 from gitfed.interpret import native
@@ -54,7 +55,8 @@ async def _page(folder: Path) -> list[tuple[str, str]]:
     async with staged(folder, running=running) as hub, aiohttp.ClientSession(auto_decompress=False) as session:
         for _ in range(3):
             fleet = FleetSnapshot(FactsRef("bench"), facts)
-            found.plan = build.build(repo, fleet, decisions, Interpreter((native.Native(),)), scale.NOW)
+            interpreter = Interpreter((native.Native(),))
+            found.plan = await planner.plan(repo, fleet, decisions, interpreter, scale.NOW, build.Memo())
             running.heard("cycle", None)  # as the engine tells of a turn: it has another plan now
             for look in range(LOOKS):
                 page = f"{hub.url}/ui/placement?page={look + 1}&show=all"

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 import yaml
 
+from tests import needs
 from tests.clusters.rest import RefusedError
 from tests.e2e.test_main_job import BASE
 from tests.e2e.test_namespaces import looked
-from tests import needs
 from tests.e2e.world import World, cluster, settings
 
 pytestmark = pytest.mark.e2e

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -25,6 +26,7 @@ from tests.hub.stage import Staged, staged
 
 WIDTHS = (360, 1280, 2560)
 SCHEMES = ("light", "dark")
+_CHOSEN_CERTIFICATES = "profile.content_settings.exceptions.auto_select_certificate"
 
 
 @contextlib.contextmanager
@@ -119,8 +121,9 @@ class Browser:
 
 
 @contextlib.contextmanager
-def chromium() -> Iterator[Browser]:
-    """Skips where there is none."""
+def chromium(home: Path | None = None, chooses_for: str = "") -> Iterator[Browser]:
+    """Skips where there is none. `home`: where it looks for certificates; of those that a server at `chooses_for`
+    takes it shows one without asking, as it can show nobody its question."""
     options = webdriver.ChromeOptions()
     options.binary_location = str(needs.path_of("chromium"))
     driver = needs.path_of("chromedriver")
@@ -128,7 +131,11 @@ def chromium() -> Iterator[Browser]:
         options.add_argument(argument)
     options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
     options.page_load_strategy = "normal"
-    made = webdriver.Chrome(options=options, service=Service(str(driver)))
+    if chooses_for:
+        chosen = {f"{chooses_for},*": {"setting": {"filters": [{}]}}}
+        options.add_experimental_option("prefs", {_CHOSEN_CERTIFICATES: chosen})
+    environment = {**os.environ, "HOME": str(home)} if home is not None else None
+    made = webdriver.Chrome(options=options, service=Service(str(driver), env=environment))
     try:
         yield Browser(made)
     finally:
