@@ -1,4 +1,5 @@
-"""`/ui/problems`: what is held and by which limit, what is wrong in the files, who suspended what; and what to do."""
+"""`/ui/problems`: what is held and by which limit, what others use, what is wrong in the files, who suspended what; and
+what to do."""
 
 from __future__ import annotations
 
@@ -22,6 +23,8 @@ from gitfed.hub.server import Hub
 from gitfed.model import orders
 from gitfed.model.base import ClusterName, key_from
 from gitfed.model.orders import Suspension
+from gitfed.model.plan import Change
+from gitfed.model.reason import ReasonCode
 from gitfed.views import gates, problems
 
 _MOST = 200
@@ -36,6 +39,8 @@ class Seen:
     listed: problems.ProblemList
     suspensions: tuple[Suspension, ...]
     clusters: tuple[ClusterName, ...]
+    in_use: tuple[Change, ...]
+    """What should go and stays, because others have something in it."""
 
 
 def route(hub: Hub, frame: Frame, desk: Desk) -> Route:
@@ -69,6 +74,11 @@ def _look(now: Moment, sight: Sight) -> Seen:
         listings.problem_list(now, sight, Query(limit=_MOST)),
         tuple(one for one in now.decisions.suspensions if _is_seen(one, now, sight)),
         tuple(name for name in now.plan.clusters if sight.cluster(name)),
+        tuple(
+            one
+            for one in now.plan.changes or ()
+            if one.reason.code is ReasonCode.IN_USE_BY_OTHERS and sight.change(one) and sight.whole(one.key.namespace)
+        )[:_MOST],
     )
 
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 import asyncio
 import base64
 import hashlib
+import json
 import weakref
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from markupsafe import escape
@@ -18,12 +20,14 @@ from gitfed.hub.pages import annotated, assets, frame, placement
 from gitfed.hub.running import Running
 from gitfed.model.base import ObjectKey
 from gitfed.model.decisions import Share
-from gitfed.model.plan import Binding
+from gitfed.model.plan import Action, Binding, Change
 from tests import patience
 from tests.hub import fleet
+from tests.hub.pages.leading import leading
 from tests.hub.stage import Passwords, Recorded, Staged, ask, get, policy, snapshot, staged, user
 
 _HTML = {"Accept": "text/html"}
+DEFINITION = ("apiextensions.k8s.io", "CustomResourceDefinition")
 
 
 async def _session(hub: Staged) -> tuple[dict[str, str], str]:
@@ -122,6 +126,34 @@ async def test_ten_thousand_workloads_in_a_hundred_clusters_are_one_small_page(t
             assert status == 200
             assert len(text.encode()) <= 300_000, path
         assert "1–50 of 10000 workloads" in (await get(hub, "/ui/placement", token="ann"))[1]
+
+
+async def test_what_others_use_stays_and_says_so_to_who_may_see_the_fleet(tmp_path: Path) -> None:
+    running, places = leading(), (ObjectKey("", "Namespace", "", "lab"), ObjectKey(*DEFINITION, "", "toys.example.com"))
+    engine: Any = running.engine
+    deletions = tuple(Change("eu-1", key, "v1", Action.DELETE) for key in places)
+    gone = Change("eu-2", places[0], "v1", Action.DELETE)
+    engine.plan = replace(engine.plan, changes=(*deletions, gone))
+    engine.fleet.in_use = lambda: {("eu-1", key): "Toy/theirs is still in it" for key in places}
+    async with staged(tmp_path, running=running) as hub:
+        found = json.loads((await get(hub, "/api/v1/plan", token="ann"))[1])
+        assert [(one["cluster"], one["action"], one["reason"], one["reasonCode"]) for one in found["changes"]] == [
+            ("eu-1", "keep", "stays: Toy/theirs is still in it", "InUseByOthers"),
+            ("eu-1", "keep", "stays: Toy/theirs is still in it", "InUseByOthers"),
+            ("eu-2", "delete", "", ""),
+        ]
+        assert (found["totals"]["keep"], found["totals"]["delete"]) == (2, 1)
+        assert json.loads((await get(hub, "/api/v1/orphans", token="ann"))[1])["items"] == [], "it is asked for still"
+        page = (await get(hub, "/ui/problems", token="ann"))[1]
+        for key in places:
+            assert f"{key} in eu-1</h3><p>Stays: Toy/theirs is still in it.</p>" in page
+        assert "in eu-2" not in page
+        for path in ("/ui/problems", "/api/v1/plan", "/ui/placement?show=attention"):
+            status, text = await get(hub, path, token="bob")
+            assert (status, "theirs" in text) == (200, False), path
+        engine.fleet.in_use = dict
+        running.heard("cycle", None)
+        assert "Nothing that should go is used by others" in (await get(hub, "/ui/problems?again", token="ann"))[1]
 
 
 async def test_a_page_of_the_placement_looks_at_no_copy_that_it_does_not_show(tmp_path: Path) -> None:
