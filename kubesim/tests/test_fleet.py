@@ -12,6 +12,7 @@ from typing import Any
 import aiohttp
 import pytest
 
+from kubesim import control
 from kubesim.fleet import ClusterSpec, Fleet
 
 Body = dict[str, Any]
@@ -161,3 +162,28 @@ async def test_somebody_else_may_write_after_each_of_our_writes(fleet: Fleet, we
         one["manager"] for one in fleet["one"].api.get("configmaps", "default", "a")["metadata"]["managedFields"]
     ]
     assert "intruder" in managers
+
+
+async def test_another_process_can_take_a_cluster_away_and_bring_it_back(fleet: Fleet) -> None:
+    port, name = control.port_of(fleet.kubeconfig()), next(iter(fleet)).name
+    assert port is not None
+    before = fleet[name].url
+    assert await control.order(port, "fail", name) == f"{name} is away"
+    assert await control.order(port, "fail", name) == f"{name} is away already"
+    assert fleet[name].url == ""
+    assert await control.order(port, "recover", name) == f"{name} is back"
+    assert await control.order(port, "recover", name) == f"{name} is there"
+    assert fleet[name].url == before
+
+
+async def test_an_order_that_cannot_be_carried_out_says_why(fleet: Fleet) -> None:
+    port = control.port_of(fleet.kubeconfig())
+    assert port is not None
+    with pytest.raises(control.ControlError, match="there is no cluster 'nobody', only "):
+        await control.order(port, "fail", "nobody")
+    with pytest.raises(control.ControlError, match="there is no order 'sing'"):
+        await control.order(port, "sing", "a")
+
+
+def test_a_kubeconfig_of_something_else_takes_no_orders() -> None:
+    assert control.port_of({"clusters": []}) is None

@@ -10,6 +10,7 @@ from typing import Any
 import orjson
 
 from kubesim.cluster import Cluster
+from kubesim.control import Control
 from kubesim.controllers import Controllers, Settings, nodes
 from kubesim.door import Door
 from kubesim.faults import Faults
@@ -103,6 +104,26 @@ class Fleet:
             if spec.name in self._members:
                 raise ValueError(f"two clusters are called {spec.name}")
             self._members[spec.name] = Member(spec, clock, settings, None if seed is None else seed + number)
+        self._control = Control({"fail": self._fail, "recover": self._recover})
+
+    async def _fail(self, name: str) -> str:
+        member = self._named(name)
+        if not member.url:
+            return f"{name} is away already"
+        await member.faults.down()
+        return f"{name} is away"
+
+    async def _recover(self, name: str) -> str:
+        member = self._named(name)
+        if member.url:
+            return f"{name} is there"
+        await member.faults.up()
+        return f"{name} is back"
+
+    def _named(self, name: str) -> Member:
+        if name not in self._members:
+            raise LookupError(f"there is no cluster {name!r}, only {' '.join(self._members)}")
+        return self._members[name]
 
     def __getitem__(self, name: str) -> Member:
         return self._members[name]
@@ -116,9 +137,11 @@ class Fleet:
     async def start(self) -> None:
         for member in self:
             await member.start()
+        await self._control.start()
 
     async def stop(self) -> None:
         """Closes all ports. Nothing is kept."""
+        await self._control.stop()
         for member in self:
             await member.stop()
 
@@ -130,7 +153,8 @@ class Fleet:
         await self.stop()
 
     def kubeconfig(self) -> Body:
-        """One context for each cluster, of its name; the first one is current. Only while started."""
+        """One context for each cluster, of its name; the first one is current. Only while started. Its extension says
+        where the fleet takes orders (``control``)."""
         merged: Body = {
             "apiVersion": "v1",
             "kind": "Config",
@@ -144,7 +168,8 @@ class Fleet:
             for part in ("clusters", "users", "contexts"):
                 merged[part] += one[part]
             merged["current-context"] = merged["current-context"] or member.name
-        return merged
+        extension = self._control.extension()
+        return {**merged, "extensions": [extension]} if extension is not None else merged
 
     def write_kubeconfig(self, path: Path) -> Path:
         """As JSON, which kubeconfig files may be; readable by the user alone."""

@@ -70,7 +70,19 @@ def test_less_of_it_can_be_asked_for(stage: Stage, query: str, expected: str) ->
 def test_a_container_that_ended_says_how(stage: Stage) -> None:
     create(stage, "b", image="failing", restartPolicy="Never")
     stage.pass_time(20)
-    assert log(stage, "b/log?tailLines=1") == "main of b ends with code 1\n"
+    assert log(stage, "b/log").splitlines() == [
+        "main of default/b starts on node-0: failing",
+        "main of b is alive, line 1",
+        "main of b is alive, line 2",
+        "main of b ends with code 1",
+    ]
+
+
+def test_a_container_that_crashes_can_be_asked_what_it_said_before(stage: Stage) -> None:
+    create(stage, "b", image="example.invalid/crash")
+    stage.pass_time(2)
+    assert log(stage, "b/log").splitlines()[-1] == "main of b ends with code 1"
+    assert log(stage, "b/log?previous=true") == log(stage, "b/log")
 
 
 @pytest.mark.parametrize(

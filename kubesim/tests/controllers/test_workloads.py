@@ -187,3 +187,34 @@ def test_a_finished_job_goes_after_its_time_to_live() -> None:
     stage.pass_time(60)
     assert stage.api.find("jobs.batch", "default", "work") is None
     assert stage.pods() == []
+
+
+def test_an_image_that_crashes_is_started_again_and_again_and_never_ready() -> None:
+    stage = Stage(1)
+    stage.api.create("deployments.apps", workload("Deployment", image="example.invalid/crash:1", replicas=1))
+    stage.pass_time(1)
+    (pod,) = stage.pods()
+    (told,) = pod["status"]["containerStatuses"]
+    assert (told["ready"], told["restartCount"], told["lastState"]["terminated"]["exitCode"]) == (False, 0, 1)
+    meta = pod["metadata"]
+    assert told["state"]["waiting"] == {
+        "reason": "CrashLoopBackOff",
+        "message": f"back-off 10s restarting failed container=main pod={meta['name']}_default({meta['uid']})",
+    }
+    counts = []
+    for _ in range(4):
+        stage.pass_time(20)
+        counts.append(stage.pods()[0]["status"]["containerStatuses"][0]["restartCount"])
+    assert counts == [1, 2, 2, 3]
+    assert stage.pods()[0]["status"]["phase"] == "Running"
+    (event,) = stage.api.list("events", "default", fields="reason=BackOff")
+    assert event["message"] == f"Back-off restarting failed container main in pod {meta['name']}_default({meta['uid']})"
+
+
+def test_a_pod_that_crashes_and_is_not_to_be_restarted_fails() -> None:
+    stage = Stage(1)
+    containers = [{"name": "main", "image": "example.invalid/crash"}]
+    spec = {"containers": containers, "restartPolicy": "Never"}
+    stage.api.create("pods", {"metadata": {"name": "a", "namespace": "default"}, "spec": spec})
+    stage.pass_time()
+    assert stage.api.get("pods", "default", "a")["status"]["phase"] == "Failed"

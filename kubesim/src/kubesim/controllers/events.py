@@ -166,6 +166,11 @@ def _of_containers(old: Body | None, new: Body) -> Iterator[Told]:
         if waiting.get("reason") == "ImagePullBackOff" and now != was:
             yield _container(new, one, "Failed", f'Failed to pull image "{one["image"]}": not found')
             yield _container(new, one, "BackOff", f'Back-off pulling image "{one["image"]}"')
+        if waiting.get("reason") == "CrashLoopBackOff" and one.get("restartCount") != known.get(one["name"], {}).get(
+            "restartCount"
+        ):
+            whose = f"{objects.meta(new)['name']}_{objects.meta(new)['namespace']}({objects.meta(new)['uid']})"
+            yield _container(new, one, "BackOff", f"Back-off restarting failed container {one['name']} in pod {whose}")
 
 
 def _container(pod: Body, container: Body, reason: str, message: str) -> Told:

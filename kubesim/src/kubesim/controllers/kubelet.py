@@ -2,8 +2,9 @@
 come.
 
 Nothing runs. An image whose name holds one of ``Settings.missing_images`` stays in ImagePullBackOff, one of
-``Settings.failing_images`` ends with an error, one of ``Settings.unready_images`` runs and never becomes ready, so
-that roll-outs that do not work out can be shown.
+``Settings.failing_images`` ends with an error, one of ``Settings.crashing_images`` does so as soon as it starts and
+is started again (CrashLoopBackOff), one of ``Settings.unready_images`` runs and never becomes ready, so that roll-outs
+that do not work out can be shown.
 """
 
 from __future__ import annotations
@@ -19,6 +20,8 @@ from kubesim.store import Record
 
 Body = dict[str, Any]
 _MANAGER: Final = "kubelet"
+_BACK_OFF, _LONGEST_BACK_OFF = 10, 300
+"""Seconds between the tries of what crashes: twice as many each time."""
 
 
 class Kubelet:
@@ -76,23 +79,34 @@ class Kubelet:
             return
         images = [container.get("image", "") for container in objects.spec(body).get("containers") or ()]
         missing = any(_among(image, self._settings.missing_images) for image in images)
-        unready = any(_among(image, self._settings.unready_images) for image in images)
+        crashing = any(_among(image, self._settings.crashing_images) for image in images)
+        unready = crashing or any(_among(image, self._settings.unready_images) for image in images)
         self._report(body, "Pending" if missing else "Running", ready=not missing and not unready, address=address)
-        ends = objects.spec(body).get("restartPolicy", "Always") != "Always"
-        if ends and not missing and not unready:
-            failed = any(_among(image, self._settings.failing_images) for image in images)
+        policy = objects.spec(body).get("restartPolicy", "Always")
+        if crashing and not missing and policy != "Never":
+            self._once(f"restart {uid}", _BACK_OFF, lambda: self._restart(key, uid, 1))
+        elif policy != "Always" and not missing and (crashing or not unready):
+            failed = crashing or any(_among(image, self._settings.failing_images) for image in images)
             self._once(f"end {uid}", self._settings.job_seconds, lambda: self._end(key, uid, failed=failed))
+
+    def _restart(self, key: str, uid: str, count: int) -> None:
+        """The next try of what crashes; each one waits twice as long for the one after."""
+        body = self._read(key, uid)
+        if body is not None and not objects.meta(body).get("deletionTimestamp"):
+            self._report(body, "Running", ready=False, restarts=count)
+            seconds = min(_LONGEST_BACK_OFF, _BACK_OFF * 2**count)
+            self._once(f"restart {uid}", seconds, lambda: self._restart(key, uid, count + 1))
 
     def _end(self, key: str, uid: str, *, failed: bool) -> None:
         body = self._read(key, uid)
         if body is not None and not objects.meta(body).get("deletionTimestamp"):
             self._report(body, "Failed" if failed else "Succeeded", ready=False)
 
-    def _report(self, body: Body, phase: str, *, ready: bool, address: str = "") -> None:
+    def _report(self, body: Body, phase: str, *, ready: bool, address: str = "", restarts: int = 0) -> None:
         now, before = self._loop.world.now(), objects.state(body)
         fresh = {**before, "phase": phase, "startTime": before.get("startTime") or now}
         fresh["containerStatuses"] = [
-            self._container(one, phase, ready, now) for one in objects.spec(body)["containers"]
+            self._container(body, one, phase, ready, now, restarts) for one in objects.spec(body)["containers"]
         ]
         if phase != "Pending" and address:
             fresh |= {"podIP": address, "podIPs": [{"ip": address}]}
@@ -101,35 +115,45 @@ class Kubelet:
         fresh["conditions"] = _conditions(before.get("conditions") or [], phase, ready, now, body)
         self._client.update("pods", {**body, "status": fresh}, subresource="status")
 
-    def _container(self, container: Body, phase: str, ready: bool, now: str) -> Body:
+    def _container(self, pod: Body, container: Body, phase: str, ready: bool, now: str, restarts: int) -> Body:
         image = container.get("image", "")
+        last: Body = {}
+        crashes = _among(image, self._settings.crashing_images)
+        error = {"exitCode": 1, "reason": "Error", "startedAt": now, "finishedAt": now}
         if phase == "Pending" and _among(image, self._settings.missing_images):
             message = f'Back-off pulling image "{image}": ErrImagePull: not found'
             state: Body = {"waiting": {"reason": "ImagePullBackOff", "message": message}}
         elif phase == "Pending":
             state = {"waiting": {"reason": "ContainerCreating"}}
+        elif phase == "Running" and crashes and objects.spec(pod).get("restartPolicy") != "Never":
+            seconds, meta = min(_LONGEST_BACK_OFF, _BACK_OFF * 2**restarts), objects.meta(pod)
+            whose = f"{container['name']} pod={meta['name']}_{meta['namespace']}({meta['uid']})"
+            message = f"back-off {seconds}s restarting failed container={whose}"
+            state = {"waiting": {"reason": "CrashLoopBackOff", "message": message}}
+            last = {"terminated": error}
         elif phase == "Running":
             state = {"running": {"startedAt": now}}
         else:
-            code = 0 if phase == "Succeeded" else 1
-            state = {
-                "terminated": {
-                    "exitCode": code,
-                    "reason": "Completed" if not code else "Error",
-                    "startedAt": now,
-                    "finishedAt": now,
-                }
-            }
+            done = {"exitCode": 0, "reason": "Completed"} if phase == "Succeeded" else {}
+            state = {"terminated": {**error, "startedAt": _started(pod, container["name"]) or now, **done}}
         status = {
             "name": container["name"],
             "state": state,
-            "lastState": {},
+            "lastState": last,
             "ready": ready,
-            "restartCount": 0,
+            "restartCount": restarts if crashes else 0,
             "image": image,
             "imageID": "",
         }
-        return {**status, "started": phase == "Running"}
+        return {**status, "started": "running" in state}
+
+
+def _started(pod: Body, container: str) -> str:
+    """When a container that runs was started; "" if it does not."""
+    for one in objects.state(pod).get("containerStatuses") or ():
+        if one["name"] == container:
+            return str((one["state"].get("running") or {}).get("startedAt", ""))
+    return ""
 
 
 def _among(image: str, marks: Iterable[str]) -> bool:

@@ -17,6 +17,8 @@ class Settings:
     """Parts of image names that cannot be pulled."""
     failing_images: tuple[str, ...] = ("failing",)
     """Parts of image names whose containers end with an error."""
+    crashing_images: tuple[str, ...] = ("example.invalid/crash",)
+    """Parts of image names whose containers end with an error as soon as they start, again and again."""
     unready_images: tuple[str, ...] = ("never-ready",)
     """Parts of image names whose containers run without becoming ready."""
     events_kept: int = 1000
