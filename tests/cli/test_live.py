@@ -265,3 +265,40 @@ def test_a_reviewed_plan_that_leaves_somebody_elses_object_alone_is_carried_out(
     assert "not the plan" not in applied.err
     assert "created" in applied.out
     assert where.request("GET", "/api/v1/namespaces/shop/configmaps/settings")["data"] == {"whose": "theirs"}
+
+
+def test_a_cluster_of_a_running_fleet_is_taken_away_and_brought_back(
+    bare: Path, clusters: Path, tmp_path: Path
+) -> None:
+    failed = gitfed("sim", "fail", "eu-1", "us-1")
+    assert (failed.code, failed.out) == (0, "eu-1 is away\nus-1 is away\n")
+    planned = look(bare, "plan", "--live", "-o", "json")
+    assert "eu-1" in planned.out + planned.err
+    assert planned.code == 4
+    recovered = gitfed("sim", "recover", "us-1", "eu-1", "--kubeconfig", str(clusters))
+    assert (recovered.code, recovered.out) == (0, "us-1 is back\neu-1 is back\n")
+    assert look(bare, "plan", "--live").code == 0
+    assert (gitfed("sim", "recover", "eu-1", "-q").code, gitfed("sim", "recover", "eu-1").out) == (0, "eu-1 is there\n")
+
+    nobody = gitfed("sim", "fail", "eu-9")
+    assert (nobody.code, nobody.err) == (2, "error: the fleet has no cluster eu-9\nhint: it has eu-1 eu-2 us-1\n")
+
+
+def test_a_fleet_that_does_not_run_takes_no_orders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    contexts = [{"name": "a", "context": {}}]
+    extensions = [{"name": "kubesim", "extension": {"port": 1}}]
+    gone = tmp_path / "gone"
+    gone.write_text(yaml.safe_dump({"contexts": contexts, "extensions": extensions}))
+    refused = gitfed("sim", "fail", "a", "--kubeconfig", str(gone))
+    assert (refused.code, refused.err) == (
+        4,
+        "error: the fleet of this kubeconfig does not run any more\nhint: gitfed sim up starts one\n",
+    )
+    other = tmp_path / "other"
+    other.write_text(yaml.safe_dump({"contexts": contexts}))
+    monkeypatch.setenv("KUBECONFIG", str(other))
+    unknown = gitfed("sim", "fail", "a")
+    assert (unknown.code, unknown.err) == (
+        2,
+        "error: no kubeconfig of a running fleet\nhint: --kubeconfig FILE, as gitfed sim up wrote it\n",
+    )

@@ -1,21 +1,22 @@
-"""gitfed sim up"""
+"""gitfed sim up, fail, recover"""
 
 from __future__ import annotations
 
 import asyncio
 import importlib.util
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from gitfed.cli import load, long_running, options
 from gitfed.cli.output import formatting
 from gitfed.edges import files
-from gitfed.errors import UsageError
+from gitfed.errors import ClusterUnreachable, GitfedError, NotThere, UsageError
 from gitfed.text import quantity, yaml
+from gitfed.text.construct import YamlError
 
 if TYPE_CHECKING:
     from kubesim.fleet import ClusterSpec, Fleet
@@ -110,6 +111,10 @@ def up(
     gitfed sim up --clusters 4 --kubeconfig fleet.conf
     kubectl --kubeconfig fleet.conf --context member2 get nodes
 
+    Nothing runs in a pod; its log, a shell in it, its ports and what it uses can be asked for all the same. An image
+    named example.invalid/crash crashes as soon as it starts, never-ready never becomes ready, failing ends with an
+    error, does-not-exist cannot be pulled. gitfed sim fail takes a cluster away, gitfed sim recover brings it back.
+
     \b
     Exit codes: 0 stopped by SIGTERM · 2 bad usage · 130 interrupted.
     """
@@ -154,3 +159,103 @@ def write_kubeconfig(target: Path, fleet: Fleet) -> None:
     """Readable by its owner alone, as every kubeconfig should be."""
     target.parent.mkdir(parents=True, exist_ok=True)
     files.write_atomically(target, yaml.dump(fleet.kubeconfig()).encode())
+
+
+def _order(name: str, summary: str) -> Callable[[Callable[..., int]], click.Command]:
+    """What both orders to a running fleet take."""
+
+    def made(work: Callable[..., int]) -> click.Command:
+        for parameter in (
+            options.option("-q", "--quiet", is_flag=True, help="Say nothing."),
+            options.option(
+                "--kubeconfig",
+                shared=False,
+                type=options.Files(exists=True, dir_okay=False),
+                metavar="FILE",
+                help="The kubeconfig of the fleet, as gitfed sim up wrote it.  [default: KUBECONFIG]",
+            ),
+            click.argument("clusters", nargs=-1, required=True, metavar="CLUSTER...", shell_complete=_running),
+        ):
+            work = parameter(work)
+        return command.command(name, short_help=summary)(work)
+
+    return made
+
+
+def _running(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
+    """The clusters of the fleet that takes orders."""
+    try:
+        found = _fleet(ctx.params.get("kubeconfig"))
+    except GitfedError:
+        return []
+    return [name for name in _names(found) if name.startswith(incomplete)]
+
+
+def _names(fleet: dict[str, Any]) -> list[str]:
+    return [str(context["name"]) for context in fleet["contexts"]]
+
+
+@_order("fail", "Take a cluster of a running fleet away.")
+def fail(clusters: tuple[str, ...], kubeconfig: Path | None, quiet: bool) -> int:
+    """Take clusters of a running fleet away: nobody answers at their addresses any more.
+
+    What is in them stays. It works on the clusters of gitfed sim up and on those of gitfed demo.
+
+    \b
+    gitfed sim fail member2 --kubeconfig fleet.conf
+
+    \b
+    Exit codes: 0 done · 2 no such cluster, or not the kubeconfig of a fleet of gitfed sim · 4 the fleet does not run.
+    """
+    return _send("fail", clusters, kubeconfig, quiet=quiet)
+
+
+@_order("recover", "Bring a cluster of a running fleet back.")
+def recover(clusters: tuple[str, ...], kubeconfig: Path | None, quiet: bool) -> int:
+    """Bring clusters of a running fleet back, at their old addresses and with all that was in them.
+
+    \b
+    gitfed sim recover member2 --kubeconfig fleet.conf
+
+    \b
+    Exit codes: 0 done · 2 no such cluster, or not the kubeconfig of a fleet of gitfed sim · 4 the fleet does not run.
+    """
+    return _send("recover", clusters, kubeconfig, quiet=quiet)
+
+
+def _send(verb: str, clusters: Sequence[str], kubeconfig: Path | None, *, quiet: bool) -> int:
+    need_kubesim()
+    from kubesim import control
+
+    fleet = _fleet(kubeconfig)
+    port, names = control.port_of(fleet), _names(fleet)
+    assert port is not None
+    for name in clusters:
+        if name not in names:
+            raise NotThere(f"the fleet has no cluster {name}", hint=f"it has {formatting.some(names)}")
+    for name in clusters:
+        try:
+            told = asyncio.run(control.order(port, verb, name))
+        except (OSError, control.ControlError) as error:
+            raise ClusterUnreachable(
+                "the fleet of this kubeconfig does not run any more", hint="gitfed sim up starts one"
+            ) from error
+        if not quiet:
+            click.echo(told)
+    return 0
+
+
+def _fleet(kubeconfig: Path | None) -> dict[str, Any]:
+    """The first kubeconfig at hand that is of a fleet which takes orders. UsageError if none is."""
+    need_kubesim()
+    from kubesim import control
+
+    for path in load.kubeconfig_paths(options.Credentials(kubeconfig)):
+        try:
+            documents = yaml.load_all(path.read_bytes())
+        except (OSError, YamlError):
+            continue
+        if documents and isinstance(documents[0], dict) and control.port_of(documents[0]) is not None:
+            found: dict[str, Any] = documents[0]
+            return found
+    raise UsageError("no kubeconfig of a running fleet", hint="--kubeconfig FILE, as gitfed sim up wrote it")
