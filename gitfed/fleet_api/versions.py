@@ -1,0 +1,75 @@
+"""Versions of the fleet: one text that holds the resourceVersion of each cluster, and where a long list goes on.
+
+To clients they are as opaque as those of one cluster. The form is Karmada's, so that what it gave out is understood:
+base64url without padding of compact JSON, clusters in order.
+
+    {"member1":"100","member2":"205"}                            a resourceVersion
+    {"rv":"eyJt…","cluster":"member2","continue":"…"}            a continue token; empty fields are left out
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+Versions = Mapping[str, str]
+"""By cluster."""
+ANY = "0"
+"""The version that every API server takes for "whatever you have at hand"."""
+
+
+@dataclass(frozen=True, slots=True)
+class Continue:
+    """Where the next page begins: in `cluster`, by its own token, else at its version."""
+
+    versions: Versions
+    cluster: str
+    token: str = ""
+
+
+def encode(versions: Versions) -> str:
+    return _packed({name: versions[name] for name in sorted(versions)}) if versions else ""
+
+
+def decode(text: str) -> dict[str, str]:
+    """Nothing for what is none of ours: it counts as if no version were named."""
+    return _strings(_unpacked(text))
+
+
+def of_cluster(text: str, cluster: str) -> str:
+    """Of the version that a client names, what one cluster is to be told; "" for nothing."""
+    return ANY if text == ANY else decode(text).get(cluster, "")
+
+
+def encode_continue(place: Continue) -> str:
+    parts = {"rv": encode(place.versions), "cluster": place.cluster, "continue": place.token}
+    return _packed({name: value for name, value in parts.items() if value})
+
+
+def decode_continue(text: str) -> Continue | None:
+    """None for what is none of ours."""
+    found = _strings(_unpacked(text))
+    if "cluster" not in found:
+        return None
+    return Continue(decode(found.get("rv", "")), found["cluster"], found.get("continue", ""))
+
+
+def _packed(value: Mapping[str, str]) -> str:
+    text = json.dumps(value, separators=(",", ":"))
+    return base64.urlsafe_b64encode(text.encode()).rstrip(b"=").decode()
+
+
+def _unpacked(text: str) -> object:
+    try:
+        return json.loads(base64.b64decode(text + "=" * (-len(text) % 4), altchars=b"-_", validate=True))
+    except (binascii.Error, ValueError, RecursionError):
+        return None
+
+
+def _strings(value: object) -> dict[str, str]:
+    if not isinstance(value, dict):
+        return {}
+    return {name: text for name, text in value.items() if isinstance(text, str)}
