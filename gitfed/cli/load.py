@@ -33,6 +33,7 @@ from gitfed.planning import kept_copies
 
 if TYPE_CHECKING:
     from gitfed.client.connection import Connection
+    from gitfed.client.credential import Credential
     from gitfed.daemon import wiring
 
 _RARELY = 1_000_000
@@ -202,18 +203,24 @@ def kubeconfig_paths(credentials: Credentials) -> tuple[Path, ...]:
 
 def hub(server: Server, credentials: Credentials | None = None) -> Connection:
     """The hub that is asked in place of a repository. Raises UsageError, InputError; makes no request."""
-    from gitfed.client import address, credential
     from gitfed.client.connection import Connection
+
+    return Connection(*caller(server, credentials))
+
+
+def caller(server: Server, credentials: Credentials | None = None) -> tuple[str, Credential]:
+    """Where a hub is, and who asks it. Raises UsageError, InputError."""
+    from gitfed.client import address, credential
 
     url = address.checked(server.url) if server.url else ""
     files = credential.Files(server.authority, server.certificate, server.key, server.token)
     if not server.context and (server.certificate is not None or server.key is not None or server.token is not None):
-        return Connection(url, credential.of_files(files))
+        return url, credential.of_files(files)
     paths = kubeconfig_paths(Credentials(server.kubeconfig) if credentials is None else credentials)
     where, found = credential.of_kubeconfig(paths, url, server.context)
     if server.authority is not None:
         found = replace(found, authority=credential.of_files(credential.Files(server.authority)).authority)
-    return Connection(where, found)
+    return where, found
 
 
 def has_credentials(credentials: Credentials) -> bool:

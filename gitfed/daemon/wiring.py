@@ -12,6 +12,7 @@ import logging
 import os
 import socket
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -114,7 +115,7 @@ def _state_home() -> Path:
     return Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state") / "gitfed"
 
 
-def open_sessions(options: Options) -> Callable[[Cluster], Session]:
+def open_sessions(options: Options, *, as_sent: bool = False) -> Callable[[Cluster], Session]:
     """How a member reaches its cluster. Raises CredentialsError when called for one without usable credentials."""
     sources = _sources(options)
     fence = options.leader.fence if options.leader is not None else None
@@ -132,10 +133,22 @@ def open_sessions(options: Options) -> Callable[[Cluster], Session]:
             ) from error  # fmt: skip
         return Session(
             cluster.metadata.name, way, concurrency=options.concurrency, fence=fence,
-            tally=options.telemetry.requests,
+            tally=options.telemetry.requests, as_sent=as_sent,
         )  # fmt: skip
 
     return open_session
+
+
+def open_doors(options: Options) -> Callable[[Cluster, Counter[tuple[str, str, str]]], Session]:
+    """How callers of the hub reach a cluster: whoever leads, they write in their own name, and bodies stay as sent."""
+    open_session = open_sessions(replace(options, leader=None), as_sent=True)
+
+    def open_door(cluster: Cluster, tally: Counter[tuple[str, str, str]]) -> Session:
+        session = open_session(cluster)
+        session.tally = tally
+        return session
+
+    return open_door
 
 
 def has_credentials(options: Options, cluster: Cluster) -> bool:

@@ -67,6 +67,7 @@ async def serving(options: wiring.Options, hub_options: Options, running: Runnin
     hub = Hub(hub_options, running, place, _authentication(options, hub_options, ledger))
     if not isinstance(running.recorded, Recorded) or not running.recorded.alone:
         hub.orders = orders.Orders(running, orders.book_of(options))
+    hub.open_session = wiring.open_doors(options)
     found = [*capabilities.all_of(hub)]
     recorded = running.recorded
     if isinstance(recorded, Recorded):

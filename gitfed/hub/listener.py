@@ -185,7 +185,7 @@ class Listener:
 class _Connection(RequestHandler):
     """aiohttp's side of one connection; it ends those whose next request takes too long to begin."""
 
-    __slots__ = ("_gone", "_head_due", "_listener", "_task")
+    __slots__ = ("_head_due", "_listener", "_task", "gone")
 
     def __init__(
         self, listener: Listener, gone: asyncio.Event, task: asyncio.Task[None], server: Any, **options: Any
@@ -193,7 +193,7 @@ class _Connection(RequestHandler):
         super().__init__(server, **options)
         self._listener = listener
         self._task = task
-        self._gone = gone
+        self.gone = gone
         self._head_due: asyncio.TimerHandle | None = None
         make = self._request_factory
 
@@ -210,7 +210,7 @@ class _Connection(RequestHandler):
 
     def connection_lost(self, exc: BaseException | None) -> None:
         self._head_is_there()
-        self._gone.set()
+        self.gone.set()
         super().connection_lost(exc)
 
     def handle_error(
@@ -232,6 +232,13 @@ class _Connection(RequestHandler):
     def _give_up(self) -> None:
         self._listener.refused["no request"] += 1
         self.force_close()
+
+
+def gone(request: web.Request) -> asyncio.Event:
+    """Set when the caller has hung up."""
+    connection = request.protocol
+    assert isinstance(connection, _Connection)
+    return connection.gone
 
 
 def _bound(family: int, address: Any) -> socket.socket:

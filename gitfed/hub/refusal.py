@@ -1,4 +1,5 @@
-"""How the hub says no: a line of text for people, and for programs (below `/api/`) RFC 9457's problem+json."""
+"""How the hub says no: a line of text for people, and for programs RFC 9457's problem+json (below `/api/`), or a
+Status of Kubernetes (below `/apis/`)."""
 
 from __future__ import annotations
 
@@ -8,6 +9,7 @@ from typing import NotRequired
 from aiohttp import web
 
 from gitfed import errors
+from gitfed.fleet_api import status
 from gitfed.views import written
 from gitfed.views.value import View
 
@@ -27,12 +29,12 @@ class ProblemDetails(View):
     """What to do."""
 
 
-def details(status: int, detail: str, hint: str = "") -> ProblemDetails:
-    known = status in HTTPStatus._value2member_map_
+def details(code: int, detail: str, hint: str = "") -> ProblemDetails:
+    known = code in HTTPStatus._value2member_map_
     found: ProblemDetails = {
         "type": "about:blank",
-        "title": HTTPStatus(status).phrase if known else "Error",
-        "status": status,
+        "title": HTTPStatus(code).phrase if known else "Error",
+        "status": code,
         "detail": detail,
     }
     if hint:
@@ -56,10 +58,13 @@ _STATUSES: tuple[tuple[tuple[type[errors.GitfedError], ...], int], ...] = (
 
 
 def answer(
-    request: web.Request, status: int, detail: str, headers: dict[str, str] | None = None, *, hint: str = ""
+    request: web.Request, code: int, detail: str, headers: dict[str, str] | None = None, *, hint: str = ""
 ) -> web.Response:
     kept = {name: value for name, value in (headers or {}).items() if name not in ("Content-Type", "Content-Length")}
+    if request.path.startswith("/apis/"):
+        body = written.json_bytes(status.failure(code, f"{detail} ({hint})" if hint else detail))
+        return web.Response(status=code, body=body, headers={**kept, "Content-Type": "application/json"})
     if request.path == "/api" or request.path.startswith("/api/"):
-        body = written.json_bytes(details(status, detail, hint))
-        return web.Response(status=status, body=body, headers={**kept, "Content-Type": CONTENT_TYPE})
-    return web.Response(status=status, text=f"{detail} ({hint})\n" if hint else f"{detail}\n", headers=kept)
+        body = written.json_bytes(details(code, detail, hint))
+        return web.Response(status=code, body=body, headers={**kept, "Content-Type": CONTENT_TYPE})
+    return web.Response(status=code, text=f"{detail} ({hint})\n" if hint else f"{detail}\n", headers=kept)

@@ -28,6 +28,7 @@ from pathlib import Path
 
 from aiohttp import web
 
+from gitfed.edges.kube.session import Session as ClusterSession
 from gitfed.errors import IdentityError, TooBusy
 from gitfed.hub import refusal, request_shape
 from gitfed.hub.access.authentication import Authentication
@@ -41,6 +42,7 @@ from gitfed.hub.orders import Orders
 from gitfed.hub.routes import CALLER, RIGHTS, SESSION, Capability, Route, Service, audit_target
 from gitfed.hub.running import Running
 from gitfed.hub.tls import Identity
+from gitfed.model.declared.cluster import Cluster
 
 log = logging.getLogger("gitfed.hub")
 audit = logging.getLogger("gitfed.audit")
@@ -79,6 +81,8 @@ class Hub:
     listener: Listener | None = None
     identity: Identity | None = None
     """None: the hub has no TLS."""
+    open_session: Callable[[Cluster, Counter[tuple[str, str, str]]], ClusterSession] | None = None
+    """How doors reach a member; requests are counted by cluster, method and status. None: nobody is reached."""
     orders: Orders | None = None
     """Who takes what callers order; None: this process never leads."""
     home: str = "/metrics"
@@ -231,7 +235,7 @@ class Server:
         if route is None:
             return await handler(request)  # 404 or 405
         request_shape.limit_body(request, route.largest)
-        if request.method not in _SAFE and (wrong := await _cross_site(request, session)):
+        if _changes(request) and (wrong := await _cross_site(request, session)):
             _note(request, caller, route, f"refused: {wrong}")
             return self._refusal(request, 403, wrong)
         if not _may(route, rights):
@@ -257,7 +261,7 @@ class Server:
             self._at_once[caller.name] -= 1
             if not self._at_once[caller.name]:
                 del self._at_once[caller.name]
-            if route.needs in (Right.OPERATE, Right.PROXY) and request.method not in _SAFE:
+            if route.needs in (Right.OPERATE, Right.PROXY) and _changes(request):
                 _note(request, caller, route, str(status))
 
     def _watched(self, request: web.Request, caller: Caller) -> contextlib.AbstractContextManager[None]:
@@ -265,6 +269,11 @@ class Server:
         if caller.way is not Way.AGENT or agents is None:
             return contextlib.nullcontext()
         return agents.connected(request, caller)
+
+
+def _changes(request: web.Request) -> bool:
+    """An upgrade counts: what is done then (exec) is no reading, whatever the method says."""
+    return request.method not in _SAFE or "Upgrade" in request.headers
 
 
 def _may(route: Route, rights: Rights) -> bool:

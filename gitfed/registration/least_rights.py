@@ -12,6 +12,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from gitfed.model.base import Body, Kind
+from gitfed.model.declared.access import AccessPolicy, Subject
+from gitfed.model.declared.cluster import Cluster
+from gitfed.model.fleet import ClusterFacts
+from gitfed.placement.scheduling import affinity, cluster
 
 _GROUP = "rbac.authorization.k8s.io"
 _READ = ["get", "list", "watch"]
@@ -33,6 +37,8 @@ class Needs:
     """Found and deleted if they are there, and not made."""
     plurals: Mapping[Kind, str] = field(default_factory=dict)
     """Resource names of the kinds that the repository defines itself."""
+    callers: Sequence[Subject] = ()
+    """Who may come through the hub's door: there gitfed acts as them."""
 
 
 def objects(needs: Needs, *, account: str, namespace: str) -> list[Body]:
@@ -46,6 +52,18 @@ def objects(needs: Needs, *, account: str, namespace: str) -> list[Body]:
         _binding("ClusterRoleBinding", {"name": f"{name}:{namespace}"}, "ClusterRole", name, subject),
         _role("Role", {"name": name, "namespace": namespace}, inventory),
         _binding("RoleBinding", {"name": name, "namespace": namespace}, "Role", name, subject),
+    ]
+
+
+def through_the_door(policies: Iterable[AccessPolicy], declared: Cluster) -> list[Subject]:
+    """Whom the AccessPolicies let into a cluster."""
+    candidate = cluster.candidate(declared, ClusterFacts(declared.metadata.name))
+    return [
+        subject
+        for policy in policies
+        if "proxy" in policy.spec.allow
+        and (policy.spec.clusters is None or affinity.compile(policy.spec.clusters)(candidate))
+        for subject in policy.spec.subjects
     ]
 
 
@@ -93,6 +111,21 @@ def _rules(needs: Needs) -> list[Body]:
     ]
     if any(kind in needs.written for kind in _BINDING):
         rules.append({"apiGroups": [_GROUP], "resources": ["roles", "clusterroles"], "verbs": ["bind"]})
+    return rules + _impersonation(needs.callers)
+
+
+def _impersonation(callers: Iterable[Subject]) -> list[Body]:
+    """To act as exactly these. Whoever is in a group may have any name, so with one any user can be named."""
+    by_kind: dict[str, set[str]] = {}
+    for one in callers:
+        by_kind.setdefault(one.kind, set()).add(one.name)
+    rules: list[Body] = []
+    for kind, resource in (("User", "users"), ("Group", "groups"), ("ServiceAccount", "serviceaccounts")):
+        rule: dict[str, object] = {"apiGroups": [""], "resources": [resource], "verbs": ["impersonate"]}
+        if kind == "User" and "Group" in by_kind:
+            rules.append(rule)
+        elif kind in by_kind:
+            rules.append({**rule, "resourceNames": sorted(by_kind[kind])})
     return rules
 
 

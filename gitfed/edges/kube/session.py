@@ -14,7 +14,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections import Counter
-from collections.abc import AsyncIterator, Container, Mapping
+from collections.abc import AsyncIterable, AsyncIterator, Container, Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from types import TracebackType
@@ -24,6 +24,7 @@ from urllib.parse import urlencode, urlsplit
 import aiohttp
 import orjson
 import yarl
+from multidict import CIMultiDict
 
 from gitfed import errors
 from gitfed.edges import no_answer, resolve, socks
@@ -72,10 +73,12 @@ class Session:
         timeout: float = TIMEOUT,
         fence: Fence | None = None,
         tally: Counter[tuple[str, str, str]] | None = None,
+        as_sent: bool = False,
     ) -> None:
         """`fence`: until when may be written; None: as long as this process lives. `tally` counts requests by cluster,
-        method and status."""
-        self._tally = tally if tally is not None else Counter()
+        method and status. `as_sent`: bodies that are compressed stay so, for somebody else who reads them."""
+        self._as_sent = as_sent
+        self.tally = tally if tally is not None else Counter()
         self.fence = fence
         self.cluster = cluster
         self.connection = connection
@@ -192,7 +195,7 @@ class Session:
             raise translate.unreachable(self.cluster, error, server=self.connection.server) from error
 
     def _count(self, method: str, status: str) -> None:
-        self._tally[self.cluster, method, status] += 1
+        self.tally[self.cluster, method, status] += 1
 
     async def _read(self, response: aiohttp.ClientResponse) -> bytes:
         content = response.content
@@ -219,8 +222,7 @@ class Session:
                     "GET",
                     self._url(path, query),
                     headers={"Accept": JSON, **await self._identity()},
-                    timeout=aiohttp.ClientTimeout(total=None, sock_connect=_CONNECT, sock_read=idle),
-                    **{name: value for name, value in self._options.items() if name != "timeout"},
+                    **{**self._options, "timeout": _endless(idle)},
                 )
         except translate.NO_ANSWER as error:
             self._count("WATCH", "none")
@@ -236,15 +238,59 @@ class Session:
                 if response.status == 401 and self.connection.renew is not None:
                     await self.connection.renew(self._configuration)
                 raise translate.failure(self.cluster, response.status, data, response.headers)
-            yield self._split(response)
+            yield self.split(response)
         finally:
-            # A stream that is given up needs no parting words; TLS would wait for the server's.
-            connection = response.connection
-            if connection is not None and connection.transport is not None:
-                connection.transport.abort()
-            response.close()
+            give_up(response)
 
-    async def _split(self, response: aiohttp.ClientResponse) -> AsyncIterator[bytes]:
+    async def begin(
+        self,
+        method: str,
+        target: str,
+        headers: Iterable[tuple[str, str]],
+        data: AsyncIterable[bytes] | bytes | None = None,
+        *,
+        seconds: float | None,
+        idle: float | None = None,
+    ) -> aiohttp.ClientResponse:
+        """Send somebody else's request as it is, and return when its answer begins; the caller closes that.
+
+        `target`: path and query, encoded. `seconds` until it begins (None: for ever), `idle` between its parts.
+        Takes no slot of the request budget. Raises CredentialsError, ClusterUnreachable.
+        """
+        sent = list(headers)
+        try:
+            async with asyncio.timeout(seconds):
+                response = await self._begin(method, target, sent, data, idle)
+                renew = self.connection.renew
+                if response.status == 401 and renew is not None and not isinstance(data, AsyncIterable):
+                    response.close()
+                    await renew(self._configuration)
+                    response = await self._begin(method, target, sent, data, idle)
+        except translate.NO_ANSWER as error:
+            self._count(method, "none")
+            raise translate.unreachable(self.cluster, error, server=self.connection.server) from error
+        self._count(method, str(response.status))
+        return response
+
+    async def _begin(
+        self,
+        method: str,
+        target: str,
+        headers: list[tuple[str, str]],
+        data: AsyncIterable[bytes] | bytes | None,
+        idle: float | None,
+    ) -> aiohttp.ClientResponse:
+        http = self._http or await self._open()
+        return await http.request(
+            method,
+            yarl.URL(f"{self.connection.server}{target}", encoded=True),
+            headers=CIMultiDict([*headers, *(await self._identity()).items()]),
+            data=data,
+            skip_auto_headers=("Accept", "Accept-Encoding", "Content-Type", "User-Agent"),
+            **{**self._options, "timeout": _endless(idle)},
+        )
+
+    async def split(self, response: aiohttp.ClientResponse) -> AsyncIterator[bytes]:
         """aiohttp's own `readline` refuses lines longer than its buffer; objects of 3 MiB are allowed."""
         rest = bytearray()
         try:
@@ -325,8 +371,30 @@ class Session:
                 cookie_jar=aiohttp.DummyCookieJar(),
                 headers={"User-Agent": "gitfed"},
                 read_bufsize=1 << 20,
+                auto_decompress=not self._as_sent,
             )
             return self._http
+
+
+def give_up(response: aiohttp.ClientResponse) -> None:
+    """A stream that is given up needs no parting words; TLS would wait for the server's."""
+    connection = response.connection
+    if connection is not None and connection.transport is not None:
+        connection.transport.abort()
+    response.close()
+
+
+def end(response: aiohttp.ClientResponse) -> None:
+    """Keep the connection for other requests if the answer was read, and give it up if not."""
+    if response.content.is_eof():
+        response.release()
+    else:
+        give_up(response)
+
+
+def _endless(idle: float | None) -> aiohttp.ClientTimeout:
+    """`idle`: seconds between two parts of the answer."""
+    return aiohttp.ClientTimeout(total=None, sock_connect=_CONNECT, sock_read=idle)
 
 
 @lru_cache(maxsize=256)

@@ -28,6 +28,7 @@ def command(inputs: options.Inputs, cluster: str, account: str, namespace: str, 
     They are those for the kinds that the repository sends to any cluster at this commit, since a failover may bring
     each of them. Apply them anew before a commit that brings another kind; until then objects of that kind fail with a
     message that names it, and all others go on. With --only-placed kinds that go elsewhere are looked for and deleted.
+    Whom AccessPolicies let through the hub's door to the cluster, gitfed may act as there.
 
     \b
     gitfed rbac --cluster eu-1 | kubectl --context eu-1 apply -f -
@@ -45,11 +46,12 @@ def command(inputs: options.Inputs, cluster: str, account: str, namespace: str, 
     sent = list(render.manifests(plan, cluster))
     everywhere = frozenset(Kind(*key[:2]) for key, classes in plan.rendered.items() if classes)
     kinds = frozenset(Kind(*key[:2]) for key, _ in sent) if only_placed else everywhere
+    declared = session.repo.clusters.get(cluster)
     if not account:
-        declared = session.repo.clusters.get(cluster)
         account = "gitfed-agent" if declared is not None and declared.spec.sync_mode == "Pull" else "gitfed"
     bodies = (rendered.body for classes in plan.rendered.values() for rendered in classes)
-    needs = least_rights.Needs(kinds, everywhere - kinds, least_rights.defined(bodies))
+    callers = least_rights.through_the_door(session.repo.access, declared) if declared is not None else ()
+    needs = least_rights.Needs(kinds, everywhere - kinds, least_rights.defined(bodies), callers)
     found = least_rights.objects(needs, account=account, namespace=namespace)
     click.echo("".join(f"---\n{emit.dump(body)}" for body in found), nl=False)
     if least_rights.grants_rights(kinds):

@@ -5,21 +5,31 @@ from __future__ import annotations
 import base64
 from datetime import timedelta
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from gitfed.cli import options
+from gitfed.cli import load, options
 from gitfed.errors import UsageError
+
+if TYPE_CHECKING:
+    from gitfed.client.credential import Credential
 
 
 @click.command("kubeconfig")
+@options.option("-c", "--cluster", shared=False, metavar="C", default="",
+                help="For kubectl, through the hub's door to this cluster.")  # fmt: skip
+@options.option("--fleet", shared=False, is_flag=True,
+                help="For kubectl, through the hub's door to all clusters at a time.")  # fmt: skip
 @options.option("--admin", shared=False, is_flag=True, help="Sign a client certificate with the hub's own authority.")
+@options.server_alone
 @options.option("--repo", metavar="PATH|URL", default=".",
-                help="The repository that the daemon follows.  [default: the one around this folder]")  # fmt: skip
+                help="With --admin: the repository that the daemon follows.  "
+                     "[default: the one around this folder]")  # fmt: skip
 @options.option("--data-dir", type=options.Files(file_okay=False), metavar="DIR", default=None,
-                help="The daemon's.  [default: below XDG_STATE_HOME]")  # fmt: skip
+                help="With --admin: the daemon's.  [default: below XDG_STATE_HOME]")  # fmt: skip
 @options.option("--hub-url", metavar="URL", default="",
-                help="Where the hub is reached.  [default: what the daemon wrote down]")  # fmt: skip
+                help="With --admin: where the hub is reached.  [default: what the daemon wrote down]")  # fmt: skip
 @options.option("--user", shared=False, metavar="NAME", default="admin", show_default=True,
                 help="The name to sign; what it may do stands in AccessPolicies.")  # fmt: skip
 @options.option("--group", "groups", shared=False, metavar="NAME", multiple=True,
@@ -27,29 +37,69 @@ from gitfed.errors import UsageError
 @options.option("--life", shared=False, type=options.Duration(), metavar="DURATION", default=86400.0,
                 help="How long the certificate holds.  [default: 24h]")  # fmt: skip
 def command(
-    admin: bool, repo: str, data_dir: Path | None, hub_url: str, user: str, groups: tuple[str, ...], life: float
+    cluster: str,
+    fleet: bool,
+    admin: bool,
+    server: options.Server | None,
+    repo: str,
+    data_dir: Path | None,
+    hub_url: str,
+    user: str,
+    groups: tuple[str, ...],
+    life: float,
 ) -> int:
-    """Print a kubeconfig for the hub: its address, its authority, and a client certificate.
+    """Print a kubeconfig: for the hub itself, or for kubectl through one of its doors.
 
-    This is how the first credential is made, on the daemon's machine, by whoever may read its data folder. It says who
-    somebody is; what they may do, an AccessPolicy in the repository has to say.
+    With --admin it holds a new client certificate. This is how the first credential is made, on the daemon's machine,
+    by whoever may read its data folder. Without, it holds the credential with which you ask the hub at --server
+    anyway. Either says who somebody is; what they may do, an AccessPolicy in the repository has to say.
 
     \b
     gitfed kubeconfig --admin --repo /srv/fleet.git > hub.conf
     gitfed kubeconfig --admin --user prometheus --life 720h > prometheus.conf
+    gitfed kubeconfig --cluster eu-1 --server https://gitfed.example:8443 --kubeconfig hub.conf > eu-1.conf
+    kubectl --kubeconfig eu-1.conf get pods
+    gitfed kubeconfig --fleet --server https://gitfed.example:8443 --kubeconfig hub.conf > fleet.conf
+    kubectl --kubeconfig fleet.conf get pods --all-namespaces
 
     \b
-    Exit codes: 0 done · 2 bad usage, or no hub has run here.
+    Exit codes: 0 done · 2 bad usage, or no hub has run here · 3 a credential that cannot be used.
     """
+    from gitfed.fleet_api import doors
+    from gitfed.text import yaml
+
+    if cluster and fleet:
+        raise click.UsageError("--cluster is for one cluster, --fleet for all of them")
+    if cluster and not doors.may_be_cluster(cluster):
+        raise click.UsageError(f"{cluster!r} is no name of a cluster")
+    if admin:
+        if server is not None:
+            raise click.UsageError("--admin signs a new credential: where the hub is, says --hub-url")
+        url, who = _signed(repo, data_dir, hub_url, user, groups, life)
+    elif server is None:
+        raise click.UsageError("--server says which hub, or --admin on the daemon's machine")
+    else:
+        url, who = load.caller(server)
+        user = "gitfed"
+    name = cluster or ("fleet" if fleet else "gitfed")
+    if not url.startswith("https://"):
+        raise UsageError(f"the hub at {url or '?'} has no TLS, so kubectl sends it no credential",
+                         hint="start it with --hub-url https://localhost:PORT, or on another address")  # fmt: skip
+    path = doors.of_cluster(cluster) if cluster else doors.of_fleet() if fleet else ""
+    click.echo(yaml.dump(_document(f"{url}{path}", name, user, who)), nl=False)
+    return 0
+
+
+def _signed(
+    repo: str, data_dir: Path | None, hub_url: str, user: str, groups: tuple[str, ...], life: float
+) -> tuple[str, Credential]:
+    from gitfed.client.credential import Credential
     from gitfed.daemon import wiring
     from gitfed.edges import certificates
     from gitfed.hub import assembly
     from gitfed.model import agent_identity
     from gitfed.model.declared.access import MASTERS
-    from gitfed.text import yaml
 
-    if not admin:
-        raise click.UsageError("--admin is what there is so far: it needs the data folder of the daemon")
     if not 0 < life <= timedelta(days=365).total_seconds():
         raise click.UsageError("--life is at most a year")
     if not user or len(user) > certificates.LONGEST_NAME or any(len(one) > certificates.LONGEST_NAME for one in groups):
@@ -68,31 +118,28 @@ def command(
                          hint="start it with --hub-url https://localhost:PORT, or on another address")  # fmt: skip
     authority = certificates.Authority.open(folder)
     pair = authority.client(user, groups, timedelta(seconds=life))
-    click.echo(yaml.dump(_document(server, user, authority.certificate, pair)), nl=False)
-    return 0
+    return server, Credential(authority.certificate, pair.certificate, pair.key)
 
 
-def _document(server: str, user: str, authority: bytes, pair: object) -> dict[str, object]:
-    from gitfed.edges import certificates
-
-    assert isinstance(pair, certificates.Pair)
+def _document(server: str, name: str, user: str, who: Credential) -> dict[str, object]:
+    cluster: dict[str, object] = {"server": server}
+    if who.authority:
+        cluster["certificate-authority-data"] = _encoded(who.authority)
+    credential: dict[str, object] = {}
+    if who.certificate:
+        credential = {
+            "client-certificate-data": _encoded(who.certificate),
+            "client-key-data": _encoded(who.key),
+        }
+    elif who.token:
+        credential = {"token": who.token}
     return {
         "apiVersion": "v1",
         "kind": "Config",
-        "clusters": [
-            {"name": "gitfed", "cluster": {"server": server, "certificate-authority-data": _encoded(authority)}}
-        ],
-        "users": [
-            {
-                "name": user,
-                "user": {
-                    "client-certificate-data": _encoded(pair.certificate),
-                    "client-key-data": _encoded(pair.key),
-                },
-            }
-        ],
-        "contexts": [{"name": "gitfed", "context": {"cluster": "gitfed", "user": user}}],
-        "current-context": "gitfed",
+        "clusters": [{"name": name, "cluster": cluster}],
+        "users": [{"name": user, "user": credential}],
+        "contexts": [{"name": name, "context": {"cluster": name, "user": user}}],
+        "current-context": name,
     }
 
 

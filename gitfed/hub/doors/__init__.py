@@ -1,0 +1,56 @@
+"""Doors to members: `kubectl` and whatever else speaks Kubernetes reaches clusters through the hub.
+
+    /apis/cluster.karmada.io/v1alpha1/clusters/NAME/proxy/PATH           one cluster: `single`
+    /apis/search.karmada.io/v1alpha1/proxying/karmada/proxy/PATH         all of them: `fleet`, `watch`
+
+scope     which clusters a question to all is about
+asking    what a door asks of members itself, in the caller's name
+reach     the connections that doors use: their own, beside those of the daemon
+entry     who may use which door, for what, and for how long
+relay     one request passed on and its answer passed back, as they come
+tunnel    the raw bytes after an upgrade: exec, attach, port-forward
+
+Members see the caller: every request acts as who the hub authenticated (impersonation), so that a member's RBAC decides
+what they may do there. An AccessPolicy with `proxy` decides whether they get that far.
+"""
+
+from __future__ import annotations
+
+from gitfed.fleet_api import doors
+from gitfed.hub.access.rights import Right
+from gitfed.hub.doors.fleet import FleetDoor
+from gitfed.hub.doors.reach import Reach
+from gitfed.hub.doors.relay import LARGEST, Relay
+from gitfed.hub.doors.single import SingleDoor
+from gitfed.hub.metric import Metric
+from gitfed.hub.routes import Capability, Handler, Route
+from gitfed.hub.server import Hub
+
+_METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
+
+
+def capability(hub: Hub) -> Capability:
+    reach = Reach(hub)
+    relay = Relay(hub)
+    single, fleet = SingleDoor(hub, reach, relay), FleetDoor(hub, reach, relay)
+    requests = Metric(
+        "gitfed_proxy_requests_total", "counter", "Requests passed on to clusters, by HTTP status or `none`",
+        lambda: [((cluster, verb, code), float(count)) for (cluster, verb, code), count in reach.tally.items()],
+        ("cluster", "verb", "code"),
+    )  # fmt: skip
+    return Capability(
+        routes=(
+            *_routes(f"{doors.PROXYING}/{{name:[^/]+}}/proxy", fleet.handle),
+            *_routes(f"{doors.CLUSTERS}/{{cluster:[*]}}/proxy", fleet.handle),
+            *_routes(f"{doors.CLUSTERS}/{{cluster:[^/]+}}/proxy", single.handle),
+        ),
+        services=(reach.run,),
+        metrics=(requests,),
+    )
+
+
+def _routes(door: str, handle: Handler) -> list[Route]:
+    return [
+        Route(method, f"{door}{{path:(?:/.*)?}}", handle, needs=Right.PROXY, lasting=True, largest=LARGEST)
+        for method in _METHODS
+    ]

@@ -1,0 +1,98 @@
+"""Questions that a door puts to members in a caller's name, to answer one question of the caller."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import aiohttp
+import orjson
+from aiohttp import web
+
+from gitfed.edges.kube import translate
+from gitfed.edges.kube.session import Session, end
+from gitfed.errors import ClusterError
+from gitfed.fleet_api import headers
+from gitfed.hub import routes
+from gitfed.hub.doors import relay
+
+ANSWER = 15.0
+"""Seconds until a member begins to answer, and between two parts of its answer: the others wait for it."""
+_LARGEST = 256 << 20
+_REFUSAL = 64 << 10
+_AT_ONCE = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    cluster: str
+    status: int = 0
+    """0: it did not answer."""
+    body: Any = None
+    content_type: str = ""
+    error: str = ""
+    """Why it did not, or what it said in place of an answer."""
+
+    @property
+    def good(self) -> bool:
+        return self.status == 200 and isinstance(self.body, Mapping)
+
+
+async def ask(request: web.Request, session: Session, target: str, accept: str) -> Answered:
+    """GET, in the name of who sent `request`. What a member refuses and what it cannot answer are answers, too."""
+    caller = routes.caller(request)
+    sent = [("Accept", accept), *headers.impersonation(caller.name, caller.groups)]
+    if agent := request.headers.get("User-Agent"):
+        sent.append(("User-Agent", agent))
+    try:
+        answer = await session.begin("GET", target, sent, seconds=ANSWER, idle=ANSWER)
+    except ClusterError as error:
+        return Answered(session.cluster, error=error.message)
+    try:
+        if refused := relay.why_refused(session, answer):
+            return Answered(session.cluster, error=refused)
+        data = bytearray()
+        async for part in answer.content.iter_any():
+            data += part
+            if len(data) > _LARGEST:
+                return Answered(session.cluster, error=f"cluster {session.cluster}: it answers too much")
+        body = orjson.loads(data)
+    except translate.NO_ANSWER as error:
+        told = translate.unreachable(session.cluster, error, server=session.connection.server)
+        return Answered(session.cluster, error=told.message)
+    except ValueError:
+        return Answered(session.cluster, error=f"cluster {session.cluster}: its answer is no JSON")
+    finally:
+        end(answer)
+    message = "" if answer.status == 200 else f"cluster {session.cluster}: {_message(body, answer.status)}"
+    return Answered(session.cluster, answer.status, body, answer.headers.get("Content-Type", ""), message)
+
+
+async def ask_all(
+    request: web.Request, sessions: Iterable[Session], target: str, accept: str
+) -> list[Answered]:  # fmt: skip
+    """In the order of `sessions`."""
+    gate = asyncio.Semaphore(_AT_ONCE)
+
+    async def one(session: Session) -> Answered:
+        async with gate:
+            return await ask(request, session, target, accept)
+
+    return list(await asyncio.gather(*(one(session) for session in sessions)))
+
+
+async def said(answer: aiohttp.ClientResponse) -> str:
+    """Of a refusal, in the member's words."""
+    try:
+        async with asyncio.timeout(ANSWER):
+            body = orjson.loads(await answer.content.read(_REFUSAL))
+    except (ValueError, *translate.NO_ANSWER):
+        body = None
+    return _message(body, answer.status)
+
+
+def _message(body: Any, status: int) -> str:
+    said = body.get("message") if isinstance(body, Mapping) else None
+    return translate.shorten(str(said)) if said else f"HTTP {status}"

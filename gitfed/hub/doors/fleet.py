@@ -1,0 +1,264 @@
+"""The door of the whole fleet: every cluster that the caller may enter, as if it were one (Karmada: the global proxy).
+
+    get          of all clusters; in two of them it is ambiguous
+    list         of all clusters, one after the other (`fleet_api.paging`)
+    watch        of all clusters at the same time (`watch`)
+    write, logs  to the cluster that has the object
+    kinds        those of all clusters together
+
+Karmada answers reads from a cache, whoever asks. Here members are asked in the caller's name, so nobody sees more
+through this door than in the clusters themselves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import urlencode
+
+import orjson
+from aiohttp import web
+from multidict import CIMultiDict
+
+from gitfed.edges.kube.session import give_up
+from gitfed.errors import ClusterError
+from gitfed.fleet_api import accept, discovery, headers, merge, paging, versions
+from gitfed.fleet_api import request as api_request
+from gitfed.fleet_api.request import Request
+from gitfed.hub import refusal, routes
+from gitfed.hub.doors import asking, entry, relay, scope
+from gitfed.hub.doors.asking import Answered
+from gitfed.hub.doors.reach import Reach
+from gitfed.hub.doors.relay import Relay
+from gitfed.hub.doors.scope import Scope
+from gitfed.hub.doors.watch import Watch
+from gitfed.hub.server import Hub
+
+_METADATA = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json"
+_LARGEST = 16 << 20
+"""Bytes of an object that is read before it goes on."""
+_OWN_WORDS = ("limit", "continue", "resourceVersion", "resourceVersionMatch")
+
+
+class FleetDoor:
+    def __init__(self, hub: Hub, reach: Reach, passing: Relay) -> None:
+        self._hub = hub
+        self._reach = reach
+        self._relay = passing
+        self._watch = Watch(hub, reach)
+
+    async def handle(self, request: web.Request) -> web.StreamResponse:
+        target = entry.target_of(request)
+        path = target.partition("?")[0]
+        routes.audited(request, cluster="*", path=path)
+        if refused := entry.refused(request, path):
+            return refused
+        about = api_request.parse(path)
+        found = scope.of(self._hub, self._reach, routes.rights(request), about)
+        if found is None:
+            caller = routes.caller(request).name
+            return refusal.answer(request, 403, entry.no_right(caller, "any", about))
+        if not found.sessions:
+            return refusal.answer(request, 503, "; ".join(found.warnings) or "no cluster can be asked")
+        work = self._answer(request, about, target, found)
+        return await entry.while_allowed(self._hub, request, scope.still(about, found.names), work)
+
+    async def _answer(self, request: web.Request, about: Request, target: str, found: Scope) -> web.StreamResponse:
+        reads = request.method == "GET" and not relay.upgrade_of(request)
+        if not about.is_resource:
+            return await self._of_no_resource(request, target, found)
+        if about.name and not (reads and not about.subresource):
+            return await self._to_owner(request, about, target, found)
+        if not reads:
+            what = f"{request.method} without a name is for one cluster: use its own door, /clusters/NAME/proxy"
+            return refusal.answer(request, 405, what)
+        if not accept.in_json(request.headers.get("Accept", "")):
+            return refusal.answer(request, 406, "answers of several clusters are put together in JSON")
+        if api_request.is_true(request.query.get("watch")):
+            return await self._watch.serve(request, about, found)
+        if about.name:
+            return await self._get(request, about, target, found)
+        return await self._list(request, about, found)
+
+    # -- reads --------------------------------------------------------------------------------------------------------
+
+    async def _get(self, request: web.Request, about: Request, target: str, found: Scope) -> web.StreamResponse:
+        answers = await asking.ask_all(request, found.sessions, target, _accepted(request))
+        owner = _one_of(request, about, answers, found)
+        if isinstance(owner, web.Response):
+            return owner
+        body = owner.body
+        if merge.is_table(body):
+            body = {**merge.lists([(owner.cluster, body)]), "metadata": body.get("metadata") or {}}
+        else:
+            body = merge.marked(body, owner.cluster)
+        return _json(body, found)
+
+    async def _list(self, request: web.Request, about: Request, found: Scope) -> web.StreamResponse:
+        given = request.query
+        place = versions.decode_continue(given["continue"]) if given.get("continue") else None
+        if given.get("continue") and place is None:
+            return refusal.answer(request, 410, "the continue token is none of this door: begin the list anew")
+        limit = given.get("limit") or "0"
+        if not limit.isdecimal():
+            return refusal.answer(request, 400, "limit is a number")
+        page = paging.Page(found.names, int(limit), given.get("resourceVersion") or "", place)
+        by_name = {session.cluster: session for session in found.sessions}
+        bad: list[Answered] = []
+        while (asked := page.ask()) is not None:
+            target = _part(request, about, asked)
+            answer = await asking.ask(request, by_name[asked.cluster], target, _accepted(request))
+            if answer.good:
+                page.answered(asked, answer.body)
+                continue
+            if answer.status == 410:
+                return refusal.answer(request, 410, answer.error)
+            bad.append(answer)
+            page.left_out(asked)
+        found.warnings += [f"{answer.error}: what it has is left out" for answer in bad if answer.status != 404]
+        if page.empty:
+            return _none(request, bad)
+        unseen = [by_name[name] for name in page.unseen()]
+        if unseen:
+            first = _part(request, about, paging.Ask("", 1))
+            for answer in await asking.ask_all(request, unseen, first, _METADATA_LIST):
+                if answer.good:
+                    metadata = answer.body.get("metadata") or {}
+                    page.seen(answer.cluster, str(metadata.get("resourceVersion") or ""))
+        return _json(page.made(), found)
+
+    async def _of_no_resource(self, request: web.Request, target: str, found: Scope) -> web.StreamResponse:
+        if request.method not in ("GET", "HEAD"):
+            return refusal.answer(request, 405, f"{request.method} is for one cluster: use its own door")
+        parts = [part for part in target.partition("?")[0].split("/") if part]
+        if not _is_discovery(parts):
+            return await self._first(request, target, found)
+        for form in (_accepted(request), accept.JSON):
+            answers = await asking.ask_all(request, found.sessions, target, form)
+            good = [answer for answer in answers if answer.good]
+            if not good:
+                return _none(request, answers)
+            union = discovery.union([answer.body for answer in good])
+            if union is not None:
+                found.warnings += [answer.error for answer in answers if answer.status not in (200, 404)]
+                return _json(union, found, good[0].content_type)
+        return refusal.answer(request, 503, "the clusters describe their kinds in several ways")
+
+    async def _first(self, request: web.Request, target: str, found: Scope) -> web.StreamResponse:
+        """Of the first cluster that has it: a version, a schema."""
+        caller = routes.caller(request)
+        sent = [*headers.to_member(request.headers.items()), *headers.impersonation(caller.name, caller.groups)]
+        why = "no cluster has it"
+        for session in found.sessions:
+            try:
+                answer = await session.begin(request.method, target, sent, seconds=asking.ANSWER)
+            except ClusterError as error:
+                why = error.message
+                continue
+            try:
+                if answer.status in (200, 304):
+                    return await relay.pass_back(request, answer)
+                why = relay.why_refused(session, answer) or why
+            finally:
+                give_up(answer)
+        return refusal.answer(request, 404 if why == "no cluster has it" else 503, why)
+
+    # -- what goes to the one cluster that has the object -------------------------------------------------------------
+
+    async def _to_owner(self, request: web.Request, about: Request, target: str, found: Scope) -> web.StreamResponse:
+        answers = await asking.ask_all(request, found.sessions, about.object, _METADATA)
+        owner = _one_of(request, about, answers, found)
+        if isinstance(owner, web.Response):
+            return owner
+        session = next(one for one in found.sessions if one.cluster == owner.cluster)
+        routes.audited(request, cluster=owner.cluster)
+        body: bytes | None = None
+        if request.method in ("PUT", "PATCH") and about.subresource != "proxy":
+            given = await _read(request)
+            if given is None:
+                return refusal.answer(request, 413, f"the body is larger than {_LARGEST >> 20} MiB")
+            body = _for_owner(given, owner.cluster)
+        return await self._relay.pass_on(
+            request, session, target, may_wait=api_request.may_wait(about), body=body
+        )  # fmt: skip
+
+
+_METADATA_LIST = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json"
+
+
+def _accepted(request: web.Request) -> str:
+    return accept.in_json(request.headers.get("Accept", "")) or accept.JSON
+
+
+def _part(request: web.Request, about: Request, asked: paging.Ask) -> str:
+    """The address of a part of a list, for its cluster."""
+    query = [(name, value) for name, value in request.query.items() if name not in _OWN_WORDS]
+    if asked.limit:
+        query.append(("limit", str(asked.limit)))
+    if asked.token:
+        query.append(("continue", asked.token))
+    elif asked.version:
+        query.append(("resourceVersion", asked.version))
+        if match := request.query.get("resourceVersionMatch"):
+            query.append(("resourceVersionMatch", match))
+    return f"{about.collection}?{urlencode(query)}" if query else about.collection
+
+
+def _one_of(
+    request: web.Request, about: Request, answers: list[Answered], found: Scope
+) -> Answered | web.Response:  # fmt: skip
+    """The cluster that has the object, or why there is not one."""
+    good = [answer for answer in answers if answer.good]
+    silent = [answer.error for answer in answers if answer.status not in (200, 403, 404)]
+    if len(good) == 1:
+        found.warnings += silent
+        return good[0]
+    if good:
+        kind = about.resource + (f".{about.group}" if about.group else "")
+        clusters = ", ".join(answer.cluster for answer in good)
+        said = f'Operation cannot be fulfilled on {kind} "{about.name}": ambiguous objects in clusters [{clusters}]'
+        return refusal.answer(request, 409, said)
+    if silent:  # what cannot be seen is not gone
+        return refusal.answer(request, 503, "; ".join(silent))
+    return _none(request, answers)
+
+
+def _none(request: web.Request, answers: list[Answered]) -> web.Response:
+    """No cluster has an answer: the reason that weighs most, in the words of a cluster."""
+    for code in (403, 404):
+        said = next((answer for answer in answers if answer.status == code), None)
+        if said is not None and isinstance(said.body, Mapping) and all(a.status in (403, 404) for a in answers):
+            return _json(said.body, Scope(), code=code)
+    return refusal.answer(request, 503, "; ".join(answer.error for answer in answers) or "no cluster answers")
+
+
+def _for_owner(given: bytes, cluster: str) -> bytes:
+    """Without what this door adds to objects. Other bodies (a JSON patch, YAML) go as they are."""
+    try:
+        body = orjson.loads(given)
+    except ValueError:
+        return given
+    return orjson.dumps(merge.unmarked(body, cluster)) if isinstance(body, dict) else given
+
+
+async def _read(request: web.Request) -> bytes | None:
+    data = bytearray()
+    async for part in request.content.iter_any():
+        data += part
+        if len(data) > _LARGEST:
+            return None
+    return bytes(data)
+
+
+def _is_discovery(parts: list[str]) -> bool:
+    if parts[:1] == ["apis"]:
+        return len(parts) <= 3
+    return parts in (["api"], ["openapi", "v3"]) or (parts[:1] == ["api"] and len(parts) == 2)
+
+
+def _json(
+    body: Mapping[str, Any], found: Scope, content_type: str = accept.JSON, code: int = 200
+) -> web.Response:  # fmt: skip
+    made = web.Response(body=orjson.dumps(body), status=code, headers=CIMultiDict(found.headers()))
+    made.headers["Content-Type"] = content_type or accept.JSON
+    return made

@@ -1,0 +1,67 @@
+"""Connections from doors to members: kept open and shared by all callers, and none of them the daemon's.
+
+What callers send takes nothing of the daemon's request budget, and a long answer to them holds up no repair.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+
+from gitfed.edges.kube import credentials
+from gitfed.edges.kube.session import Session
+from gitfed.errors import CredentialsError, NotThere
+from gitfed.hub.server import Hub
+from gitfed.model.base import ClusterName
+from gitfed.model.declared.cluster import Cluster
+
+
+class Reach:
+    def __init__(self, hub: Hub) -> None:
+        self._hub = hub
+        self.tally: Counter[tuple[str, str, str]] = Counter()
+        """Requests by cluster, method and status."""
+        self._open: dict[ClusterName, tuple[object, Session]] = {}
+        self._closing: set[asyncio.Task[None]] = set()
+
+    def declared(self) -> dict[ClusterName, Cluster]:
+        """The clusters of the commit in force, by name."""
+        repo = self._hub.running.repo
+        return dict(sorted(repo.clusters.items())) if repo is not None else {}
+
+    def session(self, name: ClusterName) -> Session:
+        """Raises NotThere for one that is not declared, CredentialsError for one that is not reached from here."""
+        declared = self.declared().get(name)
+        if declared is None:
+            self._drop(name)
+            raise NotThere(f"no cluster {name} is declared")
+        way = credentials.way_to(declared)
+        if name in self._open and self._open[name][0] == way:
+            return self._open[name][1]
+        self._drop(name)
+        if self._hub.open_session is None:
+            raise CredentialsError(f"cluster {name}: this hub reaches no clusters", cluster=name)
+        session = self._hub.open_session(declared, self.tally)
+        if session.connection.headers:
+            raise CredentialsError(
+                f"cluster {name}: {session.connection.source} acts as somebody else, so it cannot act as callers",
+                cluster=name, hint="a context of its own for gitfed, without `as`",
+            )  # fmt: skip
+        self._open[name] = way, session
+        return session
+
+    def _drop(self, name: ClusterName) -> None:
+        found = self._open.pop(name, None)
+        if found is not None:
+            task = asyncio.create_task(found[1].close())
+            self._closing.add(task)
+            task.add_done_callback(self._closing.discard)
+
+    async def run(self) -> None:
+        """A service: connections end with it."""
+        try:
+            await asyncio.Event().wait()
+        finally:
+            for _, session in self._open.values():
+                await session.close()
+            self._open.clear()

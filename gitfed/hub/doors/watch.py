@@ -1,0 +1,133 @@
+"""A watch of the fleet: one stream for each cluster, and what they tell in one.
+
+It ends when one of them ends, and when a cluster can be asked that could not: the client begins again from the last
+version that it was told, where a cluster that is missing begins with everything it has.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from urllib.parse import urlencode
+
+import aiohttp
+import orjson
+from aiohttp import web
+from multidict import CIMultiDict
+
+from gitfed.edges.kube.session import Session, give_up
+from gitfed.errors import ClusterError
+from gitfed.fleet_api import accept, headers, versions
+from gitfed.fleet_api.request import Request
+from gitfed.fleet_api.watching import Merged
+from gitfed.hub import refusal, routes
+from gitfed.hub.doors import asking, relay, scope
+from gitfed.hub.doors.reach import Reach
+from gitfed.hub.doors.scope import Scope
+from gitfed.hub.server import Hub
+
+_LOOK = 2.0
+"""Seconds between two looks at which clusters there are."""
+_BEHIND = 1000
+"""Events that members may be ahead of the client."""
+
+
+class Watch:
+    def __init__(self, hub: Hub, reach: Reach) -> None:
+        self._hub = hub
+        self._reach = reach
+
+    async def serve(self, request: web.Request, about: Request, found: Scope) -> web.StreamResponse:
+        told = request.query.get("resourceVersion") or ""
+        opened = await asyncio.gather(*(self._open(request, about, one, told) for one in found.sessions))
+        streams = [(session, one) for session, one in zip(found.sessions, opened, strict=True)
+                   if isinstance(one, aiohttp.ClientResponse)]  # fmt: skip
+        try:
+            failed = {session.cluster: one for session, one in zip(found.sessions, opened, strict=True)
+                      if isinstance(one, asking.Answered)}  # fmt: skip
+            if gone := next((one for one in failed.values() if one.status == 410), None):
+                return refusal.answer(request, 410, gone.error)
+            found.warnings += [one.error for one in failed.values() if one.status != 404]
+            if not streams:
+                worst = next((one for one in failed.values() if one.status in (403, 404)), None)
+                why = "; ".join(one.error for one in failed.values())
+                return refusal.answer(request, worst.status if worst is not None else 503, why)
+            answer = web.StreamResponse(headers=CIMultiDict(found.headers()))
+            answer.headers["Content-Type"] = accept.JSON
+            await answer.prepare(request)
+            merged = Merged([session.cluster for session, _ in streams], told)
+            unseen = {name for name, one in failed.items() if one.status == 0}
+            await self._follow(request, answer, about, streams, merged, unseen, set(found.names))
+            await answer.write_eof()
+            return answer
+        finally:
+            for _, one in streams:
+                give_up(one)
+
+    async def _open(
+        self, request: web.Request, about: Request, session: Session, told: str
+    ) -> aiohttp.ClientResponse | asking.Answered:
+        query = [(name, value) for name, value in request.query.items() if name != "resourceVersion"]
+        if version := versions.of_cluster(told, session.cluster):
+            query.append(("resourceVersion", version))
+        path = about.object or about.collection
+        caller = routes.caller(request)
+        form = accept.in_json(request.headers.get("Accept", ""))
+        sent = [("Accept", form), *headers.impersonation(caller.name, caller.groups)]
+        try:
+            answer = await session.begin("GET", f"{path}?{urlencode(query)}", sent, seconds=asking.ANSWER)
+        except ClusterError as error:
+            return asking.Answered(session.cluster, error=error.message)
+        if answer.status == 200:
+            return answer
+        try:
+            why = relay.why_refused(session, answer)
+            return asking.Answered(session.cluster, 0 if why else answer.status, error=why or (
+                f"cluster {session.cluster}: {await asking.said(answer)}"))  # fmt: skip
+        finally:
+            give_up(answer)
+
+    async def _follow(
+        self, request: web.Request, answer: web.StreamResponse, about: Request,
+        streams: list[tuple[Session, aiohttp.ClientResponse]], merged: Merged, unseen: set[str], known: set[str],
+    ) -> None:  # fmt: skip
+        events: asyncio.Queue[tuple[str, bytes] | None] = asyncio.Queue(_BEHIND)
+
+        async def read(session: Session, stream: aiohttp.ClientResponse) -> None:
+            with contextlib.suppress(ClusterError):
+                async for line in session.split(stream):
+                    await events.put((session.cluster, line))
+            await events.put(None)
+
+        async def look() -> None:
+            while not self._more(request, about, unseen, known):  # noqa: ASYNC110  nobody tells of it
+                await asyncio.sleep(_LOOK)
+            await events.put(None)
+
+        tasks = [asyncio.create_task(read(session, stream)) for session, stream in streams]
+        tasks.append(asyncio.create_task(look()))
+        try:
+            while (item := await events.get()) is not None:
+                cluster, line = item
+                try:
+                    event = merged.event(cluster, orjson.loads(line))
+                except (ValueError, TypeError, AttributeError):
+                    return  # it speaks another language than it was asked for
+                if event is None:
+                    continue
+                await answer.write(orjson.dumps(event) + b"\n")
+                if event.get("type") == "ERROR":
+                    return
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+
+    def _more(self, request: web.Request, about: Request, unseen: set[str], known: set[str]) -> bool:
+        """Whether there is a cluster to be asked that was not there. One that did not answer counts once it was seen
+        to be away, else the client would be sent round and round."""
+        rights = self._hub.rights_of(routes.caller(request))
+        now = scope.of(self._hub, self._reach, rights, about)
+        names = set(now.names) if now is not None else set()
+        known -= unseen - names
+        return bool(names - known)

@@ -1,0 +1,160 @@
+"""The real kubectl through the hub's doors: on the embedded fleet, and on real API servers when they are at hand."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests import needs, patience
+from tests.e2e.world import Daemon, World, cluster, config_map, policy, settings
+
+pytestmark = [pytest.mark.e2e, needs.program("kubectl")]
+
+_ACCESS = json.dumps(
+    {
+        "apiVersion": "gitfed.io/v1alpha1", "kind": "AccessPolicy", "metadata": {"name": "team"},
+        "spec": {"subjects": [{"kind": "User", "name": "ann"}], "allow": ["proxy"]},
+    }
+)  # fmt: skip
+
+
+def _files() -> dict[str, str | None]:
+    return {
+        "gitfed.json": settings(),
+        "access.json": _ACCESS,
+        "clusters/m1.json": cluster("m1"),
+        "clusters/m2.json": cluster("m2"),
+        "policy.json": policy("maps", ["m1", "m2"], (("v1", "ConfigMap"),)),
+        "maps/c.json": config_map("c", {"a": "b"}),
+    }
+
+
+class Kubectl:
+    """As somebody whom the hub knows and a cluster gives rights."""
+
+    def __init__(self, world: World, daemon: Daemon, *which: str, user: str = "ann") -> None:
+        world.until(lambda: daemon.said("the hub listens"), "the hub listens")
+        port = int(daemon.said("the hub listens")[0]["url"].rpartition(":")[2])
+        done = world.gitfed("kubeconfig", *which, "--admin", "--user", user, "--data-dir", str(world.data),
+                            "--hub-url", f"https://127.0.0.1:{port}")  # fmt: skip
+        self.config = world.directory / f"{user}-{'-'.join(which)}.conf"
+        self.config.write_text(done.stdout)
+        self._environment = {**os.environ, "KUBECACHEDIR": str(world.directory / "kube-cache"), "KUBE_EDITOR": "",
+                             "HOME": str(world.directory)}  # fmt: skip
+        self._program = str(needs.path_of("kubectl"))
+
+    def start(self, *arguments: str, **more: Any) -> subprocess.Popen[str]:
+        environment = {**self._environment, **more.pop("env", {})}
+        return subprocess.Popen(
+            [self._program, "--kubeconfig", str(self.config), *arguments], stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment, **more,
+        )  # fmt: skip
+
+    def __call__(self, *arguments: str, given: str = "", code: int = 0, env: dict[str, str] | None = None) -> str:
+        process = self.start(*arguments, env=env or {})
+        out, err = process.communicate(given, timeout=patience.SECONDS)
+        assert process.returncode == code, f"kubectl {' '.join(arguments)}: {out}{err}"
+        return out or err
+
+
+def _as_admin(world: World, name: str, *arguments: str) -> None:
+    subprocess.run(["kubectl", "--kubeconfig", str(world.kubeconfig), "--context", name, *arguments],
+                   check=True, capture_output=True, timeout=patience.SECONDS)  # fmt: skip
+
+
+def test_kubectl_works_through_the_door_of_a_cluster(world: World, tmp_path: Path) -> None:
+    world.push(_files())
+    daemon = world.daemon("--hub-address", "0.0.0.0:0")
+    kubectl = Kubectl(world, daemon, "--cluster", "m1")
+    world.until(lambda: world.objects("m1", "ConfigMap", "shop") == ["c"], "the fleet is as it should be")
+    refused = kubectl("get", "configmaps", "-n", "shop", code=1)
+    assert 'Error from server (Forbidden): configmaps is forbidden: User "ann" cannot list' in refused
+    _as_admin(world, "m1", "create", "clusterrolebinding", "ann", "--clusterrole=cluster-admin", "--user=ann")
+    world.until(lambda: kubectl("auth", "can-i", "get", "configmaps", "-n", "shop") == "yes\n", "the right is there")
+
+    assert kubectl("get", "configmap", "c", "-n", "shop").splitlines()[0].split() == ["NAME", "DATA", "AGE"]
+    assert "c" in kubectl("get", "configmaps", "-A", "-o", "wide", "--chunk-size=1")
+    assert "a: b" in kubectl("get", "configmap", "c", "-n", "shop", "-o", "yaml")
+    assert "Name:         c" in kubectl("describe", "configmap", "c", "-n", "shop")
+    assert "deployments" in kubectl("api-resources", "--api-group=apps")
+    assert "replicas" in kubectl("explain", "deployment.spec")
+    assert "serverVersion" in json.loads(kubectl("version", "-o", "json"))
+    assert "NotFound" in kubectl("get", "configmap", "none", "-n", "shop", code=1)
+
+    watch = kubectl.start("get", "configmaps", "-n", "shop", "-w", "-o", "name")
+    try:
+        assert watch.stdout is not None
+        assert "configmap/" in watch.stdout.readline()
+        mine = json.dumps({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "mine", "namespace": "shop"},
+                           "data": {"x": "1"}})  # fmt: skip
+        assert kubectl("apply", "-f", "-", given=mine) == "configmap/mine created\n"
+        seen = ""
+        while "configmap/mine" not in seen:
+            seen = watch.stdout.readline()
+            assert seen, "the watch ended"
+    finally:
+        watch.kill()
+        watch.communicate()
+    changed = mine.replace('"1"', '"2"')
+    assert '+  x: "2"' in kubectl("diff", "-f", "-", given=changed, code=1)
+    assert kubectl("apply", "--server-side", "--force-conflicts", "-f", "-", given=changed) == (
+        "configmap/mine serverside-applied\n"
+    )
+    editor = tmp_path / "editor"
+    editor.write_text('#!/bin/sh\nsed -i \'s/x: "2"/x: "3"/\' "$1"\n')
+    editor.chmod(0o755)
+    assert kubectl("edit", "configmap", "mine", "-n", "shop", env={"KUBE_EDITOR": str(editor)}) == (
+        "configmap/mine edited\n"
+    )
+    assert kubectl("get", "configmap", "mine", "-n", "shop", "-o", "jsonpath={.data.x}") == "3"
+    waiting = kubectl.start("wait", "--for=delete", "configmap/mine", "-n", "shop", "--timeout=60s")
+    assert 'configmap "mine" deleted' in kubectl("delete", "configmap", "mine", "-n", "shop")
+    assert waiting.wait(patience.SECONDS) == 0
+    waiting.communicate()
+    audited = [line for line in daemon.said("request") if line.get("who") == "ann"]
+    assert {"POST", "PATCH", "DELETE"} <= {line["what"].split()[0] for line in audited}
+    assert all(line["where"].startswith("cluster=m1 path=/") for line in audited)
+    assert daemon.stop() == 0
+
+
+def test_kubectl_sees_the_fleet_as_one_cluster(world: World) -> None:
+    world.push(_files())
+    daemon = world.daemon("--hub-address", "0.0.0.0:0")
+    kubectl = Kubectl(world, daemon, "--fleet")
+    for name in world.names:
+        world.until(lambda name=name: world.objects(name, "ConfigMap", "shop") == ["c"], "the fleet is as it should be")
+        _as_admin(world, name, "create", "clusterrolebinding", "ann", "--clusterrole=cluster-admin", "--user=ann")
+    _as_admin(world, "m2", "create", "configmap", "only", "--namespace", "shop", "--from-literal=x=1")
+
+    def rows(text: str) -> list[list[str]]:
+        return [line.split()[:2] for line in text.splitlines() if "kube-root-ca.crt" not in line]
+
+    expected = [["NAME", "CLUSTER"], ["c", "m1"], ["c", "m2"], ["only", "m2"]]
+    world.until(lambda: rows(kubectl("get", "configmaps", "-n", "shop")) == expected, "everybody sees the rights")
+    assert rows(kubectl("get", "configmaps", "-n", "shop", "--chunk-size=1")) == expected
+    assert "NAMESPACE" in kubectl("get", "configmaps", "-A", "-o", "wide")
+    assert "deployments" in kubectl("api-resources", "--api-group=apps")
+    assert "replicas" in kubectl("explain", "deployment.spec")
+    assert "ambiguous objects in clusters [m1, m2]" in kubectl("get", "configmap", "c", "-n", "shop", code=1)
+    assert "cached-from-cluster: m2" in kubectl("get", "configmap", "only", "-n", "shop", "-o", "yaml")
+    assert "Name:         only" in kubectl("describe", "configmap", "only", "-n", "shop")
+    watch = kubectl.start("get", "configmaps", "-n", "shop", "-w", "--no-headers")
+    try:
+        assert watch.stdout is not None
+        assert "labeled" in kubectl("label", "configmap", "only", "-n", "shop", "a=b")
+        _as_admin(world, "m1", "create", "configmap", "late", "--namespace", "shop")
+        seen: list[str] = []
+        while seen[:2] != ["late", "m1"]:
+            seen = watch.stdout.readline().split()
+            assert seen, "the watch ended"
+    finally:
+        watch.kill()
+        watch.communicate()
+    assert "deleted" in kubectl("delete", "configmap", "only", "-n", "shop")
+    assert world.objects("m2", "ConfigMap", "shop") == ["c"]
+    assert daemon.stop() == 0

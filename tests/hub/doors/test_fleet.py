@@ -1,0 +1,283 @@
+"""The door of the fleet: what Karmada's global proxy answers, with each caller's own rights."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+import pytest
+
+from gitfed.fleet_api import versions
+from gitfed.hub.doors import asking
+from gitfed.model.fleet import ClusterFacts, Reach
+from gitfed.model.keys import CACHED_FROM_CLUSTER
+from kubesim.fleet import Fleet
+from tests.hub import stage
+from tests.hub.doors import members
+from tests.hub.doors.members import ANYTHING, EVERYTHING, fleet_door
+from tests.hub.stage import Recorded, Staged
+
+MAPS = fleet_door("/api/v1/namespaces/default/configmaps")
+TABLE = {"Accept": "application/json;as=Table;v=v1;g=meta.k8s.io,application/json"}
+
+
+def put(fleet: Fleet, cluster: str, *names: str, namespace: str = "default") -> None:
+    for name in names:
+        metadata = {"name": name, "namespace": namespace, "labels": {"mine": "yes"}}
+        fleet[cluster].api.create("configmaps", {"metadata": metadata, "data": {"in": cluster}})
+
+
+async def ask(staged: Staged, method: str, path: str, **options: Any) -> tuple[int, Any]:
+    status, text, _ = await stage.ask(staged, method, path, token="ann", **options)
+    return status, json.loads(text)
+
+
+def where(body: Any) -> list[tuple[str, str]]:
+    found = [one["metadata"] for one in body["items"] if one["metadata"]["name"] != "kube-root-ca.crt"]
+    return [(one["annotations"][CACHED_FROM_CLUSTER], one["name"]) for one in found]
+
+
+def fleet_of(tmp_path: Path, *names: str) -> Any:
+    return members.embedded(tmp_path, names or ("m1", "m2"), ANYTHING)
+
+
+async def test_an_object_that_one_cluster_has_is_found(tmp_path: Path) -> None:
+    async with fleet_of(tmp_path) as (staged, fleet):
+        for name in ("m1", "m2"):
+            members.allow(fleet, name, "ann", EVERYTHING)
+        put(fleet, "m2", "one")
+        status, body = await ask(staged, "GET", f"{MAPS}/one")
+        assert status == 200
+        assert body["metadata"]["annotations"] == {CACHED_FROM_CLUSTER: "m2"}
+        own = fleet["m2"].api.get("configmaps", "default", "one")["metadata"]["resourceVersion"]
+        assert versions.decode(body["metadata"]["resourceVersion"]) == {"m2": own}
+        status, body = await ask(staged, "GET", f"{MAPS}/one", headers=TABLE)
+        assert (body["kind"], body["rows"][0]["cells"][:2]) == ("Table", ["one", "m2"])
+
+        put(fleet, "m1", "one")
+        status, body = await ask(staged, "GET", f"{MAPS}/one")
+        assert (status, body["reason"], body["message"]) == (
+            409, "Conflict",
+            'Operation cannot be fulfilled on configmaps "one": ambiguous objects in clusters [m1, m2]',
+        )  # fmt: skip
+        status, body = await ask(staged, "GET", f"{MAPS}/none")
+        assert (status, body["message"]) == (404, 'configmaps "none" not found')
+
+
+async def test_a_list_has_the_objects_of_all_clusters_in_order(tmp_path: Path) -> None:
+    async with fleet_of(tmp_path) as (staged, fleet):
+        for name in ("m1", "m2"):
+            members.allow(fleet, name, "ann", EVERYTHING)
+        put(fleet, "m2", "a", "c")
+        put(fleet, "m1", "a", "b")
+        status, body = await ask(staged, "GET", MAPS)
+        assert (status, body["kind"]) == (200, "ConfigMapList")
+        assert where(body) == [("m1", "a"), ("m1", "b"), ("m2", "a"), ("m2", "c")]
+        assert versions.decode(body["metadata"]["resourceVersion"]).keys() == {"m1", "m2"}
+        _, chosen = await ask(staged, "GET", f"{MAPS}?fieldSelector=metadata.name%3Da")
+        assert where(chosen) == [("m1", "a"), ("m2", "a")]
+        _, at_hand = await ask(staged, "GET", f"{MAPS}?resourceVersion=0")
+        assert where(at_hand) == where(body)
+        _, table = await ask(staged, "GET", MAPS, headers=TABLE)
+        assert [one["name"] for one in table["columnDefinitions"]][:2] == ["Name", "Cluster"]
+        assert {tuple(row["cells"][:2]) for row in table["rows"]} >= {
+            ("a", "m1"),
+            ("b", "m1"),
+            ("a", "m2"),
+            ("c", "m2"),
+        }
+
+
+async def test_pages_of_a_list_go_on_in_the_next_cluster(tmp_path: Path) -> None:
+    async with fleet_of(tmp_path) as (staged, fleet):
+        for name in ("m1", "m2"):
+            members.allow(fleet, name, "ann", EVERYTHING)
+            fleet[name].api.create("namespaces", {"metadata": {"name": "shop"}})
+        maps = fleet_door("/api/v1/namespaces/shop/configmaps?labelSelector=mine&limit=")
+        put(fleet, "m1", "a", "b", "c", namespace="shop")
+        put(fleet, "m2", "a", "b", "c", "d", namespace="shop")
+        for limit, expected in ((5, [5, 2]), (3, [3, 3, 1]), (2, [2, 2, 2, 1])):
+            token, sizes, found = "", [], []
+            while True:
+                _, body = await ask(staged, "GET", f"{maps}{limit}&continue={token}")
+                assert versions.decode(body["metadata"]["resourceVersion"]).keys() == {"m1", "m2"}
+                sizes.append(len(body["items"]))
+                found += where(body)
+                token = body["metadata"].get("continue", "")
+                if not token:
+                    break
+            assert sizes == expected
+            assert found == [*(("m1", name) for name in "abc"), *(("m2", name) for name in "abcd")]
+        status, body = await ask(staged, "GET", f"{maps}1&continue=odd")
+        assert (status, body["reason"]) == (410, "Expired")
+
+
+async def test_writes_go_to_the_cluster_that_has_the_object(tmp_path: Path) -> None:
+    async with fleet_of(tmp_path) as (staged, fleet):
+        for name in ("m1", "m2"):
+            members.allow(fleet, name, "ann", EVERYTHING)
+        put(fleet, "m2", "one")
+        status, body = await ask(staged, "POST", MAPS, json={"metadata": {"name": "new"}})
+        assert (status, body["reason"], body["message"]) == (
+            405, "MethodNotAllowed", "POST without a name is for one cluster: use its own door, /clusters/NAME/proxy",
+        )  # fmt: skip
+        assert (await ask(staged, "DELETE", MAPS))[0] == 405
+
+        _, body = await ask(staged, "GET", f"{MAPS}/one")
+        body["data"] = {"x": "1"}
+        status, _ = await ask(staged, "PUT", f"{MAPS}/one", json=body)
+        stored = fleet["m2"].api.get("configmaps", "default", "one")
+        assert (status, stored["data"]) == (200, {"x": "1"})
+        assert CACHED_FROM_CLUSTER not in (stored["metadata"].get("annotations") or {})
+        body["data"] = {"x": "2"}  # with the version of before
+        status, refused = await ask(staged, "PUT", f"{MAPS}/one", json=body)
+        assert (status, refused["reason"]) == (409, "Conflict")
+
+        patch = {"data": b'{"data": {"y": "2"}}', "headers": {"Content-Type": "application/merge-patch+json"}}
+        assert (await ask(staged, "PATCH", f"{MAPS}/one", **patch))[0] == 200
+        assert fleet["m2"].api.get("configmaps", "default", "one")["data"] == {"x": "1", "y": "2"}
+        assert (await ask(staged, "DELETE", f"{MAPS}/one"))[0] == 200
+        assert (await ask(staged, "DELETE", f"{MAPS}/one"))[0] == 404
+        put(fleet, "m1", "two")
+        put(fleet, "m2", "two")
+        assert (await ask(staged, "DELETE", f"{MAPS}/two"))[0] == 409
+
+
+async def test_a_read_shows_what_the_caller_may_see_in_each_cluster(tmp_path: Path) -> None:
+    async with fleet_of(tmp_path) as (staged, fleet):
+        put(fleet, "m1", "a")
+        put(fleet, "m2", "b")
+        status, body = await ask(staged, "GET", MAPS)
+        assert (status, body["reason"]) == (403, "Forbidden")
+        assert 'User "ann" cannot list resource "configmaps"' in body["message"]
+        members.allow(fleet, "m2", "ann", EVERYTHING)
+        status, text, headers = await stage.ask(staged, "GET", MAPS, token="ann")
+        assert (status, where(json.loads(text))) == (200, [("m2", "b")])
+        assert headers["Warning"].startswith(
+            '299 gitfed "cluster m1: configmaps is forbidden: User \\"ann\\" cannot list'
+        )
+        only = stage.policy("m1", subjects=[stage.user("ann")], clusters={"clusterNames": ["m1"]}, allow=["proxy"])
+        members.commit(staged, stage.snapshot(stage.cluster("m1"), stage.cluster("m2"), only))
+        assert (await ask(staged, "GET", MAPS))[0] == 403
+        status, body = await ask(staged, "GET", f"{MAPS}/b")
+        assert status == 403
+
+
+async def test_clusters_that_cannot_be_asked_are_left_out_and_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with fleet_of(tmp_path, "m1", "m2", "m3") as (staged, fleet):
+        for name in ("m1", "m2", "m3"):
+            members.allow(fleet, name, "ann", EVERYTHING)
+            put(fleet, name, "a")
+        await fleet["m2"].faults.down()
+        assert isinstance(staged.hub.running.recorded, Recorded)
+        staged.hub.running.recorded.facts = {"m3": ClusterFacts("m3", reach=Reach.UNKNOWN)}
+        status, text, headers = await stage.ask(staged, "GET", MAPS, token="ann")
+        assert (status, where(json.loads(text))) == (200, [("m1", "a")])
+        assert [one.partition('"')[2].partition(":")[0] for one in headers.getall("Warning")] == [
+            "cluster m3 is not ready", "cluster m2"
+        ]  # fmt: skip
+        status, body = await ask(staged, "GET", f"{MAPS}/none")
+        assert (status, body["reason"]) == (503, "ServiceUnavailable")  # what cannot be seen is not gone
+        assert (await ask(staged, "GET", f"{MAPS}/a"))[0] == 200
+        monkeypatch.setattr(asking, "ANSWER", 0.3)
+        await fleet["m2"].faults.up()
+        fleet["m2"].faults.slow(30, verb="list")
+        status, text, headers = await stage.ask(staged, "GET", MAPS, token="ann")
+        assert (status, where(json.loads(text))) == (200, [("m1", "a")])
+        assert "cluster m2: no answer in time: what it has is left out" in headers.getall("Warning")[1]
+
+
+async def _events(got: aiohttp.ClientResponse, count: int) -> list[tuple[str, str, str, dict[str, str]]]:
+    found = []
+    async with asyncio.timeout(60):
+        while len(found) < count:
+            event = json.loads(await got.content.readline())
+            metadata = event["object"]["metadata"]
+            if metadata["name"] == "kube-root-ca.crt":
+                continue
+            cluster = metadata["annotations"][CACHED_FROM_CLUSTER]
+            found.append((event["type"], cluster, metadata["name"], versions.decode(metadata["resourceVersion"])))
+    return found
+
+
+async def test_a_watch_tells_of_all_clusters_and_goes_on_from_its_last_version(tmp_path: Path) -> None:
+    async with (
+        fleet_of(tmp_path) as (staged, fleet),
+        aiohttp.ClientSession(headers={"Authorization": "Bearer ann"}) as http,
+    ):
+        for name in ("m1", "m2"):
+            members.allow(fleet, name, "ann", EVERYTHING)
+        _, body = await ask(staged, "GET", MAPS)
+        begin = versions.decode(body["metadata"]["resourceVersion"])
+        url = f"{staged.url}{MAPS}?watch=true&resourceVersion="
+        async with http.get(url + body["metadata"]["resourceVersion"]) as got:
+            put(fleet, "m1", "a")
+            first = await _events(got, 1)
+            put(fleet, "m2", "b")
+            second = await _events(got, 1)
+        assert [one[:3] for one in first + second] == [("ADDED", "m1", "a"), ("ADDED", "m2", "b")]
+        assert first[0][3]["m2"] == begin["m2"]
+        assert second[0][3]["m1"] == first[0][3]["m1"]
+        put(fleet, "m1", "c")
+        async with http.get(url + versions.encode(second[0][3])) as got:
+            assert [one[:3] for one in await _events(got, 1)] == [("ADDED", "m1", "c")]
+        missing = versions.encode({"m1": second[0][3]["m1"]})
+        async with http.get(url + missing) as got:  # m2 begins with everything it has
+            assert {one[:3] for one in await _events(got, 2)} == {("ADDED", "m1", "c"), ("ADDED", "m2", "b")}
+
+
+async def test_a_watch_ends_with_any_of_its_clusters_and_when_one_comes(tmp_path: Path) -> None:
+    async with (
+        fleet_of(tmp_path) as (staged, fleet),
+        aiohttp.ClientSession(headers={"Authorization": "Bearer ann"}) as http,
+    ):
+        for name in ("m1", "m2"):
+            members.allow(fleet, name, "ann", EVERYTHING)
+        url = f"{staged.url}{MAPS}?watch=true"
+        async with http.get(url) as got:
+            assert got.status == 200
+            fleet["m2"].faults.drop_watches()
+            async with asyncio.timeout(60):
+                await got.read()
+        assert isinstance(staged.hub.running.recorded, Recorded)
+        staged.hub.running.recorded.facts = {"m2": ClusterFacts("m2", reach=Reach.NOT_READY)}
+        async with http.get(url) as got:
+            assert "cluster m2 is not ready" in got.headers["Warning"]
+            staged.hub.running.recorded.facts = {}
+            async with asyncio.timeout(60):
+                await got.read()
+
+
+async def test_kinds_are_those_of_all_clusters(tmp_path: Path) -> None:
+    async with fleet_of(tmp_path) as (staged, fleet):
+        for name in ("m1", "m2"):
+            members.allow(fleet, name, "ann", EVERYTHING)
+        for path, kind in (("/api", "APIVersions"), ("/apis", "APIGroupList"), ("/api/v1", "APIResourceList"),
+                           ("/apis/apps", "APIGroup"), ("/apis/apps/v1", "APIResourceList")):  # fmt: skip
+            status, body = await ask(staged, "GET", fleet_door(path), headers={"Accept": "application/json"})
+            assert (status, body["kind"]) == (200, kind)
+        accept = {"Accept": "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,application/json"}
+        status, text, headers = await stage.ask(staged, "GET", fleet_door("/apis"), token="ann", headers=accept)
+        assert json.loads(text)["kind"] in ("APIGroupDiscoveryList", "APIGroupList")
+        assert ("as=APIGroupDiscoveryList" in headers["Content-Type"]) == (
+            json.loads(text)["kind"] == "APIGroupDiscoveryList"
+        )
+        assert (await ask(staged, "GET", fleet_door("/version")))[1]["gitVersion"]
+        assert (await ask(staged, "GET", fleet_door("/openapi/v3")))[1]["paths"]
+        assert (await ask(staged, "GET", fleet_door("/apis/none.example/v1/things")))[0] == 404
+
+
+async def test_all_clusters_by_a_star_are_the_fleet(tmp_path: Path) -> None:
+    async with fleet_of(tmp_path) as (staged, fleet):
+        for name in ("m1", "m2"):
+            members.allow(fleet, name, "ann", EVERYTHING)
+            put(fleet, name, "a")
+        status, body = await ask(staged, "GET", members.door("*", "/api/v1/namespaces/default/configmaps"))
+        assert (status, where(body)) == (200, [("m1", "a"), ("m2", "a")])
+        assert (await ask(staged, "GET", members.door("*", "/api/v1/namespaces/default/configmaps/a")))[0] == 409
+        assert (await ask(staged, "POST", members.door("*", "/api/v1/namespaces"), json={}))[0] == 405
