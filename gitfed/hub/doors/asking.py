@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -58,7 +59,7 @@ async def ask(request: web.Request, session: Session, target: str, accept: str) 
             data += part
             if len(data) > _LARGEST:
                 return Answered(session.cluster, error=f"cluster {session.cluster}: it answers too much")
-        body = orjson.loads(data)
+        body = _json(data, answer.status)
     except translate.NO_ANSWER as error:
         told = translate.unreachable(session.cluster, error, server=session.connection.server)
         return Answered(session.cluster, error=told.message)
@@ -68,6 +69,16 @@ async def ask(request: web.Request, session: Session, target: str, accept: str) 
         end(answer)
     message = "" if answer.status == 200 else f"cluster {session.cluster}: {_message(body, answer.status)}"
     return Answered(session.cluster, answer.status, body, answer.headers.get("Content-Type", ""), message)
+
+
+def _json(data: bytes | bytearray, status: int) -> Any:
+    """Raises ValueError for an answer that is none; a refusal may be (of a kind that is not served: a line of text)."""
+    try:
+        return orjson.loads(data)
+    except ValueError:
+        if status == 200:
+            raise
+        return None
 
 
 async def ask_all(
@@ -85,12 +96,11 @@ async def ask_all(
 
 async def said(answer: aiohttp.ClientResponse) -> str:
     """Of a refusal, in the member's words."""
-    try:
+    data = b""
+    with contextlib.suppress(*translate.NO_ANSWER):
         async with asyncio.timeout(ANSWER):
-            body = orjson.loads(await answer.content.read(_REFUSAL))
-    except (ValueError, *translate.NO_ANSWER):
-        body = None
-    return _message(body, answer.status)
+            data = await answer.content.read(_REFUSAL)
+    return _message(_json(data, answer.status), answer.status)
 
 
 def _message(body: Any, status: int) -> str:

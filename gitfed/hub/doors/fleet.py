@@ -227,8 +227,10 @@ def _none(request: web.Request, answers: list[Answered]) -> web.Response:
     """No cluster has an answer: the reason that weighs most, in the words of a cluster."""
     for code in (403, 404):
         said = next((answer for answer in answers if answer.status == code), None)
-        if said is not None and isinstance(said.body, Mapping) and all(a.status in (403, 404) for a in answers):
-            return _json(said.body, Scope(), code=code)
+        if said is not None and all(answer.status in (403, 404) for answer in answers):
+            if isinstance(said.body, Mapping):
+                return _json(said.body, Scope(), code=code)
+            return refusal.answer(request, code, "the server could not find the requested resource")
     return refusal.answer(request, 503, "; ".join(answer.error for answer in answers) or "no cluster answers")
 
 

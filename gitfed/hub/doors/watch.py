@@ -57,7 +57,11 @@ class Watch:
             await answer.prepare(request)
             merged = Merged([session.cluster for session, _ in streams], told)
             unseen = {name for name, one in failed.items() if one.status == 0}
-            await self._follow(request, answer, about, streams, merged, unseen, set(found.names))
+            coming = asyncio.create_task(self._one_more(request, about, set(found.names), unseen))
+            try:
+                await _follow(answer, streams, merged, coming)
+            finally:
+                coming.cancel()
             await answer.write_eof()
             return answer
         finally:
@@ -87,47 +91,53 @@ class Watch:
         finally:
             give_up(answer)
 
-    async def _follow(
-        self, request: web.Request, answer: web.StreamResponse, about: Request,
-        streams: list[tuple[Session, aiohttp.ClientResponse]], merged: Merged, unseen: set[str], known: set[str],
-    ) -> None:  # fmt: skip
-        events: asyncio.Queue[tuple[str, bytes] | None] = asyncio.Queue(_BEHIND)
+    async def _one_more(self, request: web.Request, about: Request, known: set[str], unseen: set[str]) -> None:
+        """Until there is a cluster to be asked that was not there. One that did not answer (`unseen`) counts once it
+        was seen to be away, else the client would be sent round and round."""
+        caller = routes.caller(request)
+        while True:
+            found = scope.of(self._hub, self._reach, self._hub.rights_of(caller), about)
+            names = set(found.names) if found is not None else set()
+            known -= unseen - names
+            if names - known:
+                return
+            await asyncio.sleep(_LOOK)
 
-        async def read(session: Session, stream: aiohttp.ClientResponse) -> None:
-            with contextlib.suppress(ClusterError):
-                async for line in session.split(stream):
-                    await events.put((session.cluster, line))
-            await events.put(None)
 
-        async def look() -> None:
-            while not self._more(request, about, unseen, known):  # noqa: ASYNC110  nobody tells of it
-                await asyncio.sleep(_LOOK)
-            await events.put(None)
+async def _follow(
+    answer: web.StreamResponse,
+    streams: list[tuple[Session, aiohttp.ClientResponse]],
+    merged: Merged,
+    ends: asyncio.Task[None],
+) -> None:
+    """Pass on what the streams tell until one of them is over, or `ends` is."""
+    events: asyncio.Queue[tuple[str, bytes] | None] = asyncio.Queue(_BEHIND)
 
-        tasks = [asyncio.create_task(read(session, stream)) for session, stream in streams]
-        tasks.append(asyncio.create_task(look()))
-        try:
-            while (item := await events.get()) is not None:
-                cluster, line = item
-                try:
-                    event = merged.event(cluster, orjson.loads(line))
-                except (ValueError, TypeError, AttributeError):
-                    return  # it speaks another language than it was asked for
-                if event is None:
-                    continue
-                await answer.write(orjson.dumps(event) + b"\n")
-                if event.get("type") == "ERROR":
-                    return
-        finally:
-            for task in tasks:
-                task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
+    async def read(session: Session, stream: aiohttp.ClientResponse) -> None:
+        with contextlib.suppress(ClusterError):
+            async for line in session.split(stream):
+                await events.put((session.cluster, line))
+        await events.put(None)
 
-    def _more(self, request: web.Request, about: Request, unseen: set[str], known: set[str]) -> bool:
-        """Whether there is a cluster to be asked that was not there. One that did not answer counts once it was seen
-        to be away, else the client would be sent round and round."""
-        rights = self._hub.rights_of(routes.caller(request))
-        now = scope.of(self._hub, self._reach, rights, about)
-        names = set(now.names) if now is not None else set()
-        known -= unseen - names
-        return bool(names - known)
+    async def wait() -> None:
+        await asyncio.wait({ends})
+        await events.put(None)
+
+    tasks = [asyncio.create_task(read(session, stream)) for session, stream in streams]
+    tasks.append(asyncio.create_task(wait()))
+    try:
+        while (item := await events.get()) is not None:
+            cluster, line = item
+            try:
+                event = merged.event(cluster, orjson.loads(line))
+            except (ValueError, TypeError, AttributeError):
+                return  # it speaks another language than it was asked for
+            if event is None:
+                continue
+            await answer.write(orjson.dumps(event) + b"\n")
+            if event.get("type") == "ERROR":
+                return
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
