@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import os
 import ssl
 import uuid
 from collections.abc import AsyncIterator
@@ -93,7 +94,7 @@ class Dial:
                 self._failed(str(error))
                 pause = _FINAL if error.final else _PAUSES
             except (OSError, aiohttp.ClientError, TimeoutError) as error:
-                self._failed(_words(error))
+                self._failed(why_not_connected(error))
             attempt = 0 if loop.time() - began > _STEADY else attempt + 1
             await asyncio.sleep(pause.after(attempt))
 
@@ -161,7 +162,24 @@ def _nobody() -> None:
     """There is no connection to wake."""
 
 
-def _words(error: Exception) -> str:
+def why_not_connected(error: Exception) -> str:
+    """In our words, the same at every attempt: it is said once, and what a library says names objects in memory."""
     if isinstance(error, TimeoutError):
         return "the hub does not answer"
-    return str(error) or type(error).__name__
+    if isinstance(error, ssl.SSLCertVerificationError | aiohttp.ClientConnectorCertificateError):
+        return "the hub's certificate is not of the authority in ca.crt, or of another address"
+    if isinstance(error, aiohttp.ClientConnectorError):
+        return f"the hub cannot be reached: {_reason(error.os_error)}"
+    if isinstance(error, ssl.SSLError):
+        return "tls.crt and tls.key are no certificate with its key, or the hub speaks no TLS"
+    if isinstance(error, OSError) and error.filename:
+        return f"{error.filename} cannot be read: {_reason(error)}"
+    if isinstance(error, OSError):
+        return f"the connection broke: {_reason(error)}"
+    return f"the hub does not answer as one does ({type(error).__name__})"
+
+
+def _reason(error: OSError) -> str:
+    if error.errno is not None and error.errno > 0:
+        return os.strerror(error.errno)
+    return error.strerror or type(error).__name__
