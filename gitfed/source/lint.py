@@ -39,9 +39,13 @@ def _pulled(snapshot: RepoSnapshot) -> Iterator[Problem]:
         spec = cluster.spec
         if spec.sync_mode != "Pull":
             continue
-        names = {"secretRef": spec.secret_ref, "proxyURL": spec.proxy_url, "proxyHeader": spec.proxy_header}
+        names = {
+            "apiEndpoint": spec.api_endpoint, "secretRef": spec.secret_ref, "proxyURL": spec.proxy_url,
+            "proxyHeader": spec.proxy_header, "insecureSkipTLSVerification": spec.insecure_skip_tls_verification,
+        }  # fmt: skip
         if idle := [f"spec.{name}" for name, value in names.items() if value]:
-            yield _warning(cluster, f"{' and '.join(idle)} have no effect with syncMode Pull: the agent dials out")
+            are = "have" if len(idle) > 1 else "has"
+            yield _warning(cluster, f"{' and '.join(idle)} {are} no effect with syncMode Pull: the agent dials out")
         if why := agent_identity.why_not_a_name(cluster.metadata.name):
             yield _warning(cluster, f"the hub signs no certificate for an agent of {cluster.metadata.name}: it {why}")
 

@@ -207,3 +207,39 @@ def test_what_sops_encrypted_is_said_to_be_applied_as_it_is() -> None:
         "login.yaml:1:1: warning: Secret/shop/login is encrypted with SOPS, and is applied as it is: gitfed decrypts "
         "nothing (let an operator in the clusters make the Secret, such as External Secrets)"
     ]
+
+
+def told_of_cluster(spec: str, *, name: str = "edge") -> list[str]:
+    text = f"apiVersion: cluster.karmada.io/v1alpha1\nkind: Cluster\nmetadata: {{name: {name}}}\nspec: {{{spec}}}\n"
+    return [str(problem) for problem in lint.check(repo.read(tree({"edge.yaml": text})))]
+
+
+@pytest.mark.parametrize(
+    ("spec", "idle"),
+    [
+        pytest.param("apiEndpoint: 'https://edge:6443'", "spec.apiEndpoint has", id="an address"),
+        pytest.param("proxyURL: 'http://proxy:3128'", "spec.proxyURL has", id="a proxy"),
+        pytest.param("insecureSkipTLSVerification: true", "spec.insecureSkipTLSVerification has", id="no check"),
+        pytest.param(
+            "apiEndpoint: 'https://edge:6443', secretRef: {namespace: a, name: b}",
+            "spec.apiEndpoint and spec.secretRef have", id="an address and a credential",
+        ),
+    ],
+)  # fmt: skip
+def test_how_a_pulled_cluster_would_be_reached_is_said_to_be_idle(spec: str, idle: str) -> None:
+    assert told_of_cluster(f"syncMode: Pull, {spec}") == [
+        f"edge.yaml:1:1: warning: {idle} no effect with syncMode Pull: the agent dials out"
+    ]
+    assert told_of_cluster(f"syncMode: Push, {spec}") == []
+
+
+def test_a_pulled_cluster_that_says_nothing_of_its_address_is_fine() -> None:
+    assert told_of_cluster("syncMode: Pull") == []
+
+
+def test_a_pulled_cluster_whose_name_no_certificate_holds_is_told_before_it_registers() -> None:
+    name = "e" * 45
+    assert told_of_cluster("syncMode: Pull", name=name) == [
+        f"edge.yaml:1:1: warning: the hub signs no certificate for an agent of {name}: it has 45 characters, at most "
+        "44 are allowed"
+    ]
