@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 import yaml
 
+from tests import needs
 from tests.e2e.world import World, cluster, deployment, policy, settings
 
 pytestmark = pytest.mark.e2e
@@ -165,6 +166,7 @@ def test_a_quota_inside_a_cluster_limits_what_goes_there(world: World) -> None:
     assert {"estimator": "quota shop/small", "replicas": 3, "limitedBy": "cpu"} in here["estimates"]
 
 
+@needs.pushed("the daemon has no credentials for any pulled cluster")
 def test_that_nobody_has_credentials_for_a_cluster_is_no_fact_about_it(world: World) -> None:
     """Nothing is recorded of it, so a plan elsewhere takes it for what it was; with a credential it is used at once."""
     config = yaml.safe_load(world.kubeconfig.read_text())

@@ -6,12 +6,12 @@ import urllib.request
 
 import pytest
 
-from tests import patience
+from tests import needs, patience
 from tests.e2e.test_leader import candidate
 from tests.e2e.world import World, cluster, config_map, policy, settings
 from tests.hub import deliveries
 
-pytestmark = pytest.mark.e2e
+pytestmark = [pytest.mark.e2e, needs.pushed("its hub has no TLS, and agents want it")]
 
 
 def test_a_delivery_brings_a_push_into_the_clusters_long_before_the_next_poll(world: World) -> None:

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from tests import patience
+from tests import needs, patience
 from tests.e2e.world import Daemon, World, cluster, deployment, policy, settings
 
-pytestmark = pytest.mark.e2e
+pytestmark = [pytest.mark.e2e, needs.pushed("agents find one hub, and each of these daemons has one of its own")]
 
 BASE = {
     "gitfed.json": settings(),

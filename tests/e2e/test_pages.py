@@ -21,7 +21,10 @@ from tests.hub.issuer import Forge
 from tests.hub.pages import browser
 from tests.hub.pages.browser import Browser
 
-pytestmark = [pytest.mark.e2e, needs.program("chromium", "chromedriver", "kubectl")]
+pytestmark = [
+    pytest.mark.e2e, needs.program("chromium", "chromedriver", "kubectl"),
+    needs.pushed("its hub has no TLS, and agents want it"),
+]  # fmt: skip
 
 _DATA = "/api/v1/namespaces/shop/configmaps/{}"
 

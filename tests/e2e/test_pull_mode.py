@@ -8,10 +8,11 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests import needs
 from tests.e2e.pulled import Pulled
 from tests.e2e.world import World
 
-pytestmark = [pytest.mark.e2e, pytest.mark.slow]
+pytestmark = [pytest.mark.e2e, pytest.mark.slow, needs.pushed("it brings its agents along")]
 
 FEDERATION = """
 apiVersion: gitfed.io/v1alpha1
