@@ -143,6 +143,8 @@ class ScheduledCondition:
     status: bool
     reason: str
     message: str
+    room_unknown_in: tuple[ClusterName, ...] = field(default=(), compare=False)
+    """Clusters whose room must be known before this can be decided; of one that was just decided, not of a record."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from typing import Protocol
 from gitfed.text import canonical, yaml
 from gitfed.text.construct import Document, Fault
 
-_VERSION = 3
+_VERSION = 4
 """Part of every cache entry: raised when the same bytes would be read differently."""
 
 
@@ -45,7 +45,7 @@ def dump(parsed: Parsed, *, as_json: bool) -> bytes:
             "version": _VERSION,
             "json": as_json,
             "documents": [[document.line, document.column, document.value] for document in parsed.documents],
-            "faults": [[f.line, f.column, f.message, f.hint, f.warning] for f in parsed.faults],
+            "faults": [[f.line, f.column, f.message, f.hint, f.warning, f.beyond, f.quotes] for f in parsed.faults],
         }
     )
 

@@ -19,20 +19,21 @@ _REACH = 2000
 _SHOWN = 39
 """Characters of a long value that messages show."""
 _SHORT = 3
-_QUOTES_NOTHING = ("not valid YAML", "nested more than", "aliases expand to", "a mapping or list cannot be a key")
-"""Libyaml tells what it found by name, never its text: the bytes need not be fetched again for that, and a word of the
-message that the file has too is no secret."""
 
 
 def faults(found: tuple[Fault, ...], load: Callable[[], bytes]) -> tuple[Fault, ...]:
-    """The same faults; in a file with a Secret they quote no value. Places and what to do stay."""
-    if all(fault.message.startswith(_QUOTES_NOTHING) for fault in found):
+    """The same faults; in a file with a Secret they quote no value. Places and what to do stay.
+
+    One that quotes nothing stays as it is: the bytes need not be fetched again for it, and a word of its message that
+    the file has too is no secret.
+    """
+    if not any(fault.quotes for fault in found):
         return found
     data = load()
     if not _SECRET.search(data):
         return found
     lines = data.decode("utf-8", "replace").removeprefix("\ufeff").splitlines()
-    return tuple(fault if fault.message.startswith(_QUOTES_NOTHING) else _masked(fault, lines) for fault in found)
+    return tuple(_masked(fault, lines) if fault.quotes else fault for fault in found)
 
 
 def _masked(fault: Fault, lines: list[str]) -> Fault:

@@ -22,6 +22,8 @@ class Fault:
     warning: bool = False
     beyond: bool = False
     """A cap was reached: whatever else the text is, it is too much."""
+    quotes: bool = True
+    """Words of the text stand in the message or the hint, as far as anybody can tell."""
 
 
 class YamlError(ValueError):
@@ -139,7 +141,7 @@ class _Builder:
                 if note:
                     self.fault(note)
                 if stack and type(stack[-1].value) is dict and stack[-1].key is _NO_KEY:
-                    raise Stop(Fault(line, column, "a mapping or list cannot be a key"))
+                    raise Stop(Fault(line, column, "a mapping or list cannot be a key", quotes=False))
                 if not stack:
                     self.start = (line, column)
                 if anchor is not None:
@@ -219,7 +221,11 @@ class _Builder:
         self.weight += weight
         self.aliased += weight
         if self.aliased > self.limits.aliased:
-            raise Stop(Fault(line, column, f"aliases expand to more than {self.limits.aliased} bytes", beyond=True))
+            raise Stop(
+                Fault(
+                    line, column, f"aliases expand to more than {self.limits.aliased} bytes", beyond=True, quotes=False
+                )
+            )
         if _depth_exceeds(value, self.limits.depth - len(self.stack)):
             raise Stop(_too_deep(line, column, self.limits))
         return value
@@ -239,7 +245,7 @@ class _Builder:
 
 
 def _too_deep(line: int, column: int, limits: Limits) -> Fault:
-    return Fault(line, column, f"nested more than {limits.depth} levels deep", beyond=True)
+    return Fault(line, column, f"nested more than {limits.depth} levels deep", beyond=True, quotes=False)
 
 
 def _depth_exceeds(value: Any, allowed: int) -> bool:

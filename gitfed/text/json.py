@@ -82,7 +82,8 @@ def _too_deep(text: str) -> Fault | None:
         if first in "{[":
             depth += 1
             if depth > _NESTED_TOO_DEEPLY:
-                return Fault(*_place(text, match.start()), f"nested more than {_NESTED_TOO_DEEPLY} levels deep")
+                message = f"nested more than {_NESTED_TOO_DEEPLY} levels deep"
+                return Fault(*_place(text, match.start()), message, quotes=False)
         elif first in "}]":
             depth -= 1
     return None

@@ -165,7 +165,7 @@ def _syntax(problem: yaml.MarkedYAMLError, text: str) -> Fault:
     if mark and mark.index < len(text) and text[mark.index] == "\t":
         return Fault(line, column, "a tab cannot indent YAML", "use spaces")
     context = f" {problem.context}" if problem.context else ""
-    return Fault(line, column, f"not valid YAML: {said}{context}")
+    return Fault(line, column, f"not valid YAML: {said}{context}", quotes=False)
 
 
 def _scalar(event: Any, line: int, column: int) -> tuple[Any, Fault | None]:

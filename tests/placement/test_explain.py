@@ -135,7 +135,7 @@ def test_room_that_is_not_known_is_no_number() -> None:
     told = story(binding("", 5, condition=SHORT), [*fleet("a=9"), Candidate("b")], replicaScheduling=DYNAMIC)
     assert told.room is None
     assert told.changes == ()
-    waits = ScheduledCondition(False, "SchedulerError", "the room in b is not known")
+    waits = ScheduledCondition(False, "SchedulerError", "whatever it says", ("b",))
     told = story(binding("", 5, condition=waits), [*fleet("a=9"), Candidate("b")], replicaScheduling=DYNAMIC)
     assert told.changes == ("let the nodes and pods of b be read: its room is not known",)
     assert (told.clusters[1].room, told.clusters[1].limited_by) == (None, "")

@@ -34,7 +34,6 @@ SUCCESS = ScheduledCondition(True, "Success", "Binding has been scheduled succes
 NOT_SELECTED = "not selected by spreadConstraints"
 NO_REPLICA = "no replica fell to it"
 NOT_NEEDED = "not needed: fewer clusters hold all replicas"
-_ROOM_OF, _UNKNOWN = "the room in ", " is not known"
 _option = partial(tuple.__new__, Option)
 """`Option(*fields)` without the call in between: a hundred are made for each workload."""
 
@@ -186,14 +185,6 @@ def divisions(request: Request, candidates: Sequence[Candidate], room: Room | No
     return []
 
 
-def waits_for_room(condition: ScheduledCondition | None) -> tuple[str, ...]:
-    """The clusters whose room must be known before this can be decided; () if that is not what it waits for."""
-    message = condition.message if condition is not None else ""
-    if not message.startswith(_ROOM_OF) or not message.endswith(_UNKNOWN):
-        return ()
-    return tuple(message.removeprefix(_ROOM_OF).removesuffix(_UNKNOWN).split(", "))
-
-
 def _estimated(request: Request, candidates: Sequence[Candidate]) -> Room:
     if not request.needs_room or request.requirements is NotAsked.NOT_ASKED:
         return {}
@@ -260,7 +251,7 @@ def _known_room(request: Request, names: tuple[str, ...], room: Room) -> Sequenc
     free = rooms.of(room, names)
     if None in free:
         unknown = [name for name, one in zip(names, free, strict=True) if one is None]
-        raise Unplaceable("SchedulerError", f"{_ROOM_OF}{', '.join(unknown)}{_UNKNOWN}")
+        raise Unplaceable("SchedulerError", f"the room in {', '.join(unknown)} is not known", tuple(unknown))
     return cast("Sequence[int]", free)
 
 
@@ -326,7 +317,7 @@ def _divide(
 
 
 def _unassigned(error: Unplaceable) -> Unplaceable:
-    return Unplaceable(error.reason, f"failed to assign replicas: {error.message}")
+    return Unplaceable(error.reason, f"failed to assign replicas: {error.message}", error.room_unknown_in)
 
 
 def _kept(request: Request, split: Split, error: Unplaceable) -> Result:
@@ -334,7 +325,8 @@ def _kept(request: Request, split: Split, error: Unplaceable) -> Result:
     previous = tuple(sorted(request.previous))
     rejections = split.rejections([share.cluster for share in previous], error.message)
     observed = request.observed_affinity if request.placement.cluster_affinities else ""
-    return Result(previous, ScheduledCondition(False, error.reason, error.message), rejections, observed)
+    condition = ScheduledCondition(False, error.reason, error.message, error.room_unknown_in)
+    return Result(previous, condition, rejections, observed)
 
 
 @lru_cache(maxsize=1 << 16)

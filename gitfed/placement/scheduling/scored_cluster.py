@@ -6,16 +6,19 @@ from collections.abc import Iterable
 from operator import itemgetter
 from typing import NamedTuple
 
+from gitfed.model.base import ClusterName
 from gitfed.placement.scheduling.cluster import Candidate
 
 
 class Unplaceable(Exception):
-    """No placement by this group. `reason` and text are those of the condition `Scheduled`."""
+    """No placement by this group. `reason` and text are those of the condition `Scheduled`. `room_unknown_in`: the
+    clusters that it could not be decided without."""
 
-    def __init__(self, reason: str, message: str) -> None:
+    def __init__(self, reason: str, message: str, room_unknown_in: tuple[ClusterName, ...] = ()) -> None:
         super().__init__(message)
         self.reason = reason
         self.message = message
+        self.room_unknown_in = room_unknown_in
 
 
 class Option(NamedTuple):

@@ -18,7 +18,7 @@ from gitfed.model.plan import Plan
 from gitfed.model.repo import RepoSnapshot
 from gitfed.offline import inputs as daemon_inputs
 from gitfed.placement.explain import caveats
-from gitfed.placement.scheduling import match, schedule
+from gitfed.placement.scheduling import match
 from gitfed.planning import notes
 from gitfed.planning.objects import secret_leaks
 from gitfed.reading import interpreters
@@ -100,7 +100,8 @@ def _plan(session: load.Session, kubernetes: Kubernetes | None) -> Plan:
     fleet = daemon_inputs.fleet(session.opened, repo)
     past = Decisions(answers=daemon_inputs.recorded_answers(session.opened, repo))
     plan = daemon_inputs.plan(session.opened, repo, fleet, past, session.now, kubernetes=kubernetes)
-    unknown = {name for one in plan.bindings.values() for name in schedule.waits_for_room(one.condition)}
+    conditions = (one.condition for one in plan.bindings.values())
+    unknown = {name for condition in conditions if condition is not None for name in condition.room_unknown_in}
     if not unknown:
         return plan
     load.note(f"the room in {formatting.some(sorted(unknown))} is not known: taken to be enough")
