@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 from gitfed.cli.output import matrix, plain, plan_text, reasons, table
 from gitfed.model.base import BindingId, ObjectKey, Origin
 from gitfed.model.decisions import Rejection, ScheduledCondition, Share
-from gitfed.model.plan import Action, Binding, Gate, HeldDecision, Totals
+from gitfed.model.plan import Action, Binding, FieldChange, Gate, HeldDecision, Totals
 from gitfed.model.reason import Reason, ReasonCode
 from gitfed.views import names
 from tests.cli import values
@@ -42,8 +43,6 @@ def test_quiet_is_the_total_alone() -> None:
 def test_every_colour_is_repeated_by_a_word_or_a_symbol() -> None:
     coloured = text(values.contract_example(), paint=ON)
     assert "\x1b[" in coloured
-    import re
-
     assert re.sub("\x1b\\[[0-9;]*m", "", coloured) == text(values.contract_example())
 
 
@@ -171,6 +170,61 @@ def test_every_form_of_the_table_shows_every_change(before: dict[str, int], afte
         one, other = before.get(cluster, 0), after.get(cluster, 0)
         if one != other:
             assert f"{one} → {other}" in found
+
+
+HOSTILE = ObjectKey("apps", "Deployment", "a-namespace-with-a-name-of-just-under-63", "x" * 63)
+WIDE = ObjectKey("", "ConfigMap", "商店", "設定" * 9)
+LONG = "leaves 東京-1: cluster(s) had untolerated taint {maintenance=until-the-end-of-the-week:NoExecute}, \x1b[2J"
+
+
+def crowded() -> plan_text.View:
+    """Everything that a plan can print, with names that no terminal has room for."""
+    clusters = ("c" * 40, "東京-1", *(f"edge-{number:02}" for number in range(20)))
+    every = dict.fromkeys(clusters, 2)
+    bindings = [
+        values.binding(HOSTILE, every, LONG),
+        values.binding(WIDE, dict.fromkeys(clusters), "every matching cluster"),
+        values.binding(values.WEB, {"東京-1": 3}, condition=ScheduledCondition(False, "NoClusterFit", LONG * 2)),
+    ]
+    diff = (FieldChange("/spec/template/metadata/annotations/a", "one two " * 12, "商 店 " * 20),)
+    changes = [
+        values.change(HOSTILE, clusters[1], Action.UPDATE, diff=diff),
+        *(values.change(HOSTILE, name, Action.UPDATE, wave=1, waits=LONG) for name in clusters[2:]),
+        *(values.change(WIDE, name, Action.SKIP, Reason(ReasonCode.GATE, "moved", detail=LONG)) for name in clusters),
+    ]
+    gates = [Gate("deletions", "5", "7", 7, messages=(LONG * 2,)), Gate(f"quota {'q' * 50}/all cpu", "6", "8")]
+    made = values.plan(bindings, changes, gates, notes=(LONG * 2,), totals=Totals(update=21, skip=22, of_clusters=22))
+    return values.view(replace(made, clusters=clusters), {values.WEB: {clusters[0]: 3}})
+
+
+@pytest.mark.parametrize("wide", [False, True], ids=["text", "wide"])
+@pytest.mark.parametrize("columns", [40, 80, 120])
+def test_no_line_of_a_plan_is_longer_than_the_terminal_but_one_word(columns: int, wide: bool) -> None:
+    shown = plan_text.lines(crowded(), OFF, 10_000 if wide else columns, wide=wide, fold=columns)
+    assert [line for line in shown if plain.width(line) > columns and " " in line.strip()] == []
+    assert not any("\x1b" in line for line in shown)
+    coloured = plan_text.lines(crowded(), ON, 10_000 if wide else columns, wide=wide, fold=columns)
+    assert [re.sub("\x1b\\[[0-9;]*m", "", line) for line in coloured] == shown
+
+
+def test_a_plan_on_a_terminal() -> None:
+    golden("plan-80.txt", "\n".join(plan_text.lines(crowded(), OFF, 80, wide=True, fold=80)) + "\n")
+
+
+def test_a_plan_on_a_terminal_says_what_it_says_in_a_pipe() -> None:
+    words = "".join(text(crowded(), width=10_000, wide=True)).split()
+    assert sorted("".join(plan_text.lines(crowded(), OFF, 10_000, wide=True, fold=80)).replace(" ", "")) == sorted(
+        "".join(words)
+    )
+
+
+def test_a_long_reason_takes_no_cluster_its_column() -> None:
+    row = matrix.Row("shop/Deploy/web", {"a": 1}, {"b": 1}, "leaves a: had untolerated taint {drain:NoExecute}")
+    assert matrix.lines([row], ["a", "b"], OFF, 66, fold=66) == [
+        "  WORKLOAD         a      b      TOTAL  WHY",
+        "  shop/Deploy/web  1 → 0  0 → 1  1      leaves a: had untolerated",
+        "                                        taint {drain:NoExecute}",
+    ]
 
 
 # -- small things -----------------------------------------------------------------------------------------------

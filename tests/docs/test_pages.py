@@ -171,7 +171,7 @@ def test_the_page_of_settings_is_up_to_date() -> None:
 def test_the_members_of_a_plan_are_all_described() -> None:
     text = (DOCS / "reference" / "plan-json.md").read_text()
     top, binding, change = text.split("\n## ")
-    made = plans.document(values.contract_example().plan)
+    made = plans.document(values.contract_example().plan, ())
     for part, members in ((top, made), (binding, made["bindings"][0]), (change, made["changes"][0])):
         described = {word.removesuffix("[]") for cell in _MEMBER.findall(part) for word in _words(cell)}
         assert described == set(members)

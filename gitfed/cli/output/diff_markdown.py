@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from gitfed.cli.output import compare, diff_show, formatting, markdown, matrix, plain, plan_text
+from gitfed.cli.output import compare, declared_text, diff_show, formatting, markdown, matrix, plain, plan_text
 from gitfed.cli.output.diff_show import DiffView
 from gitfed.model.base import ObjectKey, Severity
 from gitfed.model.plan import Action, Change
@@ -106,7 +106,7 @@ def _attention(shown: DiffView) -> list[str]:
                 what = "; ".join(map(markdown.escape, gate.messages)) or what
             items.append(f"**held** by gate {markdown.code(gate.name)}: {what}")
     for one in review.declared:
-        if diff_show.loosens(one):
+        if declared_text.loosens(one):
             items.append(
                 f"**limits change** in {markdown.code(str(one.origin))}; this review goes by those of the base"
             )
@@ -232,8 +232,8 @@ def _declared(shown: DiffView) -> list[str]:
     found = shown.review.declared
     if not found:
         return []
-    groups = diff_show.alike(found)
-    lines = [line for group in groups[:100] for line in _declaration(group)]
+    groups = declared_text.alike(found)
+    lines = [line for group in groups[:100] for line in declaration(group)]
     if len(groups) > 100:
         lines.append(f"- and {len(groups) - 100} more")
     if len(groups) > _OPEN_ROWS:
@@ -241,17 +241,17 @@ def _declared(shown: DiffView) -> list[str]:
     return ["#### Causes", "", *lines, ""]
 
 
-def _declaration(group: Sequence[Declaration]) -> list[str]:
+def declaration(group: Sequence[Declaration]) -> list[str]:
     """A list, not a table: paths are long, and only a list breaks them."""
     one = group[0]
-    said = diff_show.concerned(group)
-    fields = [f"  - {markdown.code(diff_show.field_text(field))}" for field in one.fields[:6]]
+    said = declared_text.concerned(group)
+    fields = [f"  - {markdown.code(declared_text.field_text(field))}" for field in one.fields[:6]]
     if len(one.fields) > 6:
         fields.append(f"  - and {len(one.fields) - 6} more fields")
-    if several := diff_show.named(group):
+    if several := declared_text.named(group):
         fields.append(f"  - {markdown.code(several)}")
-    place = diff_show.where_declared(group).removeprefix("in ")
-    where = f"{markdown.code(diff_show.label(group))} in {markdown.code(place)}{f': {said}' if said else ''}"
+    place = declared_text.where_declared(group).removeprefix("in ")
+    where = f"{markdown.code(declared_text.label(group))} in {markdown.code(place)}{f': {said}' if said else ''}"
     return [f"- **{one.verb}** {where}", *fields]
 
 

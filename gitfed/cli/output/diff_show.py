@@ -16,6 +16,7 @@ import click
 from gitfed.cli import options
 from gitfed.cli.output import (
     compare,
+    declared_text,
     external_diff,
     formatting,
     manifest_text,
@@ -24,25 +25,21 @@ from gitfed.cli.output import (
     plan_text,
     reasons,
     structured,
+    table,
 )
+from gitfed.cli.output.table import Cell
 from gitfed.model.base import Problem, Severity
-from gitfed.model.plan import Change, FieldChange
+from gitfed.model.plan import Change
 from gitfed.model.reason import Reason
 from gitfed.offline.preview import Preview
 from gitfed.planning import kept_copies
-from gitfed.planning.review import declared_changes, predict
-from gitfed.planning.review.declared_changes import Declaration
+from gitfed.planning.review import predict
 from gitfed.planning.review.review import Flow, Review
-from gitfed.views import names, plans
+from gitfed.views import differences, names, plans
 
 SCHEMA = "gitfed.io/diff/v1"
-_MOST_FIELDS = 20
-_ALIKE = 3
-"""New or gone declarations of one kind that still get a line each."""
 EARLIER = "Left by earlier commits"
 """What is done about objects that no difference of manifests shows."""
-LISTED = 12
-"""Clusters, or others, that are listed by name; all of more than these are just all."""
 
 
 class DiffView(NamedTuple):
@@ -99,23 +96,27 @@ def total(review: Review) -> str:
 def _text(shown: DiffView, found: list[compare.Difference], output: options.Output) -> None:
     paint = output.paint
     wide = output.format == "wide"
-    width = 10_000 if wide else output.width
+    width, fold = 10_000 if wide else output.width, output.fold
     review = shown.review
 
     def say(lines: Sequence[str] | Iterator[str]) -> None:
         for line in lines:
             click.echo(line, color=True)
 
-    facts = plain.clean(formatting.facts(review.head.facts))
-    say([f"Diff {paint.strong(shown.titles[0])} → {paint.strong(shown.titles[1])} · {facts}"])
-    say(f"note: {plain.clean(note)}" for note in shown.preview.notes)
+    facts = formatting.facts(review.head.facts)
+    titles = [Cell(title, paint.strong) for title in shown.titles]
+    say(table.flow(["Diff ", titles[0], " → ", titles[1], f" · {facts}"], width=fold))
+    for note in shown.preview.notes:
+        say(table.flow([f"note: {note}"], width=fold))
     if shown.preview.refused:
-        say([f"{paint.removed('waits')}: {plain.clean(not_accepted(shown))}"])
+        say(table.flow([Cell("waits", paint.removed), f": {not_accepted(shown)}"], width=fold))
     if review.declared:
-        say([paint.strong("Declared"), *_declared(review.declared, paint)])
+        limits = "this review goes by those of the base"
+        say([paint.strong("Declared"), *declared_text.lines(review.declared, paint, fold, limits=limits)])
     if shown.rows:
-        say([paint.strong("Placement"), *matrix.lines(shown.rows, shown.clusters, paint, width)])
-        say(f"  {plain.clean(flow(one))}" for one in review.flows)
+        say([paint.strong("Placement"), *matrix.lines(shown.rows, shown.clusters, paint, width, fold=fold)])
+        for one in review.flows:
+            say(table.flow([flow(one)], indent=2, width=fold))
     command = external_diff.program()
     if command and found:
         external_diff.run(command, _files(found))
@@ -124,89 +125,10 @@ def _text(shown: DiffView, found: list[compare.Difference], output: options.Outp
         for item in found:
             say([f"{paint.strong(title(item))}  {where(item, len(shown.clusters), wide=wide)}"])
             say(manifest_text.painted(line, paint) for line in lines(item, shown.titles))
-    say(plan_text.listed(EARLIER, earlier(shown), paint))
-    say(_left_alone(review.changes, paint))
-    say(plan_text.gates(review.gates, paint))
-    say([total(review)])
-
-
-def _declared(found: Sequence[Declaration], paint: plain.Paint) -> Iterator[str]:
-    signs = {"new": paint.added("+"), "gone": paint.removed("-"), "changed": paint.changed("~")}
-    for group in alike(found):
-        one = group[0]
-        said = concerned(group)
-        yield f"  {signs[one.verb]} {paint.strong(plain.clean(label(group)))} {one.verb}  " + plain.clean(
-            f"{where_declared(group)}{f'  {said}' if said else ''}"
-        )
-        if several := named(group):
-            yield f"      {plain.clean(several)}"
-        for field in one.fields[:_MOST_FIELDS]:
-            yield f"      {plain.clean(field_text(field))}"
-        if len(one.fields) > _MOST_FIELDS:
-            yield f"      and {len(one.fields) - _MOST_FIELDS} more fields"
-        if loosens(one):
-            yield f"      {paint.changed('limits change')}: this review goes by those of the base"
-
-
-def loosens(one: Declaration) -> bool:
-    return bool(declared_changes.loosened(one))
-
-
-def alike(found: Sequence[Declaration]) -> list[list[Declaration]]:
-    """Declarations that one line can say: more than a few new or gone ones of one kind, and each other by itself."""
-    groups: dict[tuple[str, str, str], list[Declaration]] = {}
-    for one in found:
-        if not one.fields:
-            groups.setdefault((one.key.kind, one.key.namespace, one.verb), []).append(one)
-    many = {id(one): members for members in groups.values() if len(members) > _ALIKE for one in members}
-    return [many.get(id(one), [one]) for one in found if id(one) not in many or many[id(one)][0] is one]
-
-
-def label(group: Sequence[Declaration]) -> str:
-    """`PropagationPolicy/shop/web`, `Cluster (60)`."""
-    key = group[0].key
-    space = f"/{key.namespace}" if key.namespace else ""
-    if len(group) == 1:
-        return f"{key.kind}{space}/{key.name}"
-    return f"{key.kind}{space} ({len(group)})"
-
-
-def named(group: Sequence[Declaration]) -> str:
-    """`edge-00 edge-01 … and 49 more`; "" for one that is named already."""
-    return formatting.some([one.key.name for one in group], most=LISTED) if len(group) > 1 else ""
-
-
-def where_declared(group: Sequence[Declaration]) -> str:
-    paths = {one.origin.path for one in group}
-    if len(group) == 1:
-        return str(group[0].origin)
-    return paths.pop() if len(paths) == 1 else f"in {len(paths)} files"
-
-
-def concerned(group: Sequence[Declaration]) -> str:
-    """`concerns 9 objects, 3 of them differ`; "" when it concerns none."""
-    every = {key for one in group for key in one.concerns}
-    differing = {key for one in group for key in one.differing}
-    if not every:
-        return ""
-    verb = "concerns" if len(group) == 1 else "concern"
-    if len(every) == 1:
-        return f"{verb} 1 object, which {'differs' if differing else 'stays as it is'}"
-    many = "all" if differing == every else str(len(differing)) if differing else "none"
-    return f"{verb} {len(every)} objects, {many} of them {'differs' if many == '1' else 'differ'}"
-
-
-def field_text(field: FieldChange) -> str:
-    """`spec.priority: 1 → 2`, `spec.placement.spreadConstraints: none → […]`."""
-    path = field.pointer.removeprefix("/").replace("/", ".").replace("~1", "/").replace("~0", "~")
-    before = "none" if field.absent_before else _short(field.before)
-    after = "none" if field.absent_after else _short(field.after)
-    return f"{path}: {before} → {after}"
-
-
-def _short(value: Any) -> str:
-    text = plan_text.value_text(value)
-    return text if len(text) <= 120 else f"{text[:117]}…"
+    say(plan_text.listed(EARLIER, earlier(shown), paint, fold))
+    say(plan_text.left_alone(review.changes, paint, fold))
+    say(plan_text.gates(review.gates, paint, fold))
+    say(table.flow([total(review)], width=fold))
 
 
 def flow(one: Flow) -> str:
@@ -214,10 +136,6 @@ def flow(one: Flow) -> str:
     sides = (", ".join(f"{name} ({count})" for name, count in side) for side in (one.leaving, one.arriving))
     verb = "replica moves" if one.replicas == 1 else "replicas move"
     return f"{names.shown(one.key)}: {one.replicas} {verb}: {' → '.join(sides)}"
-
-
-def _left_alone(changes: Sequence[Change], paint: plain.Paint) -> list[str]:
-    return plan_text.left_alone(changes, paint)
 
 
 def title(item: compare.Difference) -> str:
@@ -249,11 +167,11 @@ def _clusters(item: compare.Difference, of: int, *, wide: bool) -> str:
     if number == 1:
         others = formatting.count(item.of - 1, "other cluster")
         return f"in {names[0]}{like}" + (f", and otherwise in {others}" if rest and not item.like else "")
-    listed = " ".join(names) if wide else formatting.some(names, most=LISTED)
+    listed = " ".join(names) if wide else formatting.some(names, most=declared_text.LISTED)
     if rest:
         listed += f"; {rest.removeprefix(', ')}"
     every = "all " if number == of else ""
-    if every and number > LISTED and not wide:
+    if every and number > declared_text.LISTED and not wide:
         shown = "" if item.exact else f", shown for {names[0]}"
         return f"{'same' if item.exact else 'alike'} in all {number} clusters{like}{shown}"
     if item.exact:
@@ -325,7 +243,7 @@ def document(shown: DiffView, found: list[compare.Difference]) -> dict[str, Any]
         "facts": facts,
         "notes": list(shown.preview.notes),
         "refused": shown.preview.refused or None,
-        "declared": [_declaration(one) for one in review.declared],
+        "declared": [differences.declaration(one) for one in review.declared],
         "placement": list(_placement(review)),
         "manifests": [_manifest(item, shown.titles) for item in found],
         "changes": [
@@ -359,20 +277,6 @@ def _placement(review: Review) -> Iterator[dict[str, Any]]:
             "moved": moved.replicas if moved else 0,
             "why": new.why if new else reasons.gone(old),
         }
-
-
-def _declaration(one: Declaration) -> dict[str, Any]:
-    return {
-        "kind": one.key.kind,
-        "namespace": one.key.namespace,
-        "name": one.key.name,
-        "change": one.verb,
-        "origin": str(one.origin),
-        "fields": [plans.field(part) for part in one.fields],
-        "concerns": [str(key) for key in one.concerns],
-        "differing": [str(key) for key in one.differing],
-        "limits": loosens(one),
-    }
 
 
 def _manifest(item: compare.Difference, titles: tuple[str, str]) -> dict[str, Any]:

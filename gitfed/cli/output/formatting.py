@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import sys
 from collections.abc import Sequence
@@ -65,3 +66,8 @@ def age(now: datetime, then: datetime) -> str:
         if seconds < limit:
             return f"{seconds // size}{unit}"
     return f"{seconds // 86400}d"
+
+
+def value(found: object) -> str:
+    """As JSON: `true` and `"true"` are not the same."""
+    return json.dumps(found, ensure_ascii=False, default=str)

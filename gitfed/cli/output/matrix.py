@@ -53,15 +53,23 @@ def of(shares: Sequence[Share]) -> dict[ClusterName, int | None]:
 
 
 def lines(
-    rows: Sequence[Row], clusters: Sequence[ClusterName], paint: plain.Paint, width: int, *, heading: str = "WORKLOAD"
+    rows: Sequence[Row],
+    clusters: Sequence[ClusterName],
+    paint: plain.Paint,
+    width: int,
+    *,
+    heading: str = "WORKLOAD",
+    fold: int | None = None,
 ) -> list[str]:
-    """The table in the first form that fits into `width` columns."""
+    """The table in the first form that fits into `width` columns. With `fold` no line is longer: what is too long for
+    one is broken at blanks, and a long WHY takes no form away."""
     named = sorted({*clusters, *(name for row in rows for name in (*row.after, *(row.before or {})))})
     if not rows:
         return []
     full = _grid(rows, [(name, name) for name in named], paint, heading)
-    if table.total_width(full, indent=_INDENT) <= width:
-        return table.lines(full, indent=_INDENT)
+    taken = table.total_width if fold is None else table.least_width
+    if taken(full, indent=_INDENT) <= width:
+        return table.lines(full, indent=_INDENT, width=fold)
     groups = _alike(rows, named)
     empty = [name for members in groups.values() if not _uses(rows, members[0]) for name in members]
     columns = [
@@ -70,9 +78,10 @@ def lines(
         if _uses(rows, members[0])
     ]
     folded = _grid(rows, columns, paint, heading)
-    if table.total_width(folded, indent=_INDENT) <= width:
-        return [*table.lines(folded, indent=_INDENT), *_legend(groups, rows), *_nothing_in(empty)]
-    return [*_blocks(rows, paint), *_nothing_in(empty)]
+    if taken(folded, indent=_INDENT) <= width:
+        table_lines = table.lines(folded, indent=_INDENT, width=fold)
+        return [*table_lines, *_legend(groups, rows, fold), *_nothing_in(empty, fold)]
+    return [*_blocks(rows, paint, fold), *_nothing_in(empty, fold)]
 
 
 def text(before: int | None, after: int | None, *, was: bool, is_: bool, known: bool, kept: bool = False) -> str:
@@ -128,24 +137,28 @@ def _uses(rows: Sequence[Row], cluster: ClusterName) -> bool:
     return any(cluster in row.after or cluster in (row.before or {}) for row in rows)
 
 
-def _legend(groups: Mapping[tuple[str, ...], Sequence[ClusterName]], rows: Sequence[Row]) -> list[str]:
-    return [
-        f"  {plain.clean(members[0])} +{len(members) - 1}: the same in {len(members)} clusters: "
-        f"{plain.clean(formatting.some(members, most=12))}"
-        for members in groups.values()
-        if len(members) > 1 and _uses(rows, members[0])
-    ]
+def _legend(
+    groups: Mapping[tuple[str, ...], Sequence[ClusterName]], rows: Sequence[Row], fold: int | None
+) -> list[str]:
+    found = []
+    for members in groups.values():
+        if len(members) > 1 and _uses(rows, members[0]):
+            name, listed = f"{members[0]} +{len(members) - 1}", formatting.some(members, most=12)
+            text = f"{name}: the same in {len(members)} clusters: {listed}"
+            found += table.flow([text], indent=_INDENT, width=fold)
+    return found
 
 
-def _nothing_in(clusters: Sequence[ClusterName]) -> list[str]:
-    return [f"  nothing in {plain.clean(formatting.some(sorted(clusters), most=12))}"] if clusters else []
+def _nothing_in(clusters: Sequence[ClusterName], fold: int | None) -> list[str]:
+    listed = formatting.some(sorted(clusters), most=12)
+    return table.flow([f"nothing in {listed}"], indent=_INDENT, width=fold) if clusters else []
 
 
-def _blocks(rows: Sequence[Row], paint: plain.Paint) -> list[str]:
+def _blocks(rows: Sequence[Row], paint: plain.Paint, fold: int | None) -> list[str]:
     found = []
     for row in rows:
-        label, why = plain.clean(row.label), plain.clean(row.why)
-        found.append(f"  {paint.strong(label) if row.changed else label}   total {row.total}   {why}".rstrip())
+        label = Cell(row.label, paint.strong if row.changed else None)
+        found += table.flow([label, f"   total {row.total}   {row.why}"], indent=_INDENT, width=fold)
         by_cell: dict[Cell, list[ClusterName]] = {}
         for cluster in sorted({*row.after, *(row.before or {})}):
             by_cell.setdefault(cell(row, cluster, paint), []).append(cluster)
@@ -153,5 +166,5 @@ def _blocks(rows: Sequence[Row], paint: plain.Paint) -> list[str]:
             [item, f"{formatting.count(len(names), 'cluster')}: {formatting.some(names)}"]
             for item, names in by_cell.items()
         ]
-        found.extend(table.lines(part, indent=6))
+        found.extend(table.lines(part, indent=6, width=fold))
     return found

@@ -14,13 +14,13 @@ from gitfed.views import names
 _WORDS = {Reach.NOT_READY: "is not ready", Reach.UNKNOWN: "does not answer", Reach.READY: "is ready"}
 
 
-def lines(plan: Plan, paint: plain.Paint) -> list[str]:
+def lines(plan: Plan, paint: plain.Paint, fold: int | None = None) -> list[str]:
     """Clusters that are not well, and workloads between two clusters; nothing when there are none."""
     grid = [*_clusters(plan, paint), *_workloads(plan)]
     if not grid:
         return []
     again = [f"  next decision at {formatting.time(plan.look_again)}"] if plan.look_again is not None else []
-    return [paint.strong("Failing"), *table.lines(grid, indent=2), *again]
+    return [paint.strong("Failing"), *table.lines(grid, indent=2, width=fold), *again]
 
 
 def _clusters(plan: Plan, paint: plain.Paint) -> Iterator[list[Cell | str]]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from gitfed.cli.output import formatting, markdown, matrix, plan_text
+from gitfed.cli.output import declared_text, diff_markdown, formatting, markdown, matrix, plan_text
 from gitfed.model.base import Severity
 from gitfed.model.plan import Action, Change
 from gitfed.views import names
@@ -30,12 +30,27 @@ def comment(shown: plan_text.View, *, limit: int = LIMIT) -> str:
 
 
 def _full(shown: plan_text.View) -> list[str]:
-    return [*_head(shown), *_problems(shown), *_placement(shown), *_changes(shown, fields=True), *_foot(shown)]
+    return [
+        *_head(shown),
+        *_problems(shown),
+        *_declared(shown),
+        *_placement(shown),
+        *_changes(shown, fields=True),
+        *_foot(shown),
+    ]
 
 
 def _by_object(shown: plan_text.View) -> list[str]:
     note = ["", "_Too long for a comment: fields are left out._", ""]
-    return [*_head(shown), *_problems(shown), *_placement(shown), *_changes(shown, fields=False), *note, *_foot(shown)]
+    return [
+        *_head(shown),
+        *_problems(shown),
+        *_declared(shown),
+        *_placement(shown),
+        *_changes(shown, fields=False),
+        *note,
+        *_foot(shown),
+    ]
 
 
 def _counts(shown: plan_text.View) -> list[str]:
@@ -69,6 +84,13 @@ def _problems(shown: plan_text.View) -> list[str]:
     if len(problems) > _MOST_PROBLEMS:
         lines.append(f"- and {len(problems) - _MOST_PROBLEMS} more")
     return ["**Problems**", "", *lines, ""]
+
+
+def _declared(shown: plan_text.View) -> list[str]:
+    if not shown.declared:
+        return []
+    lines = [line for group in declared_text.alike(shown.declared) for line in diff_markdown.declaration(group)]
+    return ["**Declared**", "", *lines, ""]
 
 
 def _placement(shown: plan_text.View) -> list[str]:

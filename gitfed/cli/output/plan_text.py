@@ -12,17 +12,17 @@ Total:  0 create, 1 update, 2 move, 0 delete in 3 of 4 clusters.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from gitfed.cli.output import formatting, matrix, plain, plan_failing, reasons, table
+from gitfed.cli.output import declared_text, formatting, matrix, plain, plan_failing, reasons, table
 from gitfed.cli.output.table import Cell
 from gitfed.model.base import ObjectKey
 from gitfed.model.decisions import Decision, Decisions
 from gitfed.model.plan import Action, Binding, Change, FieldChange, Gate, Plan
 from gitfed.planning import kept_copies
 from gitfed.planning.ordering import order
+from gitfed.planning.review.declared_changes import Declaration
 from gitfed.views import names
 
 _MOST_UNCHANGED = 40
@@ -38,39 +38,51 @@ class View:
     before: Mapping[ObjectKey, matrix.Shares]
     """Shares on record; a template that is not in it is new."""
     recorded: Mapping[ObjectKey, Decision] = field(default_factory=dict)
+    declared: tuple[Declaration, ...] = ()
+    """What is declared otherwise than in the plan's base, and no object of the plan shows."""
 
 
-def view(plan: Plan, decisions: Decisions) -> View:
+def view(plan: Plan, decisions: Decisions, declared: tuple[Declaration, ...] = ()) -> View:
     before = {key: matrix.of(decision.targets) for key, decision in decisions.bindings.items()}
-    return View(plan, before, decisions.bindings)
+    return View(plan, before, decisions.bindings, declared)
 
 
-def lines(shown: View, paint: plain.Paint, width: int, *, wide: bool = False, quiet: bool = False) -> list[str]:
-    """Everything that `plan` prints as text."""
+def lines(
+    shown: View,
+    paint: plain.Paint,
+    width: int,
+    *,
+    wide: bool = False,
+    quiet: bool = False,
+    fold: int | None = None,
+) -> list[str]:
+    """Everything that `plan` prints as text. `width`: for the table of clusters. `fold`: columns that any line may
+    take; None where it does not matter."""
     plan = shown.plan
     if quiet:
-        return [total(plan)]
-    notes = [f"note: {plain.clean(note)}" for note in plan.notes]
+        return table.flow([total(plan)], width=fold)
+    notes = [line for note in plan.notes for line in table.flow([f"note: {note}"], width=fold)]
+    declared = [paint.strong("Declared"), *declared_text.lines(shown.declared, paint, fold)] if shown.declared else []
     if nothing_to_do(shown):
-        return [*notes, _nothing(plan)]
-    head = [header(plan, paint), *notes]
-    body = [paint.strong("Placement"), *_placement(shown, paint, width, wide=wide)]
+        return [*notes, *declared, *table.flow([_nothing(plan)], width=fold)]
+    head = [*header(plan, paint, fold), *notes, *declared]
+    body = [paint.strong("Placement"), *_placement(shown, paint, width, wide=wide, fold=fold)]
     if plan.changes is None:
         body.append(f"{paint.strong('Changes')}   not observed")
     elif plan.changes:
-        body += changes(plan.changes, paint)
-        body += steps(plan.changes, paint)
-        body += left_alone(plan.changes, paint)
+        body += changes(plan.changes, paint, fold)
+        body += steps(plan.changes, paint, fold)
+        body += left_alone(plan.changes, paint, fold)
         if wide:
-            body += fields(plan.changes, paint)
-    body += plan_failing.lines(plan, paint)
-    return [*head, *body, *gates(plan.gates, paint), total(plan)]
+            body += fields(plan.changes, paint, fold)
+    body += plan_failing.lines(plan, paint, fold)
+    return [*head, *body, *gates(plan.gates, paint, fold), *table.flow([total(plan)], width=fold)]
 
 
-def header(plan: Plan, paint: plain.Paint) -> str:
+def header(plan: Plan, paint: plain.Paint, fold: int | None = None) -> list[str]:
     base = f" (base {formatting.commit(plan.base)})" if plan.base else ""
-    facts = plain.clean(formatting.facts(plan.facts))
-    return f"Plan for {paint.strong(formatting.commit(plan.commit))}{base} · {facts}"
+    name = Cell(formatting.commit(plan.commit), paint.strong)
+    return table.flow(["Plan for ", name, f"{base} · {formatting.facts(plan.facts)}"], width=fold)
 
 
 def nothing_to_do(shown: View) -> bool:
@@ -136,14 +148,14 @@ def why(binding: Binding, before: matrix.Shares | None) -> str:
     return reasons.chosen(binding, before) or ("new" if before is None else "")
 
 
-def _placement(shown: View, paint: plain.Paint, width: int, *, wide: bool) -> list[str]:
+def _placement(shown: View, paint: plain.Paint, width: int, *, wide: bool, fold: int | None) -> list[str]:
     found = rows(shown)
     still = [row for row in found if row.why == "unchanged"]
     hidden: list[matrix.Row] = []
     if not wide and len(still) > _MOST_UNCHANGED:
         hidden = still
         found = [row for row in found if row.why != "unchanged"]
-    answer = matrix.lines(found, shown.plan.clusters, paint, width)
+    answer = matrix.lines(found, shown.plan.clusters, paint, width, fold=fold)
     if not found and not hidden:
         answer.append("  nothing is placed")
     if hidden:
@@ -151,7 +163,7 @@ def _placement(shown: View, paint: plain.Paint, width: int, *, wide: bool) -> li
     return answer
 
 
-def changes(found: Sequence[Change], paint: plain.Paint) -> list[str]:
+def changes(found: Sequence[Change], paint: plain.Paint, fold: int | None = None) -> list[str]:
     """Objects by what happens to them: one line for each template."""
     counts: dict[ObjectKey, dict[str, int]] = {}
     clusters: dict[ObjectKey, set[str]] = {}
@@ -173,10 +185,10 @@ def changes(found: Sequence[Change], paint: plain.Paint) -> list[str]:
             for name, number in counts[key].items()
         ]
         grid.append([f"  {names.shown(key)}", *numbers, formatting.some(sorted(clusters[key]))])
-    return table.lines(grid)
+    return table.lines(grid, width=fold)
 
 
-def steps(found: Sequence[Change], paint: plain.Paint) -> list[str]:
+def steps(found: Sequence[Change], paint: plain.Paint, fold: int | None = None) -> list[str]:
     """In which order the changes come, where that is more than the usual order of kinds: waves, and what waits."""
     acts = [change for change in found if change.action in (Action.CREATE, Action.UPDATE)]
     if not any(change.waits for change in acts) and len({change.wave for change in acts} - {order.NO_WAVE}) < 2:
@@ -192,7 +204,7 @@ def steps(found: Sequence[Change], paint: plain.Paint) -> list[str]:
             formatting.count(len(here), "change"), formatting.some(sorted({change.cluster for change in here})),
             Cell(plain.clean(waits) if waits else "now"),
         ])  # fmt: skip
-    return [paint.strong("Steps"), *table.lines(grid, indent=2)]
+    return [paint.strong("Steps"), *table.lines(grid, indent=2, width=fold)]
 
 
 def counted_as(change: Change) -> str:
@@ -200,11 +212,11 @@ def counted_as(change: Change) -> str:
     return "move" if change.move and change.action is Action.DELETE else change.action.value
 
 
-def left_alone(found: Sequence[Change], paint: plain.Paint) -> list[str]:
-    return listed("Left alone", [one for one in found if one.action in (Action.KEEP, Action.SKIP)], paint)
+def left_alone(found: Sequence[Change], paint: plain.Paint, fold: int | None = None) -> list[str]:
+    return listed("Left alone", [one for one in found if one.action in (Action.KEEP, Action.SKIP)], paint, fold)
 
 
-def listed(title: str, found: Sequence[Change], paint: plain.Paint) -> list[str]:
+def listed(title: str, found: Sequence[Change], paint: plain.Paint, fold: int | None = None) -> list[str]:
     """One line for what is done with the same object for the same reason, whatever the cluster; nothing for nothing."""
     groups = grouped(found)
     if not groups:
@@ -213,7 +225,7 @@ def listed(title: str, found: Sequence[Change], paint: plain.Paint) -> list[str]
         [Cell(action, paint.changed), names.shown(key), formatting.some(sorted(clusters)), Cell(reason)]
         for (action, key, reason), clusters in groups.items()
     ]
-    return [paint.strong(title), *table.lines(grid, indent=2)]
+    return [paint.strong(title), *table.lines(grid, indent=2, width=fold)]
 
 
 def grouped(found: Sequence[Change]) -> dict[tuple[str, ObjectKey, str], list[str]]:
@@ -224,41 +236,36 @@ def grouped(found: Sequence[Change]) -> dict[tuple[str, ObjectKey, str], list[st
     return groups
 
 
-def fields(found: Sequence[Change], paint: plain.Paint) -> list[str]:
+def fields(found: Sequence[Change], paint: plain.Paint, fold: int | None = None) -> list[str]:
     lines = []
     for change in found:
         if change.diff and change.action is Action.UPDATE:
-            lines.append(f"  {plain.clean(change.cluster)}  {names.shown(change.key)}")
+            lines += table.flow([f"{change.cluster}  {names.shown(change.key)}"], indent=2, width=fold)
             for field in change.diff:
                 for line in field_lines(field):
-                    lines.append("    " + (paint.removed if line.startswith("-") else paint.added)(line))
+                    side = Cell(line, paint.removed if line.startswith("-") else paint.added)
+                    lines += table.flow([side], indent=4, width=fold)
     return [paint.strong("Fields"), *lines] if lines else []
 
 
 def field_lines(field: FieldChange) -> list[str]:
     """`- /spec/replicas: 6`, `+ /spec/replicas: 2`; a side without the field has no line."""
-    lines = [] if field.absent_before else [f"- {field.pointer}: {value_text(field.before)}"]
-    lines += [] if field.absent_after else [f"+ {field.pointer}: {value_text(field.after)}"]
+    lines = [] if field.absent_before else [f"- {field.pointer}: {formatting.value(field.before)}"]
+    lines += [] if field.absent_after else [f"+ {field.pointer}: {formatting.value(field.after)}"]
     return [plain.clean(line) for line in lines]
 
 
-def value_text(value: object) -> str:
-    """As JSON: `true` and `"true"` are not the same."""
-    return json.dumps(value, ensure_ascii=False, default=str)
-
-
-def gates(found: Sequence[Gate], paint: plain.Paint) -> list[str]:
+def gates(found: Sequence[Gate], paint: plain.Paint, fold: int | None = None) -> list[str]:
     if not found:
         return []
-    parts = []
+    parts: list[Cell | str] = [Cell("Gates", paint.strong)]
     for gate in found:
-        text = plain.clean(f"{gate.name} {gate.value}/{gate.limit}")
-        if gate.held:
-            parts.append(paint.removed(f"{text} {verdict(gate)} {held(gate)}"))
-        else:
-            parts.append(f"{text} {verdict(gate)}")
-    said = [f"  {plain.clean(message)}" for gate in found if gate.held for message in gate.messages]
-    return [f"{paint.strong('Gates')}   {' · '.join(parts)}", *said]
+        text = f"{gate.name} {gate.value}/{gate.limit} {verdict(gate)}"
+        parts.append(" · " if len(parts) > 1 else "   ")
+        parts.append(Cell(f"{text} {held(gate)}", paint.removed) if gate.held else text)
+    said = [message for gate in found if gate.held for message in gate.messages]
+    below = [line for message in said for line in table.flow([message], indent=2, width=fold)]
+    return [*table.flow(parts, width=fold), *below]
 
 
 def verdict(gate: Gate) -> str:

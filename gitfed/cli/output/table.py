@@ -49,6 +49,30 @@ def lines(
     return [(" " * indent + _line(row, widths, gap)).rstrip() for row in cleaned]
 
 
+def flow(parts: Sequence[Cell | str], *, indent: int = 0, hang: int = _SET_IN, width: int | None = None) -> list[str]:
+    """A sentence of parts, each with its own paint: one line, or with `width` as many as it takes, broken at blanks
+    only; every line after the first is set in by `hang` more. Texts are made harmless here.
+    """
+    words: list[list[Cell]] = [[]]
+    for item in map(cell, parts):
+        first, *others = plain.clean(item.text).split(" ") if width is not None else [plain.clean(item.text)]
+        words[-1].append(item._replace(text=first))
+        words += [[item._replace(text=text)] for text in others]
+    found, column, begun = [" " * indent], indent, False
+    for number, word in enumerate(words):
+        taken = sum(plain.width(piece.text) for piece in word)
+        if number and width is not None and column + 1 + taken > width:
+            found.append(" " * (indent + hang))
+            column, begun = indent + hang, True
+        elif number and not begun:
+            found[-1] += " "
+            column += 1
+        begun = begun and not taken
+        found[-1] += "".join(piece.paint(piece.text) if piece.paint else piece.text for piece in word)
+        column += taken
+    return [line.rstrip() for line in found]
+
+
 def _fitted(rows: Sequence[Sequence[Cell]], widths: list[int], gap: int, indent: int, width: int) -> list[str]:
     last = len(widths) - 1
     words = [
@@ -71,7 +95,9 @@ def _fitted(rows: Sequence[Sequence[Cell]], widths: list[int], gap: int, indent:
     for row in rows:
         for index, band in enumerate(bands):
             start = " " * (indent + (_SET_IN if index else 0))
-            part = [_pieces(row[column], widths[column]) for column in band if column < len(row)]
+            # A word that no line has room for makes its column wider, but not the other lines of its text longer.
+            room = width - len(start)
+            part = [_pieces(row[column], min(widths[column], room)) for column in band if column < len(row)]
             for number in range(max(map(len, part), default=0)):
                 line = [one[number] if number < len(one) else Cell("") for one in part]
                 text = (start + _line(line, [widths[column] for column in band], gap)).rstrip()
@@ -99,7 +125,16 @@ def _line(row: Sequence[Cell], widths: Sequence[int], gap: int) -> str:
 
 
 def total_width(rows: Sequence[Sequence[Cell | str]], *, gap: int = 3, indent: int = 0) -> int:
-    return (
-        max((plain.width(line) for line in lines([[cell(c).text for c in row] for row in rows], gap=gap)), default=0)
-        + indent
-    )
+    """Columns that the table takes if no line is broken."""
+    texts = [[cell(value).text for value in row] for row in rows]
+    return indent + max(map(plain.width, lines(texts, gap=gap)), default=0)
+
+
+def least_width(rows: Sequence[Sequence[Cell | str]], *, indent: int = 0) -> int:
+    """Columns that it takes if only its last column, the free text, is broken."""
+    texts = [[plain.clean(cell(value).text) for value in row] for row in rows]
+    last = max(map(len, texts), default=1) - 1
+    natural = max((plain.width(row[last]) for row in texts if len(row) > last), default=0)
+    longest = max((plain.width(word) for row in texts if len(row) > last for word in row[last].split(" ")), default=0)
+    others = total_width([row[:last] for row in texts], gap=_NARROW)
+    return indent + others + (_NARROW if last else 0) + max(min(natural, _LEAST), longest)

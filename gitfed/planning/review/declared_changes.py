@@ -12,8 +12,18 @@ from typing import Any
 
 from gitfed.model.base import ClusterName, ObjectKey, Origin
 from gitfed.model.decisions import PolicyRef
-from gitfed.model.declared.interpreter import ResourceInterpreterCustomization
-from gitfed.model.declared.policy import Override, Propagation
+from gitfed.model.declared.access import AccessPolicy
+from gitfed.model.declared.cluster import Cluster
+from gitfed.model.declared.federation import Federation, PlacementTest
+from gitfed.model.declared.interpreter import ResourceInterpreterCustomization, ResourceInterpreterWebhookConfiguration
+from gitfed.model.declared.notification import Notification
+from gitfed.model.declared.policy import (
+    ClusterTaintPolicy,
+    FederatedResourceQuota,
+    Override,
+    Propagation,
+    WorkloadRebalancer,
+)
 from gitfed.model.declared.shape import Declared
 from gitfed.model.plan import FieldChange, Plan
 from gitfed.model.repo import RepoSnapshot
@@ -22,6 +32,14 @@ from gitfed.text import canonical
 
 LIMITS = ("guards", "state")
 """Members of a Federation's spec that a review reads from the base, so that a change cannot loosen its own check."""
+
+PLANNED: frozenset[type[Declared]] = frozenset({
+    Cluster, ClusterTaintPolicy, FederatedResourceQuota, Override, Propagation, ResourceInterpreterCustomization,
+    ResourceInterpreterWebhookConfiguration, WorkloadRebalancer,
+})  # fmt: skip
+"""Kinds whose objects a plan shows by what they do: to placement, to manifests, to what waits."""
+BESIDE_PLANS: frozenset[type[Declared]] = frozenset({AccessPolicy, Federation, Notification, PlacementTest})
+"""Kinds that may change without any object of a plan changing: who may do what, who is told, what is checked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,25 +70,58 @@ def declared(
     placed: Mapping[ClusterName, Set[ObjectKey]],
 ) -> Iterator[Declaration]:
     """`placed`: by cluster, what is there of objects that neither plan holds."""
+    found = _otherwise(base_repo, head_repo)
+    concerns = _Concerns(base, head, touched, placed) if found else None
+    for before, after in found:
+        assert concerns is not None
+        one = _declaration(before, after, hidden)
+        keys = concerns.of(_present(before, after))
+        yield replace(one, concerns=tuple(sorted(keys)), differing=tuple(sorted(keys & differing)))
+
+
+def beside_plan(base_repo: RepoSnapshot, head_repo: RepoSnapshot) -> tuple[Declaration, ...]:
+    """What is declared otherwise and no object of a plan shows: of `BESIDE_PLANS`, sorted."""
+    return otherwise(base_repo, head_repo, BESIDE_PLANS)
+
+
+def otherwise(
+    base_repo: RepoSnapshot, head_repo: RepoSnapshot, kinds: frozenset[type[Declared]] = PLANNED | BESIDE_PLANS
+) -> tuple[Declaration, ...]:
+    """What is declared otherwise, sorted, without the objects that it concerns: only plans tell these."""
+    found = [pair for pair in _otherwise(base_repo, head_repo) if type(_present(*pair)) in kinds]
+    if not found:
+        return ()
+    manifests = (item for repo in (base_repo, head_repo) for item in repo.manifests.items())
+    hidden = redact.Hidden(one.body for key, one in manifests if key.kind == "Secret" and not key.group)
+    return tuple(_declaration(before, after, hidden) for before, after in found)
+
+
+_Sides = tuple[Declared | None, Declared | None]
+
+
+def _otherwise(base_repo: RepoSnapshot, head_repo: RepoSnapshot) -> list[_Sides]:
+    """(before, after) of what is new, gone or different, sorted by key."""
     old, new = {one.key: one for one in _all(base_repo)}, {one.key: one for one in _all(head_repo)}
     found = [
         key for key in old.keys() | new.keys() if old.get(key) is not new.get(key) and old.get(key) != new.get(key)
     ]
-    concerns = _Concerns(base, head, touched, placed) if found else None
-    for key in sorted(found):
-        assert concerns is not None
-        before, after = old.get(key), new.get(key)
-        present = after if after is not None else before
-        assert present is not None
-        keys = concerns.of(present)
-        yield Declaration(
-            key=key,
-            verb="new" if before is None else "gone" if after is None else "changed",
-            origin=present.origin,
-            fields=tuple(_fields(before, after, hidden)) if before is not None and after is not None else (),
-            concerns=tuple(sorted(keys)),
-            differing=tuple(sorted(keys & differing)),
-        )
+    return [(old.get(key), new.get(key)) for key in sorted(found)]
+
+
+def _present(before: Declared | None, after: Declared | None) -> Declared:
+    present = after if after is not None else before
+    assert present is not None
+    return present
+
+
+def _declaration(before: Declared | None, after: Declared | None, hidden: redact.Hidden) -> Declaration:
+    present = _present(before, after)
+    return Declaration(
+        key=present.key,
+        verb="new" if before is None else "gone" if after is None else "changed",
+        origin=present.origin,
+        fields=tuple(_fields(before, after, hidden)) if before is not None and after is not None else (),
+    )
 
 
 def _all(repo: RepoSnapshot) -> list[Declared]:

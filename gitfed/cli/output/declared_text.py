@@ -1,0 +1,102 @@
+"""What is declared otherwise (policies, overrides, clusters, settings), as diffs, reviews and plans print it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from gitfed.cli.output import formatting, plain, table
+from gitfed.cli.output.table import Cell
+from gitfed.model.plan import FieldChange
+from gitfed.planning.review import declared_changes
+from gitfed.planning.review.declared_changes import Declaration
+
+LISTED = 12
+"""Clusters, or others, that are listed by name; all of more than these are just all."""
+_MOST_FIELDS = 20
+_ALIKE = 3
+"""New or gone declarations of one kind that still get a line each."""
+
+
+def lines(found: Sequence[Declaration], paint: plain.Paint, fold: int | None, *, limits: str = "") -> Iterator[str]:
+    """`limits`: what is to be said where limits change, "" for nothing."""
+    signs = {"new": Cell("+", paint.added), "gone": Cell("-", paint.removed), "changed": Cell("~", paint.changed)}
+
+    def below(*parts: Cell | str) -> list[str]:
+        return table.flow(parts, indent=6, hang=2, width=fold)
+
+    for group in alike(found):
+        one = group[0]
+        said = concerned(group)
+        what = f" {one.verb}  {where_declared(group)}{f'  {said}' if said else ''}"
+        name = Cell(label(group), paint.strong)
+        yield from table.flow([signs[one.verb], " ", name, what], indent=2, hang=6, width=fold)
+        if several := named(group):
+            yield from below(several)
+        for field in one.fields[:_MOST_FIELDS]:
+            yield from below(field_text(field))
+        if len(one.fields) > _MOST_FIELDS:
+            yield from below(f"and {len(one.fields) - _MOST_FIELDS} more fields")
+        if limits and loosens(one):
+            yield from below(Cell("limits change", paint.changed), f": {limits}")
+
+
+def loosens(one: Declaration) -> bool:
+    return bool(declared_changes.loosened(one))
+
+
+def alike(found: Sequence[Declaration]) -> list[list[Declaration]]:
+    """Declarations that one line can say: more than a few new or gone ones of one kind, and each other by itself."""
+    groups: dict[tuple[str, str, str], list[Declaration]] = {}
+    for one in found:
+        if not one.fields:
+            groups.setdefault((one.key.kind, one.key.namespace, one.verb), []).append(one)
+    many = {id(one): members for members in groups.values() if len(members) > _ALIKE for one in members}
+    return [many.get(id(one), [one]) for one in found if id(one) not in many or many[id(one)][0] is one]
+
+
+def label(group: Sequence[Declaration]) -> str:
+    """`PropagationPolicy/shop/web`, `Cluster (60)`."""
+    key = group[0].key
+    space = f"/{key.namespace}" if key.namespace else ""
+    if len(group) == 1:
+        return f"{key.kind}{space}/{key.name}"
+    return f"{key.kind}{space} ({len(group)})"
+
+
+def named(group: Sequence[Declaration]) -> str:
+    """`edge-00 edge-01 … and 49 more`; "" for one that is named already."""
+    return formatting.some([one.key.name for one in group], most=LISTED) if len(group) > 1 else ""
+
+
+def where_declared(group: Sequence[Declaration]) -> str:
+    paths = {one.origin.path for one in group}
+    if len(group) == 1:
+        return str(group[0].origin)
+    return paths.pop() if len(paths) == 1 else f"in {len(paths)} files"
+
+
+def concerned(group: Sequence[Declaration]) -> str:
+    """`concerns 9 objects, 3 of them differ`; "" when it concerns none."""
+    every = {key for one in group for key in one.concerns}
+    differing = {key for one in group for key in one.differing}
+    if not every:
+        return ""
+    verb = "concerns" if len(group) == 1 else "concern"
+    if len(every) == 1:
+        return f"{verb} 1 object, which {'differs' if differing else 'stays as it is'}"
+    many = "all" if differing == every else str(len(differing)) if differing else "none"
+    return f"{verb} {len(every)} objects, {many} of them {'differs' if many == '1' else 'differ'}"
+
+
+def field_text(field: FieldChange) -> str:
+    """`spec.priority: 1 → 2`, `spec.placement.spreadConstraints: none → […]`."""
+    path = field.pointer.removeprefix("/").replace("/", ".").replace("~1", "/").replace("~0", "~")
+    before = "none" if field.absent_before else _short(field.before)
+    after = "none" if field.absent_after else _short(field.after)
+    return f"{path}: {before} → {after}"
+
+
+def _short(value: Any) -> str:
+    text = formatting.value(value)
+    return text if len(text) <= 120 else f"{text[:117]}…"
