@@ -143,11 +143,16 @@ def _closest(text: str, known: Mapping[str, str]) -> str:
 
 
 def _is_kind(text: str, key: ObjectKey) -> bool:
+    return is_kind(text, key.group, key.kind)
+
+
+def is_kind(text: str, of_group: str, name: str, plural: str = "") -> bool:
+    """Whether a person's word means a kind. `plural`: as a server calls it; "" for the usual one."""
     word, _, group = text.lower().partition(".")
-    if group and not (key.group == group or key.group.startswith(f"{group}.") or group.endswith(f".{key.group}")):
+    if group and not (of_group == group or of_group.startswith(f"{group}.") or group.endswith(f".{of_group}")):
         return False
-    singular = key.kind.lower()
-    return word in (singular, *_plurals(singular)) or _TYPED.get(word) == (key.group, key.kind)
+    singular = name.lower()
+    return word in (singular, plural or singular, *_plurals(singular)) or _TYPED.get(word) == (of_group, name)
 
 
 def _plurals(singular: str) -> tuple[str, ...]:

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Literal, NotRequired
 
 from gitfed.documents.bindings import time_text
 from gitfed.model.base import Problem
 from gitfed.model.decisions import PolicyRef, ScheduledCondition
 from gitfed.model.fleet import FactsRef
-from gitfed.model.plan import Binding, Change, FieldChange, Gate, HeldDecision, Plan, Totals
+from gitfed.model.plan import Binding, Change, Gate, HeldDecision, Plan, Totals
 from gitfed.planning import kept_copies
 from gitfed.planning.ordering.order import NO_WAVE
-from gitfed.views import failover
+from gitfed.planning.review.declared_changes import Declaration
+from gitfed.views import differences, failover
+from gitfed.views.differences import DeclarationView, FieldView
 from gitfed.views.value import PolicyName, ResourceRef, Time, View, resource
 
 SCHEMA: Literal["gitfed.io/plan/v1"] = "gitfed.io/plan/v1"
@@ -74,6 +77,7 @@ class KeptCopy(View):
     name: str
     """Of the cluster."""
     replicas: int | None
+    reason: str
     reasonCode: str
 
 
@@ -120,15 +124,6 @@ class BindingView(View):
     """What a gate holds beside it."""
     kept: list[KeptCopy]
     """Where copies stay that are not managed any more, as far as decisions tell."""
-
-
-class FieldView(View):
-    """One field that differs. A side without the field has no member, which is not the same as null."""
-
-    path: str
-    """JSON pointer."""
-    before: NotRequired[Any]
-    after: NotRequired[Any]
 
 
 class ChangeView(View):
@@ -210,13 +205,15 @@ class PlanView(View):
     totals: TotalsView
     notes: list[str]
     failover: failover.FailoverView
+    declared: NotRequired[list[DeclarationView]]
+    """Of `gitfed plan`: what differs from `base` and no object shows, such as who may do what and who is told."""
     next: NotRequired[str]
     """In an answer of the API that is not the last: what to ask for next, as `continue`."""
 
 
-def document(plan: Plan) -> PlanView:
-    """The whole plan as plain JSON values, without manifest bodies."""
-    return {
+def document(plan: Plan, declared: Sequence[Declaration] | None = None) -> PlanView:
+    """The whole plan as plain JSON values, without manifest bodies. `declared`: None where nobody compared."""
+    shown: PlanView = {
         "schema": SCHEMA,
         "commit": plan.commit,
         "base": plan.base,
@@ -234,6 +231,9 @@ def document(plan: Plan) -> PlanView:
         "notes": list(plan.notes),
         "failover": failover.document(plan),
     }
+    if declared is not None:
+        shown["declared"] = [differences.declaration(one) for one in declared]
+    return shown
 
 
 def facts(ref: FactsRef) -> FactsView:
@@ -310,7 +310,8 @@ def _kept(item: Binding) -> list[KeptCopy]:
     were |= {name: None for name in item.decision.left_behind if name not in were}
     kept = kept_copies.by_decision(item, item.decision, were)
     return [
-        {"name": name, "replicas": were[name], "reasonCode": reason.code.value} for name, reason in sorted(kept.items())
+        {"name": name, "replicas": were[name], "reason": str(reason), "reasonCode": reason.code.value}
+        for name, reason in sorted(kept.items())
     ]
 
 
@@ -354,17 +355,8 @@ def change(item: Change) -> ChangeView:
         "drift": item.drift,
         "wave": None if item.wave == NO_WAVE else item.wave,
         "waits": item.waits or None,
-        "diff": [field(part) for part in item.diff],
+        "diff": [differences.field(part) for part in item.diff],
     }
-
-
-def field(part: FieldChange) -> FieldView:
-    shown: FieldView = {"path": part.pointer}
-    if not part.absent_before:
-        shown["before"] = part.before
-    if not part.absent_after:
-        shown["after"] = part.after
-    return shown
 
 
 def problem(item: Problem) -> ProblemView:

@@ -65,8 +65,13 @@ def test_a_binding_says_which_copies_nobody_manages_any_more() -> None:
     assert plans.binding(story.plan().bindings[WEB])["kept"] == []
     story.push(**{"p-web": None})
     assert plans.binding(story.plan().bindings[WEB])["kept"] == [
-        {"name": "a", "replicas": 1, "reasonCode": "Orphaned"},
-        {"name": "b", "replicas": 1, "reasonCode": "Orphaned"},
+        {
+            "name": name,
+            "replicas": 1,
+            "reason": "orphaned: no policy selects its template any more",
+            "reasonCode": "Orphaned",
+        }
+        for name in ("a", "b")
     ]
 
 

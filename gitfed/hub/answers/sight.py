@@ -94,6 +94,7 @@ def binding(value: plans.BindingView, sight: Sight) -> plans.BindingView:
         "descheduled": None,
         "affinityName": "",
         "held": _held(value["held"], here),
+        "kept": [{**one, "reason": ""} for one in value["kept"] if here(one["name"])],
     }
 
 

@@ -62,6 +62,14 @@ class Copy(NamedTuple):
         return str(self.wanted) if self.ready is None else f"{self.ready}/{self.wanted}"
 
 
+class KeptCopy(NamedTuple):
+    """One that stays where its object does not go any more."""
+
+    cluster: ClusterName
+    replicas: int | None
+    reason: str
+
+
 class _Seen(NamedTuple):
     cluster: ClusterName
     applied: bool

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -17,7 +17,7 @@ from gitfed.hub.answers.moment import Moment
 from gitfed.hub.answers.sight import Sight
 from gitfed.hub.pages import annotated, copies, ordering, paging
 from gitfed.hub.pages.annotated import Line
-from gitfed.hub.pages.copies import Copy
+from gitfed.hub.pages.copies import Copy, KeptCopy
 from gitfed.hub.pages.frame import Frame
 from gitfed.hub.pages.happenings import Happenings
 from gitfed.hub.pages.stories import Stories, Story
@@ -25,6 +25,8 @@ from gitfed.hub.routes import Route
 from gitfed.hub.running import Running
 from gitfed.hub.server import Hub
 from gitfed.model.base import ClusterName, ObjectKey, key_from
+from gitfed.model.plan import Change
+from gitfed.planning import kept_copies
 from gitfed.planning.objects import redact
 from gitfed.planning.review import events
 from gitfed.source import locate
@@ -63,6 +65,7 @@ class Seen:
     free: Mapping[ClusterName, str]
     """What is left in each cluster."""
     copies: tuple[Copy, ...]
+    kept: tuple[KeptCopy, ...]
     chosen: ClusterName
     """Whose manifest is shown; "" where no cluster gets one."""
     manifest: ManifestView | None
@@ -113,6 +116,8 @@ def _look(running: Running, now: Moment, sight: Sight, key: ObjectKey, cluster: 
         for name, one in found.items()
         if sight.copy(name, key.namespace)
     ]
+    kept = _kept(view, changes, sight)
+    shown = [one for one in shown if one.cluster not in kept]
     numbers = {one["name"]: one for one in why["placement"]["clusters"]} if why["placement"] is not None else {}
     getting = [name for manifest in view["manifests"] for name in manifest["clusters"]]
     chosen = cluster if cluster in getting else min(getting, default="")
@@ -120,9 +125,24 @@ def _look(running: Running, now: Moment, sight: Sight, key: ObjectKey, cluster: 
     return Seen(
         key, view, why,
         numbers, any(one["room"] is not None for one in numbers.values()), _free(now),
-        tuple(shown), chosen, manifest, tuple(_lines(now, key, manifest)) if manifest is not None else (),
+        tuple(shown), tuple(kept[name] for name in sorted(kept)),
+        chosen, manifest, tuple(_lines(now, key, manifest)) if manifest is not None else (),
         tuple(str(order) for order in now.decisions.suspensions if order.of == str(key)), whole,
     )  # fmt: skip
+
+
+def _kept(view: ObjectView, changes: Sequence[Change], sight: Sight) -> dict[ClusterName, KeptCopy]:
+    """As decisions tell, and as a look into the clusters tells where there was one."""
+    binding = view["binding"]
+    space = binding["resource"]["namespace"]
+    found = {one["name"]: KeptCopy(one["name"], one["replicas"], one["reason"]) for one in binding["kept"]}
+    for reasons in kept_copies.of_changes(changes).values():
+        for name, reason in reasons.items():
+            if sight.copy(name, space):
+                replicas = found[name].replicas if name in found else None
+                found[name] = KeptCopy(name, replicas, str(reason) if sight.whole(space) else "")
+    getting = {share["name"] for share in binding["clusters"]}
+    return {name: one for name, one in found.items() if name not in getting}
 
 
 def _steps(now: Moment, sight: Sight, story: Story) -> list[Step] | None:
