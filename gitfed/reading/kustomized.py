@@ -6,6 +6,7 @@ with errors: at the build of the last commit that was applied, named by its dige
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Callable
 
 from gitfed.edges import git
@@ -16,6 +17,8 @@ from gitfed.model.repo import HeldFile
 from gitfed.source import kustomize
 from gitfed.source.tree import SUBMODULE, SYMLINK, resolve
 
+_MOST_LAYOUTS = 16
+
 
 class Builds:
     """One for each reader of a repository; blocking."""
@@ -24,6 +27,8 @@ class Builds:
         self._repository = repository
         self._program = Kustomize()
         self._names: dict[str, kustomize.Names] = {}
+        self._layouts: OrderedDict[Commit, kustomize.Layout] = OrderedDict()
+        """The latest ones, newest last: every folder that cannot be built asks for the same older commits."""
 
     def build(self, root: kustomize.Root, read: Callable[[str], bytes]) -> bytes:
         return self._program.build(root, read)
@@ -74,5 +79,14 @@ class Builds:
         return self._layout(commit).roots.get(path)
 
     def _layout(self, commit: Commit) -> kustomize.Layout:
-        entries = sorted(self._repository.entries(commit).values(), key=lambda entry: entry.path)
-        return kustomize.layout(entries, kustomize.is_kustomization, self._repository.read, self._names)
+        known = self._layouts.get(commit)
+        if known is None:
+            entries = sorted(self._repository.entries(commit).values(), key=lambda entry: entry.path)
+            known = kustomize.layout(entries, kustomize.is_kustomization, self._repository.read, self._names)
+            if not self._repository.brought:  # a submodule that is brought later makes another layout of it
+                self._layouts[commit] = known
+            if len(self._layouts) > _MOST_LAYOUTS:
+                self._layouts.popitem(last=False)
+        else:
+            self._layouts.move_to_end(commit)
+        return known

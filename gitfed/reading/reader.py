@@ -234,6 +234,8 @@ def last_good(
     those of its old name. Raises SourceError when there may be one that is not here: the commit that was applied cannot
     be read, or history was cut off.
     """
+    renamed = renames.Renames(repository)
+    is_cut_off = functools.cache(repository.is_shallow)
 
     def version(path: str) -> tuple[Commit, str] | None:
         unreadable: SourceError | None = None
@@ -248,7 +250,7 @@ def last_good(
         found = next(older(path), None) if history is not None else None
         if found is None and unreadable is not None:
             raise unreadable
-        if found is None and applied is None and repository.is_shallow():
+        if found is None and applied is None and is_cut_off():
             raise SourceError("older commits are not in this clone", hint="git fetch --unshallow brings them")
         return found
 
@@ -269,7 +271,7 @@ def last_good(
                     continue
                 if not memory.held(path, blob, commit, functools.partial(repository.read, blob)).faulty:
                     yield commit, blob
-            start = renames.before(repository, commit, name)
+            start = renamed.before(commit, name)
 
     def older_builds(path: str) -> Iterator[tuple[Commit, str]]:
         """A build changes with any of its files, so its own file's history does not tell."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Mapping
 
 from gitfed.edges import git
 from gitfed.model.base import Commit
@@ -18,25 +19,49 @@ _MOST_GONE = 1000
 """Files of one commit that are looked into."""
 
 
-def before(repository: git.Repository, commit: Commit, path: str) -> tuple[Commit, str] | None:
-    """(the commit before, the name there) of a file that came with a commit. Raises SourceError."""
-    _, *parents = repository.first_parents(commit, limit=2)
-    changed = repository.differences(parents[0], commit) if parents else None
-    came = changed.get(path) if changed is not None else None
-    if changed is None or came is None or came.size > tree.LARGEST_FILE:
-        return None
-    was = repository.listing(parents[0])
-    if path in was:
-        return None
-    gone = [was[name] for name, entry in sorted(changed.items()) if entry is None and name in was][:_MOST_GONE]
-    words, best = _words(repository.read(came.blob_id)), (0.5, "")
-    for entry in gone:
-        if entry.mode in (tree.SYMLINK, tree.SUBMODULE) or entry.size > tree.LARGEST_FILE:
-            continue
-        likeness = _likeness(words, _words(repository.read(entry.blob_id)))
-        if likeness > best[0]:
-            best = (likeness, entry.path)
-    return (parents[0], best[1]) if best[1] else None
+class Renames:
+    """Of one repository. Files that came with one commit are compared with the same others: these are read once."""
+
+    def __init__(self, repository: git.Repository) -> None:
+        self._repository = repository
+        self._came: dict[Commit, tuple[Commit, Mapping[str, git.Change]] | None] = {}
+        """Commit → the one before, and what differs."""
+        self._gone: tuple[Commit, Mapping[str, Counter[bytes]]] | None = None
+        """The latest commit that was asked for, and the words of the files that went with it."""
+
+    def before(self, commit: Commit, path: str) -> tuple[Commit, str] | None:
+        """(the commit before, the name there) of a file that came with a commit. Raises SourceError."""
+        if commit not in self._came:
+            self._came[commit] = self._changes(commit)
+        known = self._came[commit]
+        if known is None or path not in known[1]:
+            return None
+        parent, changed = known
+        was, came = changed[path]
+        if was is not None or came is None or came.size > tree.LARGEST_FILE:
+            return None
+        words, best = _words(self._repository.read(came.blob_id)), (0.5, "")
+        for name, others in self._words_of_gone(commit, changed).items():
+            likeness = _likeness(words, others)
+            if likeness > best[0]:
+                best = (likeness, name)
+        return (parent, best[1]) if best[1] else None
+
+    def _changes(self, commit: Commit) -> tuple[Commit, Mapping[str, git.Change]] | None:
+        _, *parents = self._repository.first_parents(commit, limit=2)
+        changed = self._repository.changes(parents[0], commit) if parents else None
+        return (parents[0], changed) if changed is not None else None
+
+    def _words_of_gone(self, commit: Commit, changed: Mapping[str, git.Change]) -> Mapping[str, Counter[bytes]]:
+        if self._gone is None or self._gone[0] != commit:
+            gone = [one.before for _, one in sorted(changed.items()) if one.after is None and one.before is not None]
+            found = {
+                entry.path: _words(self._repository.read(entry.blob_id))
+                for entry in gone[:_MOST_GONE]
+                if entry.mode not in (tree.SYMLINK, tree.SUBMODULE) and entry.size <= tree.LARGEST_FILE
+            }
+            self._gone = (commit, found)
+        return self._gone[1]
 
 
 def _words(data: bytes) -> Counter[bytes]:

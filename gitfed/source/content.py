@@ -148,7 +148,7 @@ class _Reader:
         return FileContent(
             tuple(self.manifests),
             tuple(self.declared),
-            tuple(sorted(set(self.problems))),
+            tuple(sorted({self.with_builder(problem) for problem in self.problems})),
             tuple(self.custom),
             self.scopes,
             frozenset(manifest.key.namespace for manifest in self.manifests),
@@ -156,15 +156,22 @@ class _Reader:
             self.is_foreign(parsed),
         )
 
+    def with_builder(self, problem: Problem) -> Problem:
+        """What is wrong with a built object need not be wrong with the file that it came from."""
+        if self.built_from is None or problem.origin.path == self.path:
+            return problem
+        return replace(problem, hint="; ".join(part for part in (problem.hint, f"as {self.path} builds it") if part))
+
     def meaning(self, parsed: Parsed) -> Meaning | None:
         if any(not fault.warning for fault in parsed.faults):
             return None  # documents before the fault are part of the text
         return possible.of_documents(document.value for document in parsed.documents if document.value is not None)
 
     def is_foreign(self, parsed: Parsed) -> bool:
-        """Of what cannot be read nothing is plain."""
+        """Of what cannot be read to its end nothing is plain. A tag of another program (`!!python/name:…`) hides only
+        its own value."""
         values = [document.value for document in parsed.documents if document.value is not None]
-        if self.built_from is not None or not values or any(not fault.warning for fault in parsed.faults):
+        if self.built_from is not None or not values or any(fault.ends for fault in parsed.faults):
             return False
         return all(recognize.is_foreign(value, self.path) for value in values)
 

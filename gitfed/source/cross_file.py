@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
+from typing import TypeAlias
 
 from gitfed.model.base import Kind, ObjectKey, Origin, Problem, Severity
 from gitfed.model.declared.shape import Declared
@@ -16,6 +17,9 @@ from gitfed.source.content import FileContent
 from gitfed.source.memory import Memory
 from gitfed.source.tree import visible
 from gitfed.text import public_key
+
+_MOST_NAMED = 4
+"""Places of one object that a message names."""
 
 
 def missing_keys(
@@ -73,48 +77,71 @@ def needless_namespaces(contents: Iterable[FileContent], namespaced: Mapping[Kin
                 yield Problem(manifest.origin, message, hint, Severity.WARNING)
 
 
+Definition: TypeAlias = tuple[str, "Manifest | Declared"]
+"""The file that defines it, and what."""
+
+
 def conflicts(
     contents: Mapping[str, FileContent], namespaced: Mapping[Kind, bool], memory: Memory
-) -> Iterator[tuple[str, Problem]]:
-    """(path of the file at fault, what is wrong) for files that are good by themselves."""
-    owners: dict[ObjectKey, tuple[str, Manifest | Declared]] = {}
-    alike: dict[tuple[str, str], list[Manifest | Declared]] = {}
+) -> Iterator[tuple[Sequence[str], Problem]]:
+    """(paths of the files at fault, what is wrong) for files that are good by themselves; each object is named once."""
+    owners: dict[ObjectKey, Definition] = {}
+    again: dict[ObjectKey, list[Definition]] = {}
     for path, content in contents.items():
         items: Iterable[Manifest | Declared] = chain(scoped(content, namespaced, memory), content.declared)
         for item in items:
-            first_path, first = owners.setdefault(item.key, (path, item))
-            if first is item:
-                continue
-            if first.origin == item.origin and first_path != path:
-                alike.setdefault((first_path, path), []).append(item)
-            else:
-                yield from _twice(item.key, first_path, first, path, item)
-    for (first_path, path), same in alike.items():
-        yield from _built_alike(first_path, path, same)
+            first = owners.setdefault(item.key, (path, item))
+            if first[1] is not item:
+                again.setdefault(item.key, [first]).append((path, item))
+    alike: dict[tuple[str, ...], list[Manifest | Declared]] = {}
+    for key, definitions in again.items():
+        by_origin: dict[Origin, list[Definition]] = {}
+        for one in definitions:
+            by_origin.setdefault(one[1].origin, []).append(one)
+        for same in by_origin.values():
+            # One file is material of several kustomizations: what else they build of it is said with it.
+            paths = tuple(dict.fromkeys(path for path, _ in same))
+            if len(paths) > 1:
+                alike.setdefault(paths, []).append(same[0][1])
+        if len(by_origin) > 1 or len({path for path, _ in definitions}) == 1:
+            yield _several(key, definitions)
+    for paths, items in alike.items():
+        yield paths, _built_alike(paths, items)
 
 
-def _twice(
-    key: ObjectKey, first_path: str, first: Manifest | Declared, path: str, second: Manifest | Declared
-) -> Iterator[tuple[str, Problem]]:
-    """Nobody can know which of two definitions is meant: both files are at fault."""
-    name = _name(key)
-    where: tuple[Origin, Origin] = (first.origin, second.origin)
-    if first_path == path:
-        message = f"the file defines {name} twice: {where[0]} and {where[1]}"
+def _several(key: ObjectKey, definitions: Sequence[Definition]) -> tuple[Sequence[str], Problem]:
+    """Nobody can know which of them is meant: every file is at fault."""
+    paths = list(dict.fromkeys(path for path, _ in definitions))
+    places = list(dict.fromkeys(str(item.origin) for _, item in definitions))
+    if len(paths) == 1:
+        times = "twice" if len(definitions) == 2 else f"{len(definitions)} times"
+        message = f"the file defines {_name(key)} {times}: {_listed(places)}"
     else:
-        message = f"two files define {name}: {where[0]} and {where[1]}"
-    yield first_path, Problem(where[0], message, "remove one")
-    yield path, Problem(where[1], message, "remove one")
+        message = f"{_number(len(paths))} files define {_name(key)}: {_listed(places)}"
+    return paths, Problem(definitions[0][1].origin, message, "remove one" if len(definitions) == 2 else "leave one")
 
 
-def _built_alike(first_path: str, path: str, items: Sequence[Manifest | Declared]) -> Iterator[tuple[str, Problem]]:
-    """One file is the base of two kustomizations, and they are at odds: said once for all objects."""
+def _built_alike(paths: Sequence[str], items: Sequence[Manifest | Declared]) -> Problem:
+    """Said once for all objects."""
     what = f"{_name(items[0].key)} of {items[0].origin}"
     more = f" and {len(items) - 1} more" if len(items) > 1 else ""
-    message = f"two kustomizations build {what}{more}: {visible(first_path)} and {visible(path)}"
+    shown = [visible(path) for path in paths]
+    message = f"{_number(len(paths))} kustomizations build {what}{more}: {_listed(shown)}"
     hint = "let one of them build on the other, or give the objects different names or namespaces"
-    for one in (first_path, path):
-        yield one, Problem(Origin(visible(one)), message, hint)
+    if len(paths) > 2:
+        hint = "let one of them build on the others, or give the objects different names or namespaces"
+    return Problem(Origin(shown[0]), message, hint)
+
+
+def _number(count: int) -> str:
+    return "two" if count == 2 else str(count)
+
+
+def _listed(places: Sequence[str]) -> str:
+    """`a and b`, `a, b, c, d and 13 more`"""
+    if len(places) > _MOST_NAMED + 1:
+        return f"{', '.join(places[:_MOST_NAMED])} and {len(places) - _MOST_NAMED} more"
+    return f"{', '.join(places[:-1])} and {places[-1]}" if len(places) > 1 else places[0]
 
 
 def _name(key: ObjectKey) -> str:

@@ -98,9 +98,12 @@ def _misspelled(value: Mapping[str, Any]) -> str:
 
 
 def _is_plausible(value: Mapping[str, Any]) -> bool:
-    """Whether every field is one that Kustomize has, and lists are lists."""
-    lists = (*_FOLDERS, *_PATHS, *_INSIDE, *_GENERATORS)
-    return value.keys() <= _KNOWN and all(isinstance(value.get(name), list | None) for name in lists)
+    """Whether every field is one that Kustomize has, and lists are lists of what belongs into them."""
+    lists = {**dict.fromkeys((*_FOLDERS, *_PATHS), str), **dict.fromkeys((*_INSIDE, *_GENERATORS), dict)}
+    return value.keys() <= _KNOWN and all(
+        isinstance(value.get(name), list | None) and all(isinstance(item, kind) for item in _items(value.get(name)))
+        for name, kind in lists.items()
+    )
 
 
 def _words(data: bytes) -> tuple[str, ...]:

@@ -30,6 +30,8 @@ class Versions:
     applied_below: Callable[[str], Iterable[str]]
     """Path → the paths of the files that stood there, or below, in the last commit that was applied."""
     read: Callable[[HeldFile], bytes | None]
+    found: dict[str, HeldFile | None] = field(default_factory=dict)
+    """By path, what was found: history is asked once for each file."""
     unknown: set[str] = field(default_factory=set)
     """Paths of files that may have had a good version, which cannot be read."""
 
@@ -70,10 +72,12 @@ class Versions:
         return None if content.faulty else (version, content)
 
     def _version(self, path: str) -> HeldFile | None:
-        version = self.held.get(path)
-        if version is None and self.last_good is not None and (found := self.last_good(path)) is not None:
-            version = HeldFile(path, found[0], found[1], "")
-        return version
+        if path not in self.found:
+            version = self.held.get(path)
+            if version is None and self.last_good is not None and (found := self.last_good(path)) is not None:
+                version = HeldFile(path, found[0], found[1], "")
+            self.found[path] = version
+        return self.found[path]
 
     def _load(self, version: HeldFile) -> bytes:
         data = self.read(version)

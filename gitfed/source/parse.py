@@ -45,7 +45,9 @@ def dump(parsed: Parsed, *, as_json: bool) -> bytes:
             "version": _VERSION,
             "json": as_json,
             "documents": [[document.line, document.column, document.value] for document in parsed.documents],
-            "faults": [[f.line, f.column, f.message, f.hint, f.warning, f.beyond, f.quotes] for f in parsed.faults],
+            "faults": [
+                [f.line, f.column, f.message, f.hint, f.warning, f.beyond, f.quotes, f.ends] for f in parsed.faults
+            ],
         }
     )
 

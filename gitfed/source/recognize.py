@@ -15,7 +15,7 @@ _WORD = re.compile(rb"""(?:^|[\s{,"'-])(?:api_?version|kind|metadata)["']?\s*:""
 _CHART = "Chart.yaml"
 _TEMPLATES = "/templates/"
 _PROGRAMS = re.compile(
-    r"(audit\.k8s\.io|k3d\.io|kind\.x-k8s\.io|kubeadm\.k8s\.io|skaffold|(?!kustomize\.).+\.config\.k8s\.io)/"
+    r"(audit\.k8s\.io|k3d\.io|kind\.x-k8s\.io|kubeadm\.k8s\.io|skaffold|test\.gatekeeper\.sh|(?!kustomize\.).+\.config\.k8s\.io)/"
 )
 """Groups whose documents are settings of programs, which no API server serves. What Kustomize reads has rules of its
 own."""

@@ -17,7 +17,9 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from gitfed.errors import SourceError
+from gitfed.model import counting
 from gitfed.model.base import Commit, ObjectKey, Origin, Problem, Severity
+from gitfed.model.counting import Count, unheard
 from gitfed.model.declared import access, cluster, federation, interpreter, notification, policy
 from gitfed.model.declared.federation import Federation
 from gitfed.model.declared.shape import Declared
@@ -45,6 +47,7 @@ def read(
     applied_below: Callable[[str], Iterable[str]] = lambda path: (),
     read_held: Callable[[HeldFile], bytes | None] | None = None,
     build: kustomize.Build | None = None,
+    count: Count = unheard,
 ) -> RepoSnapshot:
     """The snapshot of a tree. Never raises for what the files say; SourceError if the tree cannot be listed.
 
@@ -53,14 +56,15 @@ def read(
     `last_good(path)` finds (commit, blob id) in the last commit that was applied, and raises SourceError when nobody
     can tell; `read_held` reads such a blob (default: from the tree's repository). `applied(path)` is the blob id in
     that commit, "" if it is not there or no commit was applied; `applied_below(path)` are the paths of the files at or
-    below a path of it. `build` runs Kustomize; without it folders that need it cannot be read.
+    below a path of it. `build` runs Kustomize; without it folders that need it cannot be read. `count` is told how far
+    it is.
     """
     memory = memory if memory is not None else Memory(cache)
     memory.rotate()
     entries = sorted(files.entries(), key=lambda entry: entry.path)
     read_version = read_held or (lambda version: files.read(version.blob))
     versions = hold.Versions(memory, held or {}, last_good, applied, applied_below, read_version)
-    reader = _Reader(files, entries, memory, versions, build)
+    reader = _Reader(files, entries, memory, versions, build, count)
     reader.find_settings()
     reader.read_files()
     reader.compare()
@@ -76,6 +80,7 @@ class _Reader:
     memory: Memory
     versions: hold.Versions
     build: kustomize.Build | None
+    count: Count
     sources: federation.Sources = field(default_factory=federation.Sources)
     contents: dict[str, FileContent] = field(default_factory=dict)
     """Path → what the file says, good or not, sorted by path."""
@@ -106,7 +111,7 @@ class _Reader:
             if self.adopt_settings(file):
                 return
         listing = tree.select(self.files, self.entries, lambda path: self.included(path) and path not in usual, {})
-        for file in listing.files:
+        for file in counting.each(listing.files, "files searched for the settings", self.count):
             if self.adopt_settings(file):
                 return
         self.memory.settings_path = ""
@@ -141,8 +146,10 @@ class _Reader:
         self.problems += built.problems
         self.roots = built.roots
         self.faults.update(built.refused)
-        contents = {file.path: self.understand(file) for file in listing.files if file.path not in built.material}
-        contents |= {path: self.built(root) for path, root in built.roots.items()}
+        templates = [file for file in listing.files if file.path not in built.material]
+        contents = {file.path: self.understand(file) for file in counting.each(templates, "files read", self.count)}
+        roots = counting.each(built.roots.values(), "folders built by Kustomize", self.count)
+        contents |= {root.path: self.built(root) for root in roots}
         self.contents = {path: contents[path] for path in sorted(contents)} if built.roots else contents
         for path in self.facts_files():
             self.contents.pop(path, None)
@@ -239,13 +246,19 @@ class _Reader:
     def compare(self) -> None:
         scopes = cross_file.scopes(self.contents.values())
         self.problems += cross_file.needless_namespaces(self.good().values(), scopes)
-        wrong = list(cross_file.missing_keys(self.good(), lambda: {entry.path for entry in self.entries}))
-        for path, problem in (*wrong, *cross_file.conflicts(self.good(), scopes, self.memory)):
-            self.problems.append(problem)
+        good = self.good()
+        for path, problem in list(cross_file.missing_keys(good, lambda: {entry.path for entry in self.entries})):
+            self.blame((path,), problem)
+        for paths, problem in list(cross_file.conflicts(good, scopes, self.memory)):
+            self.blame(paths, problem)
+
+    def blame(self, paths: Iterable[str], problem: Problem) -> None:
+        self.problems.append(problem)
+        for path in paths:
             self.faults.setdefault(path, problem.message)
 
     def hold(self) -> None:
-        for path in sorted(self.faults):
+        for path in counting.each(sorted(self.faults), "faulty files looked up in the history", self.count):
             version = self.versions.find(path)
             if version is None:
                 meaning = self.meaning(path)

@@ -7,7 +7,7 @@ would add is counted in bytes *before* it is used, so ten lines of "billion laug
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 
@@ -24,6 +24,8 @@ class Fault:
     """A cap was reached: whatever else the text is, it is too much."""
     quotes: bool = True
     """Words of the text stand in the message or the hint, as far as anybody can tell."""
+    ends: bool = False
+    """Nothing behind it could be read; else the document is whole but for this value."""
 
 
 class YamlError(ValueError):
@@ -106,7 +108,7 @@ def build(events: Iterable[Event], limits: Limits, *, lenient: bool = False) -> 
     try:
         builder.read(events)
     except Stop as stop:
-        builder.faults.append(stop.fault)
+        builder.faults.append(replace(stop.fault, ends=True))
     return Stream(tuple(builder.documents), tuple(sorted(builder.faults)))
 
 

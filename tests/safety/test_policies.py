@@ -160,13 +160,13 @@ def test_an_unknown_cluster_is_told_by_validate_and_gets_nothing(planned: Any, t
     ), done.out
 
 
-def test_a_cluster_that_is_declared_twice_is_a_problem_in_both_files(planned: Any) -> None:
+def test_a_cluster_that_is_declared_twice_is_a_problem_that_names_both_files(planned: Any) -> None:
     code, plan, _ = planned(
         {"policies/p.yaml": policy("p", EVERYWHERE), "clusters/again.yaml": world.cluster("eu-1", "xx")}
     )
-    told = {one["path"] for one in plan["problems"] if "two files define" in one["message"]}
+    told = [one["message"] for one in plan["problems"] if "two files define" in one["message"]]
     assert code == 3
-    assert told == {"clusters/again.yaml", "clusters/eu-1.yaml"}
+    assert told == ["two files define Cluster eu-1: clusters/again.yaml:1:1 and clusters/eu-1.yaml:1:1"]
 
 
 def test_two_policies_of_equal_rank_are_decided_by_name_and_said(planned: Any) -> None:

@@ -329,6 +329,34 @@ def test_two_kustomizations_that_build_one_base_alike_are_told_by_name() -> None
     what = "two kustomizations build ConfigMap x/w of apps/base/web.yaml and 1 more"
     which = "apps/prod/kustomization.yaml and apps/test/kustomization.yaml"
     hint = "let one of them build on the other, or give the objects different names or namespaces"
-    assert [str(problem) for problem in problems] == [
-        f"apps/{name}/kustomization.yaml: {what}: {which} ({hint})" for name in ("prod", "test")
-    ]
+    assert [str(problem) for problem in problems] == [f"apps/prod/kustomization.yaml: {what}: {which} ({hint})"]
+
+
+@pytest.mark.parametrize(
+    "patches",
+    [
+        "patches: [patch.yaml]",
+        "patches: {path: patch.yaml}",
+        "patches: [[patch.yaml]]",
+        "patchesStrategicMerge: [{path: patch.yaml}]",
+        "patchesJson6902: [patch.yaml]",
+        "configMapGenerator: [patch.yaml]",
+        "resources: [{path: patch.yaml}]",
+    ],
+)
+def test_what_a_kustomization_names_in_a_wrong_form_is_no_template(patches: str) -> None:
+    patch = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: a}\nspec: {replicas: x}\n"
+    found = layout({"k/kustomization.yaml": f"{patches}\n", "k/patch.yaml": patch})
+    assert "k/patch.yaml" in found.material
+
+
+def test_what_is_wrong_with_a_built_object_names_the_kustomization_that_builds_it() -> None:
+    def build(root: kustomize.Root, read: object) -> bytes:
+        note = f"{{{kustomize.ORIGIN}: 'path: config/web.yaml'}}"
+        return (
+            f"{{apiVersion: v1, kind: ConfigMap, metadata: {{name: '{{{{ .Name }}}}', annotations: {note}}}}}".encode()
+        )
+
+    files = {"chart/kustomization.yaml": "resources: [../config/web.yaml]\n", "config/web.yaml": "a: b\n"}
+    (said, *_) = source.read(made(files), build=build).problems
+    assert (said.origin.path, said.hint) == ("config/web.yaml", "as chart/kustomization.yaml builds it")

@@ -109,7 +109,7 @@ def test_a_broken_definition_may_change_the_keys_of_its_objects() -> None:
     assert not file.may_define("X", "shop", "x")
 
 
-@pytest.mark.parametrize("text", ["a: [\n", "just text\n", "x: !!python/object/apply:os.system [id]\n"])
+@pytest.mark.parametrize("text", ["a: [\n", "just text\n", "x: !!python/object/apply:os.system [id]\n--- [\n"])
 def test_a_file_that_mentions_no_object_means_none(text: str) -> None:
     file = unread(text)
     assert (file.defines, file.concerns) == ((), ())

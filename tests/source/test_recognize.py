@@ -132,3 +132,32 @@ def test_a_message_that_quotes_nothing_is_not_masked_beside_a_secret() -> None:
     assert [str(one) for one in repo.read(tree({"a.yaml": text})).problems] == [
         "a.yaml:1:2: a mapping or list cannot be a key"
     ]
+
+
+MKDOCS = "site_name: Docs\nmarkdown_extensions:\n- emoji: {emoji_index: !!python/name:material.emoji.twemoji }\n"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        MKDOCS,
+        "site_url: !ENV [SITE_URL, 'https://x.example']\nnav: []\n",
+        "a: 1\na: 2\n",
+        "apiVersion: test.gatekeeper.sh/v1alpha1\nkind: Suite\ntests: []\n",
+    ],
+    ids=["a tag of Python", "a tag of MkDocs", "a key twice", "a suite of gator"],
+)
+def test_what_is_wrong_in_a_file_that_is_plainly_no_manifest_is_not_said(text: str) -> None:
+    snapshot = repo.read(tree({"mkdocs.yml": text}))
+    assert (snapshot.problems, snapshot.left_out) == ((), ("mkdocs.yml",))
+
+
+def test_a_tag_in_a_manifest_is_an_error_as_ever() -> None:
+    text = CONFIG + "data: {a: !!python/name:b }\n"
+    assert [one.message for one in repo.read(tree({"a.yaml": text})).problems] == [
+        "the tag !!python/name:b is not supported"
+    ]
+
+
+def test_of_a_file_that_cannot_be_read_to_its_end_nothing_is_plain() -> None:
+    assert repo.read(tree({"a.yml": "a: 1\n---\n{{ b }}\n"})).left_out == ()

@@ -126,27 +126,39 @@ def test_a_namespace_of_a_cluster_scoped_object_is_ignored_and_told() -> None:
     assert (key.namespace, "namespace" in manifest.body["metadata"]) == ("", False)
 
 
-def test_two_files_that_define_one_object_are_both_told() -> None:
+def test_an_object_of_two_files_is_told_once_and_both_are_at_fault() -> None:
     snapshot = repo.read(tree({"a.yaml": config("web"), "b.yaml": config("ok") + "---\n" + config("web", data="z")}))
     assert told(snapshot) == [
         "a.yaml:1:1: two files define ConfigMap shop/web: a.yaml:1:1 and b.yaml:6:1 (remove one)",
-        "b.yaml:6:1: two files define ConfigMap shop/web: a.yaml:1:1 and b.yaml:6:1 (remove one)",
     ]
     assert not snapshot.complete
+    assert [one.path for one in snapshot.unread] == ["a.yaml", "b.yaml"]
+
+
+def test_an_object_of_many_files_is_told_once() -> None:
+    files = {f"{name}.yaml": config("web") for name in "abcdefg"}
+    assert told(repo.read(tree({name: files[name] for name in ("a.yaml", "b.yaml", "c.yaml")}))) == [
+        "a.yaml:1:1: 3 files define ConfigMap shop/web: a.yaml:1:1, b.yaml:1:1 and c.yaml:1:1 (leave one)"
+    ]
+    snapshot = repo.read(tree(files))
+    assert told(snapshot) == [
+        "a.yaml:1:1: 7 files define ConfigMap shop/web: a.yaml:1:1, b.yaml:1:1, c.yaml:1:1, d.yaml:1:1 and 3 more"
+        " (leave one)"
+    ]
+    assert len(snapshot.unread) == 7
 
 
 def test_one_file_that_defines_an_object_twice_is_told() -> None:
     snapshot = repo.read(tree({"a.yaml": POLICY + "---\n" + POLICY}))
     assert told(snapshot) == [
         "a.yaml:1:1: the file defines PropagationPolicy shop/p twice: a.yaml:1:1 and a.yaml:8:1 (remove one)",
-        "a.yaml:8:1: the file defines PropagationPolicy shop/p twice: a.yaml:1:1 and a.yaml:8:1 (remove one)",
     ]
 
 
 def test_one_name_in_two_namespaces_and_two_versions_of_a_kind_are_different_and_the_same() -> None:
     assert len(repo.read(tree({"a.yaml": config("a", "x"), "b.yaml": config("a", "z")})).manifests) == 2
     old = "apiVersion: autoscaling/v1\nkind: HorizontalPodAutoscaler\nmetadata: {name: a}\n"
-    assert len(repo.read(tree({"a.yaml": old, "b.yaml": old.replace("/v1", "/v2")})).problems) == 2
+    assert len(repo.read(tree({"a.yaml": old, "b.yaml": old.replace("/v1", "/v2")})).problems) == 1
 
 
 # settings

@@ -7,10 +7,11 @@ enormous is bounded before it is in memory: a listing, a blob, the comparison of
 from __future__ import annotations
 
 import contextlib
+from collections import OrderedDict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from git.exc import GitCommandError
 
@@ -20,6 +21,7 @@ from gitfed.errors import SourceError
 from gitfed.model.base import Commit
 
 _MOST_CHANGES = 2000
+_MOST_LISTINGS = 4
 _FOLDER = 0o40000
 SUBMODULE = 0o160000
 _LARGEST_BLOB = 64 * 1024 * 1024
@@ -35,12 +37,21 @@ class TreeEntry:
     mode: int
 
 
+class Change(NamedTuple):
+    """One path in two commits; None where it is no file."""
+
+    before: TreeEntry | None
+    """Its size was looked up only if the file is gone."""
+    after: TreeEntry | None
+
+
 class Objects(Program):
     """Trees and blobs. The persistent `cat-file` process is behind a lock."""
 
     def __init__(self, path: Path, *, env: Mapping[str, str] | None = None) -> None:
         super().__init__(path, env=env)
-        self._listing: tuple[Commit, dict[str, TreeEntry]] | None = None
+        self._listings: OrderedDict[Commit, dict[str, TreeEntry]] = OrderedDict()
+        """The latest ones, newest last: who looks for older versions of many files asks for a few commits in turn."""
         self._merged: tuple[Commit, int, Mapping[str, TreeEntry]] | None = None
         self.brought: set[Commit] = set()
         """Commits of submodules that were allowed and fetched (`submodules.bring`)."""
@@ -68,9 +79,10 @@ class Objects(Program):
     def listing(self, commit: Commit) -> Mapping[str, TreeEntry]:
         """Every entry of a commit by path. Listing a commit after another costs what changed between them."""
         with self._lock:
-            known = self._listing
-        if known is not None and known[0] == commit:
-            return known[1]
+            if commit in self._listings:
+                self._listings.move_to_end(commit)
+                return self._listings[commit]
+            known = next(reversed(self._listings.items()), None)
         listing = None
         if known is not None:
             with contextlib.suppress(SourceError):
@@ -78,7 +90,9 @@ class Objects(Program):
         if listing is None:
             listing = self._list_all(commit)
         with self._lock:
-            self._listing = (commit, listing)
+            self._listings[commit] = listing
+            if len(self._listings) > _MOST_LISTINGS:
+                self._listings.popitem(last=False)
         return listing
 
     def _list_all(self, commit: Commit) -> dict[str, TreeEntry]:
@@ -105,12 +119,17 @@ class Objects(Program):
         return listing
 
     def differences(self, before: Commit, after: Commit) -> dict[str, TreeEntry | None] | None:
-        """Path → its entry now, None where it is gone, for what differs between two commits; None when that is much.
+        """Path → its entry now, None where it is gone, for what differs between two commits; None when that is much."""
+        found = self.changes(before, after)
+        return None if found is None else {path: one.after for path, one in found.items()}
+
+    def changes(self, before: Commit, after: Commit) -> dict[str, Change] | None:
+        """What differs between two commits by path; None when that is much.
 
         Folders are compared here and not by `git diff-tree`, which gathers all changes in memory before it prints the
         first: a folder that holds itself again and again would take the whole machine.
         """
-        found: dict[str, TreeEntry | None] = {}
+        found: dict[str, Change] = {}
         looked = 0
         pairs = [("", self._tree_of(before), self._tree_of(after))]
         while pairs:
@@ -127,10 +146,14 @@ class Objects(Program):
                 below = [side[1] if side is not None and side[0] == _FOLDER else "" for side in (was, now)]
                 if any(below):
                     pairs.append((f"{path}/", below[0], below[1]))
-                if now is not None and now[0] != _FOLDER:
-                    found[path] = TreeEntry(path, now[1], self._size(now[1]), now[0])
-                elif was is not None and was[0] != _FOLDER:
-                    found[path] = None
+                old_file = was if was is not None and was[0] != _FOLDER else None
+                new_file = now if now is not None and now[0] != _FOLDER else None
+                entry = TreeEntry(path, new_file[1], self._size(new_file[1]), new_file[0]) if new_file else None
+                if old_file is not None:
+                    size = self._size(old_file[1]) if entry is None else 0
+                    found[path] = Change(TreeEntry(path, old_file[1], size, old_file[0]), entry)
+                elif entry is not None:
+                    found[path] = Change(None, entry)
         return found
 
     def some(self, commit: Commit, paths: Iterable[str], folders: Iterable[str] = ()) -> dict[str, TreeEntry]:
