@@ -9,7 +9,7 @@ import contextlib
 import os
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 from click.shell_completion import CompletionItem
@@ -17,6 +17,20 @@ from click.shell_completion import CompletionItem
 if TYPE_CHECKING:
     from gitfed.model.repo import RepoSnapshot
     from gitfed.offline.inputs import Opened
+
+
+class ClusterName(click.ParamType[str]):
+    """A cluster as a person types it: `eu-1`, or `cluster/eu-1` as orders and their answers call it."""
+
+    name = "cluster"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        text = str(value)
+        kind, slash, name = text.partition("/")
+        return name if slash and kind.lower() in ("cluster", "clusters") else text
+
+
+CLUSTER = ClusterName()
 
 
 def folders(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:

@@ -20,8 +20,9 @@ import click
 
 from gitfed.cli import exits
 from gitfed.cli.options import Credentials, Inputs, Server
-from gitfed.cli.output import plain
+from gitfed.cli.output import plain, progress
 from gitfed.daemon import logs
+from gitfed.errors import RevisionNotFound
 from gitfed.model.base import Commit, Problem, Severity
 from gitfed.model.decisions import Decisions
 from gitfed.model.fleet import FleetSnapshot
@@ -30,6 +31,8 @@ from gitfed.model.repo import RepoSnapshot
 from gitfed.offline import input_files as given_files
 from gitfed.offline import inputs
 from gitfed.planning import kept_copies
+from gitfed.planning.review import declared_changes
+from gitfed.planning.review.declared_changes import Declaration
 
 if TYPE_CHECKING:
     from gitfed.client.connection import Connection
@@ -58,6 +61,7 @@ class Session:
             self._opened = inputs.open_repository(
                 self.given.repo, credentials=self.given.git_credentials, submodules=self.given.submodules
             )
+            self._opened = replace(self._opened, count=progress.of_command().count)
             close_later(self._opened)
             tell_later(self._opened)
         return self._opened
@@ -122,6 +126,16 @@ class Session:
             return plan
         return kept_copies.with_in_use(plan, in_use(self.repo, self.given, self.credentials, plan))
 
+    def declared(self, plan: Plan) -> tuple[Declaration, ...]:
+        """What is declared otherwise than in the commit that was applied last, and no object of the plan shows."""
+        if plan.base is None or plan.base == plan.commit:
+            return ()
+        try:
+            return declared_changes.beside_plan(self.at(plan.base), self.repo)
+        except RevisionNotFound:
+            note(f"{plan.base[:7]}, which was applied last, is not in this repository: what else changed is not told")
+            return ()
+
     @property
     def now(self) -> datetime:
         return self.given.now or datetime.now(UTC)
@@ -163,7 +177,7 @@ def observe(repo: RepoSnapshot, given: Inputs, credentials: Credentials) -> Flee
 
     from gitfed.daemon import wiring
 
-    return asyncio.run(wiring.observe(repo, wiring_options(given, credentials)))
+    return asyncio.run(wiring.observe(repo, wiring_options(given, credentials), count=progress.of_command().count))
 
 
 def in_use(repo: RepoSnapshot, given: Inputs, credentials: Credentials, plan: Plan) -> kept_copies.InUse:

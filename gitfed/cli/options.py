@@ -19,7 +19,7 @@ from typing import Any, TypeVar
 import click
 
 from gitfed.cli import complete
-from gitfed.cli.output import plain
+from gitfed.cli.output import plain, progress
 from gitfed.text import duration
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
@@ -46,7 +46,6 @@ class Output:
 
     format: str = "text"
     color: str = "auto"
-    progress: str = "auto"
     quiet: bool = False
     show_secrets: bool = False
 
@@ -63,10 +62,6 @@ class Output:
     def fold(self) -> int | None:
         """Columns that a line may take; None where nobody looks at it: whoever searches wants each row in one line."""
         return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
-
-    @property
-    def shows_progress(self) -> bool:
-        return self.progress == "always" or (self.progress == "auto" and sys.stderr.isatty())
 
 
 @dataclass(frozen=True, slots=True)
@@ -300,6 +295,13 @@ def hub(command: _Command) -> _Command:
     return _gathered(command, "hub", _HUB, _hub)
 
 
+_CHOICES: dict[str, Any] = {"type": click.Choice(["auto", "always", "never"]), "default": "auto",
+            "help": "Progress on stderr; auto: on a terminal."}  # fmt: skip
+_PROGRESS = option("--progress", **_CHOICES)
+PROGRESS = option("--progress", expose_value=False, callback=lambda _, __, choice: progress.begin(choice), **_CHOICES)
+"""For commands without `output`."""
+
+
 def output(*formats: str, secrets: bool = False) -> Callable[[_Command], _Command]:
     """-o, --color, --progress, --quiet and for some --show-secrets → `output: Output`."""
     options = [
@@ -307,8 +309,7 @@ def output(*formats: str, secrets: bool = False) -> Callable[[_Command], _Comman
                help="How to print the result."),
         option("--color", type=click.Choice(["auto", "always", "never"]), default="auto",
                help="Colours; auto: on a terminal, unless NO_COLOR is set."),
-        option("--progress", type=click.Choice(["auto", "always", "never"]), default="auto",
-               help="Progress on stderr; auto: on a terminal."),
+        _PROGRESS,
         option("-q", "--quiet", is_flag=True, help="Totals only."),
     ]  # fmt: skip
     if secrets:
@@ -380,6 +381,7 @@ def _output(given: Mapping[str, Any]) -> Output:
     if given.get("show_secrets") and not sys.stdout.isatty():
         raise click.UsageError("--show-secrets is refused: stdout is not a terminal")
     named = dict(given)
+    progress.begin(named.pop("progress"))
     return Output(format=named.pop("format_"), **named)
 
 

@@ -98,7 +98,7 @@ class Engine:
         self._interpreter = interpreter
         self._interpreters: tuple[object, Interpreter] | None = None
         self._review = review
-        self._listener = listener
+        self.tell = listener
         self._memo = build.Memo()
         self._wake = asyncio.Event()
         self.commits = Commits(reader, listener, self._wake.set)
@@ -301,6 +301,7 @@ class Engine:
         if self._review is not None:
             self._ask_for_consent(self._review, plan)
         self.plan = plan
+        self.tell("planned", plan)
         if self.memory.take_up_approvals(plan):
             self._wake.set()
         self.commits.planned(repo)
@@ -329,7 +330,7 @@ class Engine:
         self._trouble.ends()
         report = CycleReport(plan, handed, recorded, time.monotonic() - started)
         self._count_time(started, fetched, ready, built, told)
-        self._listener("cycle", report)
+        self.tell("cycle", report)
         if handed or recorded or before is not repo:
             log.info("cycle finished", extra=report.keys(build=built - ready, record=told - built))
         return report

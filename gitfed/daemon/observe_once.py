@@ -18,6 +18,7 @@ from gitfed.interpret import collect, readiness
 from gitfed.interpret.registry import Interpreter
 from gitfed.model import definition
 from gitfed.model.base import Body, ClusterName, Kind, ObjectKey
+from gitfed.model.counting import Count, unheard
 from gitfed.model.declared.cluster import Cluster
 from gitfed.model.fleet import ClusterFacts, FactsRef, FleetSnapshot, Health, LiveObject, LiveState
 from gitfed.model.keys import PRUNE_ANNOTATION
@@ -37,6 +38,7 @@ async def look(
     now: Callable[[], datetime],
     timeout: float = 20.0,
     capacity: bool | None = None,
+    count: Count = unheard,
 ) -> FleetSnapshot:
     """Facts and objects of every declared cluster. One that cannot be read is in the result, marked so.
 
@@ -65,6 +67,8 @@ async def look(
         tasks.append(asyncio.create_task(member.run()))
     try:
         looks = [asyncio.create_task(member.looked.wait()) for member in members]
+        for one in looks:
+            one.add_done_callback(lambda _: count("clusters read", sum(map(asyncio.Task.done, looks)), len(looks)))
         if looks:
             await asyncio.wait(looks, timeout=timeout)
         await look_for(members, namespaces.with_implied(repo.manifests))

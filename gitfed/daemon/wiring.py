@@ -37,6 +37,7 @@ from gitfed.edges.state import facts_branch, state
 from gitfed.errors import CredentialsError, GitfedError, InputError, SourceError
 from gitfed.model import leader as leading
 from gitfed.model.base import ClusterName
+from gitfed.model.counting import Count, unheard
 from gitfed.model.decisions import Approval
 from gitfed.model.declared.cluster import Cluster
 from gitfed.model.fleet import FleetSnapshot
@@ -391,8 +392,10 @@ async def _settle(
         if plan is not None and held and confirm == plan.digest and not confirmed:
             confirmed = True
             engine.approve(Approval(confirm, plan.commit, held, by or "command line", now()))
-        elif plan is not None and engine.settled() and (not wait or _is_over(engine, plan)):
-            return True
+        elif plan is not None and engine.settled():
+            if not wait or _is_over(engine, plan):
+                return True
+            engine.tell("waiting", engine.fleet.unhealthy())
         await asyncio.sleep(0.1)
     return False
 
@@ -410,10 +413,12 @@ def _refused(plan: Plan) -> Iterator[Change]:
     return (one for one in plan.changes or () if one.left is Left.REFUSED and not one.drift)
 
 
-async def observe(repo: RepoSnapshot, options: Options, *, capacity: bool | None = None) -> FleetSnapshot:
+async def observe(
+    repo: RepoSnapshot, options: Options, *, capacity: bool | None = None, count: Count = unheard
+) -> FleetSnapshot:
     """What the clusters hold now; nothing is written. `capacity`: read nodes and pods; None: if a policy needs it."""
     return await observe_once.look(
-        repo, open_sessions(options), interpreters.of(repo), now=options.now, capacity=capacity
+        repo, open_sessions(options), interpreters.of(repo), now=options.now, capacity=capacity, count=count
     )
 
 

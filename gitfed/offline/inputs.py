@@ -33,6 +33,7 @@ from gitfed.errors import RevisionNotFound, SourceError
 from gitfed.interpret.registry import Interpreter
 from gitfed.interpret.schema.kubernetes import Kubernetes
 from gitfed.model.base import Body, ClusterName, Commit, ObjectKey
+from gitfed.model.counting import Count, unheard
 from gitfed.model.decisions import Approval, Decisions
 from gitfed.model.declared.federation import Federation
 from gitfed.model.fleet import ClusterFacts, FactsRef, FleetSnapshot, InventoryEntry, LiveState
@@ -67,6 +68,8 @@ class Opened:
     """Prefixes of URLs that submodules may come from; off without."""
     told: dict[str, str] = field(default_factory=dict, compare=False)
     """What is to be said of the branches that were read (`standing`), by branch: a command tells it when it ends."""
+    count: Count = field(default=unheard, compare=False)
+    """Is told how far the reading and the planning are."""
 
 
 _LINK = 0o120000
@@ -210,6 +213,7 @@ def read_tree(
         applied_below=reader.below(before, builds),
         read_held=builds.read_held,
         build=builds.build,
+        count=opened.count,
     )
 
 
@@ -434,7 +438,8 @@ def plan(
     """
     when = now or datetime.now(UTC)
     interpreter = interpreters.of(repo, webhook_cache.recorded(past.answers), kubernetes=kubernetes)
-    made = build.build(repo, snapshot, past, interpreter, when, base=base or past.applied_commit)
+    memo = build.Memo(count=opened.count)
+    made = build.build(repo, snapshot, past, interpreter, when, base=base or past.applied_commit, memo=memo)
     return secret_leaks.masked(located(opened, repo, made))
 
 

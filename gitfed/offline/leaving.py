@@ -20,6 +20,7 @@ from gitfed.edges.kube.inventory import Inventory
 from gitfed.edges.kube.session import MERGE_PATCH, Session
 from gitfed.model import leader as leaders
 from gitfed.model.base import Kind, ObjectKey
+from gitfed.model.counting import Count, unheard
 from gitfed.model.fleet import InventoryEntry
 from gitfed.model.keys import BINDING_LABEL, FEDERATION_LABEL, PRUNE_ANNOTATION
 
@@ -51,7 +52,7 @@ async def leave(
     repository_id: str,
     delete: bool,
     wait: float,
-    progress: Callable[[int, int], None] = lambda done, of: None,
+    count: Count = unheard,
 ) -> Left:
     """Take everything of `federation` out of the cluster. `repository_id` "": whoever it belongs to.
 
@@ -71,7 +72,7 @@ async def leave(
     def one_more() -> None:
         nonlocal done
         done += 1
-        progress(done, len(entries))
+        count("objects taken out", done, len(entries))
 
     definitions = [entry for entry in entries if Kind(*entry.key[:2]) == _DEFINITION]
     others = [entry for entry in entries if Kind(*entry.key[:2]) != _DEFINITION]

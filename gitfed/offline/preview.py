@@ -10,7 +10,7 @@ note: no state branch, no facts or old ones, a Federation that is new.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -68,34 +68,25 @@ class Given:
         return self.fleet is not None or self.decisions is not None
 
 
-def between(
-    opened: inputs.Opened, base: Commit, head: Commit, given: Given, tell: Callable[[str], None] = lambda _: None
-) -> Preview:
+def between(opened: inputs.Opened, base: Commit, head: Commit, given: Given) -> Preview:
     """The preview of two commits; of a large repository only what the change reaches is looked at, if that can be told.
-    `tell` is told when everything is, which takes its time.
 
     Raises InputError for files that cannot be used, SourceError, StateTooNew.
     """
     if (found := _glance(opened, base, head, given)) is not None:
         return found
-    return _everything(opened, base, inputs.read(opened, head).repo, given, tell)
+    return _everything(opened, base, inputs.read(opened, head).repo, given)
 
 
-def uncommitted(
-    opened: inputs.Opened, base: Commit, given: Given, tell: Callable[[str], None] = lambda _: None
-) -> Preview:
+def uncommitted(opened: inputs.Opened, base: Commit, given: Given) -> Preview:
     """The preview of the files on disk. Raises as `between`."""
     tree = inputs.files_on_disk(opened)
     if (found := _glance(opened, base, tree, given)) is not None:
         return found
-    return _everything(opened, base, inputs.read(opened, worktree=True).repo, given, tell)
+    return _everything(opened, base, inputs.read(opened, worktree=True).repo, given)
 
 
-def _everything(
-    opened: inputs.Opened, base: Commit, head_repo: RepoSnapshot, given: Given, tell: Callable[[str], None]
-) -> Preview:
-    if len(head_repo.manifests) >= LARGE:
-        tell(f"looking at all {len(head_repo.manifests)} templates")
+def _everything(opened: inputs.Opened, base: Commit, head_repo: RepoSnapshot, given: Given) -> Preview:
     base_repo = inputs.read(opened, base).repo
     looked = _whole(opened, base_repo, head_repo, given)
     if len(base_repo.manifests) >= LARGE:
@@ -155,7 +146,8 @@ def _look(
     understands = knows if same else inputs.interpreter_of(head_repo, past)
     lazily = few is not None or len(head_repo.manifests) >= LARGE
     beside = few.beside if few is not None and few.beside is not None else NOBODY
-    plans = _plans(base_repo, limited, fleets, past, (knows, understands), now, lazily=lazily, beside=beside)
+    memo = build.Memo(count=opened.count)
+    plans = _plans(base_repo, limited, fleets, past, (knows, understands), now, memo=memo, lazily=lazily, beside=beside)
     base, head, between = plans.base, plans.head, plans.between
     if few is not None and few.circumstances is not None and not few.circumstances.allow(plans.circumstances):
         return None
@@ -203,11 +195,11 @@ def _plans(
     interpreters: tuple[Interpreter, Interpreter],
     now: datetime,
     *,
+    memo: build.Memo,
     lazily: bool,
     beside: Beside,
 ) -> _Plans:
     """Both plans, and the decisions between them. `lazily`: a manifest is rendered when it is looked at."""
-    memo = build.Memo()
     base = build.build(
         base_repo, fleets[0], past, interpreters[0], now, base=past.applied_commit, memo=memo, lazily=lazily,
         beside=beside,

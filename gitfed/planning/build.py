@@ -21,6 +21,7 @@ from operator import attrgetter
 from types import MappingProxyType
 
 from gitfed.interpret.registry import Interpreter
+from gitfed.model import counting
 from gitfed.model.base import ClusterName, Commit, Digest, ObjectKey, Origin, Problem
 from gitfed.model.decisions import Decisions, Share
 from gitfed.model.fleet import FleetSnapshot
@@ -66,7 +67,7 @@ def build(
     memo = Memo() if memo is None else memo
     world = prepare(memo, repo, fleet, decisions, interpreter, now)
     world = replace(world, lazily=lazily, outlines=outlines)
-    memo.questions, asked = place.questions(memo.questions, repo, world.decisions, world.binder)
+    memo.questions, asked = place.questions(memo.questions, repo, world.decisions, world.binder, memo.count)
     draft = _draft(memo, world, memo.questions, decisions, beside, asked=asked)
     digest = _digest(repo, draft.items, draft.changes)
     draft, verdict, held = _limited(memo, world, draft, decisions, beside)
@@ -222,7 +223,8 @@ def _derived(
     owners = dependencies.owners(bounds)
     watched = frozenset().union(*owners.values())
     finished: dict[ObjectKey, frozenset[ClusterName]] = {}
-    for key in (*(key for key in bounds if key not in owners), *owners) if owners else bounds:
+    keys = [*(key for key in bounds if key not in owners), *owners] if owners else bounds
+    for key in counting.each(keys, "objects planned", memo.count):
         manifest = world.repo.manifests[key]
         bound = prune.remembered(bounds[key], manifest.body, before.bindings.get(key))
         bound = dependencies.let_go(bound, finished) if key in owners else bound

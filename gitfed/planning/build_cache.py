@@ -14,6 +14,7 @@ from typing import Any
 
 from gitfed.interpret.registry import Interpreter
 from gitfed.model.base import Body, ClusterName, ObjectKey, Problem
+from gitfed.model.counting import Count, unheard
 from gitfed.model.decisions import Decisions
 from gitfed.model.fleet import ClusterLive, FleetSnapshot, LiveObject, Reach
 from gitfed.model.plan import Binding, Change, RenderedManifest
@@ -74,6 +75,8 @@ class Item:
 class Memo:
     """What a planner remembers between builds. Give the same memo to consecutive builds of one repository."""
 
+    count: Count = unheard
+    """Is told how far a build is."""
     items: dict[ObjectKey, Item] = field(default_factory=dict)
     questions: dict[ObjectKey, place.Question] = field(default_factory=dict)
     room: contention.Room = field(default_factory=contention.Room)

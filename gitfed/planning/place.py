@@ -11,8 +11,9 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, cast
 
-from gitfed.model import definition
+from gitfed.model import counting, definition
 from gitfed.model.base import Body, ClusterName, Digest, ObjectKey, Origin, Problem, Severity, key_of
+from gitfed.model.counting import Count, unheard
 from gitfed.model.decisions import Decision, Decisions
 from gitfed.model.fleet import ClusterFacts, FleetSnapshot
 from gitfed.model.repo import Manifest, RepoSnapshot
@@ -115,7 +116,11 @@ def with_definitions(
 
 
 def questions(
-    before: Mapping[ObjectKey, Question], repo: RepoSnapshot, decisions: Decisions, binder: Binder
+    before: Mapping[ObjectKey, Question],
+    repo: RepoSnapshot,
+    decisions: Decisions,
+    binder: Binder,
+    count: Count = unheard,
 ) -> tuple[dict[ObjectKey, Question], list[ObjectKey]]:
     """What is asked for every template, sorted by key: the question of the build before where nothing changed.
 
@@ -129,7 +134,7 @@ def questions(
         found = {key: _known(before.get(key), manifests[key], decided.get(key), binder) for key in sorted(manifests)}
     new = [key for key, question in found.items() if question is None]
     prefetch.placing((repo.manifests[key] for key in new), binder)
-    for key in new:
+    for key in counting.each(new, "objects asked for", count):
         manifest, decision = repo.manifests[key], decided.get(key)
         found[key] = _question(bind.ask(manifest, decision, binder), manifest, decision, binder)
     return cast("dict[ObjectKey, Question]", found), new

@@ -15,6 +15,7 @@ from datetime import datetime, timedelta
 
 from gitfed.interpret.registry import Interpreter
 from gitfed.model.base import ClusterName, ObjectKey
+from gitfed.model.counting import Count, unheard
 from gitfed.model.decisions import Decisions
 from gitfed.model.declared.cluster import Taint
 from gitfed.model.fleet import FleetSnapshot, LiveState
@@ -121,14 +122,14 @@ class Rehearsal:
             f"region/{name}" for name, count in sorted(regions.items()) if count > 1
         ]
 
-    def run(self, events: Iterable[Event]) -> Story:
-        """Play the events until the end. Raises KeyError for a target that names no cluster."""
+    def run(self, events: Iterable[Event], count: Count = unheard) -> Story:
+        """Play the events until the end, as `count` is told. Raises KeyError for a target that names no cluster."""
         ordered = sorted(events, key=lambda event: event.after)
         run = _Run(self._repo, self._fleet, self._decisions, self._interpreter, self._start, self._options,
                    self._memo, self._outlines, ordered, self.clusters)  # fmt: skip
         gc.disable()  # as the planner does: plans have no reference cycles
         try:
-            return run.play()
+            return run.play(count)
         finally:
             gc.enable()
 
@@ -167,13 +168,14 @@ class _Run:
 
     # -- the clock ----------------------------------------------------------------------------------------------
 
-    def play(self) -> Story:
+    def play(self, count: Count) -> Story:
         bindings = self._begin().bindings
         waiting = list(self._events)
         for name in sorted(self._clusters.away):
             self._say("event", f"cluster/{name}: is away, as recorded")
         while True:
             self._at = self._next(waiting)
+            count("seconds played", int(min(self._at, self._options.until)), int(self._options.until))
             if self._at > self._options.until:
                 break
             while waiting and waiting[0][0].after <= self._at:

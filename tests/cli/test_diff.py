@@ -223,14 +223,6 @@ def test_why_it_goes_away_stands_where_it_goes_away(fleet: Path) -> None:
     assert row.endswith("   its policy changed; leaves us-1: did not match the placement cluster affinity constraint")
 
 
-def test_that_everything_has_to_be_looked_at_is_said_where_progress_is(fleet: Path) -> None:
-    settings = FILES["gitfed.yaml"] + "spec: {failover: {evictionTimeout: 7m}}\n"
-    commit(fleet, {"gitfed.yaml": settings})
-    told = "looking at all 3 templates …\n"
-    assert (told in gitfed(*RANGE, "--progress=always").err) is (preview.LARGE == 0)
-    assert told not in gitfed(*RANGE).err
-
-
 def test_without_a_change_there_is_no_comment(fleet: Path) -> None:
     commit(fleet, {"README.md": "words\n"})
     result = gitfed(*RANGE, "-o", "md")

@@ -87,10 +87,11 @@ def test_a_whole_cluster_is_taken_over_as_it_is(inhabited: World) -> None:
 def test_one_object_is_promoted_with_what_it_refers_to(inhabited: World) -> None:
     world, before = inhabited, bodies(inhabited)
     credentials = ("--kubeconfig", str(world.kubeconfig))
-    shown = world.gitfed("promote", "deploy", "web", "-n", "shop", "-C", "m1", *credentials, check=False)
-    assert (shown.returncode, "cluster m1 serves no kind 'deploy'" in shown.stderr) == (2, True)
-    shown = world.gitfed("promote", "deployment", "web", "-n", "shop", "-C", "m1", "-o", "yaml", *credentials)
-    assert "conflictResolution: Overwrite" in shown.stdout
+    shown = world.gitfed("promote", "deplyo", "web", "-n", "shop", "-C", "m1", *credentials, check=False)
+    assert (shown.returncode, "cluster m1 serves no kind 'deplyo'" in shown.stderr) == (2, True)
+    for words in (("deployment", "web", "-n", "shop"), ("shop/Deploy/web",), ("Deployment.apps/shop/web",)):
+        shown = world.gitfed("promote", *words, "-C", "cluster/m1", "-o", "yaml", *credentials)
+        assert "conflictResolution: Overwrite" in shown.stdout
     assert world.git("status", "--porcelain") == ""
     done = world.gitfed("promote", "deployments.apps", "web", "-n", "shop", "-C", "m1", "-d", "--commit", *credentials)
     assert done.stdout == 'Resource "deployments.v1.apps"(shop/web) is promoted successfully\n'

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from urllib.parse import quote
@@ -12,6 +13,7 @@ from gitfed.edges.kube import reflect, translate
 from gitfed.edges.kube.discovery import Discovery, Resource
 from gitfed.edges.kube.session import Session
 from gitfed.model.base import Body
+from gitfed.model.counting import Count, unheard
 
 _ALIASES = frozenset({("events.k8s.io/v1", "Event"), ("extensions/v1beta1", "Ingress")})
 """Kinds that show the objects of another one."""
@@ -27,7 +29,11 @@ class Everything:
 
 
 async def read(
-    session: Session, *, namespaces: Collection[str] = (), wanted: Callable[[Resource], bool] = lambda resource: True
+    session: Session,
+    *,
+    namespaces: Collection[str] = (),
+    wanted: Callable[[Resource], bool] = lambda resource: True,
+    count: Count = unheard,
 ) -> Everything:
     """`namespaces`: only these and what lies in them; empty: everything.
 
@@ -51,9 +57,15 @@ async def read(
         if (not one.verbs or "list" in one.verbs) and (one.api_version, one.kind) not in _ALIASES
         and (one.namespaced or not namespaces) and wanted(one)
     ]  # fmt: skip
-    lists = await asyncio.gather(
-        *(listed(one, namespace) for one in resources for namespace in (sorted(set(namespaces)) or ("",)))
-    )
+    places = [(one, namespace) for one in resources for namespace in (sorted(set(namespaces)) or ("",))]
+    done = itertools.count(1)
+
+    async def counted(resource: Resource, namespace: str) -> list[Body]:
+        bodies = await listed(resource, namespace)
+        count("lists of objects read", next(done), len(places))
+        return bodies
+
+    lists = await asyncio.gather(*(counted(one, namespace) for one, namespace in places))
     bodies = [body for one in lists for body in one]
     for namespace in sorted(set(namespaces)):
         try:

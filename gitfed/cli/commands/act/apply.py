@@ -15,9 +15,10 @@ from gitfed.cli import exits, load, options, plan_file
 from gitfed.cli.commands.act import suspend
 from gitfed.cli.commands.look.plan import codes
 from gitfed.cli.commands.look.plan import show as show_plan
-from gitfed.cli.output import formatting, plain, plan_text, structured, table
+from gitfed.cli.output import formatting, plain, plan_text, progress, structured, table
 from gitfed.errors import CredentialsError, InputError, UsageError
-from gitfed.model.plan import Plan
+from gitfed.model.counting import Count
+from gitfed.model.plan import Action, Plan
 from gitfed.views import names, plans
 
 SCHEMA = "gitfed.io/applied/v1"
@@ -184,7 +185,8 @@ def _carry_out(
     from gitfed.daemon import wiring
 
     load.log_plainly()
-    progress = Progress(output)
+    counting = progress.of_command()
+    outcomes = Outcomes(counting.count)
     settings = load.wiring_options(inputs, credentials)
     settings = replace(settings, adopt=frozenset(adopt), trusted_keys=trusted_keys, state_key=state_key)
     if data_dir is not None:
@@ -196,7 +198,7 @@ def _carry_out(
                     settings,
                     timeout=timeout,
                     wait=wait,
-                    listener=progress.listen,
+                    listener=outcomes.listen,
                     confirm=confirm,
                     by=suspend.person(),
                     take_over=take_over,
@@ -204,13 +206,13 @@ def _carry_out(
                 )
             )
     finally:
-        progress.end()
+        counting.end()
     if output.format == "text":
-        _print(done, progress, output, wait=wait)
+        _print(done, outcomes, output, wait=wait)
         if confirm and done.plan.digest != confirm:
             load.note(f"--confirm {confirm[:12]} names another plan than this one, {done.plan.digest[:12]}")
     else:
-        structured.echo(_document(done, progress), output.format)
+        structured.echo(_document(done, outcomes), output.format)
     load.tell_errors(done.plan.problems)
     return exits.first(
         [
@@ -222,54 +224,58 @@ def _carry_out(
     )
 
 
-class Progress:
-    """Counts what happens; on a terminal one line per cluster that is rewritten as it goes."""
+class Outcomes:
+    """Counts what happens, and tells how far it is."""
 
-    def __init__(self, output: options.Output) -> None:
+    def __init__(self, count: Count) -> None:
         self._written: dict[str, Counter[str]] = {}
         self._left: dict[tuple[str, object], str] = {}
         """Objects whose last attempt wrote nothing, however many there were."""
-        self._shown = output.shows_progress
-        self._width = 0
+        self._count = count
+        self._wanted: set[tuple[str, object]] = set()
+        """What the plan writes, by cluster and key."""
+        self._tried: set[tuple[str, object]] = set()
+        self._copies = 0
 
     def listen(self, event: str, value: Any) -> None:
-        if event == "result":
+        if event == "planned":
+            acts = (one for one in value.changes or () if one.action in (Action.CREATE, Action.UPDATE, Action.DELETE))
+            self._wanted |= {(one.cluster, one.key) for one in acts}
+            self._copies = sum(len(one.shares) for one in value.bindings.values())
+        elif event == "result":
             change, result = value
+            place = (change.cluster, change.key)
             if result.outcome in _WRITTEN:
                 self._written.setdefault(change.cluster, Counter())[result.outcome] += 1
-                self._left.pop((change.cluster, change.key), None)
+                self._left.pop(place, None)
             else:
-                self._left[change.cluster, change.key] = result.outcome
-            if self._shown:
-                text = "  ".join(f"{name} {sum(done.values())}" for name, done in sorted(self.outcomes.items()))
-                line = plain.clean(text)[:100]
-                click.echo("\r" + line.ljust(self._width), nl=False, err=True)
-                self._width = len(line)
+                self._left[place] = result.outcome
+            self._wanted.add(place)
+            self._tried.add(place)
+            self._count("changes carried out", len(self._tried), len(self._wanted))
+        elif event == "waiting":
+            self._count("copies healthy", max(0, self._copies - len(value)), self._copies)
         elif event == "source-error":
             click.echo(f"error: {plain.clean(str(value))}", err=True)
 
     @property
-    def outcomes(self) -> dict[str, Counter[str]]:
-        """By cluster: writes, and each object that was not written once."""
+    def by_cluster(self) -> dict[str, Counter[str]]:
+        """Writes, and each object that was not written once."""
         found = {name: Counter(counts) for name, counts in self._written.items()}
         for (name, _), outcome in self._left.items():
             found.setdefault(name, Counter())[outcome] += 1
         return found
 
-    def end(self) -> None:
-        if self._width:
-            click.echo("\r" + " " * self._width + "\r", nl=False, err=True)
 
-
-def _print(done: Any, progress: Progress, output: options.Output, *, wait: bool) -> None:
-    if not output.quiet and progress.outcomes:
-        outcomes = sorted({name for counts in progress.outcomes.values() for name in counts})
-        rows = [["CLUSTER", *outcomes]]
-        rows += [[name, *(str(counts[one]) for one in outcomes)] for name, counts in sorted(progress.outcomes.items())]
+def _print(done: Any, outcomes: Outcomes, output: options.Output, *, wait: bool) -> None:
+    if not output.quiet and outcomes.by_cluster:
+        words = sorted({name for counts in outcomes.by_cluster.values() for name in counts})
+        rows = [["CLUSTER", *words]]
+        rows += [[name, *(str(counts[one]) for one in words)] for name, counts in sorted(outcomes.by_cluster.items())]
         for line in table.lines(rows):
             click.echo(line)
     held = [gate for gate in done.plan.gates if gate.held]
-    for line in plan_text.gates(held, output.paint):
+    for line in plan_text.gates(held, output.paint, output.fold):
         click.echo(line, color=True)
     if any(gate.consent for gate in held):
         click.echo(f"To let it through: gitfed apply --confirm {done.plan.digest}", err=True)
@@ -280,17 +286,19 @@ def _print(done: Any, progress: Progress, output: options.Output, *, wait: bool)
             click.echo(f"{title}: {plain.clean(text)}", err=True)
     if done.unhealthy and not wait:
         load.note(f"{formatting.count(len(done.unhealthy), 'object')} not healthy yet: gitfed get works --live")
-    count = sum(counts[name] for counts in progress.outcomes.values() for name in ("created", "configured", "deleted"))
+    count = sum(
+        counts[name] for counts in outcomes.by_cluster.values() for name in ("created", "configured", "deleted")
+    )
     stopped = bool(done.unreachable or done.failures) or any(gate.held for gate in done.plan.gates)
     what = "Not finished in time:" if not done.settled else "Not all of it applied:" if stopped else "Applied"
     click.echo(f"{what} {formatting.commit(done.plan.commit)}: {formatting.count(count, 'write')}.")
 
 
-def _document(done: Any, progress: Progress) -> dict[str, Any]:
+def _document(done: Any, outcomes: Outcomes) -> dict[str, Any]:
     return {
         "schema": SCHEMA,
         "plan": plans.document(done.plan),
-        "outcomes": {name: dict(counts) for name, counts in sorted(progress.outcomes.items())},
+        "outcomes": {name: dict(counts) for name, counts in sorted(outcomes.by_cluster.items())},
         "failures": list(done.failures),
         "unreachable": list(done.unreachable),
         "unhealthy": list(done.unhealthy),

@@ -60,6 +60,8 @@ def command(
 
 
 def _chosen(known: Sequence[Notification], name: str) -> list[Notification]:
+    kind, slash, rest = name.partition("/")
+    name = rest if slash and kind.lower() == "notification" else name  # as a plan and a diff call it
     names = [one.metadata.name for one in known]
     if name and name not in names:
         raise UsageError(f"no Notification {name!r}{meant(name, names)}", hint="gitfed notify lists them")

@@ -12,7 +12,7 @@ from gitfed.model.keys import UNSCHEDULABLE
 
 
 @click.command("cordon")
-@click.argument("name", metavar="CLUSTER", shell_complete=complete.clusters)
+@click.argument("name", metavar="CLUSTER", type=complete.CLUSTER, shell_complete=complete.clusters)
 @desired.writing
 def command(name: str, repo: str, commit: bool, message: str, dry_run: str | None) -> int:
     """Let no new work into CLUSTER. What runs there stays.
@@ -29,7 +29,7 @@ def command(name: str, repo: str, commit: bool, message: str, dry_run: str | Non
 
 
 @click.command("uncordon")
-@click.argument("name", metavar="CLUSTER", shell_complete=complete.clusters)
+@click.argument("name", metavar="CLUSTER", type=complete.CLUSTER, shell_complete=complete.clusters)
 @desired.writing
 def uncordon(name: str, repo: str, commit: bool, message: str, dry_run: str | None) -> int:
     """Let new work into CLUSTER again.

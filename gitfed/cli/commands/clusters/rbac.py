@@ -14,7 +14,8 @@ from gitfed.text import emit
 
 @click.command("rbac")
 @options.facts
-@options.option("-c", "--cluster", shared=False, metavar="C", required=True, shell_complete=complete.clusters,
+@options.option("-c", "--cluster", shared=False, metavar="C", required=True,
+                type=complete.CLUSTER, shell_complete=complete.clusters,
                 help="The cluster.")  # fmt: skip
 @options.option("--service-account", "account", shared=False, metavar="NAME", default="",
                 help="Whose rights.  [default: gitfed-agent for a pulled cluster, else gitfed]")  # fmt: skip

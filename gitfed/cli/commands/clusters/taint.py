@@ -74,7 +74,7 @@ def _parsed(words: tuple[str, ...]) -> tuple[list[str], list[_Wish]]:
     rest = list(words[1:] if words[0] in ("cluster", "clusters") else words)
     clusters = []
     while rest and not ("=" in rest[0] or ":" in rest[0] or rest[0].endswith("-")):
-        clusters.append(rest.pop(0))
+        clusters.append(complete.CLUSTER(rest.pop(0)))
     if not clusters:
         raise UsageError("which clusters?", hint="gitfed taint CLUSTER... TAINT...")
     if not rest:

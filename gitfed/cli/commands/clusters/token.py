@@ -54,7 +54,8 @@ def command() -> None:
 @options.option("--ttl", shared=False, type=options.Duration(), metavar="DURATION", default="24h", show_default=True,
                 help="How long it can be used; 0: for ever.")  # fmt: skip
 @options.option("--description", shared=False, metavar="TEXT", default="", help="What it is for.")
-@options.option("--cluster-name", shared=False, metavar="NAME", default="", shell_complete=complete.clusters,
+@options.option("--cluster-name", shared=False, metavar="NAME", default="",
+                type=complete.CLUSTER, shell_complete=complete.clusters,
                 help="For this cluster alone, even if it is known: its certificate is replaced then.")  # fmt: skip
 @options.option("--hub-url", metavar="URL", default="",
                 help="Where agents reach the hub.  [default: what the daemon wrote down]")  # fmt: skip

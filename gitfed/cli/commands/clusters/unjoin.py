@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from gitfed.cli import complete, desired, exits, load, options
-from gitfed.cli.output import plain
+from gitfed.cli.output import plain, progress
 from gitfed.errors import ClusterError, CredentialsError, SourceError, StateError, UsageError
 from gitfed.model.keys import CONTEXT
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 @click.command("unjoin")
-@click.argument("name", metavar="CLUSTER", shell_complete=complete.clusters)
+@click.argument("name", metavar="CLUSTER", type=complete.CLUSTER, shell_complete=complete.clusters)
 @options.option("--delete-objects", "objects", shared=False, flag_value="delete", help="Delete what gitfed put there.")
 @options.option("--keep-objects", "objects", shared=False, flag_value="keep",
                 help="Leave it there, as nobody's of gitfed.")  # fmt: skip
@@ -33,8 +33,7 @@ if TYPE_CHECKING:
 @options.option("--force", shared=False, is_flag=True,
                 help="Also when the cluster cannot be reached: what runs there stays there.")  # fmt: skip
 @options.credentials
-@options.option("--progress", type=click.Choice(["auto", "always", "never"]), default="auto",
-                help="Progress on stderr; auto: on a terminal.")  # fmt: skip
+@options.PROGRESS
 @desired.writing
 def command(
     name: str,
@@ -44,7 +43,6 @@ def command(
     wait: float,
     force: bool,
     credentials: options.Credentials,
-    progress: str,
     repo: str,
     commit: bool,
     message: str,
@@ -74,7 +72,7 @@ def command(
     if dry_run:
         preview(checkout, name, objects, cluster_kubeconfig, cluster_context, credentials)
     else:
-        left = clean(checkout, name, objects, cluster_kubeconfig, cluster_context, wait, force, credentials, progress)
+        left = clean(checkout, name, objects, cluster_kubeconfig, cluster_context, wait, force, credentials)
         if left is not None:
             if left.remaining:
                 return exits.UNREACHABLE
@@ -120,16 +118,12 @@ def preview(
 
 def clean(
     checkout: desired.Checkout, name: str, objects: str, kubeconfig: Path | None, context: str, wait: float,
-    force: bool, credentials: options.Credentials, progress: str,
+    force: bool, credentials: options.Credentials,
 ) -> Left | None:  # fmt: skip
     """What became of its objects; None: it could not be reached, and leaves by force."""
     from gitfed.offline import inputs, leaving
 
-    shows = options.Output(progress=progress).shows_progress
-
-    def tell(done: int, of: int) -> None:
-        if shows:
-            click.echo(f"\r{done} of {of} objects", nl=done == of, err=True)
+    count = progress.of_command().count
 
     async def work() -> Left:
         async with session_of(checkout, name, kubeconfig, context, credentials) as session:
@@ -139,7 +133,7 @@ def clean(
                 repository_id=inputs.decisions(checkout.opened, checkout.repo).repository_id,
                 delete=objects == "delete",
                 wait=wait,
-                progress=tell,
+                count=count,
             )
 
     try:

@@ -14,7 +14,7 @@ from gitfed.errors import HubError, HubUnreachable, UsageError
 
 
 @click.command("unregister")
-@click.argument("name", metavar="CLUSTER", shell_complete=complete.clusters)
+@click.argument("name", metavar="CLUSTER", type=complete.CLUSTER, shell_complete=complete.clusters)
 @options.option("--delete-objects", "objects", shared=False, flag_value="delete", help="Delete what gitfed put there.")
 @options.option("--keep-objects", "objects", shared=False, flag_value="keep",
                 help="Leave it there, as nobody's of gitfed.")  # fmt: skip
@@ -30,8 +30,7 @@ from gitfed.errors import HubError, HubUnreachable, UsageError
                 help="Also when the hub cannot be reached: the certificate counts on then.")  # fmt: skip
 @options.option("--allow-exec-credentials", is_flag=True,
                 help="Let a kubeconfig start programs (exec, auth-provider) on this machine.")  # fmt: skip
-@options.option("--progress", type=click.Choice(["auto", "always", "never"]), default="auto",
-                help="Progress on stderr; auto: on a terminal.")  # fmt: skip
+@options.PROGRESS
 @desired.writing
 def command(
     name: str,
@@ -42,7 +41,6 @@ def command(
     wait: float,
     force: bool,
     allow_exec_credentials: bool,
-    progress: str,
     repo: str,
     commit: bool,
     message: str,
@@ -71,8 +69,7 @@ def command(
         unjoin.preview(checkout, name, objects, cluster_kubeconfig, cluster_context, credentials)
     else:
         _check(name, cluster_kubeconfig, cluster_context, credentials, namespace)
-        left = unjoin.clean(checkout, name, objects, cluster_kubeconfig, cluster_context, wait, False, credentials,
-                            progress)  # fmt: skip
+        left = unjoin.clean(checkout, name, objects, cluster_kubeconfig, cluster_context, wait, False, credentials)
         if left is not None and left.remaining:
             return exits.UNREACHABLE
         asyncio.run(_remove(name, cluster_kubeconfig, cluster_context, credentials, namespace, force))

@@ -21,10 +21,13 @@ SCHEMA = "gitfed.io/blame/v1"
 @click.command("blame")
 @click.argument("what", metavar="KIND/[NS/]NAME", shell_complete=complete.workloads)
 @options.source
-@options.option("--cluster", "only", shared=False, metavar="NAME", default="", shell_complete=complete.clusters,
+@options.option("--cluster", "only", shared=False, metavar="NAME", default="",
+                type=complete.CLUSTER, shell_complete=complete.clusters,
                 help="Only this cluster.")  # fmt: skip
+@options.option("-n", "--namespace", shared=False, metavar="NS", default="",
+                help="Namespace, when WHAT does not name it.")  # fmt: skip
 @options.output("text", "json", "yaml")
-def command(what: str, inputs: options.Inputs, only: str, output: options.Output) -> int:
+def command(what: str, inputs: options.Inputs, only: str, namespace: str, output: options.Output) -> int:
     """Say which commit and which facts gave each cluster its share of an object, and since when.
 
     Where the files had not changed, the facts or the time did: the clusters whose facts differ are named.
@@ -38,7 +41,7 @@ def command(what: str, inputs: options.Inputs, only: str, output: options.Output
     """
     session = load.Session(inputs)
     chronicle = Chronicle(session.opened, session.repo)
-    key = key_of(session, what)
+    key = key_of(session, what, namespace)
     found = [one for one in chronicle.blame(key) if not only or one.share.cluster == only]
     gone = chronicle.removed(key)
     if output.format in ("json", "yaml"):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 
 import click
@@ -49,7 +48,7 @@ def command(
         if revisions:
             raise UsageError("--live compares one revision with the clusters", hint="name it with --rev")
         return _against_clusters(inputs, credentials, output, stat=stat)
-    shown = compared(revisions, inputs, _progress(output))
+    shown = compared(revisions, inputs)
     programs = output.format in ("json", "yaml")
     found = list(compare.manifests(shown.review, show_secrets=output.show_secrets, exactly=programs))
     wrong = load.tell(diff_show.problems(shown))
@@ -79,16 +78,7 @@ def _say_nothing(between: str, wrong: int) -> None:
     click.echo(found if wrong else f"No differences {between}.", err=True)
 
 
-def _progress(output: options.Output) -> Callable[[str], None]:
-    def tell(what: str) -> None:
-        if output.shows_progress:
-            click.echo(f"{what} …", err=True)
-
-    return tell
-
-
-def compared(revisions: str, given: options.Inputs, tell: Callable[[str], None] = lambda _: None) -> diff_show.DiffView:
-    """`tell` is told what takes its time."""
+def compared(revisions: str, given: options.Inputs) -> diff_show.DiffView:
     base_name, head_name, common = preview.split(revisions)
     if head_name and (given.rev or given.worktree):
         raise UsageError("the range names its head already", hint="leave out --rev and --worktree, or give BASE only")
@@ -104,9 +94,9 @@ def compared(revisions: str, given: options.Inputs, tell: Callable[[str], None] 
         load.note("HEAD is on the default branch: name a base, such as HEAD~1..HEAD")
     inputs = preview.Given(given.fleet, given.decisions, session.now)
     if given.worktree:
-        found = preview.uncommitted(opened, base_commit, inputs, tell)
+        found = preview.uncommitted(opened, base_commit, inputs)
     else:
-        found = preview.between(opened, base_commit, head_commit, inputs, tell)
+        found = preview.between(opened, base_commit, head_commit, inputs)
     return diff_show.DiffView(found, (formatting.commit(base_commit), formatting.commit(found.head_repo.commit)))
 
 
@@ -137,9 +127,9 @@ def _against_clusters(
             click.echo(line, color=True)
         click.echo(plan_text.total(plan))
     elif differing:
-        for line in plan_text.changes(differing, output.paint):
+        for line in plan_text.changes(differing, output.paint, output.fold):
             click.echo(line, color=True)
-        for line in plan_text.fields(differing, output.paint):
+        for line in plan_text.fields(differing, output.paint, output.fold):
             click.echo(line, color=True)
     if not differing:
         _say_nothing(f"between {formatting.commit(plan.commit)} and the clusters", wrong)

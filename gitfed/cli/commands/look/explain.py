@@ -29,6 +29,7 @@ from gitfed.views.value import PolicyName
     shared=False,
     metavar="C",
     default="",
+    type=complete.CLUSTER,
     shell_complete=complete.clusters,
     help="Only this cluster.",
 )
@@ -142,6 +143,9 @@ def _about(shown: ExplanationView) -> Iterator[tuple[str, str]]:
         yield "Scheduled", f"{condition['status']}: {condition['reason']}: {condition['message']}"
     if binding["why"]:
         yield "Why", binding["why"]
+    for reason in dict.fromkeys(one["reason"] for one in binding["kept"]):
+        names_of = [one["name"] for one in binding["kept"] if one["reason"] == reason]
+        yield "Stays", f"{formatting.some(names_of)}{f': {reason}' if reason else ''}"
     if (waits := binding["held"]) is not None:
         where = formatting.some([one["name"] for one in waits["clusters"]]) or "nowhere"
         yield "Held", f"gate {waits['gate']}: {where} ({waits['why']}) when a person consents"

@@ -64,6 +64,7 @@ def _named(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[
     shared=False,
     metavar="C",
     default="",
+    type=complete.CLUSTER,
     shell_complete=complete.clusters,
     help="Only this cluster.",
 )

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from gitfed.cli import load
+from gitfed.cli import complete, load
 from gitfed.cli.commands.look import log
 from gitfed.cli.main import meant
 from gitfed.cli.output import listing
@@ -100,7 +100,7 @@ def _quotas(session: load.Session, fleet: FleetSnapshot, plan: Plan, namespace: 
 def events(session: load.Session, objects: tuple[str, ...], namespace: str, only: str) -> Items:
     """What happened to these objects, or to all, newest first. Raises as `Chronicle`."""
     chronicle = Chronicle(session.opened, session.repo)
-    asked: list[ObjectKey | None] = [log.key_of(session, one) for one in objects] or [None]
+    asked: list[ObjectKey | None] = [log.key_of(session, one, namespace) for one in objects] or [None]
     found = [one for key in asked for one in chronicle.events(limit=history.COMMITS, key=key)]
     if len(asked) > 1:
         found.sort(key=lambda one: one[0].when, reverse=True)
@@ -134,6 +134,7 @@ def chosen(found: listing.Listing, only: Sequence[str], namespace: str) -> listi
     if not only:
         return found
     spelled = [{name, name.rpartition("/")[2], row[0]} for name, row in zip(found.names, found.rows, strict=True)]
+    only = [_as_listed(found, one, spelled) for one in only]
     for name in only:
         if not any(name in spellings for spellings in spelled) and not _add_object(found, name, namespace, spelled):
             known = sorted(set().union(*spelled)) if spelled else []
@@ -146,6 +147,14 @@ def chosen(found: listing.Listing, only: Sequence[str], namespace: str) -> listi
     document = None if found.document is None else {**found.document, found.kind: items}
     return replace(found, rows=[found.rows[index] for index in kept], names=called, items=items, document=document,
                    of=None if found.of is None else [name for name in of if name in called])  # fmt: skip
+
+
+def _as_listed(found: listing.Listing, name: str, spelled: list[set[str]]) -> str:
+    """A name as the list has it: kinds in any case, and a cluster as orders call it."""
+    if found.kind == "clusters":
+        return complete.CLUSTER(name)
+    lowered = {one.lower(): one for one in set().union(*spelled)} if found.kind == "policies" else {}
+    return name if name in lowered.values() else lowered.get(name.lower(), name)
 
 
 def _add_object(found: listing.Listing, name: str, namespace: str, spelled: list[set[str]]) -> bool:

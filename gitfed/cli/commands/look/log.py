@@ -7,7 +7,8 @@ import contextlib
 import click
 
 from gitfed.cli import complete, load, options
-from gitfed.cli.output import formatting, plain, structured
+from gitfed.cli.output import formatting, plain, structured, table
+from gitfed.cli.output.table import Cell
 from gitfed.documents.state_commits import VERBS
 from gitfed.errors import NothingDecided, NotThere, SourceError
 from gitfed.model.base import ObjectKey
@@ -24,8 +25,9 @@ _MOST = 5
 @options.source
 @options.option("-n", "--max-count", "count", shared=False, type=click.IntRange(1), default=20, show_default=True,
                 metavar="N", help="At most so many entries.")  # fmt: skip
+@options.option("--namespace", shared=False, metavar="NS", default="", help="Namespace, when WHAT does not name it.")
 @options.output("text", "wide", "json", "yaml", "name")
-def command(what: str, inputs: options.Inputs, count: int, output: options.Output) -> int:
+def command(what: str, inputs: options.Inputs, count: int, namespace: str, output: options.Output) -> int:
     """Show what was decided, newest first: when, for which commit, from which facts, and why.
 
     It is the history of the state branch; with an object only what concerns it.
@@ -39,7 +41,7 @@ def command(what: str, inputs: options.Inputs, count: int, output: options.Outpu
     Exit codes: 0 done, also where nothing was decided yet · 2 bad usage · 4 the state branch was not fetched.
     """
     session = load.Session(inputs)
-    key = key_of(session, what) if what else None
+    key = key_of(session, what, namespace) if what else None
     try:
         entries = Chronicle(session.opened, session.repo).entries(limit=count, key=key)
     except NothingDecided as nothing:
@@ -56,13 +58,13 @@ def command(what: str, inputs: options.Inputs, count: int, output: options.Outpu
     return 0
 
 
-def key_of(session: load.Session, what: str) -> ObjectKey:
+def key_of(session: load.Session, what: str, namespace: str = "") -> ObjectKey:
     """An object of the repository, or one that was decided for, however long ago. Raises UsageError."""
     try:
-        return names.find(what, {*session.repo.manifests, *session.decisions().bindings})
+        return names.find(what, {*session.repo.manifests, *session.decisions().bindings}, namespace=namespace)
     except NotThere:
         with contextlib.suppress(NotThere, SourceError):
-            return names.find(what, Chronicle(session.opened, session.repo).gone())
+            return names.find(what, Chronicle(session.opened, session.repo).gone(), namespace=namespace)
         raise
 
 
@@ -77,18 +79,24 @@ def said(session: load.Session, entry: Entry) -> str:
 
 def _print(session: load.Session, entry: Entry, output: options.Output, key: ObjectKey | None) -> None:
     """With `key` what was decided for it, and of the rest how much there was."""
-    paint = output.paint
+    paint, fold = output.paint, output.fold
+
+    def say(*parts: Cell | str, indent: int = 4, hang: int = 2) -> None:
+        for line in table.flow(parts, indent=indent, hang=hang, width=fold):
+            click.echo(line, color=True)
+
     what = entry.what if entry.source is None or entry.act is None else f"{VERBS[entry.act]} {said(session, entry)}"
-    click.echo(f"{paint.changed(entry.commit[:7])}  {formatting.time(entry.when)}  {plain.clean(what)}", color=True)
+    # What hangs below its first line stands further in than the reasons, which come next.
+    say(Cell(entry.commit[:7], paint.changed), f"  {formatting.time(entry.when)}  {what}", indent=0, hang=9)
     if output.quiet:
         return
     own = [line for line in entry.reasons if key is not None and decision_text.about(key, [line])]
     others = [line for line in entry.reasons if line not in own]
     most = len(others) if output.format == "wide" else 0 if key is not None and entry.decides else _MOST
     for line in (*own, *others[:most]):
-        click.echo(f"    {plain.clean(line)}")
+        say(line)
     if len(others) > most:
         of = " of other objects" if own else ""
-        click.echo(f"    and {len(others) - most} more{of} (-o wide shows them)")
+        say(f"and {len(others) - most} more{of} (-o wide shows them)")
     if entry.facts:
-        click.echo(paint.faint(f"    facts {entry.facts[:7]}"), color=True)
+        say(Cell(f"facts {entry.facts[:7]}", paint.faint))

@@ -47,7 +47,7 @@ def command(inputs: options.Inputs, credentials: options.Credentials, output: op
     if out is not None:
         plan_file.write(out, result)  # compared with what an apply builds
     result = session.with_in_use(result, fleet)
-    show(plan_text.view(result, past), output)
+    show(plan_text.view(result, past, session.declared(result)), output)
     if out is not None:
         load.note(f"saved to {out}: gitfed apply {out}")
     if output.format in ("json", "yaml", "name"):
@@ -63,7 +63,7 @@ def codes(result: Plan) -> list[int]:
 
 def show(shown: plan_text.View, output: options.Output) -> None:
     if output.format in ("json", "yaml"):
-        structured.echo(plans.document(shown.plan), output.format)
+        structured.echo(plans.document(shown.plan, shown.declared), output.format)
     elif output.format == "md":
         click.echo(plan_markdown.comment(shown), nl=False)
     elif output.format == "name":
@@ -73,5 +73,5 @@ def show(shown: plan_text.View, output: options.Output) -> None:
     else:
         wide = output.format == "wide"
         width = 10_000 if wide else output.width
-        for line in plan_text.lines(shown, output.paint, width, wide=wide, quiet=output.quiet):
+        for line in plan_text.lines(shown, output.paint, width, wide=wide, quiet=output.quiet, fold=output.fold):
             click.echo(line, color=True)

@@ -24,7 +24,8 @@ SCHEMA = "gitfed.io/manifests/v1"
 @click.command("render")
 @options.facts
 @options.option(
-    "-c", "--cluster", "clusters", shared=False, multiple=True, metavar="C", shell_complete=complete.clusters,
+    "-c", "--cluster", "clusters", shared=False, multiple=True, metavar="C",
+    type=complete.CLUSTER, shell_complete=complete.clusters,
     help="Only this cluster; may be repeated.",
 )  # fmt: skip
 @options.option(

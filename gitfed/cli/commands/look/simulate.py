@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Iterable, Iterator
-from typing import TypeVar
-
 import click
 
 from gitfed.cli import complete, exits, load, options
-from gitfed.cli.output import simulation, structured
+from gitfed.cli.output import progress, simulation, structured
 from gitfed.errors import UsageError
 from gitfed.offline.inputs import interpreter_of
 from gitfed.placement import recorded_facts
 from gitfed.simulation import asked
 from gitfed.simulation import simulation as rehearsal
 from gitfed.views import simulations
-
-_PATIENCE = 2.0
-"""Seconds until a person is told how far it is."""
 
 
 @click.command("simulate")
@@ -83,8 +76,13 @@ def command(
         session.repo, fleet, past, interpreter_of(session.repo, past), session.now,
         rehearsal.Options(until, thresholds=recorded_facts.Thresholds(failure, success), healthy_after=healthy_after),
     )  # fmt: skip
+    count = progress.of_command().count
     if each:
-        found = list(_with_progress(stage.each_alone(), len(stage.targets()), output))
+        total = len(stage.targets())
+        found = []
+        for one in stage.each_alone():
+            found.append(one)
+            count("failures tried", len(found), total)
         if output.format == "text":
             for line in simulation.each_text(found, quiet=output.quiet):
                 click.echo(line)
@@ -93,26 +91,10 @@ def command(
         lost = any(lost for _, lost in found)
         return exits.first([problems, exits.HELD if lost else exits.OK])
     asked.check_targets(happening, stage, fleet, until)
-    story = stage.run(happening)
+    story = stage.run(happening, count)
     if output.format == "text":
         for line in simulation.text(story, output.paint, quiet=output.quiet):
             click.echo(line, color=True)
     else:
         structured.echo(simulations.document(story, session.repo.commit, until), output.format)
     return problems
-
-
-_T = TypeVar("_T")
-
-
-def _with_progress(found: Iterable[_T], total: int, output: options.Output) -> Iterator[_T]:
-    """On a terminal, once it takes long: how many of them are done."""
-    began, width = time.monotonic(), 0
-    for number, one in enumerate(found, start=1):
-        yield one
-        if output.shows_progress and time.monotonic() - began > _PATIENCE:
-            line = f"{number} of {total} failures"
-            click.echo(f"\r{line.ljust(width)}", nl=False, err=True)
-            width = len(line)
-    if width:
-        click.echo(f"\r{' ' * width}\r", nl=False, err=True)

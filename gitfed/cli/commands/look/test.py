@@ -11,10 +11,11 @@ from typing import Any
 import click
 
 from gitfed.cli import exits, load, options
-from gitfed.cli.output import formatting, junit, manifest_text, matrix, plain, structured
+from gitfed.cli.output import formatting, junit, manifest_text, matrix, plain, progress, structured
 from gitfed.cli.output.junit import Case
 from gitfed.edges import files
 from gitfed.errors import InputError, UsageError
+from gitfed.model import counting
 from gitfed.model.declared.federation import PlacementTest
 from gitfed.model.declared.shape import duration_text
 from gitfed.offline import inputs as daemon_inputs
@@ -63,7 +64,8 @@ def command(
         known = ", ".join(one.name for one in session.repo.tests[:_NAMED]) or "there is none in the repository"
         raise UsageError(f"no PlacementTest {path!r}", hint=f"did you mean {close[0]}?" if close else known)
     interpreter = daemon_inputs.interpreter_of(session.repo, session.decisions())
-    cases = [_case(session, test, interpreter, now, update) for test in chosen]
+    counted = counting.each(chosen, "placement tests run", progress.of_command().count)
+    cases = [_case(session, test, interpreter, now, update) for test in counted]
     if report is not None:
         files.write_atomically(report, junit.document(cases).encode(), mode=0o644)
     _show(cases, output)

@@ -29,7 +29,7 @@ class Line(NamedTuple):
 
 @click.command("top")
 @click.argument("thing", type=click.Choice(_THINGS), metavar="|".join(_THINGS))
-@click.argument("only", metavar="[CLUSTER]...", nargs=-1, shell_complete=complete.clusters)
+@click.argument("only", metavar="[CLUSTER]...", nargs=-1, type=complete.CLUSTER, shell_complete=complete.clusters)
 @options.facts_or_live
 @options.credentials
 @options.option(

@@ -25,6 +25,9 @@ from gitfed.reading import interpreters
 from gitfed.source import lint, locate
 from gitfed.views import problems as views
 
+_MOST_UNREAD = 10
+"""Files that cannot be used of which each gets a note."""
+
 
 @click.command("validate")
 @options.source
@@ -64,8 +67,13 @@ def command(
         show(problems, output, of=contents(repo))
         for text in parse_summary.remarks(repo, problems):
             load.note(text)
-        for file in repo.unread:
+        most = len(repo.unread) if output.format == "wide" else _MOST_UNREAD
+        for file in repo.unread[:most]:
             load.note(notes.held_by(file))
+        if len(repo.unread) > most:
+            more = formatting.count(len(repo.unread) - most, "more file")
+            load.note(f"and {more} cannot be used and {'has' if more.startswith('1 ') else 'have'} no good version"
+                      " (-o wide shows them)")  # fmt: skip
         if repo.left_out:
             load.note(notes.left_out(repo.left_out))
     return load.code(problems)

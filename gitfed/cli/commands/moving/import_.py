@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 import click
 
 from gitfed.cli import complete, desired, load, options
-from gitfed.cli.output import plain, table
+from gitfed.cli.output import plain, progress, table
 from gitfed.errors import UsageError
+from gitfed.model import counting
 from gitfed.text import emit
 
 if TYPE_CHECKING:
@@ -40,6 +41,7 @@ def command() -> None:
 @INTO
 @WITH_SECRETS
 @ALL
+@options.PROGRESS
 @desired.writing
 def kubefed(
     exports: tuple[Path, ...], into: str, with_secrets: bool, all_findings: bool, repo: str, commit: bool, message: str,
@@ -66,12 +68,13 @@ def kubefed(
 
 
 @command.command("cluster")
-@click.argument("name", metavar="CLUSTER", shell_complete=complete.clusters)
+@click.argument("name", metavar="CLUSTER", type=complete.CLUSTER, shell_complete=complete.clusters)
 @options.option("-n", "--namespace", "namespaces", shared=False, multiple=True, metavar="NS",
                 help="Only this namespace and what lies in it; may be repeated.")  # fmt: skip
 @INTO
 @WITH_SECRETS
 @ALL
+@options.PROGRESS
 @options.credentials
 @desired.writing
 def cluster(
@@ -112,6 +115,7 @@ def cluster(
 @INTO
 @WITH_SECRETS
 @ALL
+@options.PROGRESS
 @desired.writing
 def karmada(
     exports: tuple[Path, ...], karmada_kubeconfig: Path | None, karmada_context: str, decisions_out: Path | None,
@@ -161,9 +165,11 @@ def _everything(
     from gitfed.cli.commands.clusters import unjoin
     from gitfed.edges.kube import everything
 
+    count = progress.of_command().count
+
     async def read() -> everything.Everything:
         async with unjoin.session_of(checkout, name, kubeconfig, context, credentials) as session:
-            return await everything.read(session, namespaces=namespaces)
+            return await everything.read(session, namespaces=namespaces, count=count)
 
     found = asyncio.run(read())
     if found.unread:
@@ -181,7 +187,7 @@ def _documents(paths: Sequence[Path]) -> list[Body]:
     from gitfed.text.construct import YamlError
 
     found: list[Body] = []
-    for path in _files(paths):
+    for path in counting.each(list(_files(paths)), "files of the export read", progress.of_command().count):
         try:
             for one in yaml.load_all(path.read_bytes()):
                 items = one.get("items") if isinstance(one, dict) and str(one.get("kind")).endswith("List") else None

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
@@ -11,6 +12,7 @@ from gitfed.cli import complete, desired, load, options
 from gitfed.cli.output import plain
 from gitfed.errors import NotThere, UsageError
 from gitfed.text import emit
+from gitfed.views import names
 
 if TYPE_CHECKING:
     from gitfed.edges.kube.discovery import Discovery, Resource
@@ -19,12 +21,11 @@ if TYPE_CHECKING:
 
 
 @click.command("promote")
-@click.argument("kind", metavar="KIND")
-@click.argument("name", metavar="NAME")
-@options.option("-n", "--namespace", shared=False, metavar="NS", default="default", show_default=True,
-                help="Namespace of the object.")  # fmt: skip
+@click.argument("words", metavar="KIND NAME | KIND/[NS/]NAME", nargs=-1, required=True)
+@options.option("-n", "--namespace", shared=False, metavar="NS", default="",
+                help="Namespace of the object.  [default: default]")  # fmt: skip
 @options.option("-C", "--cluster", shared=False, metavar="CLUSTER", required=True, help="Where it runs now.",
-                shell_complete=complete.clusters)  # fmt: skip
+                type=complete.CLUSTER, shell_complete=complete.clusters)  # fmt: skip
 @options.option("-d", "--dependencies", shared=False, is_flag=True, help="Take what it refers to along.")
 @options.option("--auto-create-policy/--no-auto-create-policy", shared=False, default=True, show_default=True,
                 help="Write a policy that keeps it on CLUSTER.")  # fmt: skip
@@ -35,17 +36,19 @@ if TYPE_CHECKING:
 @options.credentials
 @desired.writing
 def command(
-    kind: str, name: str, namespace: str, cluster: str, dependencies: bool, auto_create_policy: bool, policy_name: str,
-    into: str, shown: str | None, credentials: options.Credentials, repo: str, commit: bool, message: str,
-    dry_run: str | None,
+    words: tuple[str, ...], namespace: str, cluster: str, dependencies: bool, auto_create_policy: bool,
+    policy_name: str, into: str, shown: str | None, credentials: options.Credentials, repo: str, commit: bool,
+    message: str, dry_run: str | None,
 ) -> int:  # fmt: skip
     """Take one object that runs in CLUSTER into the repository, with a policy that leaves it where it is.
 
-    KIND is a kind, its plural, or kind.group. Server fields and defaults are taken out. The cluster is not touched:
+    KIND is a kind, its plural or short name, with or without its group. An object as it is printed, shop/Deploy/web or
+    Deployment.apps/shop/web, is understood too. Server fields and defaults are taken out. The cluster is not touched:
     with the policy's conflictResolution: Overwrite the object becomes gitfed's at the next apply.
 
     \b
     gitfed promote deployment web -n shop -C eu-1 -d
+    gitfed promote deploy/shop/web -C eu-1
     gitfed promote certificates.cert-manager.io web -n shop -C eu-1 -o yaml
 
     \b
@@ -56,7 +59,9 @@ def command(
 
     checkout = desired.open_checkout(repo)
     checkout.cluster(cluster)
-    resource, bodies = asyncio.run(_read(checkout, kind, name, namespace, cluster, dependencies, credentials))
+    asked = _asked(words, namespace)
+    resource, bodies = asyncio.run(_read(checkout, asked, cluster, dependencies, credentials))
+    namespace, name = str(bodies[0]["metadata"].get("namespace") or ""), str(bodies[0]["metadata"]["name"])
     where = f"{namespace}/{name}" if resource.namespaced else name
     said = f'Resource "{resource.plural}.{_group_version(resource)}"({where})'
     if reason := template.why_not(bodies[0]):
@@ -97,10 +102,11 @@ def command(
 
 
 async def _read(
-    checkout: desired.Checkout, kind: str, name: str, namespace: str, cluster: str, dependencies: bool,
+    checkout: desired.Checkout, asked: Sequence[_Asked], cluster: str, dependencies: bool,
     credentials: options.Credentials,
 ) -> tuple[Resource, list[Body]]:  # fmt: skip
-    """The object, and after it what it refers to as far as it is there."""
+    """The object, and after it what it refers to as far as it is there. `asked`: readings of what a person typed; the
+    first whose kind the cluster serves counts."""
     from gitfed import errors
     from gitfed.cli.commands.clusters import unjoin
     from gitfed.edges.kube.discovery import Discovery
@@ -108,7 +114,7 @@ async def _read(
 
     async with unjoin.session_of(checkout, cluster, None, "", credentials) as session:
         discovery = Discovery(session)
-        resource = await _resource(discovery, kind, cluster)
+        resource, (_, namespace, name) = await _resource(discovery, asked, cluster)
         try:
             body = await session.json("GET", resource.path(namespace, name))
         except errors.ObjectNotFound as error:
@@ -133,21 +139,43 @@ async def _if_there(session: Session, path: str) -> list[Body]:
         return []
 
 
-async def _resource(discovery: Discovery, kind: str, cluster: str) -> Resource:
-    """By kind, plural, or one of them with its group. Raises UsageError."""
-    wanted, _, group = kind.partition(".")
+class _Asked(NamedTuple):
+    """One reading of what a person typed."""
+
+    kind: str
+    namespace: str
+    name: str
+
+
+def _asked(words: Sequence[str], namespace: str) -> list[_Asked]:
+    """`KIND NAME`, `KIND/[NS/]NAME`, or `NS/KIND/NAME` as objects are shown. Raises UsageError."""
+    usual = namespace or "default"
+    if len(words) == 2 and not any("/" in word for word in words):
+        return [_Asked(words[0], usual, words[1])]
+    parts = words[0].split("/")
+    if len(words) != 1 or len(parts) not in (2, 3) or not all(parts):
+        raise UsageError(
+            f"{' '.join(words)!r} does not name an object", hint="KIND NAME or KIND/[NS/]NAME, e.g. deploy/shop/web"
+        )
+    if len(parts) == 2:
+        return [_Asked(parts[0], usual, parts[1])]
+    return [_Asked(parts[0], parts[1], parts[2]), _Asked(parts[1], parts[0], parts[2])]
+
+
+async def _resource(discovery: Discovery, asked: Sequence[_Asked], cluster: str) -> tuple[Resource, _Asked]:
+    """By kind, plural or short name, or one of them with its group. Raises UsageError."""
     found, _ = await discovery.preferred()
-    fitting = [
-        one for one in found
-        if wanted.lower() in (one.kind.lower(), one.plural) and (not group or _group(one) == group)
-        and one.kind != "Event"
-    ]  # fmt: skip
-    if not fitting:
-        raise UsageError(f"cluster {cluster} serves no kind {kind!r}", hint="write it as kind or kind.group")
-    if len({_group(one) for one in fitting}) > 1:
-        names = ", ".join(sorted(f"{one.plural}.{_group(one)}" for one in fitting))
-        raise UsageError(f"{kind} may mean {names}", hint="write the group too")
-    return fitting[0]
+    for reading in asked:
+        fitting = [
+            one for one in found
+            if one.kind != "Event" and names.is_kind(reading.kind, _group(one), one.kind, one.plural)
+        ]  # fmt: skip
+        if len({_group(one) for one in fitting}) > 1:
+            listed = ", ".join(sorted(f"{one.plural}.{_group(one)}" for one in fitting))
+            raise UsageError(f"{reading.kind} may mean {listed}", hint="write the group too")
+        if fitting:
+            return fitting[0], reading
+    raise UsageError(f"cluster {cluster} serves no kind {asked[0].kind!r}", hint="write it as kind or kind.group")
 
 
 def _dependencies(body: Body) -> list[Body]:

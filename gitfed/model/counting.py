@@ -1,0 +1,23 @@
+"""How far a long work is, told to whoever waits for it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator
+from typing import TypeAlias, TypeVar
+
+Count: TypeAlias = Callable[[str, int, int], None]
+"""(what, how many are done, of how many), as in `("files read", 12, 400)`. Called in the thread of the work."""
+
+_T = TypeVar("_T")
+
+
+def unheard(what: str, done: int, of: int) -> None:
+    """For work that nobody waits for."""
+
+
+def each(items: Collection[_T], what: str, count: Count) -> Iterator[_T]:
+    """The items, each counted when the next one is asked for."""
+    total = len(items)
+    for number, item in enumerate(items, start=1):
+        yield item
+        count(what, number, total)
