@@ -12,6 +12,7 @@ import bisect
 import difflib
 import hashlib
 import posixpath
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from operator import attrgetter
@@ -37,6 +38,8 @@ _MOST_GUESSES = 100
 _MOST_BESIDE = 1000
 """Files of one folder among which a slip is looked for."""
 _PATH = attrgetter("path")
+_REMOTE = re.compile(r"://|\?|^git@|^(github|gitlab|bitbucket)\.(com|org)[/:]|^[\w-]+(\.[\w-]+)+/.*//")
+"""What Kustomize would fetch: no slip in a path of this repository."""
 
 
 class Build(Protocol):
@@ -128,7 +131,8 @@ class _Finder:
             self.look(folder)
         ours = [folder for folder, entry in self.kustomizations.items() if self.wanted(entry.path)]
         named = {base for folder in ours for base in self.bases[folder]}
-        named |= self.perhaps_named(ours, named)
+        perhaps = self.perhaps_named(ours, named)
+        named |= perhaps
         reached: set[str] = set()
         for folder in ours:
             if folder not in named and self.names(folder).kind == "Kustomization":
@@ -136,7 +140,10 @@ class _Finder:
         for folder in ours:
             if folder not in reached and folder in named:
                 path = self.kustomizations[folder].path
-                self.refuse(path, "kustomizations name each other in a circle")
+                if folder in perhaps:
+                    self.refuse(path, "another kustomization may have meant it as a base, and cannot be used")
+                else:
+                    self.refuse(path, "kustomizations name each other in a circle")
         self.tell_broken()
         for folder in ours:
             self.found.material.add(self.kustomizations[folder].path)
@@ -162,8 +169,11 @@ class _Finder:
                     self.found.material.add(target)
             else:
                 fault = fault or f"{visible(name)} is not a file of the repository, or a folder with a kustomization"
-                self.unresolved.setdefault(folder, []).append(target)
+                if not _REMOTE.search(name):
+                    self.unresolved.setdefault(folder, []).append(target)
         for word in names.guesses:
+            if _REMOTE.search(word):
+                continue
             target, is_path = _join(folder, word), "." in word or "/" in word
             if target in self.files:
                 if ours and is_path:

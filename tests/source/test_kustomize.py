@@ -360,3 +360,35 @@ def test_what_is_wrong_with_a_built_object_names_the_kustomization_that_builds_i
     files = {"chart/kustomization.yaml": "resources: [../config/web.yaml]\n", "config/web.yaml": "a: b\n"}
     (said, *_) = source.read(made(files), build=build).problems
     assert (said.origin.path, said.hint) == ("config/web.yaml", "as chart/kustomization.yaml builds it")
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "https://git.example/x.git//config", "ssh://git@git.example:2222/x.git//config", "git@git.example:x//config",
+        "github.com/org/x/config?ref=v1", "github.com/org/config", "git.example/x//config",
+    ],
+)  # fmt: skip
+def test_a_name_of_elsewhere_is_no_slip_for_a_folder_that_is_called_alike(name: str) -> None:
+    found = layout(
+        {
+            "broken/kustomization.yaml": f"resources: ['{name}']\n",
+            "good/config/kustomization.yaml": "resources: [web.yaml]\n",
+            "good/config/web.yaml": "a: b\n",
+        }
+    )
+    assert list(found.roots) == ["good/config/kustomization.yaml"]
+    assert [one.origin.path for one in found.problems] == ["broken/kustomization.yaml"]
+
+
+def test_what_may_have_been_meant_as_a_base_is_not_said_to_go_in_a_circle() -> None:
+    found = layout(
+        {
+            "a/kustomization.yaml": "resources: [../bsae]\n",
+            "base/kustomization.yaml": "resources: [web.yaml]\n",
+            "base/web.yaml": "a: b\n",
+        }
+    )
+    assert found.refused["base/kustomization.yaml"] == (
+        "another kustomization may have meant it as a base, and cannot be used"
+    )
