@@ -65,12 +65,20 @@ def test_a_line_is_not_drawn_more_often_than_anybody_can_read() -> None:
 
 
 def test_a_shorter_line_leaves_nothing_of_the_longer_one() -> None:
+    stream, clock = Terminal(), Clock()
+    progress = Progress("always", stream, clock)
+    progress.count("changes", 9, 1000)
+    clock.now += 1
+    progress.count("changes", 9, 100)
+    progress.end()
+    assert stream.getvalue() == "\r9 of 1000 changes\r9 of 100 changes \n"
+
+
+def test_what_is_printed_after_a_count_that_is_over_begins_a_new_line() -> None:
     stream = Terminal()
     progress = Progress("always", stream, Clock())
-    progress.count("changes", 10, 10)
-    progress.count("changes", 10, 9)
-    progress.end()
-    assert "\r10 of 9 changes " in stream.getvalue()
+    progress.count("files read", 4, 4)
+    assert stream.getvalue() == "\r4 of 4 files read\n"
 
 
 def test_a_count_that_is_cut_short_ends_its_line_where_it_was() -> None:

@@ -55,6 +55,8 @@ class Progress:
             return
         if self._rewrites and (over or not self._text or now - self._drawn >= _OFTEN):
             self._draw(now)
+        if over:
+            self.end()  # results may be printed next
 
     def end(self) -> None:
         """The line of the present count stays as it is, and what is printed next begins a new one."""
@@ -64,7 +66,7 @@ class Progress:
             click.echo("", file=self._out, err=True)
         elif self._what and self._choice == "always" and not self._rewrites:
             click.echo(self._line, file=self._out, err=True)
-        self._what = self._text = ""
+        self._what, self._text, self._state = "", "", (0, 0)
 
     def _draw(self, now: float) -> None:
         gap = " " * (plain.width(self._text) - plain.width(self._line))
