@@ -144,8 +144,10 @@ MKDOCS = "site_name: Docs\nmarkdown_extensions:\n- emoji: {emoji_index: !!python
         "site_url: !ENV [SITE_URL, 'https://x.example']\nnav: []\n",
         "a: 1\na: 2\n",
         "apiVersion: test.gatekeeper.sh/v1alpha1\nkind: Suite\ntests: []\n",
+        "apiVersion: test.gatekeeper.sh/v1alpha1\nkind: Suite\nmetadata: {name: a}\ntests: [{violations: no}]\n",
+        "apiVersion: admission.k8s.io/v1\nkind: AdmissionReview\nrequest: {object: {kind: Pod}}\n",
     ],
-    ids=["a tag of Python", "a tag of MkDocs", "a key twice", "a suite of gator"],
+    ids=["a tag of Python", "a tag of MkDocs", "a key twice", "a suite of gator", "one with a name", "a review"],
 )
 def test_what_is_wrong_in_a_file_that_is_plainly_no_manifest_is_not_said(text: str) -> None:
     snapshot = repo.read(tree({"mkdocs.yml": text}))
