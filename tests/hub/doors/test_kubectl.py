@@ -1,0 +1,120 @@
+"""The real kubectl in containers of the embedded fleet, through the hub's doors and with TLS."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import os
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import aiohttp
+import pytest
+
+from gitfed.fleet_api import doors
+from kubesim.controllers import Settings
+from kubesim.fleet import ClusterSpec, Fleet
+from tests import needs, patience
+from tests.hub import stage
+from tests.hub.doors import members
+from tests.hub.doors.members import ANYTHING, EVERYTHING
+
+pytestmark = needs.program("kubectl")
+
+POD = {
+    "metadata": {"name": "web"},
+    "spec": {
+        "containers": [{
+            "name": "web", "image": "nginx:1", "ports": [{"containerPort": 80}],
+            "env": [{"name": "GREETING", "value": "hello"}],
+        }]
+    },
+}  # fmt: skip
+
+
+class Kubectl:
+    def __init__(self, home: Path, server: str, authority: str) -> None:
+        (home / "ca.crt").write_text(authority)
+        config = {
+            "apiVersion": "v1", "kind": "Config", "current-context": "x",
+            "clusters": [{"name": "x", "cluster": {"server": server, "certificate-authority": str(home / "ca.crt")}}],
+            "users": [{"name": "x", "user": {"token": "ann"}}],
+            "contexts": [{"name": "x", "context": {"cluster": "x", "user": "x"}}],
+        }  # fmt: skip
+        self._config = home / "door.conf"
+        self._config.write_text(json.dumps(config))
+        self._environment = {**os.environ, "HOME": str(home), "KUBECONFIG": str(self._config)}
+
+    async def start(self, line: str, *more: str) -> asyncio.subprocess.Process:
+        return await asyncio.create_subprocess_exec(
+            str(needs.path_of("kubectl")), *line.split(), *more, env=self._environment,
+            stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT,
+        )  # fmt: skip
+
+    async def __call__(self, line: str, *more: str, text: str = "") -> str:
+        process = await self.start(line, *more)
+        async with asyncio.timeout(patience.SECONDS):
+            printed, _ = await process.communicate(text.encode())
+        assert process.returncode == 0, f"kubectl {line}: {printed.decode()}"
+        return printed.decode()
+
+
+@pytest.fixture(
+    params=[doors.of_cluster("m2"), doors.of_fleet()], ids=["the door of a cluster", "the door of the fleet"]
+)
+async def kubectl(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Kubectl]:
+    """The pod web runs in m2 of two clusters."""
+    quick = Settings(start_seconds=0.05, stop_seconds=0.02, job_seconds=0.05)
+    specs = [ClusterSpec(name=name, nodes=1) for name in ("m1", "m2")]
+    declared = [stage.cluster("m1"), stage.cluster("m2")]
+    async with Fleet(specs, settings=quick) as fleet:
+        fleet.write_kubeconfig(tmp_path / "kubeconfig")
+        async with stage.staged(tmp_path, ANYTHING, *declared, options=stage.EVERYWHERE) as staged:
+            members.reached(staged, tmp_path / "kubeconfig")
+            for name in ("m1", "m2"):
+                members.allow(fleet, name, "ann", EVERYTHING)
+            fleet["m2"].api.create("pods", {**POD, "metadata": {"name": "web", "namespace": "default"}})
+            made = Kubectl(tmp_path, staged.url + request.param, staged.authority)
+            await made("wait pod/web --for=condition=Ready --timeout=120s")
+            yield made
+
+
+async def test_containers_are_reached_through_a_door(kubectl: Kubectl, tmp_path: Path) -> None:
+    assert (await kubectl("logs web")).splitlines()[0].startswith("web of default/web starts on m2-node-")
+    assert "GREETING=hello\n" in await kubectl("exec web -- env")
+    assert await kubectl("exec -i web -- cat", text="typed\n") == "typed\n"
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "a.txt").write_text("some text " * 100_000)
+    await kubectl(f"cp {tmp_path}/in web:/srv")
+    await kubectl(f"cp web:/srv/a.txt {tmp_path}/out.txt")
+    assert (tmp_path / "out.txt").read_text() == "some text " * 100_000
+
+    forward = await kubectl.start("port-forward pod/web :80 --address 127.0.0.1")
+    assert forward.stdout is not None
+    try:
+        async with asyncio.timeout(patience.SECONDS):
+            said = await forward.stdout.readline()
+            port = said.partition(b"127.0.0.1:")[2].partition(b" ")[0].decode()
+            async with aiohttp.ClientSession() as session:
+                for _ in range(2):
+                    async with session.get(f"http://127.0.0.1:{port}/") as answer:
+                        assert await answer.text() == "default/web answers on port 80\n", said
+    finally:
+        forward.terminate()
+        await forward.wait()
+
+    followers = [await kubectl.start(command) for command in ("attach web", "logs -f web --tail=1")]
+    try:
+        async with asyncio.timeout(patience.SECONDS):
+            for one in followers:
+                assert one.stdout is not None
+                while b"web of web is alive" not in await one.stdout.readline():
+                    pass
+            await kubectl("delete pod web --now")
+            for one in followers:
+                assert await one.wait() == 0
+    finally:
+        for one in followers:
+            with contextlib.suppress(ProcessLookupError):
+                one.kill()
