@@ -111,7 +111,8 @@ class Check:
             stopped = self.others.stopped(where)
             if BASED in found:
                 yield f"{where}: {BASED} is deployed, which only a broken overlay uses"
-            for name in sorted((should ^ owned.keys()) - stopped):
+            may = {name for name in expected if where in self.history.may_stay(name)}
+            for name in sorted((should ^ owned.keys()) - stopped - may):
                 yield f"{where}: {name} is {'missing' if name in should else 'too much'}"
             for name in sorted((should & owned.keys() & repository.templates.keys()) - stopped):
                 if not repository.wants(name, where):

@@ -23,6 +23,9 @@ class Seen:
     behind: frozenset[tuple[str, str]] = frozenset()
     """(cluster, workload) whose copy there does not run the template's version: a wave before it cannot end, or its
     policy is suspended there."""
+    current: frozenset[tuple[str, str]] = frozenset()
+    """(cluster, workload) whose copy there runs the template's version, wanted there or not: while a broken policy
+    could have meant the place that it is to leave, it is still kept up to date there."""
 
 
 class Copy(NamedTuple):
@@ -94,7 +97,12 @@ class Others:
             if name in repository.templates and copy.version != str(repository.templates[name].version)
             and ((where, name) in stopped or repository.suspends(name, where))
         }  # fmt: skip
-        return Seen(frozenset(self.objects() | (stopped - copies.keys())), frozenset(behind))
+        current = {
+            (where, name) for (where, name), copy in copies.items()
+            if name in repository.templates and copy.version == str(repository.templates[name].version)
+        }  # fmt: skip
+        taken = self.objects() | (stopped - copies.keys())
+        return Seen(frozenset(taken), frozenset(behind), frozenset(current))
 
     def lost(self, where: str) -> None:
         """A cluster has nothing any more."""
@@ -131,10 +139,15 @@ class History:
     """By object: (cluster, workload) that it was needed by when its template was last there, with a copy or without."""
     copies: Copies = field(default_factory=dict)
     """What they were then."""
+    decided: dict[str, set[str]] = field(default_factory=dict)
+    """By template without a policy: clusters made anew for which a policy decided once. Should a policy come that names
+    dead clusters only, that decision stands until one of them is back, and a copy is made there once more."""
 
     def lost(self, where: str) -> None:
         """A cluster has nothing any more: what is not wanted there does not come back."""
-        for copies in self.ours.values():
+        for name, copies in self.ours.items():
+            if where in copies and name not in self.repository.rules:
+                self.decided.setdefault(name, set()).add(where)
             copies.discard(where)
         self.holds = {name: {one for one in held if one[0] != where} for name, held in self.holds.items()}
         self.copies = {one: copy for one, copy in self.copies.items() if one[0] != where}
@@ -170,6 +183,13 @@ class History:
         # A move is over when all that should be is there: until then nothing leaves.
         return (wanted - taken) | (set(before) if taken else stays)
 
+    def may_stay(self, name: str) -> set[str]:
+        """Where a copy may have come by an old decision that stood for a while, and is not deleted any more."""
+        template, rule = self.repository.templates.get(name), self.repository.rules.get(name)
+        if template is None or rule is None or not (template.keeps or rule.preserves or not self.repository.prunes):
+            return set()
+        return self.decided.get(name, set())
+
     def concerns(self, name: str) -> set[str]:
         """The names whose copies, or what is remembered of them, an edit of this one may change."""
         held = {
@@ -190,8 +210,8 @@ class History:
     def holders(self, name: str, seen: Seen) -> set[tuple[str, str]]:
         """(cluster, workload) of copies that run with an object that they do not take along any more.
 
-        One that is nowhere wanted but stays (an orphan, or preserved) runs with what it had; one that is wanted
-        as soon as it runs its new version lets go of the rest. Those that are only not let go yet hold what the
+        One that is nowhere wanted but stays (an orphan, or preserved) runs with what it had; one that runs its new
+        version, wherever, lets go of the rest. Those that are only not let go yet hold what the
         workload takes along now: nobody says that they are to stay as they were.
         """
         repository = self.repository
@@ -208,6 +228,7 @@ class History:
             and ((where, app) in seen.behind or not repository.wants(app, where))
             and where in self.expected(app, seen)
             and not (repository.takes(app, name) and where in repository.rules[app].clusters)
+            and not ((where, app) in seen.current and name not in repository.templates[app].refers)
         }
 
     def requirements(self, name: str, seen: Seen) -> set[tuple[str, str, bool]]:
@@ -235,6 +256,7 @@ class History:
         for name in KINDS:
             self._remember_places(name, {(app, where) for app, where, _ in self.requirements(name, seen)})
         self.ours, self.holds, self.copies = ours, holds, copies
+        self.decided = {name: lost for name, lost in self.decided.items() if name not in self.repository.rules}
         for name in KINDS:
             template = self.repository.templates.get(name)
             if template is None:
