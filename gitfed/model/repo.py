@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from gitfed.model.base import Body, Commit, Digest, ObjectKey, Origin, Problem
 
 if TYPE_CHECKING:
-    from gitfed.model.declared import access, cluster, federation, interpreter, notification, policy
+    from gitfed.model.declared import access, cluster, federation, interpreter, notification, policy, remedy
 
 _EMPTY: Mapping[str, str] = MappingProxyType({})
 
@@ -91,6 +91,7 @@ class RepoSnapshot:
     """OverridePolicy and ClusterOverridePolicy, sorted likewise."""
     quotas: tuple[policy.FederatedResourceQuota, ...] = ()
     taint_policies: tuple[policy.ClusterTaintPolicy, ...] = ()
+    remedies: tuple[remedy.Remedy, ...] = ()
     interpreters: tuple[interpreter.ResourceInterpreterCustomization, ...] = ()
     webhooks: tuple[interpreter.ResourceInterpreterWebhookConfiguration, ...] = ()
     rebalancers: tuple[policy.WorkloadRebalancer, ...] = ()

@@ -125,6 +125,10 @@ def _named_clusters(snapshot: RepoSnapshot) -> Iterator[tuple[Declared, Path, st
     for taints in snapshot.taint_policies:
         if taints.spec.target_clusters:
             yield from _in_affinity(taints, ("spec", "targetClusters"), taints.spec.target_clusters)
+    for remedy in snapshot.remedies:
+        named = remedy.spec.cluster_affinity
+        for i, name in enumerate(named.cluster_names if named else ()):
+            yield remedy, ("spec", "clusterAffinity", "clusterNames", i), name
     for quota in snapshot.quotas:
         for i, assignment in enumerate(quota.spec.static_assignments):
             yield quota, ("spec", "staticAssignments", i, "clusterName"), assignment.cluster_name

@@ -7,12 +7,11 @@ from dataclasses import replace
 from typing import Literal, NotRequired
 
 from gitfed.model.base import ClusterName
-from gitfed.model.declared.cluster import Cluster
 from gitfed.model.fleet import ClusterFacts
 from gitfed.model.plan import Plan
 from gitfed.model.repo import RepoSnapshot
 from gitfed.offline import inputs
-from gitfed.placement.failover import step
+from gitfed.placement.failover import remedies, step
 from gitfed.placement.scheduling.cluster import Candidate, candidate
 from gitfed.planning import place
 from gitfed.views import capacity
@@ -42,6 +41,8 @@ class ClusterView(View):
     provider: str
     zones: list[str]
     taints: list[str]
+    remedyActions: list[str]
+    """That Remedies ask for there now, sorted; see who controls the traffic."""
     objects: int
     """That are placed there."""
     labels: dict[str, str]
@@ -76,9 +77,9 @@ def candidates(repo: RepoSnapshot, facts: Mapping[ClusterName, ClusterFacts], pl
     return [replace(one, capacity=place.capacity_of(one, repo.settings)) for one in tainted]
 
 
-def item(found: Candidate, declared: Cluster | None, objects: int) -> ClusterView:
+def item(found: Candidate, repo: RepoSnapshot, objects: int) -> ClusterView:
     """`objects`: how many are placed there."""
-    facts = found.facts
+    facts, declared = found.facts, repo.clusters.get(found.name)
     elsewhere = ((facts.declared if facts else None) or {}).get("spec") or {}
     proxy = declared.spec.proxy_url if declared else elsewhere.get("proxyURL", "")
     return {
@@ -91,6 +92,7 @@ def item(found: Candidate, declared: Cluster | None, objects: int) -> ClusterVie
         "provider": found.provider,
         "zones": list(found.zones),
         "taints": [str(taint) for taint in found.taints],
+        "remedyActions": [*remedies.actions(repo.remedies, found.name, facts.conditions if facts else ())],
         "objects": objects,
         "labels": dict(found.labels),
         "declared": str(declared.origin) if declared else None,

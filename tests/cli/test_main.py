@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -362,3 +363,32 @@ def test_a_defect_never_leaves_with_1(tmp_path: Path) -> None:
 def test_git_variables_of_a_hook_do_not_lead_elsewhere(fleet: Path, tmp_path: Path) -> None:
     result = program("get", "clusters", "-o", "name", cwd=fleet, env={"GIT_DIR": str(tmp_path / "other")})
     assert (result.code, result.out) == (0, "eu-1\neu-2\nus-1\n")
+
+
+def test_what_remedies_ask_for_stands_beside_each_cluster(fleet: Path, tmp_path: Path) -> None:
+    commit(fleet, {"remedy.yaml": REMEDY})
+    facts = tmp_path / "facts.yaml"
+    conditions = "[{type: ServiceDomainNameResolutionReady, status: 'False'}, {type: Ready, status: 'True'}]"
+    facts.write_text(
+        "apiVersion: cluster.karmada.io/v1alpha1\nkind: Cluster\nmetadata: {name: eu-1}\n"
+        f"status: {{conditions: {conditions}}}\n"
+    )
+    found = json.loads(gitfed("get", "clusters", "--fleet", facts, "-o", "json").out)["items"]
+    assert {one["name"]: one["remedyActions"] for one in found} == {"eu-1": ["TrafficControl"], "eu-2": [], "us-1": []}
+    header, first, *_ = gitfed("get", "clusters", "--fleet", facts, "-o", "wide").out.splitlines()
+    assert "REMEDY-ACTIONS" in header
+    assert "TrafficControl" in first
+    warned = gitfed("validate").out
+    assert "spec.clusterAffinity.clusterNames[1] names the cluster eu-9, which is not declared" in warned
+
+
+REMEDY = """\
+apiVersion: remedy.karmada.io/v1alpha1
+kind: Remedy
+metadata: {name: dns}
+spec:
+  clusterAffinity: {clusterNames: [eu-1, eu-9]}
+  decisionMatches:
+  - clusterConditionMatch: {conditionType: ServiceDomainNameResolutionReady, operator: Equal, conditionStatus: "False"}
+  actions: [TrafficControl]
+"""

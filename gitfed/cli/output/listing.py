@@ -113,7 +113,7 @@ def _cluster(item: ClusterView) -> list[str]:
     cells = [
         item["name"], item["version"], item["mode"], "assumed" if item["assumed"] else ready, item["region"],
         str(item["objects"]), " ".join(item["taints"]), item["provider"], " ".join(item["zones"]),
-        item["apiEndpoint"], item["proxyURL"],
+        " ".join(item["remedyActions"]), item["apiEndpoint"], item["proxyURL"],
         capacity.nodes_text((nodes["ready"], nodes["total"]) if nodes is not None else None),
         *capacity.cells(capacity.of_item(item["room"])), item["declared"] or "facts only",
     ]  # fmt: skip
@@ -191,7 +191,7 @@ def _in_cluster(item: WorkView | OrphanView) -> str:
     return f"{item['cluster']}/{names.typed(_key(item))}"
 
 
-_WIDE = ["PROVIDER", "ZONES", "API-ENDPOINT", "PROXY-URL", "NODES", "CPU", "MEMORY", "PODS", "FILE"]
+_WIDE = ["PROVIDER", "ZONES", "REMEDY-ACTIONS", "API-ENDPOINT", "PROXY-URL", "NODES", "CPU", "MEMORY", "PODS", "FILE"]
 _FORMS: dict[str, _Form] = {
     "clusters": _Form(
         ["NAME", "VERSION", "MODE", "READY", "REGION", "OBJECTS", "TAINTS", *_WIDE],

@@ -36,7 +36,7 @@ def cluster_list(moment: Moment, sight: Sight, query: Query) -> clusters.Cluster
         ),
         query,
     )
-    items = [clusters.item(one, moment.repo.clusters.get(one.name), placed[one.name]) for one in found.items]
+    items = [clusters.item(one, moment.repo, placed[one.name]) for one in found.items]
     answer: clusters.ClusterList = {"schema": "gitfed.io/clusters/v1", "items": items, "total": found.total}
     if found.next:
         answer["next"] = found.next

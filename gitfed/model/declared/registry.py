@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gitfed.model.declared import access, cluster, federation, interpreter, notification, policy
+from gitfed.model.declared import access, cluster, federation, interpreter, notification, policy, remedy
 from gitfed.model.declared.shape import Declared
 
 POLICY = "policy.karmada.io/v1alpha1"
@@ -16,6 +16,7 @@ MODELS: dict[tuple[str, str], type[Declared]] = {
     (POLICY, "ClusterOverridePolicy"): policy.Override,
     (POLICY, "FederatedResourceQuota"): policy.FederatedResourceQuota,
     (POLICY, "ClusterTaintPolicy"): policy.ClusterTaintPolicy,
+    ("remedy.karmada.io/v1alpha1", "Remedy"): remedy.Remedy,
     ("apps.karmada.io/v1alpha1", "WorkloadRebalancer"): policy.WorkloadRebalancer,
     (CONFIG, "ResourceInterpreterCustomization"): interpreter.ResourceInterpreterCustomization,
     (CONFIG, "ResourceInterpreterWebhookConfiguration"): interpreter.ResourceInterpreterWebhookConfiguration,
@@ -34,7 +35,6 @@ NOT_ACTED_ON: dict[tuple[str, str], str] = {
     ("autoscaling.karmada.io", "CronFederatedHPA"): "not acted on yet",
     ("networking.karmada.io", "MultiClusterService"): "not acted on yet",
     ("networking.karmada.io", "MultiClusterIngress"): "not acted on yet",
-    ("remedy.karmada.io", "Remedy"): "not acted on yet",
     ("work.karmada.io", "ResourceBinding"): "ignored: decisions are kept on the state branch",
     ("work.karmada.io", "ClusterResourceBinding"): "ignored: decisions are kept on the state branch",
     ("work.karmada.io", "Work"): "ignored: manifests for clusters are rendered from templates",

@@ -127,7 +127,7 @@ def _declaration(before: Declared | None, after: Declared | None, hidden: redact
 def _all(repo: RepoSnapshot) -> list[Declared]:
     return [
         repo.settings, *repo.clusters.values(), *repo.propagation, *repo.overrides, *repo.quotas, *repo.taint_policies,
-        *repo.interpreters, *repo.webhooks, *repo.rebalancers, *repo.tests, *repo.access,
+        *repo.interpreters, *repo.webhooks, *repo.remedies, *repo.rebalancers, *repo.tests, *repo.access,
         *repo.notifications,
     ]  # fmt: skip
 

@@ -27,7 +27,7 @@ Items = Sequence[Mapping[str, Any]]
 def _clusters(session: load.Session, fleet: FleetSnapshot, plan: Plan, namespace: str, only: str) -> Items:
     placed = Counter(share.cluster for binding in plan.bindings.values() for share in binding.shares)
     return [
-        clusters.item(one, session.repo.clusters.get(one.name), placed[one.name])
+        clusters.item(one, session.repo, placed[one.name])
         for one in clusters.candidates(session.repo, fleet.clusters, plan)
         if not only or one.name == only
     ]
