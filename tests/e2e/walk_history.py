@@ -139,6 +139,8 @@ class History:
     """By object: (cluster, workload) that it was needed by when its template was last there, with a copy or without."""
     copies: Copies = field(default_factory=dict)
     """What they were then."""
+    known: frozenset[str] = frozenset()
+    """Which templates there were then."""
     decided: dict[str, set[str]] = field(default_factory=dict)
     """By template without a policy: clusters made anew for which a policy decided once. Should a policy come that names
     dead clusters only, that decision stands until one of them is back, and a copy is made there once more."""
@@ -228,8 +230,16 @@ class History:
             and ((where, app) in seen.behind or not repository.wants(app, where))
             and where in self.expected(app, seen)
             and not (repository.takes(app, name) and where in repository.rules[app].clusters)
-            and not ((where, app) in seen.current and name not in repository.templates[app].refers)
+            and not ((where, app) in seen.current and self._let_go(name, where, app))
         }
+
+    def _let_go(self, name: str, where: str, app: str) -> bool:
+        """Whether a copy that runs its template's version came to it since all was settled, and needs the object no
+        more. While the object's template was gone nobody looked: what was remembered then stays."""
+        then = self.copies.get((where, app))
+        template = self.repository.templates[app]
+        moved_on = then is not None and then.version != str(template.version)
+        return moved_on and name in self.known and name not in template.refers
 
     def requirements(self, name: str, seen: Seen) -> set[tuple[str, str, bool]]:
         """(workload, cluster, whether it takes the object there or only runs with it) as the state branch must say."""
@@ -256,6 +266,7 @@ class History:
         for name in KINDS:
             self._remember_places(name, {(app, where) for app, where, _ in self.requirements(name, seen)})
         self.ours, self.holds, self.copies = ours, holds, copies
+        self.known = frozenset(self.repository.templates)
         self.decided = {name: lost for name, lost in self.decided.items() if name not in self.repository.rules}
         for name in KINDS:
             template = self.repository.templates.get(name)
