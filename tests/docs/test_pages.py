@@ -30,7 +30,7 @@ _PAGES = pages.pages()
 _LINK = re.compile(r"\[[^\]\n]*\]\(([^)\s]+)\)")
 _FENCE = re.compile(r"^```.*?^```$", re.M | re.S)
 _MEMBER = re.compile(r"^\| (`[^|]*`) \|", re.M)
-_NOT_GITFED = {"--strict"}  # of mkdocs
+_NOT_GITFED = {"--strict", "--chunk-size"}  # of mkdocs and kubectl
 _NO_CALL = {"gitfed runs"}  # a line of the log
 
 
