@@ -231,6 +231,15 @@ def test_the_second_act_of_the_demo_keeps_its_word_too(tmp_path: Path) -> None:
     assert result.err == ""
 
 
+@pytest.mark.slow
+def test_the_third_act_of_the_demo_registers_a_cluster_and_outlasts_its_hub(tmp_path: Path) -> None:
+    result = program("demo", "pull", "--once", "--dir", str(tmp_path / "demo"), cwd=tmp_path)
+    assert result.code == 0, result.out
+    assert "14 of 14 checks passed" in result.out
+    assert "in edge-1 nothing was made twice" in result.out
+    assert result.err == ""
+
+
 def test_a_plan_that_changes_between_its_check_and_its_execution_is_not_carried_out(
     bare: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -6,9 +6,11 @@ Checks look into the clusters from inside, not through the daemon that is shown.
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import itertools
 import os
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from importlib import resources
@@ -76,13 +78,13 @@ class Stage:
     engine: Any = None
     hub: Any = None
     repository: git.Repository | None = None
+    outside: Sequence[str] = ()
+    """Clusters that run too, and that nobody has declared yet."""
 
     async def play(self, *, once: bool, stays: bool = False) -> int:
         """The whole demonstration; the exit code. `stays`: the folder is still there afterwards."""
         sim.need_kubesim()
-        from gitfed.daemon import logs, wiring
-        from gitfed.hub import serve
-        from gitfed.hub.options import Options as HubOptions
+        from gitfed.daemon import logs
         from gitfed.offline import inputs
         from kubesim.fleet import ClusterSpec, Fleet
 
@@ -94,30 +96,67 @@ class Stage:
         self.push(self.files, "A fleet")
         declared = inputs.read(inputs.open_repository(str(bare))).repo.clusters
         names = sorted(declared)
+        nodes = itertools.cycle(_NODES)
         fleet = self.fleet = Fleet(
-            ClusterSpec(
-                name=name,
-                nodes=_NODES[number % len(_NODES)],
-                cpu="16",
-                memory="64Gi",
-                region=declared[name].spec.region,
-                zones=declared[name].spec.zones,
-            )
-            for number, name in enumerate(names)
+            [
+                ClusterSpec(
+                    name=name,
+                    nodes=next(nodes),
+                    cpu="16",
+                    memory="64Gi",
+                    region=declared[name].spec.region,
+                    zones=declared[name].spec.zones,
+                )
+                for name in names
+            ]
+            + [ClusterSpec(name=name, nodes=next(nodes), cpu="16", memory="64Gi") for name in self.outside]
         )
         await fleet.start()
         self.prepare()
         kubeconfig = self.place / "kubeconfig"
-        sim.write_kubeconfig(kubeconfig, fleet)
-        self.say(f"{formatting.count(len(names), 'cluster')} run in this process: {formatting.some(names)}", head=True)
+        sim.write_kubeconfig(kubeconfig, fleet, names)
+        running = [*names, *self.outside]
+        self.say(
+            f"{formatting.count(len(running), 'cluster')} run in this process: {formatting.some(running)}", head=True
+        )
         self.say(f"kubeconfig  {kubeconfig}")
         self.say(f"repository  {bare}")
         self.say(f"log         {self.place / 'daemon.log'}")
         await self.before()
+        try:
+            async with self.daemon(kubeconfig) as daemon:
+                guided = asyncio.create_task(self.guided())
+                try:
+                    await asyncio.wait({daemon, guided}, return_when=asyncio.FIRST_COMPLETED)
+                    if not guided.done():  # the daemon took Control-C: without it every check would wait in vain
+                        daemon.result()
+                        return exits.INTERRUPTED
+                    await guided
+                finally:
+                    guided.cancel()
+                self.summary()
+                if not self.failed:
+                    self.invite(bare, kubeconfig, once=once, stays=stays)
+                if not once and not self.failed:
+                    await daemon  # it ends when a signal asks it to
+                    return exits.INTERRUPTED
+        finally:
+            await fleet.stop()
+            log.close()
+        return exits.UNHEALTHY if self.failed else exits.OK
+
+    @contextlib.asynccontextmanager
+    async def daemon(self, kubeconfig: Path) -> AsyncIterator[asyncio.Future[Any]]:
+        """What follows the repository; the future is done when it ends by itself."""
+        from gitfed.daemon import wiring
+        from gitfed.hub import serve
+        from gitfed.hub.options import Options as HubOptions
+
         ready: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         settings = wiring.Options(
-            repo=str(bare), kubeconfig=(kubeconfig,), data_dir=self.place / "data", health_address="", **self.timing()
-        )
+            repo=str(self.place / "fleet.git"), kubeconfig=(kubeconfig,), data_dir=self.place / "data",
+            health_address="", **self.timing(),
+        )  # fmt: skip
         daemon = asyncio.create_task(
             serve.run(
                 settings, started=lambda engine, port: ready.set_result(engine),
@@ -129,27 +168,10 @@ class Stage:
             if daemon.done():
                 daemon.result()
             self.engine = await ready
-            guided = asyncio.create_task(self.guided())
-            try:
-                await asyncio.wait({daemon, guided}, return_when=asyncio.FIRST_COMPLETED)
-                if not guided.done():  # the daemon took Control-C: without it every check would wait in vain
-                    daemon.result()
-                    return exits.INTERRUPTED
-                await guided
-            finally:
-                guided.cancel()
-            self.summary()
-            if not self.failed:
-                self.invite(bare, kubeconfig, once=once, stays=stays)
-            if not once and not self.failed:
-                await daemon  # it ends when a signal asks it to
-                return exits.INTERRUPTED
+            yield daemon
         finally:
             daemon.cancel()
             await asyncio.gather(daemon, return_exceptions=True)
-            await fleet.stop()
-            log.close()
-        return exits.UNHEALTHY if self.failed else exits.OK
 
     def content(self) -> dict[str, bytes]:
         """The repository to begin with."""
@@ -219,21 +241,31 @@ class Stage:
         assert self.repository is not None
         self.repository.update_ref(_BRANCH, self.head)
 
-    async def gitfed(self, *arguments: str) -> tuple[int, str]:
-        """Run a command as a person would, in the repository, and show what it prints."""
-        shown = " ".join(one.replace(str(self.place) + "/", "") for one in arguments)
+    async def gitfed(self, *arguments: str, into: Path | None = None) -> tuple[int, str]:
+        """Run a command as a person would, in the repository, and show what it prints. `into`: a file for its
+        stdout, as with `>` in a shell."""
+        words = [*arguments, *((">", str(into)) if into else ())]
+        shown = " ".join(one.replace(str(self.place) + "/", "") for one in words)
         self.say(self.paint.strong(f"$ gitfed {shown}"))
-        environment = {name: value for name, value in os.environ.items() if not name.startswith("GITFED_")}
-        color = ("--color", "always") if self.paint.on else ("--color", "never")
-        process = await asyncio.create_subprocess_exec(
-            sys.executable, "-m", "gitfed", *arguments, *color, cwd=self.place / "fleet.git",
-            env={**environment, "XDG_CACHE_HOME": str(self.place / "cache"), "COLUMNS": "110"},
-            stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT,
-        )  # fmt: skip
-        said = (await process.communicate())[0].decode("utf-8", "replace")
+        pipe, both = asyncio.subprocess.PIPE, asyncio.subprocess.STDOUT
+        process = await self.start(*arguments, stdout=pipe, stderr=pipe if into else both)
+        out, err = await process.communicate()
+        if into is not None:
+            await asyncio.to_thread(into.write_bytes, out)
+        said = (err if into else out).decode("utf-8", "replace")
         for line in said.splitlines():
             self.say(f"  {line}")
         return process.returncode or 0, said
+
+    async def start(self, *arguments: str, stdout: Any, stderr: Any) -> asyncio.subprocess.Process:
+        """gitfed as a process of its own."""
+        environment = {name: value for name, value in os.environ.items() if not name.startswith("GITFED_")}
+        color = "always" if self.paint.on else "never"
+        return await asyncio.create_subprocess_exec(
+            sys.executable, "-m", "gitfed", *arguments, cwd=self.place / "fleet.git",
+            env={**environment, "XDG_CACHE_HOME": str(self.place / "cache"), "COLUMNS": "110", "GITFED_COLOR": color},
+            stdout=stdout, stderr=stderr,
+        )  # fmt: skip
 
     async def progress(self, through: set[str]) -> None:
         while True:
@@ -316,6 +348,14 @@ class Stage:
 
         return login.link(self.hub, Caller("demo", way=Way.LOGIN_TOKEN))
 
+    def ways(self, kubeconfig: Path) -> Sequence[str]:
+        """Into what runs on."""
+        return (
+            f"{formatting.program()} plan --live --kubeconfig {kubeconfig}",
+            f"kubectl --kubeconfig {kubeconfig} get deployments -A",
+            f"{self.login_link()}    the hub; this link logs you in, once",
+        )
+
     def invite(self, bare: Path, kubeconfig: Path, *, once: bool, stays: bool) -> None:
         me = formatting.program()
         if stays or not once:  # else its folder goes away before anybody can look
@@ -336,9 +376,7 @@ class Stage:
                 "Now you, in another terminal:",
                 f"  git clone {bare} fleet && cd fleet",
                 "  edit something, then: git commit -a -m 'My change' && git push",
-                f"  {me} plan --live --kubeconfig {kubeconfig}",
-                f"  kubectl --kubeconfig {kubeconfig} get deployments -A",
-                f"  {self.login_link()}    the hub; this link logs you in, once",
+                *(f"  {line}" for line in self.ways(kubeconfig)),
                 "Control-C ends it.",
             )
         for line in lines:

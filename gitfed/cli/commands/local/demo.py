@@ -12,7 +12,7 @@ from gitfed.cli.demo.stage import Stage
 
 
 @click.command("demo")
-@click.argument("act", type=click.Choice(["push", "failover"]), default="push", required=False)
+@click.argument("act", type=click.Choice(["push", "failover", "pull"]), default="push", required=False)
 @options.option("--once", shared=False, is_flag=True, help="End after the guided part: 0 if everything was as told.")
 @options.option(
     "--dir",
@@ -27,7 +27,8 @@ from gitfed.cli.demo.stage import Stage
 def command(act: str, once: bool, folder: Path | None, output: options.Output) -> int:
     """Watch a fleet follow a repository: four clusters inside this process, an example repository, and a few pushes.
 
-    The act "failover" kills a region instead, and shows how work and its state move, and what comes back.
+    The act "failover" kills a region instead, and shows how work and its state move, and what comes back. The act
+    "pull" registers a cluster that only an agent inside of it can reach, and kills the daemon.
 
     Nothing outside a temporary folder is touched. Afterwards the fleet goes on running: push to it, look into it with
     kubectl, and stop it with Control-C.
@@ -36,6 +37,7 @@ def command(act: str, once: bool, folder: Path | None, output: options.Output) -
     gitfed demo
     gitfed demo --once            only the guided part, for scripts
     gitfed demo failover          a region fails and comes back
+    gitfed demo pull              a cluster behind a firewall, and the hub dies
 
     \b
     Exit codes: 0 done · 6 something was not as told · 130 interrupted.
@@ -54,6 +56,10 @@ def _act(name: str) -> type[Stage]:
         from gitfed.cli.demo.failover import Failover
 
         return Failover
+    if name == "pull":
+        from gitfed.cli.demo.pull import Pull
+
+        return Pull
     from gitfed.cli.demo.push import Push
 
     return Push

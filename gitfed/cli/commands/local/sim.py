@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import importlib.util
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -155,10 +155,15 @@ async def _serve(specs: Sequence[ClusterSpec], target: Path, *, quiet: bool) -> 
     return 0
 
 
-def write_kubeconfig(target: Path, fleet: Fleet) -> None:
-    """Readable by its owner alone, as every kubeconfig should be."""
+def write_kubeconfig(target: Path, fleet: Fleet, names: Collection[str] = ()) -> None:
+    """Readable by its owner alone, as every kubeconfig should be. `names`: of the clusters in it; none: all."""
     target.parent.mkdir(parents=True, exist_ok=True)
-    files.write_atomically(target, yaml.dump(fleet.kubeconfig()).encode())
+    merged = fleet.kubeconfig()
+    if names:
+        for part in ("clusters", "users", "contexts"):
+            merged[part] = [one for one in merged[part] if one["name"] in names]
+        merged["current-context"] = merged["contexts"][0]["name"]
+    files.write_atomically(target, yaml.dump(merged).encode())
 
 
 def _order(name: str, summary: str) -> Callable[[Callable[..., int]], click.Command]:
