@@ -60,7 +60,10 @@ class Told:
 
     def put(self, key: str, value: Any) -> bool:
         """Whether that is news. Raises LinkError for a value that no frame has room for, and says nothing of it."""
-        text = orjson.dumps(value, option=orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS)
+        return self.put_text(key, text_of(value))
+
+    def put_text(self, key: str, text: bytes) -> bool:
+        """`put` of what `text_of` made: many owners may keep the same bytes."""
         if len(text) + len(key) + _ENVELOPE > LARGEST:
             raise LinkError(f"{key} has {len(text)} bytes: more than an agent is sent")
         if self._values.get(key) == text:
@@ -187,6 +190,11 @@ class Heard:
 
 def bucket(key: str) -> int:
     return zlib.crc32(key.encode()) % BUCKETS
+
+
+def text_of(value: Any) -> bytes:
+    """How a value stands in a mapping."""
+    return orjson.dumps(value, option=orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS)
 
 
 def digests_of(values: Mapping[str, bytes]) -> list[str]:

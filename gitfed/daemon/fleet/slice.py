@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from typing import Any
+from weakref import WeakValueDictionary
 
-from gitfed.agent_protocol import values
+from gitfed.agent_protocol import replica, values
 from gitfed.agent_protocol.replica import Told
 from gitfed.agent_protocol.values import Setup, Task, Wanted
 from gitfed.daemon.fleet.member_protocol import Expected
@@ -24,6 +25,26 @@ _HERE = frozenset({native.NAME, conditions.NAME, DEFAULT})
 _ASKED = (Operation.RETAIN, Operation.HEALTH, Operation.STATUS)
 
 
+class _Text:
+    """A body as it is told; unlike bytes it can be referred to weakly."""
+
+    __slots__ = ("__weakref__", "content")
+
+    def __init__(self, content: bytes) -> None:
+        self.content = content
+
+
+_TEXTS: WeakValueDictionary[str, _Text] = WeakValueDictionary()
+"""By digest, as long as a slice names it: a thousand clusters with the same object hold, and made, one copy."""
+
+
+def _shared(digest: str, body: Body) -> _Text:
+    text = _TEXTS.get(digest)
+    if text is None:
+        text = _TEXTS[digest] = _Text(replica.text_of(body))
+    return text
+
+
 class Slice:
     """`told` is what is said; `setup` is said with `tell`."""
 
@@ -35,6 +56,8 @@ class Slice:
         self._cluster = cluster
         self._wanted: dict[ObjectKey, RenderedManifest] = {}
         self._told_of: dict[ObjectKey, Wanted] = {}
+        self._texts: dict[str, _Text] = {}
+        """Of the bodies, by digest."""
         self._bodies: dict[str, int] = {}
         """By digest: how many values name it."""
         self._named: dict[str, tuple[str, ...]] = {}
@@ -150,7 +173,8 @@ class Slice:
     def _say(self, key: str, value: Any, bodies: Mapping[str, Body]) -> None:
         for digest, body in bodies.items():
             if not self._bodies.get(digest):
-                self.told.put(f"{values.BODY}{digest}", body)
+                text = self._texts[digest] = _shared(digest, body)
+                self.told.put_text(f"{values.BODY}{digest}", text.content)
             self._bodies[digest] = self._bodies.get(digest, 0) + 1
         self._release(key)
         self._named[key] = tuple(bodies)
@@ -164,7 +188,7 @@ class Slice:
         for digest in self._named.pop(key, ()):
             self._bodies[digest] -= 1
             if not self._bodies[digest]:
-                del self._bodies[digest]
+                del self._bodies[digest], self._texts[digest]
                 self.told.drop(f"{values.BODY}{digest}")
 
 
