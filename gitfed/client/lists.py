@@ -15,7 +15,18 @@ from pydantic import TypeAdapter, ValidationError
 
 from gitfed.client.connection import Connection
 from gitfed.errors import HubError
-from gitfed.views import bindings, clusters, explanations, gates, history, policies, problems, quotas, works
+from gitfed.views import (
+    autoscalers,
+    bindings,
+    clusters,
+    explanations,
+    gates,
+    history,
+    policies,
+    problems,
+    quotas,
+    works,
+)
 
 _MOST_PAGES = 10_000
 _PAGE = "1000"
@@ -36,18 +47,22 @@ _LISTS = {
     "works": _List("/objects", "gitfed.io/works/v1", works.WorkList, ("namespace", "cluster")),
     "orphans": _List("/orphans", "gitfed.io/orphans/v1", works.OrphanList, ("namespace", "cluster")),
     "quotas": _List("/quotas", "gitfed.io/quotas/v1", quotas.QuotaList, ("namespace", "cluster")),
+    "autoscalers": _List("/autoscalers", autoscalers.SCHEMA, autoscalers.AutoscalerList, ("namespace",)),
 }
 _EVENTS = _List("/decisions/events", "gitfed.io/events/v1", history.EventList, ("namespace", "cluster"))
 _PROBLEMS = _List("/problems", problems.SCHEMA, problems.ProblemList)
 _GATES = _List("/gates", gates.SCHEMA, gates.GateList)
+_WHOLE = ("quotas", "autoscalers")
+"""Lists that come in one page."""
 
 Items = list[Mapping[str, Any]]
 
 
 def items(hub: Connection, thing: str, namespace: str = "", cluster: str = "") -> Items:
-    """Of clusters, bindings, policies, works, orphans or quotas. Raises as `Connection.get`."""
+    """Of clusters, bindings, policies, works, orphans, quotas or autoscalers. Raises as `Connection.get`."""
     found: Items = []
-    for page in _pages(hub, _LISTS[thing], _filters(_LISTS[thing], namespace, cluster), limited=thing != "quotas"):
+    filters = _filters(_LISTS[thing], namespace, cluster)
+    for page in _pages(hub, _LISTS[thing], filters, limited=thing not in _WHOLE):
         found += page["items"]
     return found
 

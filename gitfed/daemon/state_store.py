@@ -255,20 +255,30 @@ class Memory:
         state = self._record.state
         approved = decisions.approvals == state.decisions.approvals
         clusters = not _is_news(plan.records, decisions.clusters) and plan.outage == decisions.outage
+        scaled = plan.scaling.records is decisions.autoscalers
         reached = results.before_deleting(state.results, plan, self._fleet)
         answers = await asyncio.to_thread(self._answers.in_use, plan.bindings)
         answered = answers == self.decisions.answers
         same = _same(bindings, decisions.bindings) and reached == state.results
-        if same and approved and clusters and answered and state.commit is not None:
+        if same and approved and clusters and scaled and answered and state.commit is not None:
             return False
         for sentence in plan.said:
             level = logging.INFO if sentence in plan.eased else logging.WARNING
             failovers.log(level, "failover", extra={"event": sentence})
+        for sentence in plan.scaling.said:
+            log.info("autoscaling", extra={"event": sentence})
         reasons = (*_opened(decisions.approvals, state.decisions.approvals),
                    *decision_text.body(plan, decisions, bindings))  # fmt: skip
         self.decisions = await asyncio.to_thread(
             self._record.write,
-            replace(decisions, bindings=bindings, clusters=plan.records, outage=plan.outage, answers=answers),
+            replace(
+                decisions,
+                bindings=bindings,
+                clusters=plan.records,
+                outage=plan.outage,
+                autoscalers=plan.scaling.records,
+                answers=answers,
+            ),
             results=reached,
             held=repo.held,
             message=state_commits.acted(Act.DECIDED, plan.commit, reasons, facts=decision_text.facts(plan)),

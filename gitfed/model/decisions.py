@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 from gitfed.model.base import Body, ClusterName, Commit, Digest, ObjectKey, Problem
 from gitfed.model.fleet import Reach
 from gitfed.model.orders import Reconciliation, Removal, Suspension
+from gitfed.model.scaling import AutoscalerRecord
 from gitfed.text import moment
 
 if TYPE_CHECKING:
@@ -333,6 +334,7 @@ class Decisions:
     """Clusters that `gitfed unjoin` has emptied: a decision that names one tells of no copy there."""
     clusters: Mapping[ClusterName, ClusterRecord] = field(default_factory=lambda: MappingProxyType({}))
     outage: Outage | None = None
+    autoscalers: Mapping[ObjectKey, AutoscalerRecord] = field(default_factory=lambda: MappingProxyType({}))
     suspensions: tuple[Suspension, ...] = ()
     doubtful: frozenset[tuple[ObjectKey, ClusterName]] = frozenset()
     """Evictions that somebody else wrote, an older self included, and that count only if something is behind them.

@@ -23,6 +23,7 @@ from gitfed.model.decisions import (
 )
 from gitfed.model.fleet import FactsRef, LiveObject
 from gitfed.model.reason import NO_REASON, Reason, ReasonCode
+from gitfed.model.scaling import Scaling
 
 
 @dataclass(frozen=True, slots=True)
@@ -302,7 +303,8 @@ class Plan:
     doubtful: frozenset[tuple[ObjectKey, ClusterName]] = frozenset()
     """Evictions that somebody else wrote, of which it cannot be told yet whether anything is behind them."""
     look_again: datetime | None = None
-    """When something falls due although nothing happens: a taint, an eviction, the end of a task."""
+    """When something falls due although nothing happens: a taint, an eviction, the end of a task, a cron rule."""
+    scaling: Scaling = field(default_factory=Scaling)
     held: Mapping[ObjectKey, HeldDecision] = field(default_factory=lambda: MappingProxyType({}))
     """Sorted by key: what a gate keeps from being decided. Its changes are among `changes`, as skips."""
 

@@ -10,7 +10,16 @@ from typing import TYPE_CHECKING
 from gitfed.model.base import Body, Commit, Digest, ObjectKey, Origin, Problem
 
 if TYPE_CHECKING:
-    from gitfed.model.declared import access, cluster, federation, interpreter, notification, policy, remedy
+    from gitfed.model.declared import (
+        access,
+        autoscaling,
+        cluster,
+        federation,
+        interpreter,
+        notification,
+        policy,
+        remedy,
+    )
 
 _EMPTY: Mapping[str, str] = MappingProxyType({})
 
@@ -95,6 +104,7 @@ class RepoSnapshot:
     interpreters: tuple[interpreter.ResourceInterpreterCustomization, ...] = ()
     webhooks: tuple[interpreter.ResourceInterpreterWebhookConfiguration, ...] = ()
     rebalancers: tuple[policy.WorkloadRebalancer, ...] = ()
+    cron_autoscalers: tuple[autoscaling.CronFederatedHPA, ...] = ()
     tests: tuple[federation.PlacementTest, ...] = ()
     access: tuple[access.AccessPolicy, ...] = ()
     notifications: tuple[notification.Notification, ...] = ()

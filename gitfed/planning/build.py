@@ -1,5 +1,6 @@
 """★ The plan: every decision, from two snapshots, the record of past decisions, and the time.
 
+    scale     which workloads have another number than their template says        (autoscaling)
     fail      what leaves clusters that fail, and which old copies may go    (placement.failover)
     place     which policy, which clusters, how many replicas                (placement)
     render    one body for each class of clusters that get the same          (render)
@@ -66,13 +67,14 @@ def build(
     """
     memo = Memo() if memo is None else memo
     world = prepare(memo, repo, fleet, decisions, interpreter, now)
+    repo = world.repo  # with the numbers that autoscalers decided
     world = replace(world, lazily=lazily, outlines=outlines)
     memo.questions, asked = place.questions(memo.questions, repo, world.decisions, world.binder, memo.count)
     draft = _draft(memo, world, memo.questions, decisions, beside, asked=asked)
     digest = _digest(repo, draft.items, draft.changes)
     draft, verdict, held = _limited(memo, world, draft, decisions, beside)
     items, bindings = draft.items, draft.bindings
-    problems = [*draft.problems, *repo.problems, *decisions.problems]
+    problems = [*draft.problems, *world.numbers.problems, *repo.problems, *decisions.problems]
     problems.extend(order.cycles([item.manifest for item in items if item.depends]))
     for item in items:
         problems.extend(item.faults)
@@ -107,7 +109,10 @@ def build(
         said=world.step.said,
         eased=world.step.eased,
         doubtful=world.step.doubtful,
-        look_again=world.step.look_again,
+        look_again=min(
+            (one for one in (world.step.look_again, world.numbers.look_again) if one is not None), default=None
+        ),
+        scaling=world.numbers.scaling,
         held=held,
     )
 

@@ -23,7 +23,7 @@ from gitfed.placement.failover import state_preservation
 from gitfed.placement.failover import step as failover
 from gitfed.placement.scheduling import match, rebalance
 from gitfed.placement.scheduling.cluster import Candidate
-from gitfed.planning import contention, dependencies, place, schema_check, status
+from gitfed.planning import contention, dependencies, place, scaled, schema_check, status
 from gitfed.planning.context import Binder, HoldState, PlacementResult
 from gitfed.planning.lazy_manifests import Outlines
 from gitfed.planning.ordering import order
@@ -101,6 +101,7 @@ class Memo:
     collected: status.Memory = field(default_factory=dict)
     """What scripts said of copies that the failover of the last build looked at."""
     states: state_preservation.States = field(default_factory=lambda: state_preservation.States(_label_value))
+    scaled: scaled.Memory = field(default_factory=dict)
     _as_before: Memo | None = None
     judge: Judge | None = None
     sound: dict[ObjectKey, Manifest] = field(default_factory=dict)
@@ -140,6 +141,7 @@ class BuildContext:
     live_clusters: Mapping[ClusterName, ClusterLive]
     same_commit: bool
     binder: Binder
+    numbers: scaled.ScaledRepo
     lazily: bool = False
     judge: Judge | None = None
     """What tells whether API servers would take a manifest; None: nobody does."""
@@ -171,7 +173,10 @@ def prepare(
         memo.forget_items()
         memo.questions.clear()
         memo.schedules.clear()
+        memo.scaled.clear()
         memo.interpreter, memo.settings = interpreter, repo.settings
+    numbers = scaled.scale(memo.scaled, repo, decisions, interpreter, now)
+    repo = numbers.repo
     if memo.index is None or memo.policies != repo.propagation:
         memo.index, memo.policies = match.Index(repo.propagation), repo.propagation
         memo.schedules.clear()
@@ -203,7 +208,7 @@ def prepare(
     live_clusters = fleet.live.clusters if fleet.live is not None else {}
     if live_clusters != memo.live_clusters:
         memo.live_clusters = live_clusters
-    broken = _broken(memo, repo, fleet, interpreter)
+    broken = {**_broken(memo, repo, fleet, interpreter), **numbers.failed}
     memo.recomputed = 0
     return BuildContext(
         repo=repo,
@@ -223,6 +228,7 @@ def prepare(
         binder=Binder(memo.index, memo.candidates, interpreter, memo.schedules, repo.settings, now,
                            rebalance.wanted(repo.rebalancers), step.before, step.stopped,
                            standing=memo.standing, names=memo.names, broken=broken),
+        numbers=numbers,
     )  # fmt: skip
 
 

@@ -20,6 +20,7 @@ _MOST = 200
 def lines(plan: Plan, decisions: Decisions, recorded: Collection[ObjectKey]) -> Iterator[str]:
     """Every decision of `plan` that is not in `decisions`, clusters first. `recorded`: what is remembered now."""
     yield from plan.said
+    yield from plan.scaling.said
     for key, binding in plan.bindings.items():
         if binding.decision is None or binding.decision is (previous := decisions.bindings.get(key)):
             continue

@@ -11,6 +11,7 @@ from gitfed.model.decisions import Decisions
 from gitfed.model.fleet import FleetSnapshot, Reach
 from gitfed.model.plan import Binding
 from gitfed.model.repo import Possible, RepoSnapshot, UnreadFile
+from gitfed.model.scaling import Scaled
 from gitfed.placement.failover import step
 from gitfed.planning.build_cache import BuildContext
 
@@ -108,6 +109,7 @@ def notes(world: BuildContext, bindings: Iterable[Binding]) -> tuple[str, ...]:
         notes.append(f"Limits are those of {since}: its own count when nothing of this commit is held.")
     for one in world.decisions.suspensions:
         notes.append(f"{one.of} is {one}.")
+    notes += _scaled(world.numbers.scaling.scaled)
     notes += map(held_by, world.repo.unread)
     if world.repo.left_out:
         notes.append(left_out(world.repo.left_out))
@@ -115,6 +117,15 @@ def notes(world: BuildContext, bindings: Iterable[Binding]) -> tuple[str, ...]:
     if nowhere:
         notes.append(selected_by_none(nowhere))
     return tuple(notes)
+
+
+def _scaled(found: Mapping[ObjectKey, Scaled]) -> Iterator[str]:
+    for key, one in list(found.items())[:_EXAMPLES]:
+        rule = f" (rule {one.rule})" if one.rule else ""
+        start = f"its template's {one.declared} is its starting point"
+        yield f"{key} has {one.replicas} replicas by {one.by}{rule}; {start}."
+    if len(found) > _EXAMPLES:
+        yield f"{len(found) - _EXAMPLES} more are scaled (gitfed get autoscalers)."
 
 
 def _unread(errors: Mapping[ClusterName, str]) -> Iterator[str]:
@@ -147,6 +158,17 @@ def _words(one: Possible) -> str:
     spaces = sorted(filter(None, one.namespaces)) if one.namespaces is not None else []
     where = f" in namespace {'/'.join(spaces)}" if spaces else ""
     return f"{kinds}{names}{where}"
+
+
+def starting_points(repo: RepoSnapshot) -> Iterator[str]:
+    """Templates whose own number of replicas is not the last word."""
+    found = [one for one in repo.cron_autoscalers if one.target in repo.manifests]
+    for one in found[:_EXAMPLES]:
+        replicas = (repo.manifests[one.target].body.get("spec") or {}).get("replicas")
+        if isinstance(replicas, int):
+            yield f"the {replicas} replicas of {one.target} are its starting point: {one.key} decides how many it has"
+    if len(found) > _EXAMPLES:
+        yield f"{len(found) - _EXAMPLES} more autoscalers decide numbers of replicas (gitfed get autoscalers)"
 
 
 def left_out(paths: Sequence[str]) -> str:

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from gitfed.errors import UsageError
 from gitfed.model.fleet import FleetSnapshot, Reach
+from gitfed.model.repo import RepoSnapshot
 from gitfed.simulation import scenario
 from gitfed.simulation import simulation as rehearsal
 from gitfed.text import duration
@@ -25,9 +26,9 @@ def events(fails: Iterable[str], recovers: Iterable[str], taints: Iterable[str],
     ]
 
 
-def check(happening: Sequence[scenario.Event], until: float) -> None:
-    """Raises UsageError."""
-    if not happening:
+def check(happening: Sequence[scenario.Event], until: float, repo: RepoSnapshot) -> None:
+    """Whether there is anything to play: where the clock decides, it is enough that it goes. Raises UsageError."""
+    if not happening and not repo.cron_autoscalers:
         raise UsageError("nothing happens", hint="name --fail, --taint or --n-minus-one")
     if until > _LONGEST:
         end, longest = scenario.clock(until), scenario.clock(_LONGEST)

@@ -55,7 +55,7 @@ def each(
     recorded = gate.decisions_to_record(base, decisions, None)
     decisions = replace(
         decisions, known=True, descends=True, bindings=recorded, applied_commit=base.commit or None,
-        clusters=base.records, outage=base.outage,
+        clusters=base.records, outage=base.outage, autoscalers=base.scaling.records,
     )  # fmt: skip
     risks = _Risks(repo, fleet, decisions, base)
     for target, names in targets.items():

@@ -290,6 +290,7 @@ class _Run:
             applied_commit=plan.commit or None,
             clusters=plan.records,
             outage=plan.outage,
+            autoscalers=plan.scaling.records,
         )
 
     def _carry_out(self, plan: Plan) -> bool:

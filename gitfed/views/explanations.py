@@ -14,7 +14,7 @@ from gitfed.placement.explain import explain as placement
 from gitfed.placement.scheduling import match, schedule
 from gitfed.placement.scheduling.cluster import Candidate
 from gitfed.text import quantity
-from gitfed.views import plans
+from gitfed.views import autoscalers, plans
 from gitfed.views.value import View
 
 SCHEMA: Literal["gitfed.io/explanation/v1"] = "gitfed.io/explanation/v1"
@@ -124,6 +124,8 @@ class ExplanationView(View):
     """Its file has errors: the commit that it is held at."""
     decided: Before | None
     """null: nothing was decided before."""
+    scaled: autoscalers.ScaledView | None
+    """Who decided how many replicas it has; null: its template says it."""
     policyOrigin: str | None
     needsNoPolicy: bool
     """It goes wherever what is in it goes: a namespace."""
@@ -161,6 +163,7 @@ def explain(
         "declared": manifest is not None,
         "held": manifest.held if manifest is not None else None,
         "decided": {"chosen": bool(decision.targets), "replicas": decision.replicas} if decision is not None else None,
+        "scaled": autoscalers.scaled(plan, key),
         "policyOrigin": _origin(origins, binding.policy),
         "needsNoPolicy": binding.policy is not None and not plans.is_policy(binding.policy),
         "losers": [

@@ -14,6 +14,7 @@ from tests import git_servers, patience
 from tests.cli.world import gitfed
 from tests.e2e.test_hub import _port
 from tests.e2e.world import World, cluster, config_map, deployment, policy, settings
+from tests.planning.test_autoscaling import hours
 
 pytestmark = pytest.mark.e2e
 
@@ -33,7 +34,7 @@ _ASKED = (
     ("get", "bindings", "-n", "shop", "-c", "m1"),
     ("get", "policies"),
     ("get", "works"), ("get", "works", "-c", "m2"), ("get", "orphans"),
-    ("get", "quotas"), ("get", "quotas", "-c", "m1"),
+    ("get", "quotas"), ("get", "quotas", "-c", "m1"), ("get", "autoscalers"), ("get", "autoscalers", "-n", "web"),
     ("get", "gates"), ("get", "events"), ("get", "events", "configmap/shop/c0", "deploy/shop/web"),
     ("explain", "deploy/shop/web"), ("explain", "configmap/c0", "-n", "shop", "-c", "m2"),
 )  # fmt: skip
@@ -50,6 +51,7 @@ def _files() -> dict[str, str | None]:
         "policies/maps.json": policy("maps", ["m1", "m2"], (("v1", "ConfigMap"),)),
         "apps/web.json": deployment("web"),
         "quota.json": json.dumps(_QUOTA),
+        "hours.json": hours(("newyear", "0 0 1 1 *", 4)),
         **maps,
     }
 

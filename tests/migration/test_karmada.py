@@ -100,6 +100,20 @@ def test_the_first_plan_leaves_everything_where_its_binding_says() -> None:
             assert binding.shares == before.shares, key
 
 
+def test_an_autoscaler_is_taken_without_what_it_did() -> None:
+    rule = {"name": "up", "schedule": "0 8 * * *", "targetReplicas": 3}
+    spec = {"scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"}, "rules": [rule]}
+    metadata = {"name": "hours", "namespace": "shop", "uid": "1", "resourceVersion": "7"}
+    taken = convert([
+        {"apiVersion": "autoscaling.karmada.io/v1alpha1", "kind": "CronFederatedHPA", "metadata": metadata,
+         "spec": spec, "status": {"executionHistories": [{"ruleName": "up"}]}},
+    ])  # fmt: skip
+    [[body]] = taken.imported.files.values()
+    assert (body["kind"], body["metadata"]) == ("CronFederatedHPA", {"name": "hours", "namespace": "shop"})
+    assert (body["spec"], "status" in body) == (spec, False)
+    assert taken.imported.findings == ()
+
+
 def test_what_karmada_keeps_for_itself_is_left_out_and_said() -> None:
     def of(group: str, kind: str, name: str, **members: Any) -> Body:
         metadata = {"name": name, "namespace": members.pop("namespace", "shop")}

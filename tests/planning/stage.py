@@ -8,7 +8,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from gitfed.documents import bindings
+from gitfed.documents import autoscalers, bindings
 from gitfed.errors import SourceError
 from gitfed.interpret.native import Native
 from gitfed.interpret.registry import Interpreter
@@ -117,7 +117,11 @@ class Stage:
         found = [bindings.from_document(json.loads(json.dumps(one))) for one in documents]
         records = [bindings.record_document(one) for one in self.decisions.clusters.values()]
         clusters = {one.name: one for one in map(bindings.record_of, json.loads(json.dumps(records)))}
-        self.decisions = replace(self.decisions, bindings={one.key: one for one in found}, clusters=clusters)
+        scalers = [autoscalers.document(one) for one in self.decisions.autoscalers.values()]
+        scaled = {one.key: one for one in map(autoscalers.record_of, json.loads(json.dumps(scalers)))}
+        self.decisions = replace(
+            self.decisions, bindings={one.key: one for one in found}, clusters=clusters, autoscalers=scaled
+        )
         return self
 
     # -- one cycle ----------------------------------------------------------------------------------------------
@@ -163,7 +167,9 @@ class Stage:
     def turn(self, times: int = 1) -> Plan:
         for _ in range(times):
             plan = self.plan = self.build()
-            self.log += [f"{round((self.now - START).total_seconds())} {line}" for line in plan.said]
+            self.log += [
+                f"{round((self.now - START).total_seconds())} {line}" for line in (*plan.said, *plan.scaling.said)
+            ]
             self.record(plan)
             self.carry_out(plan)
         return plan
@@ -177,6 +183,7 @@ class Stage:
             clusters=plan.records,
             outage=plan.outage,
             doubtful=plan.doubtful,
+            autoscalers=plan.scaling.records,
         )
 
     def carry_out(self, plan: Plan) -> None:

@@ -19,6 +19,7 @@ from gitfed.simulation.simulation import Rehearsal, Story
 from gitfed.source import repo as source
 from tests.e2e.world import cluster, deployment, policy, settings
 from tests.planning.stage import DIVIDED, INTERPRETER, ONE, START
+from tests.planning.test_autoscaling import hours
 from tests.planning.test_build import Commit, Tree
 
 
@@ -199,3 +200,17 @@ def test_what_was_decided_is_there_although_its_override_fails_now_and_what_cann
         "m2: override failed: ClusterOverridePolicy/rules: cannot replace /spec/nowhere/inside: /spec/nowhere does not "
         "exist",
     )
+
+
+def test_the_runs_of_cron_rules_are_foretold_with_what_they_do() -> None:
+    files = {"hours.json": hours(("up", "0 13 * * *", 8), ("down", "0 20 * * *", 2))}
+    story = rehearse(repo(clusters=2, placement=DIVIDED, files=files), until=24 * 3600.0).run([])
+    key = "CronFederatedHPA.autoscaling.karmada.io/shop/hours"
+    web = "Deployment.apps/shop/web"
+    assert [line for line in lines(story, "decision") if key in line] == [
+        f"3600 {key} ran up: {web} gets replicas 8",
+        f"28800 {key} ran down: {web} gets replicas 2",
+    ]
+    placed = [line.partition(" (")[0] for line in lines(story, "decision") if "→" in line]
+    assert placed == [f"3600 {web} → m1:4 m2:4", f"28800 {web} → m1:1 m2:1"]
+    assert story.falls_due == 25 * 3600.0

@@ -11,7 +11,7 @@ import click
 from gitfed.cli import options
 from gitfed.cli.output import matrix, plain, structured, table
 from gitfed.model.base import ObjectKey
-from gitfed.views import capacity, names, policies, quotas
+from gitfed.views import autoscalers, capacity, names, policies, quotas
 from gitfed.views.bindings import PlacedBinding, StatusView
 from gitfed.views.clusters import ClusterView
 from gitfed.views.gates import GateList, HeldGate
@@ -48,6 +48,8 @@ class _Form:
 def of(kind: str, items: Sequence[Mapping[str, Any]]) -> Listing:
     if kind == "quotas":  # one of them has a row for each resource
         return _quotas(items)
+    if kind == "autoscalers":  # one of them has a row for each rule
+        return _autoscalers(items)
     form = _FORMS[kind]
     return Listing(kind, form.head, [form.row(one) for one in items], items, [form.name(one) for one in items],
                    form.wide)  # fmt: skip
@@ -105,6 +107,44 @@ def _quotas(items: Sequence[Mapping[str, Any]]) -> Listing:
     return Listing("quotas", ["NAME", "CLUSTER", "RESOURCE", "USED", "LIMIT", "STATE"], rows, items,
                    [name for name, _ in shown],
                    of=[quotas.typed(cast(quotas.QuotaView, one)) for one in items])  # fmt: skip
+
+
+def _autoscalers(items: Sequence[Mapping[str, Any]]) -> Listing:
+    shown = [(item, rule) for item in cast(Sequence[autoscalers.AutoscalerView], items) for rule in item["rules"]]
+    rows = [
+        [
+            _autoscaler_name(item).partition("/")[2],
+            names.shown(names.of(item["target"])),
+            rule["name"],
+            " ".join(filter(None, (rule["schedule"], rule["timeZone"]))),
+            _numbers(rule["replicas"], rule["minReplicas"], rule["maxReplicas"]),
+            "suspended" if rule["suspended"] else rule["next"] or matrix.NONE,
+            _decided(item, rule["name"]),
+        ]
+        for item, rule in shown
+    ]
+    return Listing("autoscalers", ["NAME", "TARGET", "RULE", "SCHEDULE", "REPLICAS", "NEXT", "DECIDED"], rows, items,
+                   [_autoscaler_name(item) for item, _ in shown],
+                   of=[_autoscaler_name(cast(autoscalers.AutoscalerView, one)) for one in items])  # fmt: skip
+
+
+def _autoscaler_name(item: autoscalers.AutoscalerView) -> str:
+    return policies.typed(item["kind"], item["namespace"], item["name"])
+
+
+def _numbers(replicas: int | None, least: int | None, most: int | None) -> str:
+    if replicas is not None:
+        return str(replicas)
+    return f"{matrix.NONE if least is None else least}…{matrix.NONE if most is None else most}"
+
+
+def _decided(item: autoscalers.AutoscalerView, rule: str) -> str:
+    """Of the rule that is in force."""
+    decided = item["decided"]
+    if decided is None or decided["rule"] != rule:
+        return matrix.NONE
+    numbers = _numbers(decided["replicas"], decided["minReplicas"], decided["maxReplicas"])
+    return f"{numbers} since {decided['at']}" if decided["at"] else numbers
 
 
 def _cluster(item: ClusterView) -> list[str]:

@@ -20,8 +20,8 @@ from typing import Any, Protocol
 from gitfed.documents.state_commits import Message
 from gitfed.edges.git import Repository
 from gitfed.edges.state import answers as state_answers
+from gitfed.edges.state import autoscalers, memory, merge
 from gitfed.edges.state import file as state_file
-from gitfed.edges.state import memory, merge
 from gitfed.errors import InputError, SourceError, StateError
 from gitfed.model.base import Body, ClusterName, Commit, ObjectKey, Origin, Problem, Severity
 from gitfed.model.decisions import ClusterRecord, Decision, Decisions
@@ -31,7 +31,7 @@ from gitfed.text.construct import YamlError
 
 DEFAULT_BRANCH = "gitfed/state"
 _STATE = "state.yaml"
-_BESIDE = ("clusters/", "held/", state_answers.DIRECTORY)
+_BESIDE = ("clusters/", "held/", autoscalers.DIRECTORY, state_answers.DIRECTORY)
 _FEW = 100
 """So many documents are parsed in less time than the memory of all takes to be taken up."""
 _VERSIONS = 1000
@@ -175,6 +175,11 @@ class StateBranch:
             if status is not None:
                 statuses[decision.key] = status
             documents[path] = decision.key
+        blobs = {path: entry.blob_id for path, entry in entries.items()}
+        scaled, wrong = autoscalers.read(
+            blobs, lambda blob: self._mapping(blob, "an autoscaler"), self.ref.removeprefix("refs/heads/")
+        )
+        problems += wrong
         self._parsed = parsed
         if only is None:
             self._memory.keep({entry.blob_id for path, entry in entries.items() if path.startswith("bindings/")})
@@ -193,6 +198,7 @@ class StateBranch:
             cleaned=file.cleaned,
             clusters=clusters,
             outage=file.outage,
+            autoscalers=scaled,
             suspensions=file.suspensions,
             removals=file.removals,
             reconciliations=file.reconciliations,
@@ -271,6 +277,7 @@ class StateBranch:
         for name, record in decisions.clusters.items():
             if past.clusters.get(name) is not record:
                 files[self._form.record_path(name)] = _dumped(self._form.record_document(record))
+        files |= autoscalers.files(past.autoscalers, decisions.autoscalers)
         file = _state_file(after)
         if before.commit is None or _state_file(before) != file:
             files[_STATE] = _dumped(state_file.document(file))

@@ -14,7 +14,7 @@ from gitfed.hub.answers.sight import Sight
 from gitfed.model.base import ClusterName, ObjectKey, Origin, Problem, Severity
 from gitfed.model.decisions import Share
 from gitfed.model.plan import Binding, Change, RenderedManifest
-from gitfed.views import bindings, clusters, gates, plans, policies, problems, quotas, works
+from gitfed.views import autoscalers, bindings, clusters, gates, plans, policies, problems, quotas, works
 
 STATES = ("unscheduled", "unapplied", "unhealthy", "moving")
 """Of bindings: placed nowhere, a copy that is not applied, a copy that is not healthy, work that leaves a cluster."""
@@ -198,6 +198,12 @@ def quota_list(moment: Moment, sight: Sight, query: Query) -> quotas.QuotaList:
     """Those of a namespace that the caller sees everywhere: a quota counts all of it."""
     found = quotas.items(moment.repo, moment.facts, moment.plan, query.namespace, query.cluster)
     return {"schema": quotas.SCHEMA, "items": [one for one in found if sight.whole(one["metadata"]["namespace"])]}
+
+
+def autoscaler_list(moment: Moment, sight: Sight, query: Query) -> autoscalers.AutoscalerList:
+    """Those of a namespace that the caller sees everywhere: they decide for the whole fleet."""
+    found = autoscalers.items(moment.repo, moment.plan, query.namespace)
+    return {"schema": autoscalers.SCHEMA, "items": [one for one in found if sight.whole(one["namespace"])]}
 
 
 def problem_list(moment: Moment, sight: Sight, query: Query) -> problems.ProblemList:

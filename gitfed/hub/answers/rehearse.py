@@ -43,7 +43,7 @@ def simulate(moment: Moment, what: WhatIf) -> simulations.SimulationView | simul
     if what.each and happening:
         raise UsageError("nMinusOne takes no events", hint="it lets everything fail, one after the other")
     if not what.each:
-        asked.check(happening, until)
+        asked.check(happening, until, moment.repo)
     fleet = FleetSnapshot(FactsRef("live"), moment.facts)
     stage = simulation.Rehearsal(
         moment.repo, fleet, moment.decisions, inputs.interpreter_of(moment.repo, moment.decisions), datetime.now(UTC),

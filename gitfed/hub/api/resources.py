@@ -13,6 +13,7 @@ from gitfed.hub.answers.query import MOST, USUAL, Query
 from gitfed.hub.answers.sight import Sight
 from gitfed.model.base import ObjectKey
 from gitfed.views import (
+    autoscalers,
     bindings,
     clusters,
     explanations,
@@ -148,6 +149,11 @@ ALL: tuple[Resource, ...] = (
     Resource(
         "listQuotas", "/quotas", "Federated quotas, and what is used of them.", quotas.QuotaList,
         lambda moment, sight, asked: listings.quota_list(moment, sight, asked.query), (NAMESPACE, CLUSTER),
+    ),
+    Resource(
+        "listAutoscalers", "/autoscalers", "What decides numbers of replicas beside templates, and when next.",
+        autoscalers.AutoscalerList,
+        lambda moment, sight, asked: listings.autoscaler_list(moment, sight, asked.query), (NAMESPACE,),
     ),
     Resource(
         "listProblems", "/problems", "What is wrong in the files of the commit in force, and in its plan.",

@@ -13,6 +13,7 @@ from typing import Any
 from gitfed.model.base import ClusterName, ObjectKey, Origin
 from gitfed.model.decisions import PolicyRef
 from gitfed.model.declared.access import AccessPolicy
+from gitfed.model.declared.autoscaling import CronFederatedHPA
 from gitfed.model.declared.cluster import Cluster
 from gitfed.model.declared.federation import Federation, PlacementTest
 from gitfed.model.declared.interpreter import ResourceInterpreterCustomization, ResourceInterpreterWebhookConfiguration
@@ -35,7 +36,7 @@ LIMITS = ("guards", "state")
 
 PLANNED: frozenset[type[Declared]] = frozenset({
     Cluster, ClusterTaintPolicy, FederatedResourceQuota, Override, Propagation, ResourceInterpreterCustomization,
-    ResourceInterpreterWebhookConfiguration, WorkloadRebalancer,
+    ResourceInterpreterWebhookConfiguration, WorkloadRebalancer, CronFederatedHPA,
 })  # fmt: skip
 """Kinds whose objects a plan shows by what they do: to placement, to manifests, to what waits."""
 BESIDE_PLANS: frozenset[type[Declared]] = frozenset({AccessPolicy, Federation, Notification, PlacementTest})
@@ -127,7 +128,8 @@ def _declaration(before: Declared | None, after: Declared | None, hidden: redact
 def _all(repo: RepoSnapshot) -> list[Declared]:
     return [
         repo.settings, *repo.clusters.values(), *repo.propagation, *repo.overrides, *repo.quotas, *repo.taint_policies,
-        *repo.interpreters, *repo.webhooks, *repo.remedies, *repo.rebalancers, *repo.tests, *repo.access,
+        *repo.interpreters, *repo.webhooks, *repo.remedies, *repo.rebalancers, *repo.cron_autoscalers, *repo.tests,
+        *repo.access,
         *repo.notifications,
     ]  # fmt: skip
 
@@ -155,6 +157,8 @@ class _Concerns:
             return {
                 key for plan in plans for key, one in plan.bindings.items() if (one.api_version, key.kind) == target
             }
+        if isinstance(declared, CronFederatedHPA):
+            return {key for plan in plans for key in plan.bindings if key == declared.target}
         if declared.kind == "Cluster":
             name = declared.metadata.name
             here = {key for plan in plans for key, one in plan.bindings.items() if one.share_of(name) is not None}

@@ -13,6 +13,7 @@ from gitfed.cli.output.table import Cell
 from gitfed.errors import UsageError
 from gitfed.offline import inputs as preview_inputs
 from gitfed.views import clusters, explanations, names, policies
+from gitfed.views.autoscalers import ScaledView
 from gitfed.views.explanations import ExplanationView, Loser
 from gitfed.views.value import PolicyName
 
@@ -137,6 +138,8 @@ def _about(shown: ExplanationView) -> Iterator[tuple[str, str]]:
     replicas, was = binding["replicas"], decided["replicas"] if decided is not None else None
     if replicas is not None:
         yield "Replicas", f"{was} → {replicas}" if was not in (None, replicas) else str(replicas)
+    if (scaled := shown["scaled"]) is not None:
+        yield "Scaled", _scaled(scaled)
     if binding["affinityName"]:
         yield "Affinity", binding["affinityName"]
     if (condition := binding["condition"]) is not None:
@@ -151,6 +154,13 @@ def _about(shown: ExplanationView) -> Iterator[tuple[str, str]]:
         yield "Held", f"gate {waits['gate']}: {where} ({waits['why']}) when a person consents"
     if (descheduled := binding["descheduled"]) is not None:
         yield "Descheduled", f"{descheduled['at']}: {descheduled['message']}"
+
+
+def _scaled(scaled: ScaledView) -> str:
+    by = policies.typed(scaled["kind"], scaled["namespace"], scaled["name"])
+    rule = f", rule {scaled['rule']}" if scaled["rule"] else ""
+    since = f", since {scaled['at']}" if scaled["at"] else ""
+    return f"to {scaled['replicas']} by {by}{rule}{since}; its template's {scaled['declared']} is where it starts from"
 
 
 def _policy(policy: PolicyName | Loser, origin: str | None) -> str:

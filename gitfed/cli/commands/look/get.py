@@ -12,12 +12,24 @@ from gitfed.cli.main import meant
 from gitfed.cli.output import listing
 from gitfed.errors import NothingDecided, UsageError
 
-_THINGS = ("clusters", "bindings", "policies", "problems", "works", "orphans", "quotas", "gates", "events")
+_THINGS = (
+    "clusters",
+    "bindings",
+    "policies",
+    "problems",
+    "works",
+    "orphans",
+    "quotas",
+    "autoscalers",
+    "gates",
+    "events",
+)
 _WORDS = {
     "cluster": "clusters", "binding": "bindings", "rb": "bindings", "crb": "bindings", "resourcebindings": "bindings",
     "policy": "policies", "pp": "policies", "cpp": "policies", "op": "policies", "cop": "policies",
     "problem": "problems", "work": "works", "orphan": "orphans", "gate": "gates", "objects": "works",
     "quota": "quotas", "frq": "quotas", "federatedresourcequotas": "quotas", "event": "events", "ev": "events",
+    "autoscaler": "autoscalers", "cronfhpa": "autoscalers", "cronfederatedhpas": "autoscalers",
 }  # fmt: skip
 
 
@@ -90,6 +102,7 @@ def command(
     works       every object in every cluster; with --live its state there
     orphans     objects in clusters that no policy or file asks for any more (reads the clusters)
     quotas      federated quotas: what is used of them, in all clusters and where a part is assigned
+    autoscalers what decides numbers of replicas beside templates: what it decided, and when it decides next
     gates       limits, and what waits for a person's consent (reads the clusters when their credentials resolve)
     events      what happened to objects lately, newest first, in Karmada's words (from the state branch)
 

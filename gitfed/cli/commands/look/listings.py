@@ -19,7 +19,7 @@ from gitfed.model.plan import Plan
 from gitfed.offline import inputs
 from gitfed.offline.state_log import Chronicle
 from gitfed.planning import status
-from gitfed.views import bindings, clusters, gates, history, names, policies, quotas, works
+from gitfed.views import autoscalers, bindings, clusters, gates, history, names, policies, quotas, works
 
 Items = Sequence[Mapping[str, Any]]
 
@@ -97,6 +97,10 @@ def _quotas(session: load.Session, fleet: FleetSnapshot, plan: Plan, namespace: 
     return list(quotas.items(session.repo, fleet.clusters, plan, namespace, only))
 
 
+def _autoscalers(session: load.Session, fleet: FleetSnapshot, plan: Plan, namespace: str, only: str) -> Items:
+    return list(autoscalers.items(session.repo, plan, namespace))
+
+
 def events(session: load.Session, objects: tuple[str, ...], namespace: str, only: str) -> Items:
     """What happened to these objects, or to all, newest first. Raises as `Chronicle`."""
     chronicle = Chronicle(session.opened, session.repo)
@@ -126,6 +130,7 @@ _OF: dict[str, Callable[[load.Session, FleetSnapshot, Plan, str, str], Items]] =
     "works": _works,
     "orphans": _orphans,
     "quotas": _quotas,
+    "autoscalers": _autoscalers,
 }
 
 

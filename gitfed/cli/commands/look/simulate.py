@@ -48,7 +48,7 @@ def command(
     failure: float,
     success: float,
 ) -> int:
-    """Rehearse a failover on a virtual clock: what would be noticed, decided and done, and when.
+    """Rehearse a failover, or what autoscalers do by the clock: what would be noticed, decided and done, and when.
 
     Nothing is written and no cluster is asked: it begins with what is decided and recorded. Decisions are taken by the
     code of the daemon. A time is a duration from the start, by default 0s.
@@ -57,6 +57,7 @@ def command(
     gitfed simulate --fail cluster/eu-1
     gitfed simulate --fail region/eu@1m --recover region/eu@20m --until 30m
     gitfed simulate --taint cluster/eu-1:drain:NoExecute
+    gitfed simulate --until 24h           what rules of CronFederatedHPAs decide until tomorrow
     gitfed simulate --n-minus-one
 
     \b
@@ -66,9 +67,9 @@ def command(
     happening = asked.events(fails, recovers, taints, until)
     if each and happening:
         raise UsageError("--n-minus-one takes no events", hint="it lets everything fail, one after the other")
-    if not each:
-        asked.check(happening, until)
     session = load.Session(inputs)
+    if not each:
+        asked.check(happening, until, session.repo)
     fleet = session.fleet()
     past = session.decisions(fleet)
     problems = load.tell_errors(session.repo.problems)

@@ -67,6 +67,8 @@ def command(
         show(problems, output, of=contents(repo))
         for text in parse_summary.remarks(repo, problems):
             load.note(text)
+        for text in notes.starting_points(repo):
+            load.note(text)
         most = len(repo.unread) if output.format == "wide" else _MOST_UNREAD
         for file in repo.unread[:most]:
             load.note(notes.held_by(file))
@@ -171,4 +173,7 @@ def contents(repo: RepoSnapshot) -> str:
     """`3f2c1a9: 12 objects, 3 policies, 4 clusters`."""
     objects = formatting.count(len(repo.manifests), "object")
     policies = formatting.count(len(repo.propagation) + len(repo.overrides), "policy", "policies")
-    return f"{formatting.commit(repo.commit)}: {objects}, {policies}, {formatting.count(len(repo.clusters), 'cluster')}"
+    counted = [objects, policies, formatting.count(len(repo.clusters), "cluster")]
+    if repo.cron_autoscalers:
+        counted.append(formatting.count(len(repo.cron_autoscalers), "autoscaler"))
+    return f"{formatting.commit(repo.commit)}: {', '.join(counted)}"

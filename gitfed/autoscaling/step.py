@@ -1,0 +1,154 @@
+"""★ What autoscalers decide: (what is declared, what is recorded, now) → numbers of replicas, and when to look again.
+
+This is done before anything is placed: a workload whose number was decided is placed as if its template said that
+number. The same step is taken by the daemon, by a plan in a pull request and by `gitfed simulate`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from types import MappingProxyType
+
+from gitfed.autoscaling import cron_rules
+from gitfed.model.base import ObjectKey, Origin, Problem, Severity
+from gitfed.model.declared.autoscaling import FEDERATED_HPA, CronFederatedHPA
+from gitfed.model.repo import RepoSnapshot
+from gitfed.model.scaling import AutoscalerRecord, Scale
+
+WhyNot = Callable[[ObjectKey], str]
+"""Why a template has no number of replicas that could be decided; "" when it has one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A record that did not change is the same object, and so are all together."""
+
+    records: Mapping[ObjectKey, AutoscalerRecord]
+    totals: Mapping[ObjectKey, tuple[ObjectKey, Scale]] = field(default_factory=lambda: MappingProxyType({}))
+    """Workload → who decided its number, and what."""
+    said: tuple[str, ...] = ()
+    """What was decided, as sentences for the record."""
+    problems: tuple[Problem, ...] = ()
+    look_again: datetime | None = None
+
+
+def step(
+    repo: RepoSnapshot, records: Mapping[ObjectKey, AutoscalerRecord], why_not: WhyNot, now: datetime, *, known: bool
+) -> Step:
+    """What follows from `now`. `known` False: the state is not known, and nothing is decided beyond it."""
+    if not records and not repo.cron_autoscalers:
+        return Step(records)
+    now = now.replace(microsecond=0)  # as it will be read back
+    rivals = _rivals(repo)
+    problems: list[Problem] = []
+    after: dict[ObjectKey, AutoscalerRecord] = {}
+    said: list[str] = []
+    for one in repo.cron_autoscalers:
+        refused = _refused(one, repo, rivals, why_not)
+        if refused is not None:
+            problems.append(refused)
+        past = records.get(one.key)
+        record = cron_rules.advance(one, past, now, refused.message if refused else "") if known else past
+        if record is not None:
+            after[one.key] = record
+            said += _news(past, record, now)
+    for key, record in records.items():
+        if key not in after and (not known or repo.why_kept(key)):
+            after[key] = record  # its file cannot be read: what it decided stands
+        elif key not in after:
+            said.append(f"{key} is gone: {record.target} gets what its template says")
+    same = len(after) == len(records) and all(records.get(key) is record for key, record in after.items())
+    later = [record.next for record in after.values() if record.next is not None] if known else []
+    return Step(
+        records if same else dict(sorted(after.items())),
+        dict(_totals(after)),
+        tuple(said),
+        tuple(problems),
+        min(later, default=None),
+    )
+
+
+def _totals(records: Mapping[ObjectKey, AutoscalerRecord]) -> Iterator[tuple[ObjectKey, tuple[ObjectKey, Scale]]]:
+    """Of two for one workload, which is refused, the one that decided last is in force."""
+    decided = [
+        (record.decided.at, key, record)
+        for key, record in records.items()
+        if record.decided is not None and record.decided.replicas is not None and record.decided.at is not None
+    ]
+    for _, key, record in sorted(decided, key=lambda one: one[:2]):
+        assert record.decided is not None
+        yield record.target, (key, record.decided)
+
+
+def _rivals(repo: RepoSnapshot) -> Mapping[ObjectKey, list[CronFederatedHPA]]:
+    found: dict[ObjectKey, list[CronFederatedHPA]] = {}
+    for one in repo.cron_autoscalers:
+        found.setdefault(one.target, []).append(one)
+    return {target: those for target, those in found.items() if len(those) > 1}
+
+
+def _refused(
+    declared: CronFederatedHPA,
+    repo: RepoSnapshot,
+    rivals: Mapping[ObjectKey, list[CronFederatedHPA]],
+    why_not: WhyNot,
+) -> Problem | None:
+    """Why an autoscaler decides nothing; what was decided before stands."""
+    target, origin = declared.target, declared.origin or Origin("")
+    where = ("spec", "scaleTargetRef", "name")
+    if target in rivals:
+        others = " and ".join(f"{one.key} ({one.origin})" for one in rivals[target] if one is not declared)
+        message = f"{declared.key}: {target} is scaled by {others} too: none of them decides any more"
+        return Problem(origin, message, "let one of them have all rules", path=where)
+    if (target.group, target.kind) == FEDERATED_HPA:
+        message = f"{declared.key}: {target} is not acted on yet, so its bounds have no effect"
+        return Problem(origin, message, "name the workload itself", Severity.WARNING, path=where)
+    if target not in repo.manifests:
+        unread = repo.why_kept(target)
+        message = f"{declared.key}: there is no {target}" + (
+            f", as far as files can be read: {unread}" if unread else ""
+        )
+        near = _near(target, repo) if not unread else ""
+        return Problem(origin, message, near, Severity.WARNING if unread else Severity.ERROR, path=where)
+    if why := why_not(target):
+        return Problem(origin, f"{declared.key}: {target} {why}", "name what its copies run in", path=where)
+    return None
+
+
+def _near(target: ObjectKey, repo: RepoSnapshot) -> str:
+    """The object that may be meant: of another kind, or with a name that is nearly the same."""
+    here = [key for key in repo.manifests if key.namespace == target.namespace]
+    alike = [key for key in here if key.name == target.name and key.kind in (target.kind, "Deployment", "StatefulSet")]
+    if alike:
+        return f"did you mean {alike[0]}?"
+    elsewhere = [key for key in repo.manifests if key[:2] == target[:2] and key.name == target.name]
+    if elsewhere:
+        return f"it stands in the namespace {elsewhere[0].namespace}; an autoscaler scales what is in its own"
+    return "nothing is scaled"
+
+
+def _news(past: AutoscalerRecord | None, record: AutoscalerRecord, now: datetime) -> Iterator[str]:
+    """What became of the rules since the last record."""
+    if past is record:
+        return
+    before = {one.name: one for one in past.rules} if past is not None else {}
+    for one in record.rules:
+        known = before.get(one.name)
+        runs = [run for run in (*one.successful, *one.failed) if run.executed == now]
+        new = [run for run in runs if known is None or run not in (*known.successful, *known.failed)]
+        for run in sorted(new, key=lambda run: run.scheduled):
+            if run.applied is not None:
+                yield f"{record.key} ran {one.name}: {record.target} gets {run.applied}"
+            else:
+                yield f"{record.key} did not run {one.name} of {_text(run.scheduled)}: {run.message}"
+        if one.next is None:
+            if known is None or known.next is not None:
+                yield f"{record.key} does not run {one.name}: it is suspended"
+        elif not new and (known is None or known.next != one.next):
+            yield f"{record.key} runs {one.name} at {_text(one.next)}"
+
+
+def _text(when: datetime) -> str:
+    return when.isoformat().replace("+00:00", "Z")

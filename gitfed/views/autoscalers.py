@@ -1,0 +1,165 @@
+"""Autoscalers, what they decided, and when they decide next: `gitfed.io/autoscalers/v1`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime
+from typing import Literal
+
+from gitfed.documents.bindings import time_text
+from gitfed.model.base import ObjectKey
+from gitfed.model.declared.autoscaling import CronFederatedHPA
+from gitfed.model.plan import Plan
+from gitfed.model.repo import RepoSnapshot
+from gitfed.model.scaling import CronRun, RuleRecord, Scale, Scaled
+from gitfed.views.value import ResourceRef, Time, View, resource
+
+SCHEMA: Literal["gitfed.io/autoscalers/v1"] = "gitfed.io/autoscalers/v1"
+
+
+class ScaleView(View):
+    """What was decided; null where it says nothing about that."""
+
+    replicas: int | None
+    minReplicas: int | None
+    maxReplicas: int | None
+    rule: str
+    at: Time | None
+
+
+class RunView(View):
+    """One execution of a rule."""
+
+    scheduleTime: Time
+    executionTime: Time
+    message: str
+    """Why it failed; "" when it did not."""
+
+
+class CronRuleView(View):
+    """A rule, and when it runs."""
+
+    name: str
+    schedule: str
+    timeZone: str
+    """"" is UTC."""
+    suspended: bool
+    replicas: int | None
+    minReplicas: int | None
+    maxReplicas: int | None
+    next: Time | None
+    """null: it is suspended, or nothing was decided for it yet."""
+    last: RunView | None
+    """The last that was carried out, or failed."""
+
+
+class AutoscalerView(View):
+    """What decides the number of a workload's replicas, beside its template."""
+
+    kind: str
+    namespace: str
+    name: str
+    target: ResourceRef
+    decided: ScaleView | None
+    """null: the template's own number counts."""
+    declared: int | None
+    """What the template says; null where nothing is decided beside it."""
+    rules: list[CronRuleView]
+    origin: str
+
+
+class AutoscalerList(View):
+    """Autoscalers, by namespace."""
+
+    schema: Literal["gitfed.io/autoscalers/v1"]
+    items: list[AutoscalerView]
+
+
+class ScaledView(View):
+    """Who decided the number of a workload's replicas."""
+
+    kind: str
+    namespace: str
+    name: str
+    rule: str
+    at: Time | None
+    replicas: int
+    declared: int | None
+    """What the template says: where it starts from."""
+
+
+def items(repo: RepoSnapshot, plan: Plan, namespace: str = "") -> Iterator[AutoscalerView]:
+    for one in sorted(repo.cron_autoscalers, key=lambda one: one.key):
+        if namespace in ("", one.metadata.namespace):
+            yield _cron(one, plan)
+
+
+def scaled(plan: Plan, key: ObjectKey) -> ScaledView | None:
+    found: Scaled | None = plan.scaling.scaled.get(key)
+    if found is None:
+        return None
+    return {
+        "kind": found.by.kind,
+        "namespace": found.by.namespace,
+        "name": found.by.name,
+        "rule": found.rule,
+        "at": _time(found.at),
+        "replicas": found.replicas,
+        "declared": found.declared,
+    }
+
+
+def _cron(declared: CronFederatedHPA, plan: Plan) -> AutoscalerView:
+    record = plan.scaling.records.get(declared.key)
+    known = {one.name: one for one in record.rules} if record is not None else {}
+    target = declared.target
+    in_force = plan.scaling.scaled.get(target)
+    return {
+        "kind": declared.kind,
+        "namespace": declared.metadata.namespace,
+        "name": declared.metadata.name,
+        "target": resource(target, declared.spec.scale_target_ref.api_version),
+        "decided": _scale(record.decided) if record is not None and record.decided is not None else None,
+        "declared": in_force.declared if in_force is not None else None,
+        "rules": [
+            {
+                "name": rule.name,
+                "schedule": rule.schedule,
+                "timeZone": rule.time_zone or "",
+                "suspended": rule.suspend,
+                "replicas": rule.target_replicas,
+                "minReplicas": rule.target_min_replicas,
+                "maxReplicas": rule.target_max_replicas,
+                "next": _time(known[rule.name].next) if rule.name in known else None,
+                "last": _last(known.get(rule.name)),
+            }
+            for rule in declared.spec.rules
+        ],
+        "origin": str(declared.origin),
+    }
+
+
+def _last(record: RuleRecord | None) -> RunView | None:
+    runs = [*record.successful, *record.failed] if record is not None else []
+    last: CronRun | None = max(runs, key=lambda run: (run.executed, run.scheduled), default=None)
+    if last is None:
+        return None
+    return {
+        "scheduleTime": time_text(last.scheduled),
+        "executionTime": time_text(last.executed),
+        "message": last.message,
+    }
+
+
+def _scale(found: Scale) -> ScaleView:
+    return {
+        "replicas": found.replicas,
+        "minReplicas": found.min_replicas,
+        "maxReplicas": found.max_replicas,
+        "rule": found.rule,
+        "at": _time(found.at),
+    }
+
+
+def _time(when: datetime | None) -> str | None:
+    return time_text(when) if when is not None else None

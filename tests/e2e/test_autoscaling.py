@@ -1,0 +1,45 @@
+"""A rule by the clock, carried out by a daemon: decided, recorded, divided, and still there after a power cut."""
+
+from __future__ import annotations
+
+import pytest
+import yaml
+
+from tests.e2e.world import World, cluster, deployment, policy, settings
+from tests.planning.stage import DIVIDED
+from tests.planning.test_autoscaling import hours
+
+pytestmark = pytest.mark.e2e
+
+
+def replicas(world: World) -> list[int | None]:
+    found = [world.get(name, "Deployment", "shop", "web") for name in world.names]
+    return [one["spec"]["replicas"] if one is not None else None for one in found]
+
+
+def test_a_rule_that_runs_every_minute_scales_in_all_clusters(world: World) -> None:
+    world.push({
+        "gitfed.json": settings(),
+        **{f"clusters/{name}.json": cluster(name) for name in world.names},
+        "web.json": deployment("web", replicas=2),
+        "policy.json": policy("web", None, placement=DIVIDED),
+    })  # fmt: skip
+    daemon = world.daemon()
+    world.until(lambda: replicas(world) == [1, 1], "the template's number")
+    world.push({"hours.json": hours(("always", "* * * * *", 6))})
+    world.until(lambda: replicas(world) == [3, 3], "what the rule decides")
+    shown = yaml.safe_load(world.gitfed("get", "autoscalers", "-o", "json").stdout)
+    [one] = shown["items"]
+    assert (one["decided"]["replicas"], one["decided"]["rule"], one["declared"]) == (6, "always", 2)
+    daemon.kill()
+    world.push({"web.json": deployment("web", replicas=4, image="web:2")})
+    world.daemon()
+    world.until(lambda: _images(world) == ["web:2", "web:2"], "the new image")
+    assert replicas(world) == [3, 3], "what was decided outlives the process, and the template does not change it"
+    world.push({"hours.json": None})
+    world.until(lambda: replicas(world) == [2, 2], "the template's number again")
+
+
+def _images(world: World) -> list[str]:
+    found = [world.get(name, "Deployment", "shop", "web") for name in world.names]
+    return [one["spec"]["template"]["spec"]["containers"][0]["image"] for one in found if one is not None]
