@@ -16,7 +16,8 @@ from gitfed.model.fleet import ClusterLive, Health, LiveState
 from gitfed.model.orders import Suspension
 from gitfed.model.plan import Action, Binding, Plan
 from gitfed.planning import build
-from tests.e2e.world import config_map, policy
+from gitfed.views import works
+from tests.e2e.world import config_map, policy, settings
 from tests.planning.test_build import acts, carried_out, decided, empty, plan_of, read
 
 
@@ -257,6 +258,19 @@ def test_an_orphan_keeps_what_its_running_version_needs_whatever_its_template_sa
     assert acts(story.turn()) == [("delete", "a", "web"), ("delete", "b", "web")]
     assert acts(story.turn()) == [("delete", "a", "conf"), ("delete", "b", "conf")]
     assert recorded(story, "conf") == []
+
+
+def test_what_something_runs_with_is_no_orphan_where_nothing_is_pruned() -> None:
+    """Else an order to delete orphans would take it away from under a copy that stays."""
+    story = Story({**BASE, "gitfed.json": settings(sync={"prune": False})})
+    story.push(p_web=taking("web", ["c"]))
+    story.turn()
+    story.live = healthy(story.live)
+    story.turn()
+    plan = story.turn()
+    stays = [change for change in plan.changes or () if change.key.name == "conf" and change.action is Action.KEEP]
+    assert [change.cluster for change in stays] == ["a", "b"]
+    assert not any(works.is_orphan(change) for change in stays)
 
 
 def test_a_workload_lets_go_of_it_cluster_by_cluster() -> None:

@@ -43,7 +43,9 @@ def unwanted(
     if not held_back and context.binding.keeps:
         held_back = Reason(ReasonCode.HELD_BACK, detail=context.binding.keeps)
     if held_back:
-        return compare.make(context, cluster, Action.KEEP, held_back, None, live=live)
+        # What something there runs with is no orphan, whatever else keeps it: nobody has it deleted by an order.
+        needed = cluster in context.needed
+        return compare.make(context, cluster, Action.KEEP, held_back, None, live=live, move=needed)
     if compare.is_namespace(context.manifest.key):
         return compare.make(
             context, cluster, Action.DELETE, Reason(ReasonCode.NAMESPACE_UNUSED), None, live=live, move=True
