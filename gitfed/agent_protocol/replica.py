@@ -64,7 +64,7 @@ class Told:
 
     def put_text(self, key: str, text: bytes) -> bool:
         """`put` of what `text_of` made: many owners may keep the same bytes."""
-        if len(text) + len(key) + _ENVELOPE > LARGEST:
+        if not fits(key, text):
             raise LinkError(f"{key} has {len(text)} bytes: more than an agent is sent")
         if self._values.get(key) == text:
             return False
@@ -195,6 +195,11 @@ def bucket(key: str) -> int:
 def text_of(value: Any) -> bytes:
     """How a value stands in a mapping."""
     return orjson.dumps(value, option=orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS)
+
+
+def fits(key: str, text: bytes) -> bool:
+    """Whether it can be told: a frame holds a value whole."""
+    return len(text) + len(key) + _ENVELOPE <= LARGEST
 
 
 def digests_of(values: Mapping[str, bytes]) -> list[str]:

@@ -6,6 +6,8 @@ import gc
 
 from gitfed.agent_protocol import values
 from gitfed.daemon.fleet import slice as slices
+from gitfed.daemon.fleet.pulled_worklist import PulledWorklist
+from gitfed.daemon.fleet.reports import Reports
 from gitfed.daemon.fleet.slice import Slice
 from gitfed.model.base import BindingId, Body, Digest, ObjectKey, Origin
 from gitfed.model.plan import Action, Change, RenderedManifest
@@ -14,14 +16,20 @@ from gitfed.text import canonical
 KEY = ObjectKey("", "ConfigMap", "shop", "web")
 
 
+def _change(data: str, name: str = "web") -> Change:
+    # Each cluster has a manifest of its own, as after a restart or where overrides came to the same.
+    body: Body = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": {"a": data}}
+    digest, key = Digest(canonical.digest(body)), KEY._replace(name=name)
+    rendered = RenderedManifest(key, BindingId("b"), body, digest, ("m",), None, Origin("a.yaml"))
+    return Change("m", key, "v1", Action.CREATE, rendered=rendered)
+
+
 def _told(slice_: Slice, data: str) -> bytes:
     """What the slice says of the body, after a change with this one."""
-    # Each cluster has a manifest of its own, as after a restart or where overrides came to the same.
-    body: Body = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "web"}, "data": {"a": data}}
-    digest = Digest(canonical.digest(body))
-    rendered = RenderedManifest(KEY, BindingId("b"), body, digest, ("m",), None, Origin("a.yaml"))
-    slice_.submit([Change("m", KEY, "v1", Action.CREATE, rendered=rendered)], (), {}, (), ())
-    text: bytes = slice_.told._values[f"{values.BODY}{digest}"]
+    change = _change(data)
+    slice_.submit([change], (), {}, (), ())
+    assert change.rendered is not None
+    text: bytes = slice_.told._values[f"{values.BODY}{change.rendered.digest}"]
     return text
 
 
@@ -48,3 +56,35 @@ def test_a_body_goes_when_no_cluster_has_it_any_more() -> None:
     del first, second, one
     gc.collect()
     assert not _held("kept")
+
+
+class _Agent:
+    def __init__(self) -> None:
+        self.reports = Reports("m")
+        self.refusals: list[tuple[str, str]] = []
+
+    def say(self, what: str, about: object = None) -> None: ...
+    def submitted(self) -> None: ...
+    def abandon(self) -> None: ...
+
+    def refused(self, change: Change, why: str) -> None:
+        self.refusals.append((change.key.name, why))
+
+
+def test_a_body_too_large_for_an_agent_fails_alone_and_is_said_once() -> None:
+    part, agent = Slice("m", "acme"), _Agent()
+    worklist = PulledWorklist(agent, part)
+    large = [_change("usual"), _change("x" * (9 << 20), "large")]
+    for _ in range(3):
+        worklist.submit(large, ())
+        assert [key.name for key in part.tasks] == ["web"]
+    lists = part.setup.list
+    assert agent.refusals == [("large", "it has 9437266 bytes, more than an agent is sent (8 MiB)")]
+    worklist.submit(large, ())
+    assert part.setup.list == lists, "no news for the agent"
+    worklist.submit([_change("usual"), _change("cut", "large")], ())
+    assert sorted(key.name for key in part.tasks) == ["large", "web"]
+    worklist.submit(large, ())
+    assert len(agent.refusals) == 2
+    assert [key.name for key in part.tasks] == ["web"]
+    assert not any(len(text) > 8 << 20 for text in part.told._values.values())

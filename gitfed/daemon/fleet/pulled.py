@@ -32,6 +32,7 @@ from gitfed.model import leader
 from gitfed.model.base import ClusterName, Kind, ObjectKey
 from gitfed.model.declared.cluster import Cluster
 from gitfed.model.fleet import (
+    ApplyResult,
     ClusterFacts,
     ClusterLive,
     Condition,
@@ -432,6 +433,11 @@ class PulledMember:
         verdict = values.Verdict(live.uid, metadata.get("generation"), found)
         if self.told.put(values.of(values.VERDICT, key), values.VERDICTS.json(verdict)):
             self._poke()
+
+    def refused(self, change: Change, why: str) -> None:
+        """No agent can be told of this change. Said after the list is handed over, not in the middle of it."""
+        result = ApplyResult(self.name, change.key, "failed", why, permanent=True)
+        asyncio.get_running_loop().call_soon(self._upward.finished, change, result)
 
     def submitted(self) -> None:
         """The list is another one now."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from typing import Protocol
 
+from gitfed.agent_protocol.frames import LARGEST
 from gitfed.daemon.fleet.reports import Reports
 from gitfed.daemon.fleet.slice import Slice
 from gitfed.model.base import ObjectKey
@@ -23,6 +24,7 @@ class Agent(Protocol):
     def reports(self) -> Reports: ...
     def say(self, what: str, about: object = None) -> None: ...
     def submitted(self) -> None: ...
+    def refused(self, change: Change, why: str) -> None: ...
     def abandon(self) -> None: ...
 
 
@@ -31,6 +33,8 @@ class PulledWorklist:
         self._agent = agent
         self._slice = part
         self._held = False
+        self._refused: dict[ObjectKey, int] = {}
+        """What of the list was said to be too large, and its bytes: once."""
 
     @property
     def stopped(self) -> str:
@@ -44,6 +48,11 @@ class PulledWorklist:
         done = {key: over.id for key, over in self._agent.reports.over.items() if not over.left}
         self._slice.submit(changes, urgent, done, entries, forget)
         self._agent.submitted()
+        known, self._refused = self._refused, {}
+        for key, (change, size) in self._slice.too_large.items():
+            self._refused[key] = size
+            if known.get(key) != size:
+                self._agent.refused(change, f"it has {size} bytes, more than an agent is sent ({LARGEST >> 20} MiB)")
 
     def hold(self, seconds: float) -> None:
         self._held = True

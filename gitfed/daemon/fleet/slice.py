@@ -53,6 +53,8 @@ class Slice:
         self.setup = Setup(federation)
         self.tasks: dict[ObjectKey, tuple[Task, Change]] = {}
         """The present list."""
+        self.too_large: dict[ObjectKey, tuple[Change, int]] = {}
+        """What the list lacks since no agent can be told of it: with the bytes of its body."""
         self._cluster = cluster
         self._wanted: dict[ObjectKey, RenderedManifest] = {}
         self._told_of: dict[ObjectKey, Wanted] = {}
@@ -98,6 +100,7 @@ class Slice:
             if self._told_of.get(key) == wanted and known.get(key) is rendered:
                 continue
             self._told_of[key] = wanted
+            # One that is too large is not kept as it should be by the agent alone; why, its change says.
             self._say(values.of(values.OBJECT, key), values.WANTED.json(wanted), {rendered.digest: rendered.body})
         self._teach(expected.versions, expected.interpreter)
         self.tell(kinds=tuple(sorted(expected.kinds)))
@@ -136,22 +139,27 @@ class Slice:
     ) -> None:
         """The list. `done`: the task of each object that the agent is through with; asked for again, it is another."""
         before, self.tasks = self.tasks, {}
+        self.too_large = {}
         news = False
         for change in changes:
             old = before.get(change.key)
             was_urgent = old is not None and old[0].urgent and done.get(change.key) != old[0].id
             task = Task.of(change, number=old[0].id if old else 0, urgent=change.key in urgent or was_urgent)
-            if old is None or task != old[0] or done.get(change.key) == task.id:
-                self._number += 1
-                task = replace(task, id=self._number)
-                news = True
-            self.tasks[change.key] = (task, change)
+            fresh = old is None or task != old[0] or done.get(change.key) == task.id
+            if fresh:
+                task = replace(task, id=self._number + 1)
             bodies: dict[str, Body] = {}
             if change.rendered is not None:
                 bodies[change.rendered.digest] = change.rendered.body
             if change.body is not None:
                 bodies[task.body] = change.body
-            self._say(values.of(values.CHANGE, change.key), values.TASKS.json(task), bodies)
+            if size := self._say(values.of(values.CHANGE, change.key), values.TASKS.json(task), bodies):
+                self.too_large[change.key] = change, size
+                news |= old is not None
+                continue
+            self._number = max(self._number, task.id)
+            news |= fresh
+            self.tasks[change.key] = (task, change)
         for key in before.keys() - self.tasks.keys():
             self._forget(values.of(values.CHANGE, key))
             news = True
@@ -170,15 +178,22 @@ class Slice:
 
     # -- values and their bodies --------------------------------------------------------------------------------
 
-    def _say(self, key: str, value: Any, bodies: Mapping[str, Body]) -> None:
-        for digest, body in bodies.items():
+    def _say(self, key: str, value: Any, bodies: Mapping[str, Body]) -> int:
+        """0; or the bytes of a body that no agent can be told of: then nothing is said of this key."""
+        texts = {digest: self._texts.get(digest) or _shared(digest, body) for digest, body in bodies.items()}
+        for digest, text in texts.items():
+            if not replica.fits(f"{values.BODY}{digest}", text.content):
+                self._forget(key)
+                return len(text.content)
+        for digest, text in texts.items():
             if not self._bodies.get(digest):
-                text = self._texts[digest] = _shared(digest, body)
+                self._texts[digest] = text
                 self.told.put_text(f"{values.BODY}{digest}", text.content)
             self._bodies[digest] = self._bodies.get(digest, 0) + 1
         self._release(key)
         self._named[key] = tuple(bodies)
         self.told.put(key, value)
+        return 0
 
     def _forget(self, key: str) -> None:
         self._release(key)
