@@ -18,6 +18,7 @@ from gitfed.model.base import Commit
 from gitfed.model.declared.federation import Federation, Guards
 from gitfed.model.repo import HeldFile, RepoSnapshot
 from gitfed.reading import kustomized, renames, trust
+from gitfed.reading.versions import Versions
 from gitfed.source import kustomize
 from gitfed.source import repo as source
 from gitfed.source.memory import Memory
@@ -234,7 +235,7 @@ def last_good(
     those of its old name. Raises SourceError when there may be one that is not here: the commit that was applied cannot
     be read, or history was cut off.
     """
-    renamed = renames.Renames(repository)
+    renamed, versions = renames.Renames(repository), Versions(repository)
     is_cut_off = functools.cache(repository.is_shallow)
 
     def version(path: str) -> tuple[Commit, str] | None:
@@ -266,7 +267,7 @@ def last_good(
             if start is None:
                 return
             commit, name = start[0], start[1]
-            for commit, blob in repository.last_commits_of(name, start[0], until_deleted=True):
+            for commit, blob in versions.of(name, start[0]):
                 if present is not None and blob == present.blob_id:
                     continue
                 if not memory.held(path, blob, commit, functools.partial(repository.read, blob)).faulty:

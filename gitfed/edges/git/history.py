@@ -211,13 +211,14 @@ class History(Program):
     def last_commits_of(
         self, path: str, start: Commit, *, limit: int = 50, until_deleted: bool = False
     ) -> list[tuple[Commit, str]]:
-        """(commit, blob id) of the versions of a file, newest first, beginning at `start`; deletions are left out.
+        """(commit, blob id) of a file's versions along first parents, newest first, beginning at `start`; deletions
+        are left out.
 
         `until_deleted`: not those before the file was deleted, if it was.
         """
         raw = self.run(
             "log", f"--max-count={limit}", "--format=%x01%H", "--raw", "-z", "--no-renames", "--no-abbrev",
-            "--diff-merges=first-parent", start, "--", f":(literal,top){path}",
+            "--first-parent", "--diff-merges=first-parent", start, "--", f":(literal,top){path}",
         )  # fmt: skip
         found: list[tuple[Commit, str]] = []
         for chunk in raw.split(b"\x01")[1:]:
@@ -227,6 +228,25 @@ class History(Program):
                     break
             elif match:
                 found.append((Commit(match[1].decode()), match[2].decode()))
+        return found
+
+    def all_changes(self, start: Commit, *, limit: int) -> list[tuple[Commit, list[tuple[str, str]]]]:
+        """Commits along first parents from `start` back, each with (path, blob id) of what it changed, "" for what it
+        deleted: for who asks of many files what `last_commits_of` says of one."""
+        raw = self.run(
+            "log", f"--max-count={limit}", "--format=%x01%H", "--raw", "-z", "--no-renames", "--no-abbrev",
+            "--first-parent", "--diff-merges=first-parent", start,
+        )  # fmt: skip
+        found: list[tuple[Commit, list[tuple[str, str]]]] = []
+        parts = iter(raw.split(b"\0"))
+        for part in parts:
+            if part.startswith(b"\x01"):
+                found.append((Commit(part[1:].decode()), []))
+            elif part:
+                # `:MODE MODE BLOB BLOB KIND`, and the path in a part of its own, whatever stands in it.
+                blob, kind = part.split()[3:5]
+                path = next(parts).decode("utf-8", "surrogateescape")
+                found[-1][1].append((path, "" if kind == b"D" else blob.decode()))
         return found
 
 
