@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import replace
 
 import pytest
@@ -17,6 +18,7 @@ from gitfed.model.fleet import Health
 from gitfed.model.plan import Action
 from gitfed.model.script import Script
 from gitfed.reading import interpreters
+from tests import patience
 from tests.agent.site import MAPS, Site, created, expected, key, rendered, site
 from tests.agent.test_agent import holds
 from tests.daemon.test_member_facts import until
@@ -111,8 +113,10 @@ async def test_what_somebody_else_made_is_adopted_with_what_the_script_keeps() -
         await place.ask("POST", MAPS, made)
         manifest = rendered("a", "1")
         hub.follow(expected(manifest, interpreter=SCRIPTED))
-        await hub.look_at([key("a")])
-        await until(lambda: hub.has(key("a")))
+        async with asyncio.timeout(patience.SECONDS):
+            while not hub.has(key("a")):  # the first look may come before the agent knows what it is about
+                await hub.look_at([key("a")])
+                await asyncio.sleep(0.01)
         change = replace(created(manifest), action=Action.UPDATE, live=hub.get(key("a")), adopt=True)
         hub.follow(expected(manifest, changes=(change,), interpreter=SCRIPTED))
         assert hub.worker is not None

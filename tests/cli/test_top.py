@@ -115,8 +115,19 @@ def test_programs_get_exact_numbers(facts: Path) -> None:
 
 def test_the_wide_list_of_clusters_shows_room(facts: Path) -> None:
     lines = gitfed("get", "clusters", "eu-1", "--fleet", facts, "-o", "wide").out.splitlines()
-    head = ["PROVIDER", "ZONES", "API-ENDPOINT", "PROXY-URL", "NODES", "CPU", "MEMORY", "PODS", "FILE"]
-    assert lines[0].split()[-9:] == head
+    head = [
+        "PROVIDER",
+        "ZONES",
+        "REMEDY-ACTIONS",
+        "API-ENDPOINT",
+        "PROXY-URL",
+        "NODES",
+        "CPU",
+        "MEMORY",
+        "PODS",
+        "FILE",
+    ]
+    assert lines[0].split()[-10:] == head
     assert lines[1].split()[-5:-1] == ["2/3", "2.85/12", "3Gi/24Gi", "13/330"]
 
 

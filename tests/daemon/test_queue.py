@@ -100,12 +100,12 @@ def test_a_failed_change_waits_and_others_do_not() -> None:
     queue = replaced([change("bad"), change("good")])
     bad = queue.pop(10.0)
     assert bad is not None
-    queue.finished(bad.key, failed_at=10.0, delay=lambda attempt: 5.0 * (attempt + 1))
+    queue.finished(bad.key, failed_at=10.0, delay=lambda failures: 5.0 * failures)
     assert names(queue, 11.0) == ["good"]
     assert queue.next_time() == 15.0
     again = queue.pop(15.0)
     assert again is not None
-    queue.finished(again.key, failed_at=15.0, delay=lambda attempt: 5.0 * (attempt + 1))
+    queue.finished(again.key, failed_at=15.0, delay=lambda failures: 5.0 * failures)
     assert queue.next_time() == 25.0
 
 

@@ -45,6 +45,17 @@ def _is_whole(text: str) -> bool:
 
 
 BLOCKS = dict(blocks())
+TARGET = """\
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web, namespace: shop}
+spec:
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec: {containers: [{name: web, image: web}]}
+"""
+"""What an example without it scales."""
 
 
 def test_the_documentation_has_whole_examples() -> None:
@@ -57,6 +68,8 @@ def test_an_example_of_the_documentation_is_valid(place: str, tmp_path: Path) ->
     (tmp_path / "example.yaml").write_text(text)
     if "kind: Federation\n" not in text:
         (tmp_path / "gitfed.yaml").write_text(SETTINGS)
+    if "kind: CronFederatedHPA\n" in text:
+        (tmp_path / "target.yaml").write_text(TARGET)
     for named in re.findall(r"\bkeys/[\w.-]+", text):
         (tmp_path / "keys").mkdir(exist_ok=True)
         (tmp_path / named).write_text(KEY + "\n")

@@ -28,7 +28,7 @@ def test_a_rule_that_runs_every_minute_scales_in_all_clusters(world: World) -> N
     world.until(lambda: replicas(world) == [1, 1], "the template's number")
     world.push({"hours.json": hours(("always", "* * * * *", 6))})
     world.until(lambda: replicas(world) == [3, 3], "what the rule decides")
-    shown = yaml.safe_load(world.gitfed("get", "autoscalers", "-o", "json").stdout)
+    shown = yaml.safe_load(world.gitfed("get", "autoscalers", "--repo", str(world.bare), "-o", "json").stdout)
     [one] = shown["items"]
     assert (one["decided"]["replicas"], one["decided"]["rule"], one["declared"]) == (6, "always", 2)
     daemon.kill()

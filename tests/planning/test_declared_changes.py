@@ -28,6 +28,9 @@ SPECS = {
     "ResourceInterpreterWebhookConfiguration": "[{name: a.b.c, clientConfig: {url: 'https://a.example/b'}, "
     "interpreterContextVersions: [v1alpha1], "
     "rules: [{operations: ['*'], apiGroups: [e.com], apiVersions: [v1], kinds: [A]}]}]",
+    "Remedy": "{actions: [TrafficControl]}",
+    "CronFederatedHPA": "{scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: a}, "
+    "rules: [{name: up, schedule: '0 8 * * *', targetReplicas: 2}]}",
     "AccessPolicy": "{subjects: [{kind: User, name: ada}], allow: [view]}",
     "Federation": "{}",
     "Notification": "{provider: Apprise, target: pager, severities: [error]}",

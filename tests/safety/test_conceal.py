@@ -36,4 +36,4 @@ def test_keys_are_told_because_they_are_how_the_place_is_found() -> None:
 
 
 def test_files_without_secrets_are_quoted_as_ever() -> None:
-    assert "a.yaml:1:4: hunter22 is not of type !!int" in told("a: !!int hunter22\n")
+    assert "a.yaml:2:4: hunter22 is not of type !!int" in told("kind: A\na: !!int hunter22\n")

@@ -33,11 +33,15 @@ def test_a_number_of_thousands_of_digits_is_a_fault_of_its_file(number: str) -> 
 
 
 def test_a_json_file_with_such_a_number_names_file_and_line(tmp_path: Path) -> None:
-    files = {"gitfed.yaml": SETTINGS + CLUSTERS, "a.json": f'{{\n  "a": {LONG}}}', "b.yaml": config("b")}
+    files = {
+        "gitfed.yaml": SETTINGS + CLUSTERS,
+        "a.json": f'{{\n  "kind": "A",\n  "a": {LONG}}}',
+        "b.yaml": config("b"),
+    }
     Objects.create(tmp_path / "r").load({path: text.encode() for path, text in files.items()})
     ended = gitfed("validate", "--repo", tmp_path / "r", cwd=tmp_path)
     assert ended.code == 3
-    assert f"a.json:2:8: {LONG[:40]} is not a number that JSON can hold" in ended.said
+    assert f"a.json:3:8: {LONG[:40]} is not a number that JSON can hold" in ended.said
 
 
 DATES = {

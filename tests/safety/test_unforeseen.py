@@ -44,7 +44,7 @@ def stage(tmp_path: Path) -> Iterator[Stage]:
 @pytest.fixture(autouse=True)
 def quickly(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(commits, "_AGAIN", Backoff((0.1,)))
-    monkeypatch.setattr(trouble, "_UNFORESEEN", (0.1,))
+    monkeypatch.setattr(trouble, "_UNFORESEEN", Backoff((0.1,)))
     monkeypatch.setattr(trouble, "_AGAIN", Backoff((0.1,)))
     monkeypatch.setattr(member, "RETRIES", Backoff((0.1,)))
 

@@ -25,6 +25,7 @@ from gitfed.model.declared.policy import (
     Propagation,
     WorkloadRebalancer,
 )
+from gitfed.model.declared.remedy import Remedy
 from gitfed.model.declared.shape import Declared
 from gitfed.model.plan import FieldChange, Plan
 from gitfed.model.repo import RepoSnapshot
@@ -39,8 +40,9 @@ PLANNED: frozenset[type[Declared]] = frozenset({
     ResourceInterpreterWebhookConfiguration, WorkloadRebalancer, CronFederatedHPA,
 })  # fmt: skip
 """Kinds whose objects a plan shows by what they do: to placement, to manifests, to what waits."""
-BESIDE_PLANS: frozenset[type[Declared]] = frozenset({AccessPolicy, Federation, Notification, PlacementTest})
-"""Kinds that may change without any object of a plan changing: who may do what, who is told, what is checked."""
+BESIDE_PLANS: frozenset[type[Declared]] = frozenset({AccessPolicy, Federation, Notification, PlacementTest, Remedy})
+"""Kinds that may change without any object of a plan changing: who may do what, who is told, what is checked, what is
+asked of others."""
 
 
 @dataclass(frozen=True, slots=True)

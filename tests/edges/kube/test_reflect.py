@@ -213,8 +213,8 @@ async def test_waiting_is_cut_short_for_those_who_wait_now() -> None:
 
 
 def test_delays_grow_and_the_last_one_stays() -> None:
-    for failures, base in [(1, 1.0), (2, 4.0), (3, 4.0), (99, 4.0)]:
-        assert base <= reflect.delay((1.0, 4.0), failures) <= 1.5 * base
+    for failures, base in [(1, 0.5), (2, 1.0), (7, 30.0), (99, 30.0)]:
+        assert base <= reflect.BACKOFF.after(failures) <= 1.5 * base
 
 
 @pytest.mark.parametrize(
