@@ -87,6 +87,18 @@ class Kubectl:
             env=self._environment,
         )
 
+    @contextlib.asynccontextmanager
+    async def following(self, line: str) -> AsyncIterator[asyncio.subprocess.Process]:
+        """The running program; it may end by itself, and is gone afterwards in any case."""
+        process = await self.start(line)
+        try:
+            async with asyncio.timeout(patience.SECONDS):
+                yield process
+        finally:
+            with contextlib.suppress(ProcessLookupError):
+                process.kill()
+            await process.wait()
+
     async def in_terminal(self, line: str, typed: bytes, *, code: int) -> bytes:
         """What stands on the screen once that was typed."""
         ours, theirs = os.openpty()
@@ -105,6 +117,22 @@ class Kubectl:
             assert await process.wait() == code, bytes(screen)
         os.close(ours)
         return bytes(screen)
+
+
+async def line_with(text: bytes, process: asyncio.subprocess.Process) -> bytes:
+    """Its first line that holds this text; a program that ends without one fails the test."""
+    assert process.stdout is not None
+    printed = []
+    async for line in process.stdout:
+        if text in line:
+            return line
+        printed.append(line)
+    raise AssertionError(f"it ended without {text!r}: {b''.join(printed)!r}")
+
+
+async def forwarded_port(process: asyncio.subprocess.Process) -> int:
+    said = await line_with(b"Forwarding from 127.0.0.1:", process)
+    return int(said.partition(b"127.0.0.1:")[2].partition(b" ")[0])
 
 
 @pytest.fixture
@@ -308,43 +336,29 @@ async def test_files_are_copied_in_and_out(running: Kubectl, tmp_path: Path) -> 
 
 @pytest.mark.parametrize("command", ["attach web", "logs -f web --tail=1"])
 async def test_what_a_container_says_is_shown_until_it_is_gone(running: Kubectl, command: str) -> None:
-    following = await running.start(command)
-    assert following.stdout is not None
-    async with asyncio.timeout(patience.SECONDS):
-        while b"web of web is alive" not in await following.stdout.readline():
-            pass
+    async with running.following(command) as shown:
+        await line_with(b"web of web is alive", shown)
         await running("delete pod web")
-        assert await following.wait() == 0
+        assert await shown.wait() == 0
 
 
 async def test_a_forwarded_port_answers_with_the_name_of_the_pod(running: Kubectl) -> None:
-    forward = await running.start("port-forward pod/web :80 --address 127.0.0.1")
-    assert forward.stdout is not None
-    try:
-        async with asyncio.timeout(patience.SECONDS):
-            said = await forward.stdout.readline()
-            port = said.partition(b"127.0.0.1:")[2].partition(b" ")[0].decode()
-            async with aiohttp.ClientSession() as session:
-                for _ in range(2):
-                    async with session.get(f"http://127.0.0.1:{port}/") as answer:
-                        assert await answer.text() == "default/web answers on port 80\n", said
-    finally:
-        forward.terminate()
-        await forward.wait()
+    async with (
+        running.following("port-forward pod/web :80 --address 127.0.0.1") as forward,
+        aiohttp.ClientSession() as session,
+    ):
+        port = await forwarded_port(forward)
+        for _ in range(2):
+            async with session.get(f"http://127.0.0.1:{port}/") as answer:
+                assert await answer.text() == "default/web answers on port 80\n"
 
 
 async def test_a_port_that_nobody_listens_on_refuses(running: Kubectl) -> None:
-    forward = await running.start("port-forward pod/web :81 --address 127.0.0.1")
-    assert forward.stdout is not None
-    try:
-        async with asyncio.timeout(patience.SECONDS):
-            said = await forward.stdout.readline()
-            port = said.partition(b"127.0.0.1:")[2].partition(b" ")[0].decode()
-            async with aiohttp.ClientSession() as session:
-                with pytest.raises(aiohttp.ClientError):
-                    await session.get(f"http://127.0.0.1:{port}/")
-            while b"connection refused" not in await forward.stdout.readline():
-                pass
-    finally:
-        forward.terminate()
-        await forward.wait()
+    async with (
+        running.following("port-forward pod/web :81 --address 127.0.0.1") as forward,
+        aiohttp.ClientSession() as session,
+    ):
+        port = await forwarded_port(forward)
+        with pytest.raises(aiohttp.ClientError):
+            await session.get(f"http://127.0.0.1:{port}/")
+        await line_with(b"connection refused", forward)

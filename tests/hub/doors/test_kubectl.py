@@ -52,12 +52,40 @@ class Kubectl:
             stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT,
         )  # fmt: skip
 
+    @contextlib.asynccontextmanager
+    async def following(self, line: str) -> AsyncIterator[asyncio.subprocess.Process]:
+        """The running program; it may end by itself, and is gone afterwards in any case."""
+        process = await self.start(line)
+        try:
+            async with asyncio.timeout(patience.SECONDS):
+                yield process
+        finally:
+            with contextlib.suppress(ProcessLookupError):
+                process.kill()
+            await process.wait()
+
     async def __call__(self, line: str, *more: str, text: str = "") -> str:
         process = await self.start(line, *more)
         async with asyncio.timeout(patience.SECONDS):
             printed, _ = await process.communicate(text.encode())
         assert process.returncode == 0, f"kubectl {line}: {printed.decode()}"
         return printed.decode()
+
+
+async def line_with(text: bytes, process: asyncio.subprocess.Process) -> bytes:
+    """Its first line that holds this text; a program that ends without one fails the test."""
+    assert process.stdout is not None
+    printed = []
+    async for line in process.stdout:
+        if text in line:
+            return line
+        printed.append(line)
+    raise AssertionError(f"it ended without {text!r}: {b''.join(printed)!r}")
+
+
+async def forwarded_port(process: asyncio.subprocess.Process) -> int:
+    said = await line_with(b"Forwarding from 127.0.0.1:", process)
+    return int(said.partition(b"127.0.0.1:")[2].partition(b" ")[0])
 
 
 @pytest.fixture(
@@ -90,31 +118,18 @@ async def test_containers_are_reached_through_a_door(kubectl: Kubectl, tmp_path:
     await kubectl(f"cp web:/srv/a.txt {tmp_path}/out.txt")
     assert (tmp_path / "out.txt").read_text() == "some text " * 100_000
 
-    forward = await kubectl.start("port-forward pod/web :80 --address 127.0.0.1")
-    assert forward.stdout is not None
-    try:
-        async with asyncio.timeout(patience.SECONDS):
-            said = await forward.stdout.readline()
-            port = said.partition(b"127.0.0.1:")[2].partition(b" ")[0].decode()
-            async with aiohttp.ClientSession() as session:
-                for _ in range(2):
-                    async with session.get(f"http://127.0.0.1:{port}/") as answer:
-                        assert await answer.text() == "default/web answers on port 80\n", said
-    finally:
-        forward.terminate()
-        await forward.wait()
+    async with (
+        kubectl.following("port-forward pod/web :80 --address 127.0.0.1") as forward,
+        aiohttp.ClientSession() as session,
+    ):
+        port = await forwarded_port(forward)
+        for _ in range(2):
+            async with session.get(f"http://127.0.0.1:{port}/") as answer:
+                assert await answer.text() == "default/web answers on port 80\n"
 
-    followers = [await kubectl.start(command) for command in ("attach web", "logs -f web --tail=1")]
-    try:
-        async with asyncio.timeout(patience.SECONDS):
-            for one in followers:
-                assert one.stdout is not None
-                while b"web of web is alive" not in await one.stdout.readline():
-                    pass
-            await kubectl("delete pod web --now")
-            for one in followers:
-                assert await one.wait() == 0
-    finally:
-        for one in followers:
-            with contextlib.suppress(ProcessLookupError):
-                one.kill()
+    async with kubectl.following("attach web") as attached, kubectl.following("logs -f web --tail=1") as logs:
+        for one in (attached, logs):
+            await line_with(b"web of web is alive", one)
+        await kubectl("delete pod web --now")
+        for one in (attached, logs):
+            assert await one.wait() == 0
