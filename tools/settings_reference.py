@@ -10,12 +10,10 @@ without one, or a sentence without a field, is an error.
 from __future__ import annotations
 
 import sys
-import types
-import typing
 from collections.abc import Iterator
-from datetime import timedelta
 from pathlib import Path
 
+from model_fields import default_text, type_text
 from pydantic import BaseModel
 
 from gitfed.model.declared.federation import FEATURE_GATES, FederationSpec
@@ -115,38 +113,7 @@ def fields(model: type[BaseModel] = FederationSpec, prefix: str = "") -> Iterato
         if isinstance(inner, type) and issubclass(inner, BaseModel):
             yield from fields(inner, f"{path}.")
         else:
-            yield path, _type(inner), _text(field.get_default(call_default_factory=True))
-
-
-def _type(annotation: object) -> str:
-    origin, arguments = typing.get_origin(annotation), typing.get_args(annotation)
-    if origin is typing.Annotated:
-        return _type(arguments[0])
-    if origin in (typing.Union, types.UnionType):
-        return _type(next(one for one in arguments if one is not type(None)))
-    if origin is typing.Literal:
-        return " or ".join(f"`{one}`" for one in arguments)
-    if origin is tuple:
-        return f"list of {_type(arguments[0])}"
-    if origin is dict:
-        return "map"
-    names: dict[object, str] = {bool: "true or false", int: "number", str: "text", timedelta: "duration"}
-    return names.get(annotation, str(annotation))
-
-
-def _text(value: object) -> str:
-    if value is None:
-        return "unset"
-    if isinstance(value, bool):
-        return f"`{str(value).lower()}`"
-    if isinstance(value, timedelta):
-        minutes, seconds = divmod(int(value.total_seconds()), 60)
-        return f"`{minutes}m`" if minutes and not seconds else f"`{int(value.total_seconds())}s`"
-    if isinstance(value, tuple):
-        return " ".join(f"`{one}`" for one in value) or "none"
-    if isinstance(value, dict):
-        return "none" if not value else str(value)
-    return f"`{value}`"
+            yield path, type_text(inner), default_text(field.get_default(call_default_factory=True))
 
 
 def page() -> str:

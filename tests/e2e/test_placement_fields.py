@@ -338,7 +338,7 @@ def test_fields_without_an_effect_are_said(fleet: World) -> None:
     fleet.push({"idle/policy.json": json.dumps(body), "idle/web.json": deployment("web", namespace="idle")})
     settled(fleet, "idle", {"m1": 2})
     said = fleet.gitfed("validate").stdout
-    assert "preemption has no effect: the best policy wins at every commit" in said
+    assert "preemption Always has no effect: the best policy wins at every commit" in said
     assert "schedulerName mine has no effect: gitfed schedules everything itself" in said
-    assert "association is an ignored ancestor of propagateDeps" in said
-    assert "spreadByLabel has no effect, in Karmada neither" in said
+    assert "association has no effect: it is an ignored ancestor of propagateDeps" in said
+    assert "spreadByLabel tier has no effect: Karmada ignores it too" in said

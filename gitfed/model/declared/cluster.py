@@ -10,7 +10,18 @@ from pydantic import Field, StrictInt, model_validator
 
 from gitfed.model.declared import names
 from gitfed.model.declared.placement import Path
-from gitfed.model.declared.shape import Declared, Finding, Flag, Labels, Part, Quantity, Required, Text, warning
+from gitfed.model.declared.shape import (
+    Declared,
+    Finding,
+    Flag,
+    Labels,
+    Meaningless,
+    Part,
+    Quantity,
+    Required,
+    Text,
+    warning,
+)
 from gitfed.text import quantity
 
 LONGEST_NAME = 48
@@ -52,7 +63,10 @@ class ClusterSpec(Part):
     sync_mode: Literal["Push", "Pull"]
     api_endpoint: Text = ""
     secret_ref: SecretRef | None = None
-    impersonator_secret_ref: SecretRef | None = None
+    impersonator_secret_ref: Annotated[
+        SecretRef | None,
+        Meaningless("only Karmada's proxy uses it, and Karmada writes it into every cluster", silent=True),
+    ] = None
     insecure_skip_tls_verification: Annotated[Flag, Field(alias="insecureSkipTLSVerification")] = False
     proxy_url: Annotated[Text, Field(alias="proxyURL")] = ""
     proxy_header: Labels = Field(default_factory=dict)

@@ -11,7 +11,7 @@ from typing import Annotated, Literal, Self, TypeAlias
 from pydantic import Field, StrictInt, model_validator
 
 from gitfed.model.declared import names
-from gitfed.model.declared.shape import Finding, Int64, Labels, Part, Required, Text, warning
+from gitfed.model.declared.shape import Finding, Int64, Labels, Meaningless, Part, Required, Text, warning
 
 Path: TypeAlias = tuple[str | int, ...]
 
@@ -114,7 +114,9 @@ class Toleration(Part):
 
 class SpreadConstraint(Part):
     spread_by_field: Literal["cluster", "region", "zone", "provider"] | None = None
-    spread_by_label: Text = ""
+    spread_by_label: Annotated[
+        Text, Meaningless("Karmada ignores it too", "spread by cluster, region, zone or provider")
+    ] = ""
     max_groups: StrictInt = 0
     min_groups: StrictInt = 0
 
@@ -130,8 +132,7 @@ class SpreadConstraint(Part):
         if self.spread_by_field and self.spread_by_label:
             yield Finding((*path, "spreadByLabel"), "spreadByField and spreadByLabel cannot be combined")
         elif self.spread_by_label:
-            hint = "spread by cluster, region, zone or provider"
-            yield warning((*path, "spreadByLabel"), "spreadByLabel has no effect, in Karmada neither", hint)
+            yield from self.without_effect(path)
         if self.min_groups < 0:
             yield Finding((*path, "minGroups"), f"minGroups is {self.min_groups}, it must not be negative")
         if self.max_groups < 0:

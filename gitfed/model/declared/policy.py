@@ -38,7 +38,7 @@ from gitfed.model.declared.placement import WeightPreference as WeightPreference
 from gitfed.model.declared.placement import WorkloadAffinity as WorkloadAffinity
 from gitfed.model.declared.quota import FederatedResourceQuota as FederatedResourceQuota
 from gitfed.model.declared.quota import StaticAssignment as StaticAssignment
-from gitfed.model.declared.shape import Declared, Finding, Flag, Int32, Part, Required, Text, warning
+from gitfed.model.declared.shape import Declared, Finding, Flag, Int32, Meaningless, Part, Required, Text, warning
 
 _SERVICE_IMPORT = ("multicluster.x-k8s.io/v1alpha1", "ServiceImport")
 
@@ -61,14 +61,17 @@ class PropagationSpec(Part):
     resource_selectors: Annotated[tuple[ResourceSelector, ...], Field(min_length=1)]
     placement: Placement = Field(default_factory=Placement)
     priority: Int32 = 0
-    preemption: Literal["Never", "Always"] = "Never"
+    preemption: Annotated[
+        Literal["Never", "Always"],
+        Meaningless("the best policy wins at every commit", "remove it, or use priority"),
+    ] = "Never"
     propagate_deps: Flag = False
-    association: Flag = False
+    association: Annotated[Flag, Meaningless("it is an ignored ancestor of propagateDeps", "use propagateDeps")] = False
     dependent_overrides: tuple[Text, ...] = ()
-    scheduler_name: Text = "default-scheduler"
+    scheduler_name: Annotated[Text, Meaningless("gitfed schedules everything itself")] = "default-scheduler"
     failover: Failover | None = None
     conflict_resolution: Literal["Abort", "Overwrite"] = "Abort"
-    activation_preference: Literal["", "Lazy"] = ""
+    activation_preference: Annotated[Literal["", "Lazy"], Meaningless("a policy takes effect with its commit")] = ""
     suspension: Suspension | None = None
     preserve_resources_on_deletion: Flag | None = None
     schedule_priority: SchedulePriority | None = None
@@ -117,23 +120,7 @@ class Propagation(Declared):
         if spec.failover and spec.failover.cluster and spec.failover.cluster.state_preservation:
             where = ("spec", "failover", "cluster", "statePreservation")
             yield from spec.failover.cluster.state_preservation.findings(where)
-        yield from self._meaningless()
-
-    def _meaningless(self) -> Iterator[Finding]:
-        """Fields that are about the order in which policies arrive. In a commit they all arrive together."""
-        spec = self.spec
-        if spec.preemption == "Always":
-            message = "preemption has no effect: the best policy wins at every commit"
-            yield warning(("spec", "preemption"), message, "remove it, or use priority")
-        if spec.activation_preference == "Lazy":
-            message = "activationPreference Lazy has no effect: a policy takes effect with its commit"
-            yield warning(("spec", "activationPreference"), message, "remove it")
-        if spec.scheduler_name != "default-scheduler":
-            message = f"schedulerName {spec.scheduler_name} has no effect: gitfed schedules everything itself"
-            yield warning(("spec", "schedulerName"), message, "remove it")
-        if spec.association:
-            message = "association is an ignored ancestor of propagateDeps"
-            yield warning(("spec", "association"), message, "use propagateDeps")
+        yield from spec.without_effect(("spec",))
         yield from _claims(self)
 
 
@@ -234,12 +221,17 @@ class RebalancedWorkload(Part):
 
 class RebalancerSpec(Part):
     workloads: Annotated[tuple[RebalancedWorkload, ...], Field(min_length=1)]
-    ttl_seconds_after_finished: Annotated[StrictInt, Field(ge=0, le=2**31 - 1)] | None = None
+    ttl_seconds_after_finished: Annotated[
+        Annotated[StrictInt, Field(ge=0, le=2**31 - 1)] | None, Meaningless("a file stays until somebody removes it")
+    ] = None
 
 
 class WorkloadRebalancer(Declared):
     kind: Literal["WorkloadRebalancer"]
     spec: RebalancerSpec
+
+    def findings(self) -> Iterator[Finding]:
+        yield from self.spec.without_effect(("spec",))
 
 
 def _in_namespace(selectors: tuple[ResourceSelector, ...], namespace: str) -> tuple[ResourceSelector, ...]:

@@ -6,6 +6,7 @@ camelCase; Python reads them in snake_case. Tests may construct by either name; 
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -96,6 +97,19 @@ def warning(path: tuple[str | int, ...], message: str, hint: str = "") -> Findin
     return Finding(path, message, hint, Severity.WARNING)
 
 
+@dataclass(frozen=True, slots=True)
+class Meaningless:
+    """Marks a field that is accepted and changes nothing here: `field: Annotated[Text, Meaningless("why")]`.
+
+    It is warned of where a file sets it, and the reference page says the same.
+    """
+
+    why: str
+    hint: str = "remove it"
+    silent: bool = False
+    """True where other programs write the field, so that nobody could heed a warning."""
+
+
 class Part(BaseModel):
     """A structure inside a declared object."""
 
@@ -113,9 +127,28 @@ class Part(BaseModel):
         """Set a default that depends on other fields, while the model is being made."""
         self.__dict__.update(values)
 
+    def without_effect(self, path: tuple[str | int, ...]) -> Iterator[Finding]:
+        """Its own fields that are set and `Meaningless`."""
+        for name, alias, mark in _meaningless_fields(type(self)):
+            value = getattr(self, name)
+            if value != type(self).model_fields[name].get_default(call_default_factory=True):
+                what = alias if isinstance(value, bool) else f"{alias} {value}"
+                yield warning((*path, alias), f"{what} has no effect: {mark.why}", mark.hint)
+
     def as_json(self) -> dict[str, Any]:
         """Plain JSON in the file's spelling, unset members left out."""
         return self.model_dump(mode="json", by_alias=True, exclude_none=True)
+
+
+@functools.cache
+def _meaningless_fields(part: type[Part]) -> tuple[tuple[str, str, Meaningless], ...]:
+    """(attribute, spelling in files, mark) of what is warned of."""
+    return tuple(
+        (name, field.alias or name, mark)
+        for name, field in part.model_fields.items()
+        for mark in field.metadata
+        if isinstance(mark, Meaningless) and not mark.silent
+    )
 
 
 class ObjectMeta(Part):
