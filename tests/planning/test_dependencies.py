@@ -273,6 +273,20 @@ def test_what_something_runs_with_is_no_orphan_where_nothing_is_pruned() -> None
     assert not any(works.is_orphan(change) for change in stays)
 
 
+def test_what_something_runs_with_is_no_orphan_where_no_policy_selects_it() -> None:
+    story = Story({**BASE, "p-conf.json": policy("conf", ["a", "b"], MAPS)})
+    story.push(p_web=None)
+    story.turn()
+    story.push(p_conf=None)
+    plan = story.turn()
+    assert kept(plan, "conf") == [(name, "orphaned: no policy selects its template any more") for name in ("a", "b")]
+    assert [change for change in plan.changes or () if works.is_orphan(change) and change.key.name == "conf"] == []
+    story.push(web=None)
+    story.turn()
+    orphans = [change for change in story.turn().changes or () if works.is_orphan(change)]
+    assert [change.cluster for change in orphans if change.key.name == "conf"] == ["a", "b"]
+
+
 def test_a_workload_lets_go_of_it_cluster_by_cluster() -> None:
     """The copy that a policy preserves where it was is of the version before; the new one elsewhere proves nothing."""
     preserved = {"preserveResourcesOnDeletion": True}

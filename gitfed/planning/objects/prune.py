@@ -33,8 +33,10 @@ def unwanted(
             return compare.make(context, cluster, Action.KEEP, _going(live), None, live=live, move=True)
         return None
     dependency = came_as_dependency(context.binding, cluster)
+    # What something there runs with is no orphan, whatever else keeps it: nobody has it deleted by an order.
+    needed = cluster in context.needed
     if context.binding.policy is None and not dependency:
-        return compare.make(context, cluster, Action.KEEP, Reason(ReasonCode.ORPHANED), None, live=live)
+        return compare.make(context, cluster, Action.KEEP, Reason(ReasonCode.ORPHANED), None, live=live, move=needed)
     held_back = _kept_because(
         live, context.clusters.get(cluster), prune=context.prune, unread="",
         preserve=context.binding.preserve or _was_left_behind(context.binding.decision, cluster),
@@ -43,14 +45,12 @@ def unwanted(
     if not held_back and context.binding.keeps:
         held_back = Reason(ReasonCode.HELD_BACK, detail=context.binding.keeps)
     if held_back:
-        # What something there runs with is no orphan, whatever else keeps it: nobody has it deleted by an order.
-        needed = cluster in context.needed
         return compare.make(context, cluster, Action.KEEP, held_back, None, live=live, move=needed)
     if compare.is_namespace(context.manifest.key):
         return compare.make(
             context, cluster, Action.DELETE, Reason(ReasonCode.NAMESPACE_UNUSED), None, live=live, move=True
         )
-    if cluster in context.needed:
+    if needed:
         reason = Reason(ReasonCode.NEEDED, context.needed[cluster])
         return compare.make(context, cluster, Action.KEEP, reason, None, live=live, move=True)
     if dependency and not context.binding.shares:
