@@ -59,6 +59,23 @@ def test_what_outlived_its_template_stays_when_that_comes_back_elsewhere() -> No
     assert kept(made.turn(), "conf") == [("a", PRESERVED)]
 
 
+def test_what_comes_back_undecided_runs_nowhere_that_it_had_left() -> None:
+    """Where nothing can be decided the last decision stands, but not one for copies that went with their template."""
+    made = story("a", "b")
+    made.push(p=placed("b", preserve=True))
+    made.turn()
+    made.push(p=placed("b"))
+    made.turn()
+    made.push(conf=None, p=None)
+    made.turn()
+    found = gate.decisions_to_record(made.plan(), made.decisions, made.live)
+    made.decisions = replace(made.decisions, bindings=found)
+    made.push(conf=config_map("conf", {"a": "2"}), p=placed("nowhere"))
+    plan = made.turn()
+    assert (where(plan, "conf"), kept(plan, "conf")) == ([], [("a", PRESERVED)])
+    assert [name for _, _, name in acts(plan) if name == "conf"] == []
+
+
 def test_what_was_left_behind_and_is_placed_there_again_is_a_copy_like_any() -> None:
     made = story("a", "b")
     made.push(p=placed("b", preserve=True))

@@ -215,7 +215,8 @@ def decisions_to_record(plan: Plan, decisions: Decisions, live: LiveState | None
     """What is to be remembered. What a gate holds was not decided: the previous decision stays, if there is one.
 
     So does that of a template which is gone, as long as a copy of it may be left: it says how to treat that
-    (`preserveResourcesOnDeletion`).
+    (`preserveResourcesOnDeletion`), and no longer that it is in clusters where it is not. Should the template come back
+    while nothing can be decided, that decision stands.
     """
     recorded: dict[ObjectKey, Decision] = {}
     for key, binding in plan.bindings.items():
@@ -225,15 +226,25 @@ def decisions_to_record(plan: Plan, decisions: Decisions, live: LiveState | None
         if _may_be_left(decisions.bindings[key], live):
             gone = decisions.bindings[key]
             # Should it come back with another policy, what this one preserved is no copy of it any more.
-            recorded[key] = gone.with_left_behind(gone, (), preserve=gone.preserve)
+            left = gone.with_left_behind(gone, (), preserve=gone.preserve)
+            shares = tuple(share for share in gone.shares if _may_have_copy(gone.key, share.cluster, live))
+            recorded[key] = left if shares == gone.shares else replace(left, shares=shares)
     return recorded
 
 
 def _may_be_left(decision: Decision, live: LiveState | None) -> bool:
     if live is None or any(copy.entry is not None for copy in live.objects.get(decision.key, {}).values()):
         return True
-    clusters = map(live.clusters.get, decision.may_be_in())
-    return any(cluster is None or not cluster.inventory_read for cluster in clusters)
+    return any(_may_have_copy(decision.key, cluster, live) for cluster in decision.may_be_in())
+
+
+def _may_have_copy(key: ObjectKey, cluster: ClusterName, live: LiveState | None) -> bool:
+    """Whether one of ours is there, or nobody can tell."""
+    state = live.clusters.get(cluster) if live is not None else None
+    if live is None or state is None or not state.inventory_read:
+        return True
+    copy = live.objects.get(key, {}).get(cluster)
+    return copy is not None and copy.entry is not None
 
 
 def _is_left(change: Change, bindings: Mapping[ObjectKey, Binding], decisions: Decisions) -> bool:
