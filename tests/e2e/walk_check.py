@@ -111,7 +111,7 @@ class Check:
             stopped = self.others.stopped(where)
             if BASED in found:
                 yield f"{where}: {BASED} is deployed, which only a broken overlay uses"
-            may = {name for name in expected if where in self.history.may_stay(name)}
+            may = {name for name in expected if where in self.history.may_stay(name, seen)}
             for name in sorted((should ^ owned.keys()) - stopped - may):
                 yield f"{where}: {name} is {'missing' if name in should else 'too much'}"
             for name in sorted((should & owned.keys() & repository.templates.keys()) - stopped):
@@ -170,9 +170,16 @@ class Check:
                         file = files.extractfile(f"bindings/shop/{name}-ConfigMap.core.yaml")
                         assert file is not None
                         recorded[name] = set(requirements(yaml.safe_load(file.read())))
+        history = self.history
+        history.still_held = {
+            (name, where, app)
+            for name in MAPS
+            for where, app in history.perhaps_holders(name, seen)
+            if (app, where, False) in recorded.get(name, ())
+        }
         for name in MAPS:
             if name in self.repository.templates:
-                should, has = self.history.requirements(name, seen), recorded.get(name, set())
+                should, has = history.requirements(name, seen), recorded.get(name, set())
                 if should != has:
                     yield f"{name}: remembered {sorted(has - should)} too much, {sorted(should - has)} not"
             elif name in recorded and not self.history.expected(name, seen):

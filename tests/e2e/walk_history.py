@@ -145,6 +145,9 @@ class History:
     """By template without a policy: clusters made anew for which a policy decided once. Should a policy come that names
     dead clusters only, that decision stands until one of them is back, and a copy is made there once more."""
 
+    still_held: set[tuple[str, str, str]] = field(default_factory=set)
+    """(object, cluster, workload) of `perhaps_holders` that the state branch remembers."""
+
     def lost(self, where: str) -> None:
         """A cluster has nothing any more: what is not wanted there does not come back."""
         for name, copies in self.ours.items():
@@ -185,12 +188,14 @@ class History:
         # A move is over when all that should be is there: until then nothing leaves.
         return (wanted - taken) | (set(before) if taken else stays)
 
-    def may_stay(self, name: str) -> set[str]:
-        """Where a copy may have come by an old decision that stood for a while, and is not deleted any more."""
+    def may_stay(self, name: str, seen: Seen) -> set[str]:
+        """Where a copy may have come by an old decision that stood for a while, and is not deleted any more; and where
+        something may still run with it."""
+        held = {where for where, _ in self.perhaps_holders(name, seen)}
         template, rule = self.repository.templates.get(name), self.repository.rules.get(name)
         if template is None or rule is None or not (template.keeps or rule.preserves or not self.repository.prunes):
-            return set()
-        return self.decided.get(name, set())
+            return held
+        return held | self.decided.get(name, set())
 
     def concerns(self, name: str) -> set[str]:
         """The names whose copies, or what is remembered of them, an edit of this one may change."""
@@ -216,6 +221,19 @@ class History:
         version, wherever, lets go of the rest. Those that are only not let go yet hold what the
         workload takes along now: nobody says that they are to stay as they were.
         """
+        perhaps = self.perhaps_holders(name, seen)
+        return {one for one in self._running_with(name, seen) if one not in perhaps or (name, *one) in self.still_held}
+
+    def perhaps_holders(self, name: str, seen: Seen) -> set[tuple[str, str]]:
+        """Those of them that came to their new version just before their place was lost: whether that was seen to run
+        in time, nobody can tell."""
+        return {
+            (where, app)
+            for where, app in self._running_with(name, seen)
+            if (where, app) in seen.current and self._let_go(name, where, app)
+        }
+
+    def _running_with(self, name: str, seen: Seen) -> set[tuple[str, str]]:
         repository = self.repository
         leaving = {
             (where, app)
@@ -230,7 +248,6 @@ class History:
             and ((where, app) in seen.behind or not repository.wants(app, where))
             and where in self.expected(app, seen)
             and not (repository.takes(app, name) and where in repository.rules[app].clusters)
-            and not ((where, app) in seen.current and self._let_go(name, where, app))
         }
 
     def _let_go(self, name: str, where: str, app: str) -> bool:
@@ -266,7 +283,7 @@ class History:
         for name in KINDS:
             self._remember_places(name, {(app, where) for app, where, _ in self.requirements(name, seen)})
         self.ours, self.holds, self.copies = ours, holds, copies
-        self.known = frozenset(self.repository.templates)
+        self.known, self.still_held = frozenset(self.repository.templates), set()
         self.decided = {name: lost for name, lost in self.decided.items() if name not in self.repository.rules}
         for name in KINDS:
             template = self.repository.templates.get(name)
