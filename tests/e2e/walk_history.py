@@ -225,13 +225,21 @@ class History:
         return {one for one in self._running_with(name, seen) if one not in perhaps or (name, *one) in self.still_held}
 
     def perhaps_holders(self, name: str, seen: Seen) -> set[tuple[str, str]]:
-        """Those of them that came to their new version just before their place was lost: whether that was seen to run
-        in time, nobody can tell."""
+        """Those of them that may have let go: they came to their new version just before their place was lost, and
+        whether that was seen to run in time nobody can tell; or they were orphans, and now a policy wants them there
+        and is suspended, so that nobody looks whether they are as it says."""
         return {
             (where, app)
             for where, app in self._running_with(name, seen)
-            if (where, app) in seen.current and self._let_go(name, where, app)
+            if (where, app) not in seen.behind
+            and (
+                self._is_wanted_and_suspended(app, where)
+                or ((where, app) in seen.current and self._let_go(name, where, app))
+            )
         }
+
+    def _is_wanted_and_suspended(self, app: str, where: str) -> bool:
+        return self.repository.wants(app, where) and self.repository.suspends(app, where)
 
     def _running_with(self, name: str, seen: Seen) -> set[tuple[str, str]]:
         repository = self.repository
@@ -245,7 +253,11 @@ class History:
             (where, app)
             for where, app in self.holds.get(name, set()) | leaving
             if where in self.ours.get(app, ())
-            and ((where, app) in seen.behind or not repository.wants(app, where))
+            and (
+                (where, app) in seen.behind
+                or not repository.wants(app, where)
+                or self._is_wanted_and_suspended(app, where)
+            )
             and where in self.expected(app, seen)
             and not (repository.takes(app, name) and where in repository.rules[app].clusters)
         }
