@@ -18,7 +18,7 @@ from gitfed.edges.state import state as state_edge
 from gitfed.edges.state.facts_branch import FactsBranch
 from gitfed.model.decisions import Decisions
 from gitfed.model.fleet import ClusterFacts
-from gitfed.offline import inputs
+from gitfed.offline import fleet_inputs, inputs
 
 
 def git(path: Path, *arguments: str, stdin: bytes | None = None) -> str:
@@ -52,9 +52,9 @@ def state(path: Path, *, from_facts: bool = False) -> None:
     opened = inputs.open_repository(str(path))
     applied = opened.repository.resolve("main")
     repo = inputs.read(opened, applied).repo
-    seen, when = inputs.assumed(repo), scale.NOW
+    seen, when = fleet_inputs.assumed(repo), scale.NOW
     if from_facts:
-        seen, when = inputs.fleet(opened, repo), scale.NOW - timedelta(hours=1)
+        seen, when = fleet_inputs.fleet(opened, repo), scale.NOW - timedelta(hours=1)
     plan = inputs.plan(opened, repo, seen, Decisions(), when)
     branch = state_edge.StateBranch(opened.repository, bindings)
     decided = {key: one.decision for key, one in plan.bindings.items() if one.decision is not None}

@@ -90,9 +90,9 @@ def approvals(ctx: click.Context, param: click.Parameter, incomplete: str) -> li
     """What can be approved, as far as the state branch was fetched: the plan that waits, and its gates."""
 
     def held(opened: Opened) -> Iterable[str]:
-        from gitfed.offline import inputs
+        from gitfed.offline import inputs, state_inputs
 
-        plan = inputs.decisions(opened, inputs.read(opened).repo).held_plan
+        plan = state_inputs.decisions(opened, inputs.read(opened).repo).held_plan
         return [] if plan is None else [plan.digest[:12], *(gate.name for gate in plan.gates)]
 
     return sorted(word for word in _found(ctx, held) if word.startswith(incomplete))
@@ -115,12 +115,12 @@ def orphans(ctx: click.Context, param: click.Parameter, incomplete: str) -> list
     """What was placed and is selected by no policy any more, as far as Git tells: nobody looks into clusters at TAB."""
 
     def left(opened: Opened) -> Iterable[str]:
-        from gitfed.offline import inputs
+        from gitfed.offline import inputs, state_inputs
         from gitfed.placement.scheduling import match
 
         repo = inputs.read(opened).repo
         policies = match.Index(repo.propagation)
-        for key, decision in inputs.decisions(opened, repo).bindings.items():
+        for key, decision in state_inputs.decisions(opened, repo).bindings.items():
             manifest = repo.manifests.get(key)
             if manifest is not None and policies.best(manifest).policy is None:
                 yield str(key)

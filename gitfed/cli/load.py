@@ -28,8 +28,8 @@ from gitfed.model.decisions import Decisions
 from gitfed.model.fleet import FleetSnapshot
 from gitfed.model.plan import Plan
 from gitfed.model.repo import RepoSnapshot
+from gitfed.offline import fleet_inputs, inputs, state_inputs
 from gitfed.offline import input_files as given_files
-from gitfed.offline import inputs
 from gitfed.planning import kept_copies
 from gitfed.planning.review import declared_changes
 from gitfed.planning.review.declared_changes import Declaration
@@ -84,13 +84,13 @@ class Session:
 
     def decisions(self, fleet: FleetSnapshot | None = None) -> Decisions:
         """What was decided before; where no state tells, what the inventories of `fleet` tell."""
-        past = inputs.decisions(self.opened, self.repo, self.given.decisions)
-        return inputs.without_state(past, fleet.live if fleet else None, self.repo)
+        past = state_inputs.decisions(self.opened, self.repo, self.given.decisions)
+        return state_inputs.without_state(past, fleet.live if fleet else None, self.repo)
 
     def fleet(self, *, live: bool | None = None) -> FleetSnapshot:
         """Facts, and with `--live` (or `live`) what is in the clusters."""
         if not (self.given.live if live is None else live):
-            return inputs.fleet(self.opened, self.repo, self.given.fleet)
+            return fleet_inputs.fleet(self.opened, self.repo, self.given.fleet)
         seen = observe(self.repo, self.given, self.credentials)
         if self.given.fleet is None:
             return self._completed(seen)
@@ -109,14 +109,14 @@ class Session:
         """With what the facts branch says of clusters that nobody could ask, for want of credentials."""
         if not any(facts.assumed for facts in seen.clusters.values()):
             return seen
-        known = inputs.fleet(self.opened, self.repo).clusters
+        known = fleet_inputs.fleet(self.opened, self.repo).clusters
         clusters = {name: known.get(name, facts) if facts.assumed else facts for name, facts in seen.clusters.items()}
         return replace(seen, clusters=clusters)
 
     def plan(self, fleet: FleetSnapshot | None = None, past: Decisions | None = None) -> Plan:
         fleet = fleet or self.fleet()
         past = self.decisions(fleet) if past is None else past
-        if why := inputs.refused(self.opened, self.repo, past):
+        if why := state_inputs.refused(self.opened, self.repo, past):
             note(f"a daemon would not apply this commit: {why}")
         return inputs.plan(self.opened, self.repo, fleet, past, self.given.now)
 

@@ -20,7 +20,7 @@ from gitfed.model.decisions import Decisions
 from gitfed.model.fleet import ClusterFacts
 from gitfed.model.plan import Plan
 from gitfed.model.repo import RepoSnapshot
-from gitfed.offline import inputs
+from gitfed.offline import fleet_inputs, inputs, state_inputs
 
 log = logging.getLogger("gitfed.hub")
 
@@ -103,13 +103,13 @@ class Recorded:
             options.repo, credentials=options.git_credentials, submodules=options.submodules
         )
         newest = inputs.read(opened, options.branch or "").repo
-        decisions = inputs.decisions(opened, newest)
+        decisions = state_inputs.decisions(opened, newest)
         if decisions.applied_commit is None:
             return _Seen()
         repo = newest
         if decisions.applied_commit != newest.commit:
             repo = inputs.read(opened, decisions.applied_commit).repo
-        fleet = inputs.fleet(opened, repo)
+        fleet = fleet_inputs.fleet(opened, repo)
         plan = inputs.plan(opened, repo, fleet, decisions)
         facts = fleet.clusters if fleet.facts.source != "assumed" else {}
         return _Seen(repo, plan, decisions, facts, opened.repository.path)

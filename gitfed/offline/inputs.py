@@ -3,8 +3,8 @@
 For every input there is an order of sources, the first that is there wins (reference: the command line):
 
     files       the worktree if asked for, else the commit of `rev`
-    decisions   a file, else the state branch (ours or origin's), else none
-    facts       a file, else the clusters (`daemon.wiring`), else the facts branch, else assumed
+    decisions   a file, else the state branch (ours or origin's), else none: `state_inputs`
+    facts       a file, else the clusters (`daemon.wiring`), else the facts branch, else assumed: `fleet_inputs`
 
 A file that was named and cannot be used is an InputError with its place; a repository that cannot be read is a
 SourceError. What is merely missing is not an error, but the plan says what was assumed (`FactsRef.source`).
@@ -15,40 +15,33 @@ acting come here.
 
 from __future__ import annotations
 
-import functools
 import hashlib
 import itertools
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from gitfed.documents import bindings, facts
 from gitfed.edges import files, git
-from gitfed.edges.state import memory
-from gitfed.edges.state import state as state_edge
 from gitfed.errors import RevisionNotFound, SourceError
 from gitfed.interpret.registry import Interpreter
 from gitfed.interpret.schema.kubernetes import Kubernetes
-from gitfed.model.base import Body, ClusterName, Commit, ObjectKey
+from gitfed.model.base import Commit, ObjectKey
 from gitfed.model.counting import Count, unheard
-from gitfed.model.decisions import Approval, Decisions
-from gitfed.model.declared.federation import Federation
-from gitfed.model.fleet import ClusterFacts, FactsRef, FleetSnapshot, InventoryEntry, LiveState
+from gitfed.model.decisions import Decisions
+from gitfed.model.fleet import FleetSnapshot
 from gitfed.model.plan import Plan
 from gitfed.model.repo import HeldFile, RepoSnapshot
-from gitfed.offline import input_files, state_signatures
 from gitfed.placement.scheduling import schedule
-from gitfed.planning import build, rebuild
+from gitfed.planning import build
 from gitfed.planning.objects import secret_leaks
-from gitfed.reading import effective_guards, interpreters, kustomized, reader, trust, webhook_cache
+from gitfed.reading import interpreters, kustomized, reader, webhook_cache
 from gitfed.source import locate
 from gitfed.source import repo as source
 from gitfed.source.memory import Memory
 from gitfed.source.tree import FileTree
-from gitfed.text import moment
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,189 +226,6 @@ def default_base(opened: Opened, head: Commit) -> Commit:
             f"no commit to compare with: {head[:12]} has no common history with {branch}", hint="name one: BASE..HEAD"
         )
     return base
-
-
-# -- decisions --------------------------------------------------------------------------------------------------
-
-
-def decisions(
-    opened: Opened, repo: RepoSnapshot, path: Path | None = None, only: Collection[ObjectKey] | None = None
-) -> Decisions:
-    """Past decisions: of the file if given, else of the state branch, else none. `only`: those for these templates.
-
-    What webhooks answered always comes from the state branch: no file can hold it. Raises InputError for the file,
-    StateTooNew for a state branch of a newer gitfed.
-    """
-    if path is not None:
-        return replace(input_files.decisions(path), answers=recorded_answers(opened, repo))
-    known = _state(opened, repo, only).decisions
-    if known.applied_commit is None or not repo.commit:
-        return known
-    descends = opened.repository.is_ancestor(known.applied_commit, repo.commit)
-    guards = effective_guards.in_force(known, repo.commit, lambda commit: settings_at(opened, commit).spec.guards)
-    approvals = (*known.approvals, *_granted(opened, repo, known.limits or known.applied_commit))
-    return replace(known, descends=descends, guards=guards, approvals=approvals)
-
-
-def state_commit(opened: Opened, repo: RepoSnapshot) -> Commit | None:
-    """Where the state branch stands whose decisions `decisions` reads; None: there is none."""
-    return standing(opened, repo).commit
-
-
-def standing(opened: Opened, repo: RepoSnapshot, *, facts: bool = False) -> git.tracking.BranchStanding:
-    """Which commit of the state branch is meant, or of the facts branch, for every command that looks.
-
-    What a person should know of it is put into `opened.told`.
-    """
-    spec = repo.settings.spec.state
-    branch = spec.facts_branch if facts else spec.branch
-    found = git.tracking.standing(opened.repository, branch, url=spec.url, begins_anew=facts)
-    opened.told.setdefault(branch, _told(found, branch))
-    if found.commit is not None and f"{branch} signed" not in opened.told:
-        settings_of = functools.partial(settings_at, opened)
-        why = state_signatures.why_doubtful(opened.repository, repo, found.commit, settings_of)
-        text = f"{branch} is shown as it is, and a daemon would not believe it: {why}" if why else ""
-        opened.told[f"{branch} signed"] = text
-    return found
-
-
-def _told(found: git.tracking.BranchStanding, branch: str) -> str:
-    if found.ahead:
-        return f"{branch} of this repository is newer than what was fetched from origin"
-    if not found.tracking:
-        return ""
-    when = found.fetched
-    text = f"{branch} is read as it was fetched from origin"
-    if when is not None:
-        text += f" {moment.ago(when, datetime.now(UTC))} (at {when:%Y-%m-%dT%H:%M:%SZ})"
-    if found.behind:
-        return f"{text}; the branch of that name in this repository is older, and is not read"
-    if found.apart:
-        return (
-            f"{text}; the branch of that name in this repository has other commits, which do not count: push it, or "
-            f"remove it (git branch -D {branch})"
-        )
-    return text
-
-
-def _state(opened: Opened, repo: RepoSnapshot, only: Collection[ObjectKey] | None = None) -> state_edge.State:
-    cache = files.DiskCache(files.cache_directory() / "state")
-    branch = state_edge.StateBranch(opened.repository, bindings, branch=repo.settings.spec.state.branch, cache=cache)
-    commit = standing(opened, repo).commit
-    return state_edge.State(None, Decisions(known=False)) if commit is None else branch.at(commit, only)
-
-
-def recorded_answers(opened: Opened, repo: RepoSnapshot) -> Mapping[str, Body]:
-    """What webhooks answered, by digest of the question; the state branch is only read if the commit has webhooks.
-
-    Raises StateTooNew.
-    """
-    if not repo.webhooks:
-        return {}
-    return _state(opened, repo).decisions.answers
-
-
-def _granted(opened: Opened, repo: RepoSnapshot, applied: Commit) -> tuple[Approval, ...]:
-    """What the commit's own trailer lets through, if an approver of the last applied commit signed it."""
-    if repo.commit == applied:
-        return ()
-    judge = trust.Trust(opened.repository, functools.partial(settings_at, opened))
-    try:
-        return judge.approvals(repo.commit, applied)[0]
-    except SourceError:
-        return ()  # the applied commit is not in this clone: the gates hold, as they would without a trailer
-
-
-def refused(opened: Opened, repo: RepoSnapshot, past: Decisions, otherwise: Commit | None = None) -> str:
-    """Why a daemon would not act upon this commit: it is not signed as the last applied one demands. "": it would.
-
-    `otherwise`: what counts for the last applied one where none is known.
-    """
-    applied = past.applied_commit or otherwise
-    if applied is None or not repo.commit or repo.commit == applied:
-        return ""
-    judge = trust.Trust(opened.repository, functools.partial(settings_at, opened))
-    judge.begin_at(applied, past.signatures if past.applied_commit else "")
-    try:
-        return judge.why_not(repo.commit)
-    except SourceError:
-        return ""  # as above: here it cannot be told
-
-
-def settings_at(opened: Opened, commit: Commit) -> Federation:
-    """The Federation of a commit. Raises SourceError."""
-    return reader.settings_at(opened.repository, opened.memory, commit, lambda: read(opened, commit).repo)
-
-
-def without_state(past: Decisions, live: LiveState | None, repo: RepoSnapshot) -> Decisions:
-    """Decisions when there is no state branch: what the clusters' inventories say, as the daemon would rebuild them.
-
-    Without a look at the clusters there is nothing to go by, and nothing is known to have been decided. While an
-    inventory that may hold something cannot be read, the state stays unknown: the plan then moves nothing.
-    """
-    if past.known or live is None:
-        return replace(past, known=True)
-    entries: dict[ClusterName, list[InventoryEntry]] = {}
-    for copies in live.objects.values():
-        for name, seen in copies.items():
-            if seen.entry is not None:
-                entries.setdefault(name, []).append(seen.entry)
-    if not entries and not any(cluster.repository_id for cluster in live.clusters.values()):
-        return replace(past, known=True)
-    if not all(cluster.inventory_read for cluster in live.clusters.values()):
-        return past
-    versions = {key: manifest.api_version for key, manifest in repo.manifests.items()}
-    return replace(past, bindings=rebuild.decisions(entries.items(), versions), known=True)
-
-
-# -- facts ------------------------------------------------------------------------------------------------------
-
-
-def fleet(opened: Opened, repo: RepoSnapshot, path: Path | None = None) -> FleetSnapshot:
-    """Facts of the clusters: of the file if given, else of the facts branch, else assumed. Raises InputError."""
-    if path is not None:
-        return input_files.fleet(path, repo)
-    return _fleet_of_branch(opened, repo) or assumed(repo)
-
-
-def assumed(repo: RepoSnapshot) -> FleetSnapshot:
-    """Nobody looked: declared clusters are Ready, serve every kind and have unknown room."""
-    return FleetSnapshot(FactsRef("assumed"), input_files.completed({}, repo))
-
-
-def _fleet_of_branch(opened: Opened, repo: RepoSnapshot) -> FleetSnapshot | None:
-    commit = standing(opened, repo, facts=True).commit
-    return None if commit is None else fleet_at(opened, repo, commit)
-
-
-def fleet_at(opened: Opened, repo: RepoSnapshot, commit: Commit) -> FleetSnapshot:
-    """Facts as one commit of the facts branch has them. Raises InputError, SourceError when it is not there."""
-    repository, branch = opened.repository, repo.settings.spec.state.facts_branch
-    found: dict[ClusterName, ClusterFacts] = {}
-    total = hashlib.sha256()
-    entries = repository.some(commit, (), ("clusters/",))
-    known = memory.Memory(
-        files.DiskCache(files.cache_directory() / "facts"),
-        hashlib.sha256(f"{repository.path}\0{branch}".encode()).hexdigest(),
-    )
-    known.take_up()
-    for path in sorted(entries):
-        blob = entries[path].blob_id
-        content = repository.read(blob)
-        total.update(content)
-        parsed = known.get(blob)
-        if parsed is None:
-            parsed = {"documents": [list(one) for one in input_files.documents(content, f"{branch}:{path}")]}
-            known.add(blob, parsed)
-        for place, document in parsed["documents"]:
-            if facts.is_cluster(document):
-                input_files.check_cluster(place, document)
-                one = facts.from_document(document)
-                if one.name in repo.clusters:  # a cluster whose declaration is gone is no target any more
-                    found[one.name] = one
-    known.keep({entry.blob_id for entry in entries.values()})
-    ref = FactsRef("facts branch", commit, repository.info(commit).when, total.hexdigest())
-    return FleetSnapshot(ref, input_files.completed(found, repo))
 
 
 # -- the plan ---------------------------------------------------------------------------------------------------

@@ -27,7 +27,7 @@ from gitfed.errors import InputError, StateConflict, StateError
 from gitfed.model.base import ClusterName, Commit
 from gitfed.model.decisions import Decisions
 from gitfed.model.repo import RepoSnapshot
-from gitfed.offline import inputs
+from gitfed.offline import inputs, state_inputs
 from gitfed.offline.inputs import Opened, open_repository
 from gitfed.reading import state_trust, trust
 
@@ -258,7 +258,7 @@ def _signer(book: OrderBook, past: Decisions | None, *, approves: bool = False) 
 
 def _parties(book: OrderBook, past: Decisions) -> trust.Parties:
     """Whose orders count, as the last applied commit says where it is at hand."""
-    judge = trust.Trust(book.opened.repository, functools.partial(inputs.settings_at, book.opened))
+    judge = trust.Trust(book.opened.repository, functools.partial(state_inputs.settings_at, book.opened))
     judge.begin_at(past.applied_commit, past.signatures)
     return judge.parties(book.repo.commit or inputs.resolve(book.opened, ""))
 

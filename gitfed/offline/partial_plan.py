@@ -23,7 +23,7 @@ from gitfed.edges import files, git
 from gitfed.errors import SourceError
 from gitfed.model.base import Commit, ObjectKey
 from gitfed.model.repo import RepoSnapshot
-from gitfed.offline import inputs
+from gitfed.offline import inputs, state_inputs
 from gitfed.planning import unplanned
 from gitfed.planning.review import affected_templates
 from gitfed.planning.unplanned import Beside, Bystanders, Circumstances
@@ -169,7 +169,7 @@ class _Others:
 
 def _still_true(opened: inputs.Opened, others: Bystanders, base: RepoSnapshot) -> _Others | None:
     """None when too much was decided since."""
-    state = inputs.state_commit(opened, base) or ""
+    state = state_inputs.state_commit(opened, base) or ""
     if bool(others.state) is not bool(state):
         return None
     try:

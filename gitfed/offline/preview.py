@@ -24,7 +24,7 @@ from gitfed.model.declared import federation
 from gitfed.model.fleet import FactsRef, FleetSnapshot
 from gitfed.model.plan import Plan
 from gitfed.model.repo import RepoSnapshot
-from gitfed.offline import inputs, partial_plan
+from gitfed.offline import fleet_inputs, inputs, partial_plan, state_inputs
 from gitfed.planning import build, notes, place, unplanned
 from gitfed.planning.review import affected_templates
 from gitfed.planning.review import review as reviewing
@@ -136,8 +136,8 @@ def _look(
     # Before its first Federation a repository has no limits to keep to: then the head's own are all there is.
     limited = head_repo if first else reviewing.with_limits_of(base_repo, head_repo)
     source = limited if first else base_repo
-    state = None if given.by_hand else inputs.state_commit(opened, source)
-    recorded = inputs.decisions(opened, source, given.decisions, few.templates if few is not None else None)
+    state = None if given.by_hand else state_inputs.state_commit(opened, source)
+    recorded = state_inputs.decisions(opened, source, given.decisions, few.templates if few is not None else None)
     past = replace(recorded, known=True, guards=None)
     fleets = [_fleet(opened, base_repo, source, given)]
     fleets += fleets if base_repo.clusters == limited.clusters else [_fleet(opened, limited, source, given)]
@@ -165,9 +165,9 @@ def _look(
     notes = [*_new_nowhere(found), *_state_notes(opened, recorded, branch, given), *facts_notes(head.facts, now)]
     if first:
         notes.append("BASE has no Federation: limits are those of HEAD.")
-    refused = inputs.refused(opened, head_repo, recorded, base_repo.commit or None)
+    refused = state_inputs.refused(opened, head_repo, recorded, base_repo.commit or None)
     preview = Preview(base_repo, head_repo, found, (*_without_observation(head.notes), *notes), refused)
-    if few is not None or given.by_hand or state != inputs.state_commit(opened, source):
+    if few is not None or given.by_hand or state != state_inputs.state_commit(opened, source):
         return _Looked(preview)
     others = unplanned.of(base, plans.circumstances, state or "", base_repo.manifests, plans.claiming)
     return _Looked(preview, others)
@@ -222,7 +222,7 @@ def _fleet(opened: inputs.Opened, repo: RepoSnapshot, source: RepoSnapshot, give
             update={"spec": repo.settings.spec.model_copy(update={"state": source.settings.spec.state})}
         )
         repo = replace(repo, settings=settings)
-    return inputs.fleet(opened, repo, given.fleet)
+    return fleet_inputs.fleet(opened, repo, given.fleet)
 
 
 def _state_notes(opened: inputs.Opened, recorded: Decisions, branch: str, given: Given) -> list[str]:

@@ -20,7 +20,7 @@ from gitfed.model.decisions import Decision, Decisions
 from gitfed.model.fleet import FleetSnapshot
 from gitfed.model.plan import Plan
 from gitfed.model.repo import RepoSnapshot
-from gitfed.offline import inputs
+from gitfed.offline import fleet_inputs, inputs
 from gitfed.offline.state_log import Chronicle, Entry
 from gitfed.planning import build
 from gitfed.planning.ordering import gate
@@ -59,7 +59,7 @@ def of(history: Chronicle, entry: Entry) -> Replay:
         guards=effective_guards.in_force(before, entry.source, lambda one: inputs.read(opened,
         one).repo.settings.spec.guards),
     )  # fmt: skip
-    fleet = inputs.fleet_at(opened, repo, Commit(entry.facts)) if entry.facts else inputs.assumed(repo)
+    fleet = fleet_inputs.fleet_at(opened, repo, Commit(entry.facts)) if entry.facts else fleet_inputs.assumed(repo)
     again = _Again(repo, fleet, inputs.interpreter_of(repo, past), entry.when, recorded.decisions.statuses)
     entries = repository.entries(entry.commit)
     stored = {path: repository.read(one.blob_id) for path, one in entries.items() if path.startswith("bindings/")}

@@ -22,7 +22,7 @@ from gitfed.model.base import Body, ClusterName, Commit, ObjectKey, key_from
 from gitfed.model.decisions import Decision, Share
 from gitfed.model.orders import CLUSTER, EVERYTHING
 from gitfed.model.repo import RepoSnapshot
-from gitfed.offline import inputs
+from gitfed.offline import inputs, state_inputs
 from gitfed.planning.review import events as happened
 from gitfed.planning.review.events import BindingEvent
 from gitfed.source import repo as source
@@ -73,7 +73,7 @@ class Chronicle:
         self._federation = repo.settings.metadata.name
         self.branch = repo.settings.spec.state.branch
         self.state = state_edge.StateBranch(opened.repository, bindings, branch=self.branch)
-        tip = inputs.standing(opened, repo).commit
+        tip = state_inputs.standing(opened, repo).commit
         if tip is None:
             raise self._absent(repo.settings.spec.state.url)
         self.tip = tip

@@ -19,7 +19,7 @@ from gitfed.model.declared.federation import PlacementTest
 from gitfed.model.fleet import FleetSnapshot
 from gitfed.model.plan import Plan
 from gitfed.model.repo import RepoSnapshot
-from gitfed.offline import input_files, inputs
+from gitfed.offline import fleet_inputs, input_files, inputs
 from gitfed.planning import build
 from gitfed.planning.review import expect
 from gitfed.simulation import scenario, simulation
@@ -65,7 +65,7 @@ def attempt(
 def _fleet(opened: inputs.Opened, read: inputs.Read, test: PlacementTest) -> FleetSnapshot:
     named = test.spec.facts
     if named is None:
-        return inputs.fleet(opened, read.repo)
+        return fleet_inputs.fleet(opened, read.repo)
     path, content = beside(read, test, named)
     if content is None:
         raise InputError(f"{test.origin}: spec.facts names {named}, which does not exist", hint=f"looked for {path}")

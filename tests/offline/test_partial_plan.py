@@ -20,7 +20,7 @@ from gitfed.edges.state import facts_branch
 from gitfed.edges.state import state as state_edge
 from gitfed.model.base import Commit
 from gitfed.model.fleet import ClusterFacts, Reach
-from gitfed.offline import inputs, partial_plan, preview
+from gitfed.offline import fleet_inputs, inputs, partial_plan, preview
 from tests import needs
 from tests.cli.world import commit, git, repository, write
 
@@ -225,7 +225,7 @@ def record(opened: inputs.Opened, now: datetime) -> None:
     branch = state_edge.StateBranch(opened.repository, bindings)
     state = branch.read()
     past = replace(state.decisions, known=True)
-    plan = inputs.plan(opened, repo, inputs.fleet(opened, repo), past, now)
+    plan = inputs.plan(opened, repo, fleet_inputs.fleet(opened, repo), past, now)
     decided = {key: one.decision for key, one in plan.bindings.items() if one.decision is not None}
     decisions = replace(
         past, bindings=decided, repository_id="test", applied_commit=repo.commit, clusters=plan.records,

@@ -70,12 +70,12 @@ def _chosen(known: Sequence[Notification], name: str) -> list[Notification]:
 
 def _present(session: load.Session) -> dict[str, Condition]:
     from gitfed.hub.notifications import conditions
-    from gitfed.offline import inputs
+    from gitfed.offline import state_inputs
 
     fleet = session.fleet()
     past = session.decisions(fleet)
     plan = session.plan(fleet, past)
-    why = inputs.refused(session.opened, session.repo, past)
+    why = state_inputs.refused(session.opened, session.repo, past)
     situation = conditions.Situation(
         plan.federation, plan, past, fleet.clusters, rejected=(session.repo.commit or None, why) if why else None
     )

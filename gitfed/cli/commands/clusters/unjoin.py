@@ -90,14 +90,14 @@ def preview(
     credentials: options.Credentials,
 ) -> None:  # fmt: skip
     """What would become of each object in the cluster."""
-    from gitfed.offline import inputs, leaving
+    from gitfed.offline import leaving, state_inputs
 
     async def work() -> Left:
         async with session_of(checkout, name, kubeconfig, context, credentials) as session:
             return await leaving.look(
                 session,
                 federation=checkout.repo.settings.metadata.name,
-                repository_id=inputs.decisions(checkout.opened, checkout.repo).repository_id,
+                repository_id=state_inputs.decisions(checkout.opened, checkout.repo).repository_id,
                 delete=objects == "delete",
             )
 
@@ -121,7 +121,7 @@ def clean(
     force: bool, credentials: options.Credentials,
 ) -> Left | None:  # fmt: skip
     """What became of its objects; None: it could not be reached, and leaves by force."""
-    from gitfed.offline import inputs, leaving
+    from gitfed.offline import leaving, state_inputs
 
     count = progress.of_command().count
 
@@ -130,7 +130,7 @@ def clean(
             return await leaving.leave(
                 session,
                 federation=checkout.repo.settings.metadata.name,
-                repository_id=inputs.decisions(checkout.opened, checkout.repo).repository_id,
+                repository_id=state_inputs.decisions(checkout.opened, checkout.repo).repository_id,
                 delete=objects == "delete",
                 wait=wait,
                 count=count,

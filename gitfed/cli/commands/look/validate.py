@@ -16,6 +16,7 @@ from gitfed.model.base import Body, Origin, Problem, Severity
 from gitfed.model.decisions import Decisions
 from gitfed.model.plan import Plan
 from gitfed.model.repo import RepoSnapshot
+from gitfed.offline import fleet_inputs, state_inputs
 from gitfed.offline import inputs as daemon_inputs
 from gitfed.placement.explain import caveats
 from gitfed.placement.scheduling import match
@@ -107,8 +108,8 @@ def problems_of(session: load.Session, base: str = "", kubernetes: Kubernetes | 
 def _plan(session: load.Session, kubernetes: Kubernetes | None) -> Plan:
     """Where everything would go. Room that is not known is taken to be enough: whether it is, is no fault of a file."""
     repo = session.repo
-    fleet = daemon_inputs.fleet(session.opened, repo)
-    past = Decisions(answers=daemon_inputs.recorded_answers(session.opened, repo))
+    fleet = fleet_inputs.fleet(session.opened, repo)
+    past = Decisions(answers=state_inputs.recorded_answers(session.opened, repo))
     plan = daemon_inputs.plan(session.opened, repo, fleet, past, session.now, kubernetes=kubernetes)
     conditions = (one.condition for one in plan.bindings.values())
     unknown = {name for condition in conditions if condition is not None for name in condition.room_unknown_in}
