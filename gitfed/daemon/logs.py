@@ -8,10 +8,13 @@ from __future__ import annotations
 import json
 import logging
 import sys
+import threading
 from datetime import UTC, datetime
 from typing import TextIO
 
 import orjson
+
+log = logging.getLogger(__name__)
 
 _STANDARD = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
 
@@ -56,6 +59,18 @@ def set_up(form: str, level: str, stream: TextIO | None = None) -> None:
     root.setLevel(level.upper())
     for noisy in ("asyncio", "aiohttp", "watchdog", "git"):
         logging.getLogger(noisy).setLevel(logging.WARNING)
+    threading.excepthook = _of_thread
+
+
+def _of_thread(ended: threading.ExceptHookArgs) -> None:
+    """A thread that ends by an exception would print it between the lines of the log, in no form at all."""
+    if ended.exc_type is SystemExit or ended.exc_value is None:
+        return
+    log.error(
+        "a thread ended",
+        exc_info=(ended.exc_type, ended.exc_value, ended.exc_traceback),
+        extra={"of": ended.thread.name if ended.thread is not None else ""},
+    )
 
 
 def _keys(record: logging.LogRecord) -> dict[str, object]:

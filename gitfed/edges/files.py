@@ -1,10 +1,10 @@
-"""Files that gitfed keeps for itself, and the watch on a repository that changes under it.
+"""Files that gitfed keeps for itself.
 
 The parse cache remembers what a blob said, by blob id: a second start parses nothing. It is a convenience. A broken
 entry counts as absent, and a full disk or a read-only home directory is logged once and then ignored. Entries may hold
 what a repository holds, Secrets too, so directory and files are readable by their owner alone.
 
-What the bytes mean is the reader's affair (`source`); which refs matter is the daemon's.
+What the bytes mean is the reader's affair (`source`).
 """
 
 from __future__ import annotations
@@ -17,15 +17,9 @@ import os
 import re
 import stat
 import tempfile
-import warnings
-from collections.abc import AsyncIterator, Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from gitfed.errors import CacheError, SourceError
-
-if TYPE_CHECKING:
-    from watchdog.observers.api import BaseObserver
+from gitfed.errors import CacheError
 
 log = logging.getLogger(__name__)
 
@@ -109,92 +103,3 @@ class DiskCache:
         if not _NAME.fullmatch(blob_id):
             return None  # not a name that we made: never let one become a path
         return self.directory / blob_id[:2] / blob_id
-
-
-async def watch_repository(path: Path) -> AsyncIterator[None]:
-    """Yields whenever a ref of a local repository may have moved: HEAD, packed-refs, anything below refs.
-
-    Several moves may come as one; a move that changes nothing may come too: the caller looks at what it wants. The
-    first item comes at once, when the watch is in place, so that nothing that happens after a first look is missed.
-    Raises SourceError when there is no repository.
-    """
-    import asyncio  # not small, and every command imports this module
-
-    folders = _ref_folders(path)
-    loop = asyncio.get_running_loop()
-    moved = asyncio.Event()
-
-    def wake(path: str) -> None:
-        # The observer's thread may see something after the loop has ended, and is no less right to.
-        with contextlib.suppress(RuntimeError):
-            loop.call_soon_threadsafe(moved.set)
-
-    stop = _observe(folders, wake)
-    try:
-        yield
-        while True:
-            await moved.wait()
-            moved.clear()
-            yield
-    finally:
-        await asyncio.to_thread(stop)
-
-
-def _ref_folders(path: Path) -> dict[Path, bool]:
-    """Folder → whether with all below. A linked worktree has its HEAD in one place and its refs in another."""
-    own = path / ".git" if (path / ".git").exists() else path
-    if own.is_file():
-        own = (path / own.read_text().removeprefix("gitdir:").strip()).resolve()
-    if not (own / "HEAD").is_file():
-        raise SourceError(f"no Git repository at {path}")
-    pointer = own / "commondir"
-    shared = (own / pointer.read_text().strip()).resolve() if pointer.is_file() else own
-    folders = {own: False, shared: False}
-    for name in ("refs", "reftable"):
-        if (shared / name).is_dir():
-            folders[shared / name] = True
-    return folders
-
-
-_READING = ("opened", "closed_no_write", "attrib")
-"""Looking at a repository is not a change; taking it for one would make every look cause the next."""
-_NOISE = ("FETCH_HEAD", "ORIG_HEAD", "COMMIT_EDITMSG", "index", "gc.log", "gc.pid")
-
-
-def _observe(folders: dict[Path, bool], moved: Callable[[str], object]) -> Callable[[], None]:
-    """Starts watching; `moved` gets paths, from another thread; the answer stops it.
-
-    Where the system has no watches left, the folders are polled.
-    """
-    # Imported here: only the daemon watches, and every command imports this module.
-    from watchdog.events import FileSystemEvent, FileSystemEventHandler
-    from watchdog.observers import Observer
-    from watchdog.observers.polling import PollingObserver
-
-    class Handler(FileSystemEventHandler):
-        def on_any_event(self, event: FileSystemEvent) -> None:
-            if event.event_type in _READING:
-                return
-            for path in map(os.fsdecode, (event.src_path, event.dest_path)):
-                if path and not path.endswith(".lock") and Path(path).name not in _NOISE:
-                    moved(path)
-
-    # Two folders made at once (`refs/heads/team/one`) are both announced and found: watchdog adds the inner one twice
-    # and warns about itself. Nothing is missed.
-    warnings.filterwarnings("ignore", message="Callback with id", category=RuntimeWarning)
-    for kind in (Observer, PollingObserver):
-        observer = kind()
-        try:
-            for folder, below in folders.items():
-                observer.schedule(Handler(), str(folder), recursive=below)
-            observer.start()
-        except OSError as error:
-            log.warning("no file watches left, polling", extra={"error": error.strerror})
-            continue
-
-        def stop(observer: BaseObserver = observer) -> None:
-            observer.stop()
-            observer.join()
-
-        return stop
-    raise SourceError("the repository cannot be watched", hint="raise fs.inotify.max_user_watches")

@@ -17,7 +17,7 @@ from gitfed import errors
 from gitfed.daemon import commit_status, leader, wiring
 from gitfed.daemon.cycle import Engine
 from gitfed.daemon.wiring import Options
-from gitfed.edges import files, git
+from gitfed.edges import git, repository_watch
 from gitfed.edges import lock as locks
 from gitfed.edges.forge import Forge
 from gitfed.edges.kube.election import Election
@@ -243,7 +243,7 @@ async def _persist(
 async def _watch(path: Path, engine: Engine) -> None:
     """A push into a repository on this machine, or a commit, triggers at once. Without a watch the poll remains."""
     try:
-        async for _ in files.watch_repository(path):
+        async for _ in repository_watch.watch_repository(path):
             engine.source_changed()
     except errors.SourceError as error:
         log.warning("the repository is not watched, only polled", extra={"error": str(error)})

@@ -1,28 +1,17 @@
-"""The cache on disk survives what happens to disks; the watch tells every move of a ref."""
+"""The cache on disk survives what happens to disks, and only regular files are replaced."""
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import os
-import queue
 import stat
-import subprocess
-from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
 
 from gitfed.edges import files
-from gitfed.errors import SourceError
-from tests import patience
 
 BLOB = "0123456789abcdef0123456789abcdef01234567"
-
-
-def run(path: Path, *args: str) -> None:
-    identity = ("-c", "user.name=t", "-c", "user.email=t@example.com", "-c", "init.defaultBranch=main")
-    subprocess.run(["git", "-C", str(path), *identity, *args], check=True, capture_output=True)
 
 
 def test_what_was_put_is_got_by_another_process(tmp_path: Path) -> None:
@@ -105,83 +94,6 @@ def test_a_full_disk_leaves_the_old_content_and_no_scratch_file(
 )
 def test_the_cache_directory_follows_xdg(environment: dict[str, str], expected: str) -> None:
     assert files.cache_directory(environment) == Path(expected).expanduser()
-
-
-async def follow(path: Path) -> AsyncIterator[AsyncIterator[None]]:
-    watch = files.watch_repository(path)
-    await anext(watch)  # the watch is in place
-    yield watch
-
-
-@pytest.mark.parametrize(
-    "move",
-    [
-        ["commit", "-q", "--allow-empty", "-m", "x"],
-        ["branch", "team/one/new"],
-        ["update-ref", "refs/heads/gitfed/state", "HEAD"],
-        ["pack-refs", "--all"],
-        ["symbolic-ref", "HEAD", "refs/heads/other"],
-    ],
-    ids=["a commit", "a branch in a new folder", "an update of a ref", "packed refs", "another HEAD"],
-)
-async def test_the_watch_wakes_for(tmp_path: Path, move: list[str]) -> None:
-    run(tmp_path, "init", "-q")
-    run(tmp_path, "commit", "-q", "--allow-empty", "-m", "first")
-    async for watch in follow(tmp_path):
-        run(tmp_path, *move)
-        await asyncio.wait_for(anext(watch), patience.SECONDS)
-        await watch.aclose()  # type: ignore[attr-defined]
-
-
-async def test_the_watch_wakes_for_a_commit_made_in_a_linked_worktree(tmp_path: Path) -> None:
-    main, linked = tmp_path / "main", tmp_path / "linked"
-    main.mkdir()
-    run(main, "init", "-q")
-    run(main, "commit", "-q", "--allow-empty", "-m", "first")
-    run(main, "worktree", "add", "-q", str(linked))
-    async for watch in follow(linked):
-        run(linked, "commit", "-q", "--allow-empty", "-m", "x")
-        await asyncio.wait_for(anext(watch), patience.SECONDS)
-        await watch.aclose()  # type: ignore[attr-defined]
-
-
-async def test_reading_does_not_wake_the_watch(tmp_path: Path) -> None:
-    run(tmp_path, "init", "-q")
-    run(tmp_path, "commit", "-q", "--allow-empty", "-m", "first")
-    seen: queue.Queue[str] = queue.Queue()
-    stop = files._observe(files._ref_folders(tmp_path), seen.put)
-    run(tmp_path, "rev-parse", "HEAD")
-    (tmp_path / ".git" / "HEAD").read_text()
-    (tmp_path / ".git" / "refs" / "marker").write_text("x")
-    # Events come in order: had the reading been told, it would be told before the marker.
-    assert (await asyncio.to_thread(seen.get, timeout=patience.SECONDS)).endswith("refs/marker")
-    await asyncio.to_thread(stop)
-
-
-async def test_a_folder_without_a_repository_cannot_be_watched(tmp_path: Path) -> None:
-    with pytest.raises(SourceError, match=r"^no Git repository at "):
-        await anext(files.watch_repository(tmp_path))
-
-
-def test_a_move_after_the_loop_has_ended_disturbs_nobody(tmp_path: Path) -> None:
-    run(tmp_path, "init", "-q")
-    run(tmp_path, "commit", "-q", "--allow-empty", "-m", "first")
-
-    async def look_and_leave() -> AsyncIterator[None]:
-        watch = files.watch_repository(tmp_path)
-        await anext(watch)
-        return watch
-
-    loop = asyncio.new_event_loop()
-    watch = loop.run_until_complete(look_and_leave())
-    loop.close()
-    seen: queue.Queue[str] = queue.Queue()
-    stop = files._observe(files._ref_folders(tmp_path), seen.put)
-    run(tmp_path, "branch", "later")
-    # The abandoned watch has been told as well; an error in its thread would fail this test.
-    seen.get(timeout=patience.SECONDS)
-    stop()
-    del watch
 
 
 def test_only_a_regular_file_is_replaced(tmp_path: Path) -> None:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import json
 import logging
+import threading
+from collections.abc import Iterator
 
 import pytest
 
@@ -18,19 +21,39 @@ def told() -> io.StringIO:
     return io.StringIO()
 
 
-def log(form: str, stream: io.StringIO, **keys: object) -> str:
+@contextlib.contextmanager
+def logging_to(stream: io.StringIO, form: str) -> Iterator[None]:
     root = logging.getLogger()
-    before = root.handlers, root.level
+    before, hook = (root.handlers, root.level), threading.excepthook
     try:
         logs.set_up(form, "info", stream)
+        yield
+    finally:
+        (root.handlers, root.level), threading.excepthook = before, hook
+
+
+def log(form: str, stream: io.StringIO, **keys: object) -> str:
+    with logging_to(stream, form):
         try:
             raise ValueError(FORGED)
         except ValueError:
             logging.getLogger("x").info("said " + FORGED, extra=keys, exc_info=True)  # noqa: G003
             logging.getLogger("x").info("object created", extra=keys)
-    finally:
-        root.handlers, root.level = before
     return stream.getvalue()
+
+
+def fail() -> None:
+    raise ValueError(FORGED)
+
+
+def test_a_thread_that_fails_is_one_line_of_json(told: io.StringIO) -> None:
+    with logging_to(told, "json"):
+        thread = threading.Thread(target=fail, name="eager")
+        thread.start()
+        thread.join()
+    (line,) = map(json.loads, told.getvalue().splitlines())
+    assert (line["level"], line["msg"], line["of"]) == ("error", "a thread ended", "eager")
+    assert "ValueError" in line["error"]
 
 
 def test_the_text_of_a_value_stays_on_its_line(told: io.StringIO) -> None:
