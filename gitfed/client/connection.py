@@ -19,7 +19,7 @@ import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from email.message import Message
-from typing import IO, Any
+from typing import Any
 
 from gitfed import __version__
 from gitfed.client.credential import Credential
@@ -42,7 +42,7 @@ class Connection:
         self.server = server
         self._credential = credential
         self._seconds = seconds
-        self._opener = https.opener(credential.context(), _NoRedirect())
+        self._opener = https.opener(credential.context(), https.NoRedirect())
 
     def get(self, path: str, parameters: Parameters = ()) -> dict[str, Any]:
         """`path`: below `/api/v1`. Raises HubError, HubUnreachable, NotThere, UsageError."""
@@ -211,15 +211,6 @@ class Connection:
 
 
 _NEW = "gitfed kubeconfig --admin makes another"
-
-
-class _NoRedirect(urllib.request.HTTPRedirectHandler):
-    """A redirect would carry the token to another host."""
-
-    def redirect_request(
-        self, req: urllib.request.Request, fp: IO[bytes], code: int, msg: str, headers: Message, newurl: str
-    ) -> None:
-        return None
 
 
 def _problem(headers: Message, said: bytes) -> Mapping[str, Any] | None:

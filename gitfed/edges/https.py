@@ -10,7 +10,8 @@ import http.client
 import socket
 import ssl
 import urllib.request
-from typing import Any
+from email.message import Message
+from typing import IO, Any
 
 from gitfed.edges import address
 
@@ -18,6 +19,15 @@ from gitfed.edges import address
 def opener(context: ssl.SSLContext, *handlers: urllib.request.BaseHandler) -> urllib.request.OpenerDirector:
     """For http:// too, which callers allow for this machine only."""
     return urllib.request.build_opener(_Https(context=context), _Http(), *handlers)
+
+
+class NoRedirect(urllib.request.HTTPRedirectHandler):
+    """A redirect would carry the token to another host: its status is the answer."""
+
+    def redirect_request(
+        self, req: urllib.request.Request, fp: IO[bytes], code: int, msg: str, headers: Message, newurl: str
+    ) -> None:
+        return None
 
 
 def _connect(place: tuple[str, int], timeout: Any = None, source: Any = None) -> socket.socket:

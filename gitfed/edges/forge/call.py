@@ -16,7 +16,7 @@ import urllib.request
 from collections.abc import Iterator, Mapping
 from email.message import Message
 from http.client import HTTPException
-from typing import IO, Any
+from typing import Any
 
 from gitfed import __version__
 from gitfed.edges import https, no_answer
@@ -45,7 +45,7 @@ class Client:
         self._headers = {"User-Agent": f"gitfed/{__version__}", "Accept": "application/json", **headers}
         self._hidden = [value.split(" ")[-1] for name, value in headers.items() if name in _SECRET]
         context = ssl.create_default_context()
-        self._opener = https.opener(context, _NoRedirect())
+        self._opener = https.opener(context, https.NoRedirect())
 
     def get(self, path: str) -> Any:
         return self._call("GET", path, None)[0]
@@ -124,15 +124,6 @@ class Client:
 
 
 _SECRET = ("Authorization", "PRIVATE-TOKEN")
-
-
-class _NoRedirect(urllib.request.HTTPRedirectHandler):
-    """A redirect would carry the token to another host."""
-
-    def redirect_request(
-        self, req: urllib.request.Request, fp: IO[bytes], code: int, msg: str, headers: Message, newurl: str
-    ) -> None:
-        return None
 
 
 def _next(link: str) -> str:

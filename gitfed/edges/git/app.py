@@ -14,10 +14,9 @@ import urllib.error
 import urllib.request
 from dataclasses import dataclass, field
 from datetime import datetime
-from email.message import Message
 from http.client import HTTPException
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from gitfed.edges import https, no_answer
 from gitfed.edges.git import git_errors
@@ -61,7 +60,7 @@ def installation_token(
     )  # fmt: skip
     try:
         context = ssl.create_default_context(cafile=authority)
-        opener = https.opener(context, _NoRedirect())
+        opener = https.opener(context, https.NoRedirect())
         with opener.open(request, timeout=_TIMEOUT) as answer:
             content = json.loads(answer.read(_LARGEST))
         return Token(str(content["token"]), datetime.fromisoformat(content["expires_at"]).timestamp())
@@ -78,15 +77,6 @@ def installation_token(
         raise SourceUnreachable(f"{base} gives app {identity} no token: {no_answer.why(error)}") from error
     except (ValueError, KeyError, TypeError) as error:
         raise SourceError(f"{base} gives app {identity} no token: its answer is not GitHub's") from error
-
-
-class _NoRedirect(urllib.request.HTTPRedirectHandler):
-    """A redirect would carry the statement to another host."""
-
-    def redirect_request(
-        self, req: urllib.request.Request, fp: IO[bytes], code: int, msg: str, headers: Message, newurl: str
-    ) -> None:
-        return None
 
 
 def _statement(identity: str, key: str) -> str:
