@@ -11,6 +11,7 @@ Which orders there are, and what each of them writes, stands in `orders`.
 from __future__ import annotations
 
 import functools
+import itertools
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -20,6 +21,7 @@ from pathlib import Path
 from gitfed.documents import bindings, state_commits
 from gitfed.documents.state_commits import Message, Order
 from gitfed.edges import git
+from gitfed.edges.backoff import Backoff
 from gitfed.edges.git import user_signing
 from gitfed.edges.state import state as state_edge
 from gitfed.edges.state.file import CLEANED
@@ -32,6 +34,10 @@ from gitfed.offline.inputs import Opened, open_repository
 from gitfed.reading import state_trust, trust
 
 _ATTEMPTS = 5
+_PATIENCE = 15.0
+"""Seconds in which it is tried again and again, `_ATTEMPTS` times at least, when others are faster: a daemon that has
+much to do writes several times a second."""
+_BETWEEN = Backoff((0.02, 0.05, 0.1, 0.2, 0.4), fewer=0.5, more=0.5)
 _POLL = 1.0
 """Seconds between two looks at what became of an order."""
 
@@ -60,7 +66,7 @@ def change(
     Raises StateError when nothing was ever decided here, InputError when the order would not count for who signs it,
     StateConflict when others are always faster, and SourceError when the branch cannot be pushed.
     """
-    for _ in range(_ATTEMPTS):
+    for _ in _attempts():
         branch, url = _branch(book)
         expected = branch.pull(url) if url else None
         state = _decided(book, branch)
@@ -84,7 +90,17 @@ def change(
             branch.discard()
         _remember(book.opened, book.repo, branch)
         return made
-    raise StateConflict("the state branch is written all the time by somebody else", hint="try again")
+    raise AssertionError("the last attempt returns or raises")
+
+
+def _attempts() -> Iterator[None]:
+    """Another one each time that somebody else was faster. Raises StateConflict when that goes on and on."""
+    end = time.monotonic() + _PATIENCE
+    for failures in itertools.count(1):
+        yield
+        if failures >= _ATTEMPTS and time.monotonic() >= end:
+            raise StateConflict("the state branch is written all the time by somebody else", hint="try again")
+        time.sleep(_BETWEEN.after(failures))
 
 
 def look(book: OrderBook) -> state_edge.State:
@@ -149,7 +165,7 @@ def forget(book: OrderBook, cluster: ClusterName, *, now: datetime, cleaned: boo
     of_it = {cluster: {"outcome": CLEANED}} if cleaned else {}
     sign = _signer(book, None)
     message = state_commits.ordered(Order.FORGET, f"{cluster} left the fleet")
-    for _ in range(_ATTEMPTS):
+    for _ in _attempts():
         branch, url = _branch(book)
         branch = branch.signing(sign)
         expected = branch.pull(url) if url else None
@@ -165,7 +181,7 @@ def forget(book: OrderBook, cluster: ClusterName, *, now: datetime, cleaned: boo
             continue
         _remember(book.opened, book.repo, branch)
         return
-    raise StateConflict("the state branch is written all the time by somebody else", hint="try again")
+    raise AssertionError("the last attempt returns or raises")
 
 
 def _remember(opened: Opened, repo: RepoSnapshot, branch: state_edge.StateBranch) -> None:
@@ -181,7 +197,7 @@ def vouch(book: OrderBook, *, by: str, now: datetime) -> Commit:
     like `change`.
     """
     sign = user_signing.of_person(book.opened.repository.path, needed=True)
-    for _ in range(_ATTEMPTS):
+    for _ in _attempts():
         branch, url = _branch(book)
         branch = branch.signing(sign)
         expected = branch.pull(url) if url else None
@@ -201,7 +217,7 @@ def vouch(book: OrderBook, *, by: str, now: datetime) -> Commit:
             branch.discard()
         _remember(book.opened, book.repo, branch)
         return made
-    raise StateConflict("the state branch is written all the time by somebody else", hint="try again")
+    raise AssertionError("the last attempt returns or raises")
 
 
 def begin(book: OrderBook, decisions: Decisions, *, source: str, by: str, now: datetime) -> state_edge.State:
