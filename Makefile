@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 JOBS   ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: fuzz lock audit sbom help demo test test-kubesim check formatted lint types imports format bench e2e docs wheel golden clean
+.PHONY: fuzz lock audit sbom help demo test test-fast test-kubesim check formatted lint types imports format bench e2e docs wheel golden clean
 
 help: ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## /  make \1\t/' | expand -t 18
@@ -34,6 +34,12 @@ test: $(VENV)/.test ## set up, then run the tests of gitfed and judge the covera
 	$(BIN)/pytest -n $(JOBS) --dist loadgroup --cov --cov-report= $(ARGS) || wrong=1; \
 	$(BIN)/python tools/coverage_gate.py || wrong=1; \
 	exit $$wrong
+
+# What needs no daemon, no cluster and no server: the pure packages, and what stands on them.
+FAST := agent_protocol autoscaling documents fleet_api interpret lint migration model placement planning render simulation source text views
+
+test-fast: $(VENV)/.test ## the tests of what needs no daemon and no cluster: a few minutes
+	@$(BIN)/pytest -n $(JOBS) --dist loadgroup $(addprefix tests/,$(FAST)) $(ARGS)
 
 test-kubesim: $(VENV)/.test ## set up, then run the tests of kubesim, the simulated API server
 	@cd kubesim && $(abspath $(BIN))/pytest -n $(JOBS) --dist loadgroup $(ARGS)
