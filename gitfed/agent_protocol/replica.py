@@ -48,6 +48,11 @@ class Told:
         self._number = 0
         self._under_way = False
         self._connected = False
+        self.sequence = 0
+        """How often a value became another one."""
+        self.held = 0
+        """Up to which of these the other side has all, as it acknowledged last."""
+        self._sent = 0
 
     def __contains__(self, key: str) -> bool:
         return key in self._values
@@ -69,12 +74,16 @@ class Told:
         if self._values.get(key) == text:
             return False
         self._values[key] = text
-        self._dirty[key] = None
+        self._note(key)
         return True
 
     def drop(self, key: str) -> None:
         if self._values.pop(key, None) is not None:
-            self._dirty[key] = None
+            self._note(key)
+
+    def _note(self, key: str) -> None:
+        self._dirty[key] = None
+        self.sequence += 1
 
     @property
     def settled(self) -> bool:
@@ -90,6 +99,7 @@ class Told:
         self._reset = set(range(BUCKETS)) if len(theirs) != BUCKETS else {
             number for number in range(BUCKETS) if theirs[number] != ours[number]
         }  # fmt: skip
+        self.held = 0 if self._reset else self.sequence
 
     def disconnect(self) -> None:
         self._connected = self._under_way = False
@@ -104,6 +114,7 @@ class Told:
         self._dirty, self._reset = {}, set()
         self._number += 1
         self._under_way = True
+        self._sent = self.sequence
         return list(self._parts(keys, buckets))
 
     def _parts(self, keys: Iterable[str], buckets: tuple[int, ...]) -> Iterator[Put]:
@@ -127,8 +138,9 @@ class Told:
         """Raises LinkError for a number that was never sent."""
         if number > self._number:
             raise LinkError(f"change {number} is acknowledged and was never sent")
-        if number == self._number:
+        if number == self._number and self._under_way:
             self._under_way = False
+            self.held = self._sent
 
 
 class Heard:

@@ -16,6 +16,7 @@ from pydantic import TypeAdapter, ValidationError
 from gitfed.client.connection import Connection
 from gitfed.errors import HubError
 from gitfed.views import (
+    agents,
     autoscalers,
     bindings,
     clusters,
@@ -42,6 +43,7 @@ class _List:
 
 _LISTS = {
     "clusters": _List("/clusters", "gitfed.io/clusters/v1", clusters.ClusterList, ("cluster",)),
+    "agents": _List("/agents", agents.SCHEMA, agents.AgentList, ("cluster",)),
     "bindings": _List("/bindings", "gitfed.io/bindings/v1", bindings.BindingList, ("namespace", "cluster")),
     "policies": _List("/policies", "gitfed.io/policies/v1", policies.PolicyList, ("namespace",)),
     "works": _List("/objects", "gitfed.io/works/v1", works.WorkList, ("namespace", "cluster")),
@@ -59,7 +61,7 @@ Items = list[Mapping[str, Any]]
 
 
 def items(hub: Connection, thing: str, namespace: str = "", cluster: str = "") -> Items:
-    """Of clusters, bindings, policies, works, orphans, quotas or autoscalers. Raises as `Connection.get`."""
+    """Of clusters, agents, bindings, policies, works, orphans, quotas or autoscalers. Raises as `Connection.get`."""
     found: Items = []
     filters = _filters(_LISTS[thing], namespace, cluster)
     for page in _pages(hub, _LISTS[thing], filters, limited=thing not in _WHOLE):

@@ -11,6 +11,7 @@ import asyncio
 import contextlib
 import time
 from collections.abc import AsyncIterator, Callable, Mapping
+from datetime import datetime
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
@@ -61,6 +62,8 @@ class Running:
         """None: this process does not lead (yet), so it can operate nothing and sees no live objects."""
         self.standing_by = False
         self.recorded = recorded
+        self.certificates: Callable[[], Mapping[ClusterName, datetime]] = dict
+        """Until when the certificates of agents count that are in use; for any thread."""
         self.tell_leader: Callable[[], None] | None = None
         """Have who leads look at the repository; None: nothing but its polls does."""
         self.telemetry = telemetry or Telemetry()

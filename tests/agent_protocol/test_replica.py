@@ -123,6 +123,32 @@ def test_after_a_cut_only_buckets_that_differ_are_sent_again() -> None:
     assert {bucket(key) for part in parts for key in part.set} == {bucket("object/7")}
 
 
+def test_the_owner_knows_up_to_where_the_copy_has_acknowledged() -> None:
+    told, heard = Told(), Heard()
+    told.put("a", 0)
+    assert (told.sequence, told.held) == (1, 0)
+    wire = Wire(told, heard)
+    wire.settle()
+    assert (told.sequence, told.held) == (1, 1)
+    told.put("a", 0)
+    assert told.sequence == 1  # nothing new
+    told.put("a", 1)
+    under_way = told.next()
+    told.drop("a")
+    for put in under_way:
+        heard.take(frames.decode(frames.encode(put)))  # type: ignore[arg-type]
+        told.acknowledged(put.n)
+    assert (told.sequence, told.held) == (3, 2)
+    told.disconnect()
+    told.connect(heard.connect())  # the copy still has what was dropped
+    assert told.held == 0
+    wire.settle()
+    assert (told.sequence, told.held) == (3, 3)
+    told.acknowledged(1)  # that of a change which is over says nothing
+    told.put("b", 1)
+    assert (told.sequence, told.held) == (4, 3)
+
+
 def test_what_changes_ten_times_while_the_reader_is_busy_is_sent_once_more() -> None:
     told, heard = Told(), Heard()
     wire = Wire(told, heard)

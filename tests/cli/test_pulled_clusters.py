@@ -7,9 +7,15 @@ from pathlib import Path
 import pytest
 
 from gitfed.cli import exits
+from gitfed.cli.options import Output
+from gitfed.cli.output import listing
+from gitfed.model.agent_presence import AgentPresence
+from gitfed.views import agents
 from tests.cli.world import gitfed, repository
+from tests.daemon.test_member_facts import NOW
 from tests.e2e.pulled import cluster
 from tests.e2e.world import config_map, policy, settings
+from tests.hub.stage import snapshot
 
 FILES = {
     "gitfed.json": settings(),
@@ -44,3 +50,27 @@ def test_an_apply_carries_out_nothing_there_and_says_who_does(arguments: tuple[s
     assert done.code == exits.UNREACHABLE
     assert "unreachable: edge: only its agent reaches it, and that listens to gitfed run alone\n" in done.err
     assert "0 writes" in done.out + done.err
+
+
+def test_agents_are_asked_of_a_hub(arguments: tuple[str, ...]) -> None:
+    done = gitfed("get", "agents", *arguments)
+    assert (done.code, done.out) == (2, "")
+    assert done.err == (
+        "error: agents connect to the hub of a running daemon, and only that knows of them\n"
+        "hint: --server says where it is\n"
+    )
+
+
+def test_an_agent_is_a_row(capsys: pytest.CaptureFixture[str]) -> None:
+    unknown = agents.item("m2", snapshot(cluster("m1")), None, None, leads=False)
+    presence = AgentPresence(None, NOW, 3, "abcdef0123", "gitfed 9", 1, 7, 5)
+    known = agents.item("m1", snapshot(cluster("m1")), presence, NOW, leads=True)
+    listing.show(listing.of("agents", [known, unknown]), Output("wide"))
+    rows = [line.split("   ") for line in capsys.readouterr().out.splitlines()]
+    assert [[cell.strip() for cell in row if cell] for row in rows] == [
+        ["CLUSTER", "STATE", "SINCE", "LAST-HEARD", "PROGRAM", "SLICE", "CERTIFICATE-ENDS", "PROTOCOL", "CONNECTIONS",
+         "INSTANCE", "NAME"],
+        ["m1", "Disconnected", "–", "2026-03-01T12:00:00Z", "gitfed 9", "5/7", "2026-03-01T12:00:00Z", "1", "3",
+         "abcdef01", "system:gitfed:agent:m1"],
+        ["m2", "NotDeclared", "–", "–", "–", "–", "–", "–", "0", "–", "system:gitfed:agent:m2"],
+    ]  # fmt: skip

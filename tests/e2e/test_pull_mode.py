@@ -5,10 +5,13 @@ from __future__ import annotations
 import contextlib
 import json
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
+import gitfed as gitfed_package
 from tests import needs
+from tests.cli.world import gitfed
 from tests.e2e.pulled import Pulled
 from tests.e2e.world import World
 
@@ -19,6 +22,12 @@ apiVersion: gitfed.io/v1alpha1
 kind: Federation
 metadata: {name: fleet}
 spec: {}
+"""
+ACCESS = """
+apiVersion: gitfed.io/v1alpha1
+kind: AccessPolicy
+metadata: {name: ann}
+spec: {subjects: [{kind: User, name: ann}], allow: [view]}
 """
 POLICY = """
 apiVersion: policy.karmada.io/v1alpha1
@@ -51,18 +60,43 @@ def edit(world: World, cluster: str, name: str, **data: str) -> None:
     world.ask(cluster, "PATCH", path, {"data": data}, "application/merge-patch+json")
 
 
+def listed(pulled: Pulled) -> list[dict[str, Any]]:
+    """What `gitfed get agents` tells."""
+    config = pulled.world.directory / "hub.conf"
+    if not config.exists():
+        made = gitfed(
+            "kubeconfig", "--admin", "--user", "ann", "--data-dir", pulled.world.data, "--hub-url", pulled.url
+        )
+        config.write_text(made.out)
+    done = gitfed("get", "agents", "-o", "json", "--server", pulled.url, "--kubeconfig", config)
+    assert done.code == 0, done.err
+    items: list[dict[str, Any]] = json.loads(done.out)["items"]
+    return items
+
+
 def test_a_push_arrives_drift_is_repaired_without_the_hub_and_nothing_is_doubled(pulled: Pulled) -> None:
     world = pulled.world
     agents = {name: pulled.agent(name) for name in world.names}
     daemon = pulled.daemon()
     world.push(
-        {"federation.yaml": FEDERATION, "policy.yaml": POLICY, **pulled.clusters(), "a.json": config("a", x="1")}
-    )
+        {"federation.yaml": FEDERATION, "policy.yaml": POLICY, **pulled.clusters(), "a.json": config("a", x="1"),
+         "ann.yaml": ACCESS}
+    )  # fmt: skip
     for name in world.names:
         world.until(lambda name=name: holds(world, name, "a", x="1"), f"the object in {name}")
     world.until(lambda: world.state()["state.yaml"].count("outcome: applied") == 2, "the roll-out recorded")
     edit(world, "m1", "a", x="2")
     world.until(lambda: holds(world, "m1", "a", x="1"), "drift repaired")
+    told = listed(pulled)
+    assert [(one["cluster"], one["state"], one["connections"], one["protocol"]) for one in told] == [
+        ("m1", "Connected", 1, 1),
+        ("m2", "Connected", 1, 1),
+    ]
+    assert {one["program"] for one in told} == {f"gitfed {gitfed_package.__version__}"}
+    assert all(one["certificateEnds"] > one["lastHeard"] >= one["connectedSince"] for one in told)
+    world.until(
+        lambda: all(one["slice"]["held"] == one["slice"]["wanted"] > 0 for one in listed(pulled)), "all is held"
+    )
     daemon.kill()
     edit(world, "m2", "a", x="3")
     world.until(lambda: holds(world, "m2", "a", x="1"), "drift repaired without the hub")

@@ -10,7 +10,10 @@ import pytest
 from gitfed.daemon.fleet.pulled import PulledMember
 from gitfed.errors import LinkError
 from gitfed.hub import agents
-from tests.agent.site import DECLARED
+from gitfed.hub.metrics import clusters
+from gitfed.hub.running import Running
+from tests.agent.site import DECLARED, site
+from tests.daemon.test_member_facts import NOW, until
 from tests.hub.stage import cluster, snapshot
 
 PULLED = cluster("m1").replace("Push", "Pull")
@@ -19,6 +22,13 @@ PULLED = cluster("m1").replace("Push", "Pull")
 def engine(*documents: str, abandoned: bool = False, **members: Any) -> Any:
     repo = snapshot(*documents) if documents else None
     return SimpleNamespace(repo=repo, abandoned=abandoned, fleet=SimpleNamespace(members=members))
+
+
+def a_member() -> PulledMember:
+    upward: Any = SimpleNamespace(now=lambda: NOW)
+    return PulledMember(
+        DECLARED, upward, federation="f", repository_id=str, expected=int, recorded_id=str, elsewhere=str
+    )
 
 
 @pytest.mark.parametrize(
@@ -53,9 +63,35 @@ def test_an_agent_of_a_push_cluster_is_told_to_stay_away() -> None:
     assert caught.value.message == "cluster m1 is a push cluster: the daemon connects to it"
 
 
+async def test_a_members_presence_follows_its_connection() -> None:
+    async with site() as place:
+        hub, keeper = place.hub(), place.keeper()
+        assert hub.presence.connected is None
+        cut = await place.connect(hub, keeper, "one")
+        assert (hub.presence.connected, hub.presence.heard, hub.presence.instance) == (NOW, NOW, "one")
+        await until(lambda: hub.presence.held == hub.presence.wanted > 0)
+        await cut()
+        await until(lambda: hub.presence.connected is None)
+        assert (hub.presence.heard, hub.presence.connections) == (NOW, 1)
+        await place.connect(hub, keeper, "two")
+        assert (hub.presence.connections, hub.presence.instance) == (2, "two")
+
+
+async def test_metrics_tell_of_each_agent() -> None:
+    member = a_member()
+    await member.attach(SimpleNamespace(poke=lambda: None), "one", program="gitfed 9", protocol=1)  # type: ignore[arg-type]
+    running = Running()
+    running.engine = engine(PULLED, m1=member, m2="a push cluster's")
+    running.certificates = lambda: {"m1": NOW}
+    found = {one.name: list(one.read()) for one in clusters.metrics(running) if "_agent_" in one.name}
+    assert found == {
+        "gitfed_cluster_agent_connected": [(("m1",), 1)],
+        "gitfed_cluster_agent_connections_total": [(("m1",), 1)],
+        "gitfed_cluster_agent_pending_changes": [(("m1",), 1)],
+        "gitfed_cluster_agent_certificate_expiry_timestamp_seconds": [(("m1",), NOW.timestamp())],
+    }
+
+
 def test_an_agent_gets_its_clusters_member() -> None:
-    upward: Any = None
-    member = PulledMember(
-        DECLARED, upward, federation="f", repository_id=str, expected=int, recorded_id=str, elsewhere=str
-    )
+    member = a_member()
     assert agents.member_of(engine(PULLED, m1=member), "m1") is member

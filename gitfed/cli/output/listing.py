@@ -12,6 +12,7 @@ from gitfed.cli import options
 from gitfed.cli.output import matrix, plain, structured, table
 from gitfed.model.base import ObjectKey
 from gitfed.views import autoscalers, capacity, names, policies, quotas
+from gitfed.views.agents import AgentView
 from gitfed.views.bindings import PlacedBinding, StatusView
 from gitfed.views.clusters import ClusterView
 from gitfed.views.gates import GateList, HeldGate
@@ -160,6 +161,17 @@ def _cluster(item: ClusterView) -> list[str]:
     return [cell or matrix.NONE for cell in cells]
 
 
+def _agent(item: AgentView) -> list[str]:
+    held = item["slice"]
+    cells = [
+        item["cluster"], item["state"], item["connectedSince"], item["lastHeard"], item["program"],
+        f"{held['held']}/{held['wanted']}" if held is not None else "", item["certificateEnds"],
+        "" if item["protocol"] is None else str(item["protocol"]), str(item["connections"]), item["instance"][:8],
+        item["name"],
+    ]  # fmt: skip
+    return [cell or matrix.NONE for cell in cells]
+
+
 def _binding(item: PlacedBinding) -> list[str]:
     condition, policy = item["condition"], item["policy"]
     failed = condition is not None and condition["status"] != "True"
@@ -236,6 +248,11 @@ _FORMS: dict[str, _Form] = {
     "clusters": _Form(
         ["NAME", "VERSION", "MODE", "READY", "REGION", "OBJECTS", "TAINTS", *_WIDE],
         _cluster, lambda item: cast(str, item["name"]), len(_WIDE),
+    ),
+    "agents": _Form(
+        ["CLUSTER", "STATE", "SINCE", "LAST-HEARD", "PROGRAM", "SLICE", "CERTIFICATE-ENDS", "PROTOCOL", "CONNECTIONS",
+         "INSTANCE", "NAME"],
+        _agent, lambda item: cast(str, item["cluster"]), 4,
     ),
     "bindings": _Form(
         ["OBJECT", "POLICY", "SCHEDULED", "REPLICAS", "CLUSTERS", "APPLIED", "HEALTHY", "STATUS", "WHY", "FILE"],

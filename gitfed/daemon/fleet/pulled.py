@@ -29,6 +29,7 @@ from gitfed.daemon.fleet.slice import Slice
 from gitfed.edges.kube import facts
 from gitfed.interpret import collect
 from gitfed.model import leader
+from gitfed.model.agent_presence import AgentPresence
 from gitfed.model.base import ClusterName, Kind, ObjectKey
 from gitfed.model.declared.cluster import Cluster
 from gitfed.model.fleet import (
@@ -85,8 +86,7 @@ class PulledMember:
         self.reports = Reports(self.name)
         self.lease = lease
         self.facts = replace(known or ClusterFacts(self.name, apis=None), reach=Reach.UNKNOWN)
-        self.instance = ""
-        """Which process of an agent is connected, or was last."""
+        self._known = AgentPresence()
         self._upward = upward
         self._repository_id = repository_id
         self._expected = expected
@@ -118,25 +118,31 @@ class PulledMember:
     def connected(self) -> bool:
         return self._link is not None
 
+    @property
+    def presence(self) -> AgentPresence:
+        """How its agent is now."""
+        connected = self._known.connected if self.connected else None
+        return replace(self._known, connected=connected, wanted=self.told.sequence, held=self.told.held)
+
     # -- the connection -----------------------------------------------------------------------------------------
 
     def may_attach(self, instance: str) -> None:
         """Raises LinkError while another agent of this name is connected, or this process leads no more."""
         if self._abandoned:
             raise errors.LinkError("another daemon leads now: connect again")
-        if self._link is not None and instance != self.instance:
+        if self._link is not None and instance != self._known.instance:
             raise errors.LinkError(
                 f"cluster {self.name} has an agent already, and has one at a time", hint="end the other one"
             )
 
-    async def attach(self, link: Link, instance: str) -> None:
+    async def attach(self, link: Link, instance: str, *, program: str = "", protocol: int | None = None) -> None:
         """This is the connection now. An older one of the same process is half open, and ends first."""
         before, self._link = self._link, link
-        self.instance = instance
         if before is not None:
             await before.close(errors.LinkError("the same agent connected again"))
             await before.ended.wait()
         self._heard_at = asyncio.get_running_loop().time()
+        self._known = self._known.connected_now(self._upward.now(), instance, program, protocol)
         log.info("agent connected", extra={"cluster": self.name, "instance": instance[:8]})
 
     def is_attached(self, link: Link) -> bool:
@@ -151,6 +157,7 @@ class PulledMember:
     def heard(self) -> None:
         """A sign of life. After a silence what was heard before counts again: only what changed is told anew."""
         self._heard_at = asyncio.get_running_loop().time()
+        self._known = replace(self._known, heard=self._upward.now())
         if self._was_lost:
             self._was_lost = False
             if self.reports.facts is not None:

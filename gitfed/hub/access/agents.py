@@ -11,6 +11,7 @@ import contextlib
 import logging
 import time
 from collections.abc import Iterator, Mapping
+from datetime import datetime
 from ssl import cert_time_to_seconds
 from typing import Any
 
@@ -48,6 +49,13 @@ class Agents:
             await self.ledger.changed(lambda found: (found.shown(cluster, serial), None))
             self.drop_revoked()
         return Caller(name, groups, Way.AGENT)
+
+    def certificate_ends(self) -> dict[ClusterName, datetime]:
+        """Until when the certificates count that are in use; none while the ledger cannot be read."""
+        try:
+            return {name: one.certificates[0].ends for name, one in self.ledger.read().clusters.items()}
+        except GitfedError:
+            return {}
 
     def holds(self, request: web.Request) -> bool:
         """Whether the certificate of an agent that was let in counts still."""

@@ -27,6 +27,8 @@ _GREETING = 10.0
 
 
 def capability(hub: Hub) -> Capability:
+    if hub.authentication.agents is not None:
+        hub.running.certificates = hub.authentication.agents.certificate_ends
     return Capability(routes=(Route("GET", PATH, _Door(hub).open, agents=True, lasting=True),))
 
 
@@ -58,7 +60,7 @@ class _Door:
             socket, member.told, member.reports.heard, lease=member.lease, taken=member.taken, asked=member.answer,
             alive=member.heard,
         )  # fmt: skip
-        await member.attach(connection, hello.instance)
+        await member.attach(connection, hello.instance, program=hello.program, protocol=version)
         try:
             digests = tuple(member.reports.heard.connect())
             await socket.send(frames.encode(frames.Welcome(version, member.lease, digests)))

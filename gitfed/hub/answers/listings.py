@@ -14,7 +14,7 @@ from gitfed.hub.answers.sight import Sight
 from gitfed.model.base import ClusterName, ObjectKey, Origin, Problem, Severity
 from gitfed.model.decisions import Share
 from gitfed.model.plan import Binding, Change, RenderedManifest
-from gitfed.views import autoscalers, bindings, clusters, gates, plans, policies, problems, quotas, works
+from gitfed.views import agents, autoscalers, bindings, clusters, gates, plans, policies, problems, quotas, works
 
 STATES = ("unscheduled", "unapplied", "unhealthy", "moving")
 """Of bindings: placed nowhere, a copy that is not applied, a copy that is not healthy, work that leaves a cluster."""
@@ -38,6 +38,26 @@ def cluster_list(moment: Moment, sight: Sight, query: Query) -> clusters.Cluster
     )
     items = [clusters.item(one, moment.repo, placed[one.name]) for one in found.items]
     answer: clusters.ClusterList = {"schema": "gitfed.io/clusters/v1", "items": items, "total": found.total}
+    if found.next:
+        answer["next"] = found.next
+    return answer
+
+
+def agent_list(moment: Moment, sight: Sight, query: Query) -> agents.AgentList:
+    """An agent is seen by who sees its cluster; of a cluster that no file declares by who sees the whole fleet."""
+    ends = moment.certificates()
+    found = _page(
+        (
+            ((name,), name)
+            for name in agents.clusters(moment.repo, ends)
+            if (sight.cluster(name) if name in moment.repo.clusters else sight.everything)
+            if query.cluster in ("", name) and query.text in name
+        ),
+        query,
+    )
+    leads = moment.engine is not None
+    items = [agents.item(name, moment.repo, moment.agent(name), ends.get(name), leads=leads) for name in found.items]
+    answer: agents.AgentList = {"schema": agents.SCHEMA, "items": items, "total": found.total}
     if found.next:
         answer["next"] = found.next
     return answer

@@ -6,15 +6,18 @@ change; of a daemon's copies and statuses single ones are looked up while it goe
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from gitfed.daemon.cycle import Engine
+from gitfed.daemon.fleet.pulled import PulledMember
 from gitfed.hub.answers.plan_index import Index
 from gitfed.hub.running import Running
+from gitfed.model.agent_presence import AgentPresence
 from gitfed.model.base import ClusterName, ObjectKey
 from gitfed.model.decisions import Decisions
 from gitfed.model.fleet import ClusterFacts, ClusterLive, FleetSnapshot, LiveObject
@@ -42,6 +45,8 @@ class Moment:
     clone: Path | None
     """A repository that has the state branch."""
     index: Index
+    certificates: Callable[[], Mapping[ClusterName, datetime]] = dict
+    """Of agents: until when they count."""
 
     @property
     def source(self) -> Path | None:
@@ -54,6 +59,11 @@ class Moment:
             return bindings.seen(seen)
         recorded = self.decisions.statuses.get(key)
         return bindings.recorded(recorded) if recorded is not None else None
+
+    def agent(self, cluster: ClusterName) -> AgentPresence | None:
+        """None: it is no pulled cluster, or this process does not lead."""
+        member = self.engine.fleet.members.get(cluster) if self.engine is not None else None
+        return member.presence if isinstance(member, PulledMember) else None
 
     def copies(self, key: ObjectKey) -> Mapping[ClusterName, LiveObject]:
         return self.engine.fleet.copies(key) if self.engine is not None else {}
@@ -90,4 +100,15 @@ def of(running: Running, before: Moment | None = None) -> Moment | None:
         live, results = engine.fleet.known(), engine.memory.results
         plan = kept_copies.with_in_use(plan, engine.fleet.in_use())
     index = before.index if before is not None and before.plan is plan else Index(plan)
-    return Moment(repo, plan, running.decisions, running.facts, live, results or {}, engine, running.clone, index)
+    return Moment(
+        repo,
+        plan,
+        running.decisions,
+        running.facts,
+        live,
+        results or {},
+        engine,
+        running.clone,
+        index,
+        running.certificates,
+    )

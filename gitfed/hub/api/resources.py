@@ -13,6 +13,7 @@ from gitfed.hub.answers.query import MOST, USUAL, Query
 from gitfed.hub.answers.sight import Sight
 from gitfed.model.base import ObjectKey
 from gitfed.views import (
+    agents,
     autoscalers,
     bindings,
     clusters,
@@ -107,6 +108,11 @@ ALL: tuple[Resource, ...] = (
     Resource(
         "listClusters", "/clusters", "The members of the fleet.", clusters.ClusterList,
         lambda moment, sight, asked: listings.cluster_list(moment, sight, asked.query), (CLUSTER, TEXT, *PAGED),
+    ),
+    Resource(
+        "listAgents", "/agents", "The agents of pulled clusters: who is connected, and what they have of what they are "
+        "to know.", agents.AgentList,
+        lambda moment, sight, asked: listings.agent_list(moment, sight, asked.query), (CLUSTER, TEXT, *PAGED),
     ),
     Resource(
         "listBindings", "/bindings", "Where each object goes, and how its copies are.", bindings.BindingList,

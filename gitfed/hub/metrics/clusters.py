@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 
+from gitfed.daemon.fleet.pulled import PulledMember
 from gitfed.hub.metric import Metric, Sample
 from gitfed.hub.running import Running
 from gitfed.model import orders
+from gitfed.model.agent_presence import AgentPresence
 from gitfed.model.fleet import Reach
 from gitfed.text import quantity
 
@@ -29,6 +31,16 @@ def metrics(running: Running) -> tuple[Metric, ...]:
             for part, whose in _PARTS
             for resource, suffix, what in _RESOURCES
         ),
+        Metric("gitfed_cluster_agent_connected", "gauge", "1 while the agent of a pulled cluster is connected",
+               _of_agents(running, lambda agent: int(agent.connected is not None)), by),
+        Metric("gitfed_cluster_agent_connections_total", "counter", "Connections of the agent of a pulled cluster",
+               _of_agents(running, lambda agent: agent.connections), by),
+        Metric("gitfed_cluster_agent_pending_changes", "gauge",
+               "Changes of what an agent is to know that it has not acknowledged",
+               _of_agents(running, lambda agent: agent.wanted - agent.held), by),
+        Metric("gitfed_cluster_agent_certificate_expiry_timestamp_seconds", "gauge",
+               "When the certificate of a pulled cluster's agent ends", lambda: (
+                   ((name,), ends.timestamp()) for name, ends in running.certificates().items()), by),
         Metric("gitfed_queue_depth", "gauge", "Changes that a cluster still has to get, those under way included",
                _depth(running), by),
         Metric("gitfed_queue_wait_seconds", "histogram", "How long a change waited until it was begun", lambda: (
@@ -67,6 +79,16 @@ def _reachable(running: Running) -> _Read:
             for name, member in running.engine.fleet.members.items():
                 # What was read stays in use while a cluster is silent: whether it answers is what is believed of it.
                 yield (name,), int(member.ready.is_set() and member.facts.reach is not Reach.UNKNOWN)
+
+    return read
+
+
+def _of_agents(running: Running, value: Callable[[AgentPresence], int]) -> _Read:
+    def read() -> Iterator[Sample]:
+        if running.engine is not None:
+            for name, member in running.engine.fleet.members.items():
+                if isinstance(member, PulledMember):
+                    yield (name,), value(member.presence)
 
     return read
 

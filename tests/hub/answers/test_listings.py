@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import datetime
 
 import pytest
 
@@ -14,7 +15,10 @@ from gitfed.hub.answers.moment import Moment
 from gitfed.hub.answers.query import Query
 from gitfed.hub.answers.sight import Sight
 from gitfed.hub.running import Running
+from gitfed.model.agent_presence import AgentPresence
+from gitfed.views import agents
 from tests.hub import fleet
+from tests.hub.stage import cluster, snapshot
 
 PASSWORD = "correct-horse-battery"
 
@@ -27,6 +31,47 @@ def _now(*documents: str) -> Moment:
 
 def _sight(name: str, of: Moment) -> Sight:
     return Sight(Rulebook(of.repo).of(Caller(name)), of.repo.clusters)
+
+
+def test_agents_are_those_of_pulled_clusters_and_of_whom_is_registered() -> None:
+    edge = cluster("eu-9", region="eu").replace("Push", "Pull")
+    running = Running(fleet.planned(edge))
+    running.certificates = lambda: {"eu-9": fleet.NOW, "gone": fleet.NOW}
+    now = moment.of(running)
+    assert now is not None
+    unknown: dict[str, object] = {
+        "connectedSince": None, "lastHeard": None, "connections": 0, "instance": "", "program": "", "protocol": None,
+        "slice": None, "certificateEnds": "2026-08-22T10:04:00Z",
+    }  # fmt: skip
+    told = listings.agent_list(now, _sight("ann", now), Query())
+    assert told == {
+        "schema": "gitfed.io/agents/v1",
+        "total": 2,
+        "items": [
+            {"cluster": "eu-9", "name": "system:gitfed:agent:eu-9", "state": "Unknown", **unknown},
+            {"cluster": "gone", "name": "system:gitfed:agent:gone", "state": "NotDeclared", **unknown},
+        ],
+    }
+    assert [one["cluster"] for one in listings.agent_list(now, _sight("bob", now), Query())["items"]] == ["eu-9"]
+    assert listings.agent_list(now, _sight("ann", now), Query(cluster="gone"))["total"] == 1
+
+
+def _presence(heard: datetime | None = None, connected: datetime | None = None) -> AgentPresence:
+    return AgentPresence(connected, heard, instance="abcdef0123", program="gitfed 9", protocol=1, wanted=7, held=5)
+
+
+@pytest.mark.parametrize(
+    ("presence", "state"),
+    [
+        pytest.param(_presence(), "NeverConnected", id="nothing was heard"),
+        pytest.param(_presence(fleet.NOW), "Disconnected", id="gone"),
+        pytest.param(_presence(fleet.NOW, fleet.NOW), "Connected", id="there"),
+    ],
+)
+def test_an_agent_is_told_with_what_it_holds(presence: AgentPresence, state: str) -> None:
+    repo = snapshot(cluster("m1").replace("Push", "Pull"))
+    found = agents.item("m1", repo, presence, None, leads=True)
+    assert (found["state"], found["slice"], found["certificateEnds"]) == (state, {"wanted": 7, "held": 5}, None)
 
 
 SHOP = (fleet.workload("shop", "web"), fleet.workload("shop", "cache", 3), fleet.workload("bank", "ledger", 9))

@@ -14,6 +14,7 @@ from gitfed.errors import NothingDecided, UsageError
 
 _THINGS = (
     "clusters",
+    "agents",
     "bindings",
     "policies",
     "problems",
@@ -25,7 +26,8 @@ _THINGS = (
     "events",
 )
 _WORDS = {
-    "cluster": "clusters", "binding": "bindings", "rb": "bindings", "crb": "bindings", "resourcebindings": "bindings",
+    "cluster": "clusters", "agent": "agents",
+    "binding": "bindings", "rb": "bindings", "crb": "bindings", "resourcebindings": "bindings",
     "policy": "policies", "pp": "policies", "cpp": "policies", "op": "policies", "cop": "policies",
     "problem": "problems", "work": "works", "orphan": "orphans", "gate": "gates", "objects": "works",
     "quota": "quotas", "frq": "quotas", "federatedresourcequotas": "quotas", "event": "events", "ev": "events",
@@ -50,8 +52,8 @@ class Thing(click.ParamType[str]):
 
 
 def _named(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
-    offer = {"clusters": complete.clusters, "policies": complete.policies, "bindings": complete.workloads,
-             "events": complete.workloads}  # fmt: skip
+    offer = {"clusters": complete.clusters, "agents": complete.clusters, "policies": complete.policies,
+             "bindings": complete.workloads, "events": complete.workloads}  # fmt: skip
     found = offer.get(ctx.params.get("thing") or "")
     return found(ctx, param, incomplete) if found else []
 
@@ -96,6 +98,8 @@ def command(
 
     \b
     clusters    members of the fleet: version, state, region, taints
+    agents      the agents of pulled clusters: connected since when, what they hold of what they are to know, and when
+                their certificates end; only a hub knows it (--server)
     bindings    where each object goes
     policies    propagation and override policies, and how many objects they take
     problems    what is wrong, as gitfed validate
@@ -115,6 +119,7 @@ def command(
     gitfed get bindings deploy/shop/web
     gitfed get works --live --cluster eu-1
     gitfed get events deploy/shop/web
+    gitfed get agents --server https://gitfed.example:8443 --kubeconfig hub.conf
     gitfed get works --watch --server https://gitfed.example:8443 --kubeconfig hub.conf
 
     \b
@@ -126,6 +131,9 @@ def command(
 
         asked = from_hub.Asked(thing, only, namespace, cluster)
         return from_hub.get(load.hub(server, credentials), asked, output, watch=watch)
+    if thing == "agents":
+        raise UsageError("agents connect to the hub of a running daemon, and only that knows of them",
+                         hint="--server says where it is")  # fmt: skip
     if watch:
         raise click.UsageError("--watch follows a running daemon: --server says where its hub is")
     session = load.Session(inputs, credentials)
