@@ -121,23 +121,14 @@ def open_checkout(path: str) -> Checkout:
 
 def finish(checkout: Checkout, message: str, *, commit: bool, dry_run: str | None) -> None:
     """Write what changed, and make the commit or say how; with --dry-run print the difference instead."""
-    from gitfed.edges import files
-
-    changed = {path: both for path, both in checkout.changed.items() if both[0] != both[1]}
+    changed = _changed(checkout)
     if dry_run:
         for path, (before, after) in sorted(changed.items()):
             click.echo(_difference(path, before, after), nl=False)
         return
     for path, (_, after) in sorted(changed.items()):
-        place = checkout.root / path
-        if after is None:
-            place.unlink()
-            click.echo(f"removed {plain.clean(path)}", err=True)
-            continue
-        mode = place.stat().st_mode & 0o777 if place.exists() else 0o644
-        place.parent.mkdir(parents=True, exist_ok=True)
-        files.write_atomically(place, after.encode(), mode=mode)
-        click.echo(f"wrote {plain.clean(path)}", err=True)
+        _put(checkout.root / path, after)
+        click.echo(f"{'removed' if after is None else 'wrote'} {plain.clean(path)}", err=True)
     if not changed:
         return
     paths = sorted(changed)
@@ -148,6 +139,52 @@ def finish(checkout: Checkout, message: str, *, commit: bool, dry_run: str | Non
     else:
         names = " ".join(shlex.quote(path) for path in paths)
         click.echo(f"Next: git add -A -- {names} && git commit -m {shlex.quote(message)} && git push", err=True)
+
+
+def check_proposes(checkout: Checkout) -> str:
+    """Where branches are pushed to. Raises UsageError when that is nowhere."""
+    url = checkout.opened.repository.remote_url("origin")
+    if url is None:
+        raise UsageError(f"{plain.clean(checkout.opened.name)} has no remote origin to push a branch to",
+                         hint="--commit makes the commit here")  # fmt: skip
+    return url
+
+
+def propose(checkout: Checkout, message: str, branch: str) -> None:
+    """Push what changed as one commit on a branch of its own, and say where a pull request is opened. The checkout
+    stays as it is: the file comes with the merge. Raises UsageError, SourceError, SourceUnreachable."""
+    from gitfed.edges import forge, git
+
+    url, repository, changed = check_proposes(checkout), checkout.opened.repository, _changed(checkout)
+    if not changed:
+        return
+    try:
+        for path, (_, after) in changed.items():
+            _put(checkout.root / path, after)
+        made = repository.commit_aside(sorted(changed), message)
+    finally:
+        for path, (before, _) in changed.items():
+            _put(checkout.root / path, before)
+    ref = f"refs/heads/{branch}"
+    repository.push(url, ref, expected=repository.remote_refs(url, ref).get(ref), commit=made)
+    click.echo(f"pushed {made[:12]} to branch {branch} of {plain.clean(git.shown(url))}", err=True)
+    page = forge.proposal_page(url, branch)
+    click.echo(f"Next: open a pull request{f': {plain.clean(page)}' if page else f' of branch {branch}'}", err=True)
+
+
+def _changed(checkout: Checkout) -> dict[str, tuple[str | None, str | None]]:
+    return {path: both for path, both in checkout.changed.items() if both[0] != both[1]}
+
+
+def _put(place: Path, text: str | None) -> None:
+    from gitfed.edges import files
+
+    if text is None:
+        place.unlink(missing_ok=True)
+        return
+    mode = place.stat().st_mode & 0o777 if place.exists() else 0o644
+    place.parent.mkdir(parents=True, exist_ok=True)
+    files.write_atomically(place, text.encode(), mode=mode)
 
 
 def now() -> str:

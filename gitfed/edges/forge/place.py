@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import urllib.parse
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import ClassVar, Protocol
@@ -41,6 +42,23 @@ def of_url(url: str, kind: str = "") -> Place | None:
     if known:
         return Place(known, api, project)
     return Place(kind, f"https://{host}/{_PATHS[kind]}", project) if kind in _PATHS else None
+
+
+_PAGES = {
+    "github": "{project}/compare/{branch}?expand=1",
+    "gitlab": "{project}/-/merge_requests/new?merge_request%5Bsource_branch%5D={branch}",
+    "gitea": "{project}/compare/{branch}",
+    "bitbucket": "{project}/pull-requests/new?source={branch}",
+}
+
+
+def proposal_page(url: str, branch: str) -> str:
+    """Where a person opens a pull request of a branch that was pushed to a public forge; "" anywhere else."""
+    match, place = _URL.fullmatch(url), of_url(url)
+    if match is None or place is None:
+        return ""
+    page = _PAGES[place.kind].format(project=urllib.parse.quote(place.project), branch=urllib.parse.quote(branch))
+    return f"https://{match['host'].lower()}/{page}"
 
 
 _URL = re.compile(r"(?:(?:https|ssh)://(?:[^/@]*@)?|[^/@:]+@)(?P<host>[A-Za-z0-9.-]+)(?::\d+(?=/))?[:/]/?(?P<path>.+)")

@@ -6,6 +6,7 @@ sign are those of the person's own configuration; the repository's names none (`
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Sequence
 
 from gitfed.edges.git import private_dir, program
@@ -34,6 +35,17 @@ class Committing(program.Program):
 
         Raises SourceError, for one when Git does not know who the author is.
         """
+        head, made = self._commit(paths, message, aside=False)
+        subject = message.partition("\n")[0]
+        self.run("update-ref", "-m", f"commit: {subject}", "HEAD", made, head or "0" * len(made))
+        return made
+
+    def commit_aside(self, paths: Sequence[str], message: str) -> Commit:
+        """The same, while neither HEAD nor the index hears of it: for a branch that is pushed, and is not here."""
+        return self._commit(paths, message, aside=True)[1]
+
+    def _commit(self, paths: Sequence[str], message: str, *, aside: bool) -> tuple[str, Commit]:
+        """HEAD as it was, and the commit on top of it."""
         asked = [part for name in ("index", *_UNDER_WAY) for part in ("--git-path", name)]
         index, *marks = (self.path.absolute() / line for line in self.text("rev-parse", *asked).splitlines())
         for mark, what in zip(marks, _UNDER_WAY.values(), strict=True):
@@ -45,6 +57,11 @@ class Committing(program.Program):
                 (private.path / "HEAD").write_text(f"{head}\n")
             for shared in index.parent.glob("sharedindex.*"):
                 (private.path / shared.name).symlink_to(shared)
+            if aside:
+                own = private.path / "index-aside"
+                if index.exists():
+                    shutil.copyfile(index, own)
+                index = own
             environment = {
                 **private.environment, **program.as_environment(self._values()), "GIT_INDEX_FILE": str(index),
                 "GIT_WORK_TREE": str(self.path.absolute()), "GIT_LITERAL_PATHSPECS": "1",
@@ -52,9 +69,7 @@ class Committing(program.Program):
             self.run("add", "--all", "--", *paths, environment=environment)
             self.run("commit", "--quiet", "--only", "-m", message, "--", *paths, environment=environment)
             made = self.run("rev-parse", "HEAD", environment=environment).decode().strip()
-        subject = message.partition("\n")[0]
-        self.run("update-ref", "-m", f"commit: {subject}", "HEAD", made, head or "0" * len(made))
-        return Commit(made)
+        return head, Commit(made)
 
     def _head(self) -> str:
         """The commit that HEAD stands at; "" for an unborn branch."""

@@ -108,7 +108,7 @@ def command(
     makes = folder is not None and not dry_run
     found = asyncio.run(_look(checkout, name, kubeconfig, cluster_context, credentials, makes, cluster_namespace,
                               cluster_role))  # fmt: skip
-    _check_identity(checkout, found.identity, name)
+    check_identity(checkout, found.identity, name)
     body = _declaration(name, found, cluster_namespace if folder is not None else "", cluster_context)
     if given_labels:
         body["metadata"]["labels"] = given_labels
@@ -172,7 +172,7 @@ def _labels(text: str) -> dict[str, str]:
     return found
 
 
-def _check_identity(checkout: desired.Checkout, identity: str, name: str) -> None:
+def check_identity(checkout: desired.Checkout, identity: str, name: str) -> None:
     """Karmada: joining is refused if the name or the id is registered."""
     for other, cluster in checkout.repo.clusters.items():
         if other == name and cluster.spec.id and cluster.spec.id != identity:
@@ -190,7 +190,7 @@ async def _look(
 
     async with unjoin.session_of(checkout, name, kubeconfig, context, credentials) as session:
         identity = await joining.identity(session)
-        _check_identity(checkout, identity, name)
+        check_identity(checkout, identity, name)
         server = session.connection.server
         authority = await joining.authority(session)
         if not makes:

@@ -9,8 +9,9 @@ from urllib.parse import urlsplit
 
 import click
 
+from gitfed import __version__
 from gitfed.cli import desired, options
-from gitfed.cli.commands.clusters import unjoin
+from gitfed.cli.commands.clusters import join, unjoin
 from gitfed.cli.output import plain
 from gitfed.errors import UsageError
 from gitfed.model.base import Severity
@@ -20,7 +21,8 @@ if TYPE_CHECKING:
     from gitfed.registration.agent_manifests import Agent
     from gitfed.registration.enrol import Asked
 
-IMAGE = "registry.example/gitfed:0.1.0"
+IMAGE = f"registry.example/gitfed:{__version__}"
+"""An agent of another version than the hub may be refused: that of who registers is the best guess."""
 
 
 @click.command("register")
@@ -50,6 +52,9 @@ IMAGE = "registry.example/gitfed:0.1.0"
                 help="File of the declaration.  [default: clusters/NAME.yaml]")  # fmt: skip
 @options.option("--allow-exec-credentials", is_flag=True,
                 help="Let a kubeconfig start programs (exec, auth-provider) on this machine.")  # fmt: skip
+@options.option("--pull-request", shared=False, is_flag=True,
+                help="Push the file as branch gitfed/register-NAME, and say where its pull request "
+                "is opened.")  # fmt: skip
 @desired.writing
 def command(
     hub: str,
@@ -68,6 +73,7 @@ def command(
     agent_image: str,
     file: str,
     allow_exec_credentials: bool,
+    pull_request: bool,
     repo: str,
     commit: bool,
     message: str,
@@ -77,7 +83,8 @@ def command(
 
     Run it where the cluster's API server is reached. The agent gets a certificate of the hub at HOST:PORT, for this
     cluster alone, and dials out to it. The file of the cluster is printed, or with --repo or --commit written into a
-    checkout. Cut short, the same command goes on where it was.
+    checkout, or with --pull-request pushed as a branch; a cluster whose file is there already is held against its
+    spec.id. Cut short, the same command goes on where it was.
 
     \b
     gitfed register hub.example:8443 --token ab12cd.0123456789abcdef \\
@@ -85,8 +92,8 @@ def command(
     gitfed register … --dry-run client       print what would be made, and ask nobody
 
     \b
-    Exit codes: 0 done · 2 bad usage, or another agent is there · 4 the hub or the cluster cannot be reached, or the
-    hub refuses.
+    Exit codes: 0 done · 2 bad usage, another agent is there, or the file is another cluster's · 4 the hub, the cluster
+    or the repository cannot be reached, or the hub refuses.
     """
     from gitfed.hub.enrolment import bootstrap_tokens
     from gitfed.model import agent_identity
@@ -102,9 +109,13 @@ def command(
         raise click.UsageError("--token is to be what gitfed token create printed: six characters, a dot, sixteen")
     pinned = _pins(pins, unsafe=unsafe, needed=not dry_run)
     declared = _declaration(name, cluster_provider, cluster_region, cluster_zones)
-    checkout = desired.open_checkout(repo) if repo or commit else None
+    if pull_request and (commit or dry_run):
+        raise click.UsageError(f"--pull-request and --{'commit' if commit else 'dry-run'} exclude each other")
+    checkout = desired.open_checkout(repo) if repo or commit or pull_request else None
     if checkout is not None:
         _check_declared(checkout, name)
+    if checkout is not None and pull_request:
+        desired.check_proposes(checkout)
     agent = Agent(name, _address(hub), namespace, agent_image, role=cluster_role)
     if dry_run:
         _print(agent)
@@ -112,14 +123,16 @@ def command(
         if cluster_kubeconfig is None:
             raise click.UsageError("how is the cluster reached? --cluster-kubeconfig FILE")
         asked = Asked(agent, token, pinned, discovery_timeout)
-        identity = asyncio.run(_register(cluster_kubeconfig, cluster_context, allow_exec_credentials, asked))
+        identity = asyncio.run(_register(cluster_kubeconfig, cluster_context, allow_exec_credentials, asked, checkout))
         declared["spec"]["id"] = identity
     if checkout is None:
         click.echo(("---\n" if dry_run else "") + emit.dump(declared), nl=False)
     else:
-        if name not in checkout.repo.clusters:
-            checkout.put(file or f"clusters/{name}.yaml", emit.dump(declared))
-        desired.finish(checkout, message or f"Register {name}", commit=commit, dry_run=dry_run)
+        _declare(checkout, declared, file or f"clusters/{name}.yaml")
+        if pull_request:
+            desired.propose(checkout, message or f"Register {name}", f"gitfed/register-{name}")
+        else:
+            desired.finish(checkout, message or f"Register {name}", commit=commit, dry_run=dry_run)
     if not dry_run:
         if checkout is None:
             click.echo(f"Next: commit what was printed, as clusters/{plain.clean(name)}.yaml", err=True)
@@ -127,14 +140,18 @@ def command(
     return 0
 
 
-async def _register(kubeconfig: Path, context: str, allow_exec: bool, asked: Asked) -> str:
-    """The cluster's id."""
+async def _register(
+    kubeconfig: Path, context: str, allow_exec: bool, asked: Asked, checkout: desired.Checkout | None
+) -> str:
+    """The cluster's id. Nothing is made for one that the checkout knows as another."""
     from gitfed.offline import joining
     from gitfed.registration import enrol
 
     name = asked.agent.cluster
     async with unjoin.session_by(kubeconfig, name, context, allow_exec=allow_exec) as session:
         identity = await joining.identity(session)
+        if checkout is not None:
+            join.check_identity(checkout, identity, name)
         await enrol.register(session, asked, lambda line: click.echo(plain.clean(line), err=True))
     return identity
 
@@ -143,6 +160,15 @@ def _check_declared(checkout: desired.Checkout, name: str) -> None:
     if name in checkout.repo.clusters and checkout.cluster(name).spec.sync_mode != "Pull":
         raise UsageError(f"cluster {name} is declared already, with syncMode Push: {checkout.origin(name).path}",
                          hint="choose another --cluster-name, or change the file first")  # fmt: skip
+
+
+def _declare(checkout: desired.Checkout, declared: dict[str, Any], path: str) -> None:
+    """The file; of a cluster that has one already its id alone, where that is missing."""
+    name, identity = declared["metadata"]["name"], declared["spec"].get("id")
+    if name not in checkout.repo.clusters:
+        checkout.put(path, emit.dump(declared))
+    elif identity and not checkout.cluster(name).spec.id:
+        checkout.edit_cluster(name, lambda document: document["spec"].update(id=identity))
 
 
 def _declaration(name: str, provider: str, region: str, zones: str) -> dict[str, Any]:
