@@ -32,6 +32,8 @@ log = logging.getLogger("gitfed.agent")
 
 PATH = "/agents/v1/connection"
 _PAUSES = Backoff((0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 30.0), 0.2, 0.2)
+_SOON = Backoff((0.5, 1.0, 2.0, 5.0), 0.2, 0.2)
+"""The same after a hub that answers said to come again: it begins, or another one leads in a moment."""
 _FINAL = Backoff((120.0,), 0.2, 0.2)
 """Seconds until the next attempt after a refusal that trying again does not help."""
 _STEADY = 30.0
@@ -92,7 +94,7 @@ class Dial:
                 await self._connect()
             except errors.LinkError as error:
                 self._failed(str(error))
-                pause = _FINAL if error.final else _PAUSES
+                pause = _FINAL if error.final else _PAUSES if isinstance(error, errors.LinkCut) else _SOON
             except (OSError, aiohttp.ClientError, TimeoutError) as error:
                 self._failed(why_not_connected(error))
             attempt = 0 if loop.time() - began > _STEADY else attempt + 1

@@ -40,7 +40,11 @@ class Change(NamedTuple):
 class Told:
     """What this side says."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, whole: bool = True) -> None:
+        """`whole`: False while only a part of what is to be said is known (`complete`)."""
+        self._whole = whole
+        self._theirs: list[str] = []
+        """What the other side has, as long as nothing is said to it."""
         self._values: dict[str, bytes] = {}
         self._dirty: dict[str, None] = {}
         """Keys in the order in which they changed first."""
@@ -88,13 +92,32 @@ class Told:
     @property
     def settled(self) -> bool:
         """Whether the other side has, and has acknowledged, all of it."""
-        return self._connected and not (self._dirty or self._reset or self._under_way)
+        return self._connected and not (self._dirty or self._reset or self._under_way or self._theirs)
 
     def connect(self, digests: Iterable[str]) -> None:
-        """A new connection: the other side has what these digests tell."""
+        """A new connection: the other side has what these digests tell. Who knows only a part so far says nothing to
+        somebody who has more: that would be taken away, and be sent again in a moment."""
         theirs = list(digests)
-        ours = digests_of(self._values)
         self._number, self._under_way, self._connected = 0, False, True
+        if not self._whole and self._has_more(theirs):
+            self._theirs, self.held = theirs, 0
+            return
+        self._compare(theirs)
+
+    def _has_more(self, theirs: list[str]) -> bool:
+        """Whether these digests tell of keys that are none of ours."""
+        ours, nothing = {bucket(key) for key in self._values}, digests_of({})
+        return any(number not in ours and one != nothing[number % BUCKETS] for number, one in enumerate(theirs))
+
+    def complete(self) -> None:
+        """All is known now: what the other side has and should not have is no more to be spared."""
+        self._whole = True
+        if self._theirs:
+            theirs, self._theirs = self._theirs, []
+            self._compare(theirs)
+
+    def _compare(self, theirs: list[str]) -> None:
+        ours = digests_of(self._values)
         self._dirty.clear()
         self._reset = set(range(BUCKETS)) if len(theirs) != BUCKETS else {
             number for number in range(BUCKETS) if theirs[number] != ours[number]
@@ -103,10 +126,11 @@ class Told:
 
     def disconnect(self) -> None:
         self._connected = self._under_way = False
+        self._theirs = []
 
     def next(self) -> list[Put]:
         """The next change, in parts; none while one is under way, or when nothing is to be said."""
-        if not self._connected or self._under_way or not (self._dirty or self._reset):
+        if not self._connected or self._under_way or self._theirs or not (self._dirty or self._reset):
             return []
         keys, buckets = self._dirty, tuple(sorted(self._reset))
         if self._reset:

@@ -11,7 +11,7 @@ from typing import Any
 from gitfed.agent.keeper import Keeper
 from gitfed.agent_protocol.link import Link
 from gitfed.daemon.fleet.callbacks import FleetCallbacks
-from gitfed.daemon.fleet.member_protocol import Expected
+from gitfed.daemon.fleet.member_protocol import Expected, unlike_in
 from gitfed.daemon.fleet.pulled import PulledMember
 from gitfed.edges.kube.session import Session
 from gitfed.errors import LinkCut, LinkError
@@ -73,7 +73,7 @@ def expected(
     return Expected(
         plan, interpreter, {"m1": {one.key: one for one in manifests}}, set(), [one.key for one in manifests],
         frozenset({Kind("", "ConfigMap")}), lambda cluster, key: repairs,
-        frozenset({("v1", "ConfigMap")}),
+        frozenset({("v1", "ConfigMap")}), unlike_in({"m1"}, plan),
     )  # fmt: skip
 
 

@@ -128,6 +128,7 @@ async def test_a_new_hub_has_a_higher_term_and_a_word_of_the_old_one_is_refused(
         await until(lambda: not keeper.connected)
         new = place.hub()
         cut = await place.connect(new, keeper, "two")
+        new.follow(expected(rendered("a", "1")))
         await until(new.ready.is_set)
         assert new.live().term == 2
         assert [name for name, _ in place.results] == ["a"]  # what the old one was told is not told again
@@ -135,6 +136,25 @@ async def test_a_new_hub_has_a_higher_term_and_a_word_of_the_old_one_is_refused(
         await until(lambda: not keeper.connected)
         await place.connect(old, keeper)
         await until(lambda: "term 1 is over: this cluster is led in term 2" in place.ended)
+
+
+async def test_an_agent_keeps_what_it_has_until_a_new_hub_has_planned() -> None:
+    async with site() as place:
+        old, keeper = place.hub(), place.keeper()
+        cut = await place.connect(old, keeper)
+        await rolled_out(place)
+        await cut()
+        await until(lambda: not keeper.connected)
+        new = place.hub()
+        await place.connect(new, keeper, "two")
+        await until(new.looked.is_set)
+        await until(lambda: new.get(key("a")) is not None)
+        assert keeper._wanted.keys() == {key("a")}
+        new.follow(expected(rendered("a", "1")))
+        await until(new.ready.is_set)
+        assert keeper._wanted.keys() == {key("a")}
+        new.follow(expected())
+        await until(lambda: not keeper._wanted)
 
 
 async def test_a_second_agent_of_one_name_is_refused_while_the_first_is_there() -> None:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from gitfed.agent_protocol import frames
 from gitfed.agent_protocol.frames import Put
-from gitfed.agent_protocol.replica import Heard, Told, bucket
+from gitfed.agent_protocol.replica import BUCKETS, Heard, Told, bucket
 from gitfed.errors import LinkError
 
 
@@ -121,6 +121,46 @@ def test_after_a_cut_only_buckets_that_differ_are_sent_again() -> None:
     told.connect(heard.connect())
     parts = told.next()
     assert {bucket(key) for part in parts for key in part.set} == {bucket("object/7")}
+
+
+def test_who_knows_only_a_part_takes_nothing_away_from_who_has_more() -> None:
+    before, heard = Told(), Heard()
+    for number in range(500):
+        before.put(f"object/{number}", number)
+    before.put("setup", "old")
+    Wire(before, heard).settle()
+    told = Told(whole=False)
+    told.put("setup", "new")
+    told.connect(heard.connect())
+    assert (told.next(), told.settled, told.held) == ([], False, 0)
+    for number in range(499):
+        told.put(f"object/{number}", number)
+    told.complete()
+    parts = told.next()
+    assert {name for part in parts for name in part.buckets} == {bucket("object/499"), bucket("setup")}
+    for put in parts:
+        heard.take(frames.decode(frames.encode(put)))  # type: ignore[arg-type]
+        told.acknowledged(put.n)
+    assert heard.values == {"setup": "new", **{f"object/{number}": number for number in range(499)}}
+    assert told.settled
+
+
+def test_who_has_nothing_is_told_a_part_at_once() -> None:
+    told = Told(whole=False)
+    told.put("setup", "new")
+    told.connect(Heard().connect())
+    assert [part.set.keys() for part in told.next()] == [{"setup"}]
+
+
+def test_a_part_that_was_held_back_is_forgotten_with_its_connection() -> None:
+    told = Told(whole=False)
+    told.connect(["x"] * BUCKETS)
+    assert not told.settled
+    told.disconnect()
+    told.complete()
+    assert told.next() == []
+    told.connect(Heard().connect())
+    assert told.settled
 
 
 def test_the_owner_knows_up_to_where_the_copy_has_acknowledged() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from types import SimpleNamespace
 from typing import Any
 
@@ -12,6 +13,7 @@ from gitfed.errors import LinkError
 from gitfed.hub import agents
 from gitfed.hub.metrics import clusters
 from gitfed.hub.running import Running
+from tests import patience
 from tests.agent.site import DECLARED, site
 from tests.daemon.test_member_facts import NOW, until
 from tests.hub.stage import cluster, snapshot
@@ -54,6 +56,34 @@ def test_an_agent_is_told_to_come_back_soon_where_waiting_helps(running: Any, me
     with pytest.raises(LinkError) as caught:
         agents.member_of(running, "m1")
     assert (caught.value.message, caught.value.final) == (message, False)
+
+
+@pytest.mark.parametrize(
+    ("running", "standing_by", "waits"),
+    [
+        pytest.param(None, False, True, id="no engine yet"),
+        pytest.param(None, True, False, id="another one leads"),
+        pytest.param(engine(), False, True, id="nothing read yet"),
+        pytest.param(engine(PULLED), False, True, id="no member yet"),
+        pytest.param(engine(PULLED, abandoned=True), False, False, id="it led"),
+        pytest.param(engine(cluster("m2")), False, False, id="not declared"),
+    ],
+)
+def test_an_agent_waits_at_the_door_of_a_hub_that_begins(engine: Any, standing_by: bool, waits: bool) -> None:
+    running = Running()
+    running.engine, running.standing_by = engine, standing_by
+    assert agents.is_beginning(running, "m1") is waits
+
+
+async def test_who_waited_at_the_door_is_let_in_as_soon_as_it_is_known() -> None:
+    running = Running()
+    hub: Any = SimpleNamespace(running=running)
+    member = a_member()
+    waiting = asyncio.create_task(agents._Door(hub)._member("m1"))
+    await asyncio.sleep(0)
+    assert not waiting.done()
+    running.engine = engine(PULLED, m1=member)
+    assert await asyncio.wait_for(waiting, patience.SECONDS) is member
 
 
 def test_an_agent_of_a_push_cluster_is_told_to_stay_away() -> None:

@@ -22,7 +22,7 @@ from gitfed.daemon.fleet.cluster_health import Timing
 from gitfed.daemon.fleet.drift import Assessor
 from gitfed.daemon.fleet.live_state import Copies
 from gitfed.daemon.fleet.member import Member
-from gitfed.daemon.fleet.member_protocol import ClusterMember, Expected, Repairs
+from gitfed.daemon.fleet.member_protocol import ClusterMember, Expected, Repairs, unlike_in
 from gitfed.daemon.fleet.outcomes import Outcomes
 from gitfed.daemon.fleet.pulled import LEASE, PulledMember
 from gitfed.daemon.fleet.reconcile import Reconciler
@@ -313,7 +313,10 @@ class Fleet:
         pulled = {name for name, member in self.members.items() if isinstance(member, PulledMember)}
         manifests = self._assessor.in_clusters(pulled) if pulled else {}
         versions = _versions(plan) if pulled else frozenset()
-        expected = Expected(plan, interpreter, manifests, self._assessor.stateful, changed, kinds, repairs, versions)
+        expected = Expected(
+            plan, interpreter, manifests, self._assessor.stateful, changed, kinds, repairs, versions,
+            unlike_in(pulled, plan),
+        )  # fmt: skip
         for member in self.members.values():
             member.follow(expected)
 

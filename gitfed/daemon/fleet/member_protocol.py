@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Protocol, TypeAlias
 
@@ -20,7 +20,7 @@ from gitfed.interpret.registry import Interpreter
 from gitfed.model.base import ClusterName, Kind, ObjectKey
 from gitfed.model.declared.cluster import Cluster
 from gitfed.model.fleet import ClusterFacts, ClusterLive, InventoryEntry, LiveObject, Stuck
-from gitfed.model.plan import Change, Plan, RenderedManifest
+from gitfed.model.plan import Action, Change, Plan, RenderedManifest
 
 
 class Worklist(Protocol):
@@ -84,6 +84,19 @@ class Expected:
     repairs: Repairs = lambda cluster, key: True
     versions: frozenset[tuple[str, str]] = frozenset()
     """apiVersion and kind of everything that the plan has anywhere."""
+    unlike: Mapping[ClusterName, Mapping[ObjectKey, bool]] = field(default_factory=dict)
+    """Objects that are not as the plan wants them, in clusters that compare by themselves: `unlike_in`."""
+
+
+def unlike_in(clusters: Collection[ClusterName], plan: Plan) -> dict[ClusterName, dict[ObjectKey, bool]]:
+    """By cluster, objects that are not as this plan wants them there, and whether its list sees to that now: what is
+    held, waits or is left alone nobody else is to write either."""
+    found: dict[ClusterName, dict[ObjectKey, bool]] = {}
+    for change in plan.changes or ():
+        if change.cluster in clusters:
+            sees_to_it = not change.waits and change.action in (Action.CREATE, Action.UPDATE)
+            found.setdefault(change.cluster, {})[change.key] = sees_to_it
+    return found
 
 
 class ClusterMember(Protocol):

@@ -18,7 +18,7 @@ from gitfed.interpret import conditions, native
 from gitfed.interpret.registry import DEFAULT, Interpreter, Operation
 from gitfed.model.base import Body, ClusterName, ObjectKey
 from gitfed.model.fleet import InventoryEntry
-from gitfed.model.plan import Action, Binding, Change, Plan, RenderedManifest
+from gitfed.model.plan import Binding, Change, RenderedManifest
 
 _HERE = frozenset({native.NAME, conditions.NAME, DEFAULT})
 """Sources of rules that an agent has too."""
@@ -49,7 +49,7 @@ class Slice:
     """`told` is what is said; `setup` is said with `tell`."""
 
     def __init__(self, cluster: ClusterName, federation: str) -> None:
-        self.told = Told()
+        self.told = Told(whole=False)
         self.setup = Setup(federation)
         self.tasks: dict[ObjectKey, tuple[Task, Change]] = {}
         """The present list."""
@@ -57,7 +57,8 @@ class Slice:
         """What the list lacks since no agent can be told of it: with the bytes of its body."""
         self._cluster = cluster
         self._wanted: dict[ObjectKey, RenderedManifest] = {}
-        self._told_of: dict[ObjectKey, Wanted] = {}
+        self._made_of: dict[ObjectKey, tuple[bool, bool, bool, bool | None]] = {}
+        """What was said of an object beside its manifest."""
         self._texts: dict[str, _Text] = {}
         """Of the bodies, by digest."""
         self._bodies: dict[str, int] = {}
@@ -78,32 +79,33 @@ class Slice:
     def follow(self, expected: Expected) -> None:
         """Everything that should be in this cluster by the newest plan."""
         plan = expected.plan
-        unlike = _unlike(plan, self._cluster)
+        unlike = expected.unlike.get(self._cluster, {})
         known = self._wanted
         self._wanted = dict(expected.manifests.get(self._cluster, {}))
         for key in known.keys() - self._wanted.keys():
             self._forget(values.of(values.OBJECT, key))
             self.told.drop(values.of(values.VERDICT, key))
-            self._told_of.pop(key, None)
+            self._made_of.pop(key, None)
         for key, rendered in self._wanted.items():
             binding = plan.bindings.get(key)
             repaired = (
                 binding is not None and _is_written(binding, self._cluster) and expected.repairs(self._cluster, key)
             )
-            wanted = replace(
-                Wanted.of(rendered),
-                stateful=key in expected.stateful,
-                overwrite=binding is not None and binding.overwrite,
-                repair=repaired and key not in unlike,
-                once_written=repaired and unlike.get(key, False),
-            )
-            if self._told_of.get(key) == wanted and known.get(key) is rendered:
+            stateful, overwrite = key in expected.stateful, binding is not None and binding.overwrite
+            made_of = (stateful, overwrite, repaired, unlike.get(key))
+            # Every copy of every cluster comes by here at every plan: what is as it was costs a comparison.
+            if self._made_of.get(key) == made_of and known.get(key) is rendered:
                 continue
-            self._told_of[key] = wanted
+            self._made_of[key] = made_of
+            wanted = replace(
+                Wanted.of(rendered), stateful=stateful, overwrite=overwrite, repair=repaired and key not in unlike,
+                once_written=repaired and unlike.get(key, False),
+            )  # fmt: skip
             # One that is too large is not kept as it should be by the agent alone; why, its change says.
             self._say(values.of(values.OBJECT, key), values.WANTED.json(wanted), {rendered.digest: rendered.body})
         self._teach(expected.versions, expected.interpreter)
         self.tell(kinds=tuple(sorted(expected.kinds)))
+        self.told.complete()  # an agent that was here before this process keeps what it has until now
 
     def _teach(self, versions: frozenset[tuple[str, str]], interpreter: Interpreter) -> None:
         """The rules of these kinds that do not come with every program."""
@@ -205,16 +207,6 @@ class Slice:
             if not self._bodies[digest]:
                 del self._bodies[digest], self._texts[digest]
                 self.told.drop(f"{values.BODY}{digest}")
-
-
-def _unlike(plan: Plan, cluster: ClusterName) -> dict[ObjectKey, bool]:
-    """Objects that are not as this plan wants them there, and whether its list sees to that now: what is held, waits or
-    is left alone nobody else is to write either."""
-    return {
-        change.key: not change.waits and change.action in (Action.CREATE, Action.UPDATE)
-        for change in plan.changes or ()
-        if change.cluster == cluster
-    }
 
 
 def _is_written(binding: Binding, cluster: ClusterName) -> bool:

@@ -6,7 +6,9 @@ one. A certificate that stops to count ends a connection that is open (`access.a
 
 from __future__ import annotations
 
+import asyncio
 import logging
+import time
 
 from aiohttp import web
 
@@ -17,6 +19,7 @@ from gitfed.daemon.fleet.pulled import PulledMember
 from gitfed.errors import LinkCut, LinkError
 from gitfed.hub import routes
 from gitfed.hub.routes import Capability, Route
+from gitfed.hub.running import Running
 from gitfed.hub.server import Hub
 from gitfed.model.base import ClusterName
 
@@ -24,6 +27,8 @@ log = logging.getLogger("gitfed.hub")
 
 PATH = "/agents/v1/connection"
 _GREETING = 10.0
+_BEGINNING, _LOOK = 10.0, 0.1
+"""Seconds that an agent waits at most for a hub that begins (it waits 15 itself), and between two looks."""
 
 
 def capability(hub: Hub) -> Capability:
@@ -52,9 +57,21 @@ class _Door:
             await link.refuse(socket, error)
         return answer
 
+    async def _member(self, name: ClusterName) -> PulledMember:
+        """Whoever comes while this hub begins waits at the door: turned away, a whole fleet would be back only after
+        the pauses that it makes for a hub that is gone. Raises as `member_of`."""
+        running, end = self._hub.running, time.monotonic() + _BEGINNING
+        while True:
+            try:
+                return member_of(running.engine, name)
+            except LinkError as error:
+                if error.final or not is_beginning(running, name) or time.monotonic() >= end:
+                    raise
+            await asyncio.sleep(_LOOK)
+
     async def _serve(self, socket: WebSocket, hello: frames.Hello, name: str) -> None:
-        member = member_of(self._hub.running.engine, name)
         version = frames.agreed(hello)
+        member = await self._member(name)
         member.may_attach(hello.instance)
         connection = link.Link(
             socket, member.told, member.reports.heard, lease=member.lease, taken=member.taken, asked=member.answer,
@@ -73,6 +90,14 @@ class _Door:
             raise
         finally:
             member.detach(connection, LinkCut("the connection is gone"))
+
+
+def is_beginning(running: Running, name: ClusterName) -> bool:
+    """Whether this hub will know in a moment whose agent that is: it leads, or is about to, and has yet to read."""
+    if running.standing_by or (running.engine is not None and running.engine.abandoned):
+        return False
+    repo = running.engine.repo if running.engine is not None else None
+    return repo is None or name in repo.clusters
 
 
 def member_of(engine: Engine | None, name: ClusterName) -> PulledMember:
