@@ -59,7 +59,7 @@ def test_an_agent_is_told_to_come_back_soon_where_waiting_helps(running: Any, me
 
 
 @pytest.mark.parametrize(
-    ("running", "standing_by", "waits"),
+    ("leading", "standing_by", "waits"),
     [
         pytest.param(None, False, True, id="no engine yet"),
         pytest.param(None, True, False, id="another one leads"),
@@ -69,9 +69,9 @@ def test_an_agent_is_told_to_come_back_soon_where_waiting_helps(running: Any, me
         pytest.param(engine(cluster("m2")), False, False, id="not declared"),
     ],
 )
-def test_an_agent_waits_at_the_door_of_a_hub_that_begins(engine: Any, standing_by: bool, waits: bool) -> None:
+def test_an_agent_waits_at_the_door_of_a_hub_that_begins(leading: Any, standing_by: bool, waits: bool) -> None:
     running = Running()
-    running.engine, running.standing_by = engine, standing_by
+    running.engine, running.standing_by = leading, standing_by
     assert agents.is_beginning(running, "m1") is waits
 
 
