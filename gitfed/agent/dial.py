@@ -15,12 +15,15 @@ import uuid
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import aiohttp
 
 import gitfed
 from gitfed import errors
+from gitfed.agent import streams
 from gitfed.agent.keeper import Keeper
+from gitfed.agent.streams import Streams
 from gitfed.agent_protocol import frames, link
 from gitfed.agent_protocol.socket import WebSocket
 from gitfed.edges import certificates
@@ -74,13 +77,18 @@ class Hub:
 class Dial:
     """`run` it until it is cancelled."""
 
-    def __init__(self, hub: Hub, keeper: Keeper) -> None:
+    def __init__(self, hub: Hub, keeper: Keeper, streams: Streams | None = None) -> None:
+        """`streams`: None for an agent that opens no way into its cluster."""
         self.error = "the hub was not reached yet"
         """Why there is no connection; "" while there is one."""
         self.connections = 0
         """That there were."""
         self._hub = hub
         self._keeper = keeper
+        self._streams = streams
+        self._lease = 0.0
+        self._heard = 0.0
+        """When there was a connection."""
         self._instance = uuid.uuid4().hex
         self._link: link.Link | None = None
 
@@ -97,6 +105,8 @@ class Dial:
                 pause = _FINAL if error.final else _PAUSES if isinstance(error, errors.LinkCut) else _SOON
             except (OSError, aiohttp.ClientError, TimeoutError) as error:
                 self._failed(why_not_connected(error))
+            if self._streams is not None and loop.time() - self._heard > self._lease:
+                self._streams.drop()  # the hub has given them up, too
             attempt = 0 if loop.time() - began > _STEADY else attempt + 1
             await asyncio.sleep(pause.after(attempt))
 
@@ -115,15 +125,26 @@ class Dial:
             welcome = await link.greet(socket, hello, _HANDSHAKE)
             keeper.reporter.told.connect(welcome.digests)
             self._link = connection = link.Link(
-                socket, keeper.reporter.told, keeper.heard, lease=welcome.lease, taken=keeper.taken, asked=keeper.asked
+                socket, keeper.reporter.told, keeper.heard, lease=welcome.lease, taken=keeper.taken, asked=self._asked
             )
             keeper.poke, keeper.connected, self.error = connection.poke, True, ""
+            self._lease = welcome.lease
             self.connections += 1
             log.info("connected to the hub", extra={"hub": self._hub.url, "cluster": keeper.cluster})
             try:
                 await connection.run()
             finally:
                 keeper.poke, keeper.connected, self._link = _nobody, False, None
+                self._heard = asyncio.get_running_loop().time()
+
+    async def _asked(self, what: str, about: Any) -> Any:
+        """Raises LinkError."""
+        if what != streams.ASKED:
+            return await self._keeper.asked(what, about)
+        if self._streams is None:
+            raise errors.LinkError("this agent opens no way into its cluster")
+        self._streams.dial_back(about)
+        return None
 
     async def say_goodbye(self) -> None:
         """End it in good order: the hub need not wait for a sign of life."""

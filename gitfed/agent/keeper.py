@@ -134,7 +134,7 @@ class Keeper:
             interpreter=lambda: self._assessor.interpreter,
         )
         self.member = Member(
-            _declared(self.cluster, setup.models), self._open_session, upward, federation=setup.federation,
+            declared(self.cluster, setup.models), self._open_session, upward, federation=setup.federation,
             repository_id=str, expected=lambda: self._setup.expected if self._setup is not None else 0,
             recorded_id=lambda: self._setup.recorded_id if self._setup is not None else "",
             timing=self._timing, concurrency=self._concurrency, lead=self._given,
@@ -144,7 +144,7 @@ class Keeper:
 
     def _set_up(self, setup: Setup) -> None:
         assert self.member is not None
-        self.member.cluster = _declared(self.cluster, setup.models)
+        self.member.cluster = declared(self.cluster, setup.models)
         self.member.want_capacity(setup.capacity, quotas=setup.quotas)
 
     def _body(self, digest: str) -> Body:
@@ -381,7 +381,7 @@ def _of(found: Mapping[str, Any], what: str) -> dict[ObjectKey, Any]:
     return {values.key_in(name): value for name, value in found.items() if name.startswith(what)}
 
 
-def _declared(name: ClusterName, models: Any) -> Cluster:
+def declared(name: ClusterName, models: Any) -> Cluster:
     spec: dict[str, Any] = {"syncMode": "Pull"}
     if models:
         spec["resourceModels"] = list(models)

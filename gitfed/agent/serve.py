@@ -15,7 +15,8 @@ from aiohttp import web
 
 from gitfed.agent.cancellation import ended
 from gitfed.agent.dial import Dial, Hub
-from gitfed.agent.keeper import Keeper
+from gitfed.agent.keeper import Keeper, declared
+from gitfed.agent.streams import Streams
 from gitfed.daemon import wiring
 from gitfed.daemon.fleet.cluster_health import Timing
 from gitfed.edges.kube.session import Session
@@ -50,11 +51,12 @@ async def run(options: Options, *, started: Callable[[int], None] = lambda port:
     UsageError."""
     cluster = options.hub.cluster()
     keeper = Keeper(cluster, _sessions(options), timing=options.timing, concurrency=options.concurrency)
-    dial = Dial(options.hub, keeper)
+    streams = Streams(options.hub, _into_cluster(options, cluster))
+    dial = Dial(options.hub, keeper, streams)
     loop = asyncio.get_running_loop()
     stop: asyncio.Future[signal.Signals] = loop.create_future()
     async with contextlib.AsyncExitStack() as stack:
-        listener = _health(keeper, dial)
+        listener = _health(keeper, dial, streams)
         if options.health_address:
             host, _, port = options.health_address.rpartition(":")
             try:
@@ -72,6 +74,7 @@ async def run(options: Options, *, started: Callable[[int], None] = lambda port:
         started(listener.port)
         dialling = asyncio.create_task(dial.run(), name="dial")
         keeping = asyncio.create_task(keeper.run(), name="keeper")
+        stack.push_async_callback(streams.close)
         stack.push_async_callback(ended, asyncio.create_task(_rotate(options, cluster), name="rotation"))
         try:
             either: set[asyncio.Future[Any]] = {stop, dialling, keeping}
@@ -111,7 +114,12 @@ async def _rotate(options: Options, cluster: ClusterName) -> None:
         await rotation.Rotation(address, cluster, folder, rotation.in_secret(session, namespace)).run()
 
 
-def _sessions(options: Options) -> Callable[[Cluster], Session]:
+def _into_cluster(options: Options, name: ClusterName) -> Callable[[], Session]:
+    """For who comes through the hub's doors: beside the keeper's, so that neither waits for the other."""
+    return lambda: _sessions(options, as_sent=True)(declared(name, None))
+
+
+def _sessions(options: Options, *, as_sent: bool = False) -> Callable[[Cluster], Session]:
     """The way into the cluster around us, or that of a kubeconfig."""
 
     def opened(cluster: Cluster) -> Session:
@@ -122,16 +130,16 @@ def _sessions(options: Options) -> Callable[[Cluster], Session]:
         body = cluster.model_dump(mode="json", by_alias=True, exclude_unset=True)
         body["metadata"] = {"name": cluster.metadata.name, "annotations": annotation}
         way = wiring.Options(repo="", kubeconfig=options.kubeconfig, concurrency=options.concurrency)
-        return wiring.open_sessions(way)(Cluster.model_validate(body))
+        return wiring.open_sessions(way, as_sent=as_sent)(Cluster.model_validate(body))
 
     return opened
 
 
-def _health(keeper: Keeper, dial: Dial) -> Listener:
+def _health(keeper: Keeper, dial: Dial, streams: Streams) -> Listener:
     app = web.Application()
     app.router.add_get("/livez", _answer(lambda: ""))
     app.router.add_get("/readyz", _answer(lambda: why_not_ready(keeper, dial)))
-    app.router.add_get("/metrics", _metrics(keeper, dial))
+    app.router.add_get("/metrics", _metrics(keeper, dial, streams))
     return Listener(app, Limits(connections=_MOST_CONNECTIONS))
 
 
@@ -154,7 +162,7 @@ def _answer(question: Callable[[], str]) -> _Handler:
     return handle
 
 
-def _metrics(keeper: Keeper, dial: Dial) -> _Handler:
+def _metrics(keeper: Keeper, dial: Dial, streams: Streams) -> _Handler:
     async def handle(request: web.Request) -> web.StreamResponse:
         member = keeper.member
         worker = member.worker if member is not None else None
@@ -163,6 +171,7 @@ def _metrics(keeper: Keeper, dial: Dial) -> _Handler:
             ("gitfed_agent_connections_total", "counter", "Connections to the hub.", dial.connections),
             ("gitfed_agent_pending_changes", "gauge", "Changes that are not done.", worker.pending if worker else 0),
             ("gitfed_agent_objects", "gauge", "Objects seen.", len(member.objects()) if member is not None else 0),
+            ("gitfed_agent_streams", "gauge", "Ways into the cluster that the hub has open.", streams.open),
             ("gitfed_agent_own_repairs_total", "counter", "Repairs made while the hub was away.", keeper.repaired),
         )
         text = "".join(f"# HELP {n} {what}\n# TYPE {n} {kind}\n{n} {value}\n" for n, kind, what, value in numbers)

@@ -15,9 +15,11 @@ from pydantic import Field, TypeAdapter, ValidationError
 
 from gitfed.errors import LinkError
 
-NEWEST = 1
+NEWEST = 2
 OLDEST = 1
-"""Versions of the protocol that are understood: the present one and the one before, as far as there was one."""
+"""Versions of the protocol that are understood: the present one and the one before."""
+STREAMS = 2
+"""The version from which on an agent dials back when it is asked for a stream."""
 LARGEST = 8 << 20
 """Bytes of one frame. An object of Kubernetes has 1.5 MiB at most, and there are two of each while it changes."""
 USUAL = 256 << 10

@@ -19,6 +19,8 @@ _HOP = frozenset(
 _FROM_CALLERS = frozenset(
     {"authorization", "cookie", "expect", "forwarded", "host", "origin", "referer", "via", "x-csrf-token", "x-real-ip"}
 )
+_OF_AGENTS = frozenset({"authorization", "expect", "host"})
+"""They have their own."""
 _PREFIXES = ("impersonate-", "x-forwarded-", "x-remote-", "sec-fetch-")
 _FROM_MEMBERS = frozenset(
     {"alt-svc", "clear-site-data", "content-security-policy", "location", "refresh", "server", "set-cookie",
@@ -45,6 +47,14 @@ def to_member(headers: Iterable[tuple[str, str]], *, upgrade: str = "") -> Heade
     if upgrade:
         kept += [("Connection", "Upgrade"), ("Upgrade", upgrade)]
     return kept
+
+
+def by_agent(headers: Iterable[tuple[str, str]], *, upgrade: str = "") -> Headers:
+    """From the hub through an agent to its cluster: what the hub says of who asks stands."""
+    given = list(headers)
+    dropped = _HOP | _OF_AGENTS | _of_this_connection(given)
+    kept = [(name, value) for name, value in given if name.lower() not in dropped]
+    return [*kept, ("Connection", "Upgrade"), ("Upgrade", upgrade)] if upgrade else kept
 
 
 def to_caller(headers: Iterable[tuple[str, str]]) -> Headers:

@@ -35,6 +35,7 @@ from gitfed.hub.access.authentication import Authentication
 from gitfed.hub.access.caller import Caller, Way
 from gitfed.hub.access.rights import Right, Rights, Rulebook
 from gitfed.hub.access.sessions import LoginTokens, Session, Sessions
+from gitfed.hub.agent_streams import AgentStreams
 from gitfed.hub.listener import Limits, Listener
 from gitfed.hub.metric import Metric
 from gitfed.hub.options import EVERYWHERE, Options
@@ -83,6 +84,8 @@ class Hub:
     """None: the hub has no TLS."""
     open_session: Callable[[Cluster, Counter[tuple[str, str, str]]], ClusterSession] | None = None
     """How doors reach a member; requests are counted by cluster, method and status. None: nobody is reached."""
+    streams: AgentStreams = field(init=False)
+    """How doors reach a member that only its agent reaches."""
     orders: Orders | None = None
     """Who takes what callers order; None: this process never leads."""
     home: str = "/metrics"
@@ -90,6 +93,9 @@ class Hub:
     refusal_page: Callable[[web.Request, int, str], web.Response] | None = None
     """How a person's browser is told what others are told in a line of text: the pages say it."""
     _rules: tuple[object, Rulebook] = (None, Rulebook(None))
+
+    def __post_init__(self) -> None:
+        self.streams = AgentStreams(self.running)
 
     @property
     def sessions(self) -> Sessions:

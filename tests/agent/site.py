@@ -27,10 +27,15 @@ from kubesim.fleet import ClusterSpec, Fleet
 from tests.daemon.test_member_facts import NOW, QUICK
 from tests.edges.kube.answering import connection
 
-DECLARED = Cluster.model_validate(
-    {"apiVersion": "cluster.karmada.io/v1alpha1", "kind": "Cluster", "metadata": {"name": "m1"},
-     "spec": {"syncMode": "Pull"}}
-)  # fmt: skip
+
+def declared(name: str) -> Cluster:
+    return Cluster.model_validate(
+        {"apiVersion": "cluster.karmada.io/v1alpha1", "kind": "Cluster", "metadata": {"name": name},
+         "spec": {"syncMode": "Pull"}}
+    )  # fmt: skip
+
+
+DECLARED = declared("m1")
 MAPS = "/api/v1/namespaces/default/configmaps"
 LABELS = {"gitfed.io/federation": "acme", "gitfed.io/binding": "b"}
 INTERPRETER = Interpreter((Native(),))
@@ -102,6 +107,7 @@ class _End:
 @dataclass
 class Site:
     fleet: Fleet
+    name: str = "m1"
     hubs: list[PulledMember] = field(default_factory=list)
     keepers: list[Keeper] = field(default_factory=list)
     results: list[tuple[str, str]] = field(default_factory=list)
@@ -124,7 +130,7 @@ class Site:
             "federation": "acme", "repository_id": lambda: "id", "expected": lambda: 0, "recorded_id": str,
             "elsewhere": lambda uid: "",
         }  # fmt: skip
-        member = PulledMember(DECLARED, upward, lease=lease, **{**usual, **options})
+        member = PulledMember(declared(self.name), upward, lease=lease, **{**usual, **options})
         member.want_capacity(False)
         member.claim()
         self.hubs.append(member)
@@ -133,9 +139,10 @@ class Site:
 
     def keeper(self) -> Keeper:
         def open_session(cluster: Cluster) -> Session:
-            return Session("m1", connection(self.fleet["m1"].url, headers={"Authorization": f"Bearer {sim.TOKEN}"}))
+            way = connection(self.fleet[self.name].url, headers={"Authorization": f"Bearer {sim.TOKEN}"})
+            return Session(self.name, way)
 
-        keeper = Keeper("m1", open_session, timing=QUICK)
+        keeper = Keeper(self.name, open_session, timing=QUICK)
         self.keepers.append(keeper)
         self._begin(keeper.run())
         return keeper

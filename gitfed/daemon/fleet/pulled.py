@@ -19,7 +19,7 @@ from datetime import datetime
 from typing import Any
 
 from gitfed import errors
-from gitfed.agent_protocol import replica, values
+from gitfed.agent_protocol import frames, replica, values
 from gitfed.agent_protocol.link import Link
 from gitfed.daemon.fleet.callbacks import FleetCallbacks
 from gitfed.daemon.fleet.member_protocol import Expected
@@ -124,6 +124,16 @@ class PulledMember:
         connected = self._known.connected if self.connected else None
         return replace(self._known, connected=connected, wanted=self.told.sequence, held=self.told.held)
 
+    @property
+    def instance(self) -> str:
+        """Which process of an agent is connected, or was last."""
+        return self._known.instance
+
+    @property
+    def version(self) -> int:
+        """Of the protocol, that this process speaks."""
+        return self._known.protocol or frames.OLDEST
+
     # -- the connection -----------------------------------------------------------------------------------------
 
     def may_attach(self, instance: str) -> None:
@@ -198,6 +208,15 @@ class PulledMember:
         if self._link is None:
             raise errors.LinkCut(f"cluster {self.name}: its agent is not connected")
         return await self._link.ask(what, about, patience=patience)
+
+    async def ask_for_stream(self, key: str, patience: float) -> None:
+        """Have the agent dial back (`http_relay.reverse`) with this key. Raises LinkError."""
+        await self._ask("stream", key, patience)
+
+    @property
+    def is_followed(self) -> bool:
+        """Whether its agent was heard within a lease, and this process is who listens to it."""
+        return self._heard_at is not None and not self._was_lost and not self._abandoned
 
     def say(self, what: str, about: Any = None) -> None:
         """Ask, and wait for no answer: who is away hears nothing, and needs not to."""

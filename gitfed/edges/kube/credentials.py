@@ -79,6 +79,15 @@ class Connection:
     warnings: tuple[str, ...] = ()
 
 
+def check_acts_as_itself(connection: Connection) -> None:
+    """Raises CredentialsError for a way on which gitfed is taken for somebody else: it could not act as callers."""
+    if connection.headers:
+        raise errors.CredentialsError(
+            f"cluster {connection.cluster}: {connection.source} acts as somebody else, so it cannot act as callers",
+            cluster=connection.cluster, hint="a context of its own for gitfed, without `as`",
+        )  # fmt: skip
+
+
 def way_to(cluster: declared.Cluster) -> object:
     """What decides how a cluster is reached, to be compared; another region or taint is no reason to connect anew."""
     spec = cluster.spec

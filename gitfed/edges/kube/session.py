@@ -14,7 +14,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections import Counter
-from collections.abc import AsyncIterable, AsyncIterator, Container, Iterable, Mapping
+from collections.abc import AsyncIterable, AsyncIterator, Callable, Container, Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from types import TracebackType
@@ -74,10 +74,13 @@ class Session:
         fence: Fence | None = None,
         tally: Counter[tuple[str, str, str]] | None = None,
         as_sent: bool = False,
+        connector: Callable[[], aiohttp.BaseConnector] | None = None,
     ) -> None:
         """`fence`: until when may be written; None: as long as this process lives. `tally` counts requests by cluster,
-        method and status. `as_sent`: bodies that are compressed stay so, for somebody else who reads them."""
+        method and status. `as_sent`: bodies that are compressed stay so, for somebody else who reads them. `connector`
+        makes connections in place of ours: who is at their other end adds the credential."""
         self._as_sent = as_sent
+        self._connector = connector
         self.tally = tally if tally is not None else Counter()
         self.fence = fence
         self.cluster = cluster
@@ -88,7 +91,7 @@ class Session:
         self._opening = asyncio.Lock()
         self._http: aiohttp.ClientSession | None = None
         self._configuration: Any = None
-        self._options: dict[str, Any] = {}
+        self._options: dict[str, Any] = {"allow_redirects": False, "timeout": _endless(None)}
 
     async def __aenter__(self) -> Self:
         return self
@@ -317,63 +320,64 @@ class Session:
         return yarl.URL(f"{text}?{_encoded(tuple(query.items()))}" if query else text, encoded=True)
 
     async def _identity(self) -> dict[str, str]:
-        token = await self._configuration.get_api_key_with_prefix("BearerToken")
         extra = self.connection.headers
+        if self._configuration is None:
+            return dict(extra)
+        token = await self._configuration.get_api_key_with_prefix("BearerToken")
         return {**extra, "Authorization": token} if token else dict(extra)
 
     async def _open(self) -> aiohttp.ClientSession:
         async with self._opening:
-            if self._http is not None:
-                return self._http
-            from kubernetes.aio.client.rest import RESTClientObject
-
-            configuration = await self.connection.configure()
-            try:
-                tls = RESTClientObject(configuration)
-            except OSError as error:  # ssl.SSLError among them: certificates that do not parse or match
-                raise errors.CredentialsError(
-                    f"cluster {self.cluster}: {self.connection.source}: unusable certificates: "
-                    f"{no_answer.unusable_certificates(error)}",
-                    cluster=self.cluster,
-                ) from error
-            for server in (configuration.host, tls.proxy or ""):
-                host = urlsplit(server).hostname or ""
-                if why := resolve.check_host(host):
-                    raise errors.CredentialsError(
-                        f"cluster {self.cluster}: {self.connection.source}: {host} is {why}", cluster=self.cluster
-                    )
-            self._configuration = configuration
-            self._options = {
-                "allow_redirects": False,
-                "timeout": aiohttp.ClientTimeout(total=None, sock_connect=_CONNECT),
-            }
-            if configuration.tls_server_name:
-                self._options["server_hostname"] = configuration.tls_server_name
-            # No limit: watches hold connections of their own beside the `concurrency` requests.
-            sockets: dict[str, Any] = {
-                "limit": 0,
-                "ssl": tls.ssl_context,
-                "socket_factory": self.fence.open_socket if self.fence else None,
-            }
-            if tls.proxy and socks.is_one(tls.proxy):
-                connector: aiohttp.TCPConnector = socks.Connector(tls.proxy, **sockets)
-            else:
-                connector = aiohttp.TCPConnector(resolver=resolve.Checked(), **sockets)
-                if tls.proxy:
-                    self._options["proxy"] = tls.proxy
-            if tls.proxy_headers:
-                self._options["proxy_headers"] = tls.proxy_headers
-            self._http = aiohttp.ClientSession(
-                connector=connector,
-                # Proxies of the environment are the connection's business; the other thing that aiohttp would take
-                # from there is a password for this host from a .netrc file.
-                trust_env=False,
-                cookie_jar=aiohttp.DummyCookieJar(),
-                headers={"User-Agent": "gitfed"},
-                read_bufsize=1 << 20,
-                auto_decompress=not self._as_sent,
-            )
+            if self._http is None:
+                connector = self._connector() if self._connector is not None else await self._dialling()
+                self._http = aiohttp.ClientSession(
+                    connector=connector,
+                    # Proxies of the environment are the connection's business; the other thing that aiohttp would take
+                    # from there is a password for this host from a .netrc file.
+                    trust_env=False,
+                    cookie_jar=aiohttp.DummyCookieJar(),
+                    headers={"User-Agent": "gitfed"},
+                    read_bufsize=1 << 20,
+                    auto_decompress=not self._as_sent,
+                )
             return self._http
+
+    async def _dialling(self) -> aiohttp.BaseConnector:
+        from kubernetes.aio.client.rest import RESTClientObject
+
+        configuration = await self.connection.configure()
+        try:
+            tls = RESTClientObject(configuration)
+        except OSError as error:  # ssl.SSLError among them: certificates that do not parse or match
+            raise errors.CredentialsError(
+                f"cluster {self.cluster}: {self.connection.source}: unusable certificates: "
+                f"{no_answer.unusable_certificates(error)}",
+                cluster=self.cluster,
+            ) from error
+        for server in (configuration.host, tls.proxy or ""):
+            host = urlsplit(server).hostname or ""
+            if why := resolve.check_host(host):
+                raise errors.CredentialsError(
+                    f"cluster {self.cluster}: {self.connection.source}: {host} is {why}", cluster=self.cluster
+                )
+        self._configuration = configuration
+        if configuration.tls_server_name:
+            self._options["server_hostname"] = configuration.tls_server_name
+        # No limit: watches hold connections of their own beside the `concurrency` requests.
+        sockets: dict[str, Any] = {
+            "limit": 0,
+            "ssl": tls.ssl_context,
+            "socket_factory": self.fence.open_socket if self.fence else None,
+        }
+        if tls.proxy and socks.is_one(tls.proxy):
+            connector: aiohttp.TCPConnector = socks.Connector(tls.proxy, **sockets)
+        else:
+            connector = aiohttp.TCPConnector(resolver=resolve.Checked(), **sockets)
+            if tls.proxy:
+                self._options["proxy"] = tls.proxy
+        if tls.proxy_headers:
+            self._options["proxy_headers"] = tls.proxy_headers
+        return connector
 
 
 def give_up(response: aiohttp.ClientResponse) -> None:

@@ -1,4 +1,5 @@
-"""The door for agents: `GET /agents/v1/connection`, a WebSocket over mutual TLS.
+"""The door for agents: `GET /agents/v1/connection`, a WebSocket over mutual TLS, and `GET /agents/v1/stream`, by which
+they dial back when the hub asked them to (`agent_streams`).
 
 Who connects is who the certificate names, and nobody else: an agent has one cluster, and what it says is taken for that
 one. A certificate that stops to count ends a connection that is open (`access.agents`).
@@ -26,6 +27,7 @@ from gitfed.model.base import ClusterName
 log = logging.getLogger("gitfed.hub")
 
 PATH = "/agents/v1/connection"
+STREAM = "/agents/v1/stream"
 _GREETING = 10.0
 _BEGINNING, _LOOK = 10.0, 0.1
 """Seconds that an agent waits at most for a hub that begins (it waits 15 itself), and between two looks."""
@@ -34,7 +36,13 @@ _BEGINNING, _LOOK = 10.0, 0.1
 def capability(hub: Hub) -> Capability:
     if hub.authentication.agents is not None:
         hub.running.certificates = hub.authentication.agents.certificate_ends
-    return Capability(routes=(Route("GET", PATH, _Door(hub).open, agents=True, lasting=True),))
+    door = _Door(hub)
+    return Capability(
+        routes=(
+            Route("GET", PATH, door.open, agents=True, lasting=True),
+            Route("GET", STREAM, door.stream, agents=True, lasting=True),
+        ),
+    )
 
 
 class _Door:
@@ -68,6 +76,9 @@ class _Door:
                 if error.final or not is_beginning(running, name) or time.monotonic() >= end:
                     raise
             await asyncio.sleep(_LOOK)
+
+    async def stream(self, request: web.Request) -> web.StreamResponse:
+        return await self._hub.streams.take(request, routes.agent(request))
 
     async def _serve(self, socket: WebSocket, hello: frames.Hello, name: str) -> None:
         version = frames.agreed(hello)

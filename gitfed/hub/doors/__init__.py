@@ -5,10 +5,9 @@
 
 scope     which clusters a question to all is about
 asking    what a door asks of members itself, in the caller's name
-reach     the connections that doors use: their own, beside those of the daemon
+reach     the connections that doors use: their own, beside those of the daemon, or an agent's
 entry     who may use which door, for what, and for how long
-relay     one request passed on and its answer passed back, as they come
-tunnel    the raw bytes after an upgrade: exec, attach, port-forward
+relay     one request passed on and its answer passed back, as they come (`http_relay`)
 
 Members see the caller: every request acts as who the hub authenticated (impersonation), so that a member's RBAC decides
 what they may do there. An AccessPolicy with `proxy` decides whether they get that far.

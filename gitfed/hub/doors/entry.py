@@ -15,9 +15,9 @@ from aiohttp import web
 
 from gitfed.fleet_api import request as api_request
 from gitfed.fleet_api.request import Request
+from gitfed.http_relay import tunnel
 from gitfed.hub import listener, refusal, routes
 from gitfed.hub.access.rights import Right, Rights
-from gitfed.hub.doors import tunnel
 from gitfed.hub.server import Hub
 from gitfed.model.base import ClusterName
 

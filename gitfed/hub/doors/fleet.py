@@ -25,6 +25,7 @@ from gitfed.errors import ClusterError
 from gitfed.fleet_api import accept, discovery, headers, merge, paging, versions
 from gitfed.fleet_api import request as api_request
 from gitfed.fleet_api.request import Request
+from gitfed.http_relay import passing
 from gitfed.hub import refusal, routes
 from gitfed.hub.doors import asking, entry, relay, scope
 from gitfed.hub.doors.asking import Answered
@@ -64,7 +65,7 @@ class FleetDoor:
         return await entry.while_allowed(self._hub, request, scope.still(about, found.names), work)
 
     async def _answer(self, request: web.Request, about: Request, target: str, found: Scope) -> web.StreamResponse:
-        reads = request.method == "GET" and not relay.upgrade_of(request)
+        reads = request.method == "GET" and not passing.upgrade_of(request)
         if not about.is_resource:
             return await self._of_no_resource(request, target, found)
         if about.name and not (reads and not about.subresource):
@@ -157,7 +158,7 @@ class FleetDoor:
                 continue
             try:
                 if answer.status in (200, 304):
-                    return await relay.pass_back(request, answer)
+                    return await passing.pass_back(request, answer)
                 why = relay.why_refused(session, answer) or why
             finally:
                 give_up(answer)

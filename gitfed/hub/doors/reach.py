@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
+from functools import partial
 
 from gitfed.edges.kube import credentials
+from gitfed.edges.kube.credentials import Connection
 from gitfed.edges.kube.session import Session
 from gitfed.errors import CredentialsError, NotThere
 from gitfed.hub.server import Hub
@@ -35,20 +37,30 @@ class Reach:
         if declared is None:
             self._drop(name)
             raise NotThere(f"no cluster {name} is declared")
-        way = credentials.way_to(declared)
+        pulled = declared.spec.sync_mode == "Pull"
+        way = pulled or credentials.way_to(declared)
         if name in self._open and self._open[name][0] == way:
             return self._open[name][1]
         self._drop(name)
-        if self._hub.open_session is None:
+        if pulled:
+            session = self._through_agent(name)
+        elif self._hub.open_session is None:
             raise CredentialsError(f"cluster {name}: this hub reaches no clusters", cluster=name)
-        session = self._hub.open_session(declared, self.tally)
-        if session.connection.headers:
-            raise CredentialsError(
-                f"cluster {name}: {session.connection.source} acts as somebody else, so it cannot act as callers",
-                cluster=name, hint="a context of its own for gitfed, without `as`",
-            )  # fmt: skip
+        else:
+            session = self._hub.open_session(declared, self.tally)
+        credentials.check_acts_as_itself(session.connection)
         self._open[name] = way, session
         return session
+
+    def _through_agent(self, name: ClusterName) -> Session:
+        """Whoever asks, the agent adds its own account's credential, and acts as the caller by it."""
+
+        async def configure() -> None:
+            """Nothing is dialled from here."""
+
+        way = Connection(name, f"http://{name}", "its agent", configure)
+        connector = partial(self._hub.streams.connector, name)
+        return Session(name, way, tally=self.tally, as_sent=True, connector=connector)
 
     def _drop(self, name: ClusterName) -> None:
         found = self._open.pop(name, None)

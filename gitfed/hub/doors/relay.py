@@ -2,27 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 
 import aiohttp
 from aiohttp import web
-from multidict import CIMultiDict
 
-from gitfed.edges.kube import translate
 from gitfed.edges.kube.session import Session, end
 from gitfed.errors import ClusterError, CredentialsError
 from gitfed.fleet_api import headers
+from gitfed.http_relay import passing, tunnel
 from gitfed.hub import refusal, routes
-from gitfed.hub.doors import tunnel
 from gitfed.hub.server import Hub
 
-LARGEST = 64 << 20
-"""Bytes of a body. API servers take 3 MiB; a program behind `services/proxy` may take more."""
+LARGEST = passing.LARGEST
 HEAD = 62.0
 """Seconds until an answer begins: API servers give up after sixty."""
-_CSP = "sandbox; default-src 'none'; frame-ancestors 'none'"
-"""A page of a program in a member is nothing that a browser should run in the hub's name."""
 
 
 @dataclass(slots=True)
@@ -36,12 +30,12 @@ class Relay:
     ) -> web.StreamResponse:  # fmt: skip
         """`may_wait`: the answer may begin as late as it likes. `body`: in place of the caller's."""
         caller = routes.caller(request)
-        upgrade = upgrade_of(request)
+        upgrade = passing.upgrade_of(request)
         sent = headers.to_member(request.headers.items(), upgrade=upgrade)
         if body is not None:
             sent = [(name, value) for name, value in sent if name.lower() != "content-length"]
         sent += headers.impersonation(caller.name, caller.groups)
-        upload = _Upload(request)
+        upload = passing.Upload(request, LARGEST)
         data = body if body is not None else upload.parts() if request.body_exists and not upgrade else None
         try:
             answer = await session.begin(
@@ -56,15 +50,9 @@ class Relay:
                 return refusal.answer(request, 502 if answer.status < 400 else 503, refused)
             if answer.status == 101:
                 return await tunnel.dig(request, answer)
-            return await pass_back(request, answer)
+            return await passing.pass_back(request, answer)
         finally:
             end(answer)
-
-
-def upgrade_of(request: web.Request) -> str:
-    """The protocol that the caller wants to change to; "" for none."""
-    wanted = {word.strip().lower() for word in request.headers.get("Connection", "").split(",")}
-    return request.headers.get("Upgrade", "") if "upgrade" in wanted else ""
 
 
 def no_answer(request: web.Request, error: ClusterError) -> web.Response:
@@ -81,36 +69,3 @@ def why_refused(session: Session, answer: aiohttp.ClientResponse) -> str:
         # Passed on, it would tell callers that their own credential is wrong.
         return f"cluster {session.cluster}: it does not accept the credential that gitfed has for it (HTTP 401)"
     return ""
-
-
-async def pass_back(request: web.Request, answer: aiohttp.ClientResponse) -> web.StreamResponse:
-    back = web.StreamResponse(
-        status=answer.status, headers=CIMultiDict(headers.to_caller(answer.headers.items()))
-    )  # fmt: skip
-    back.headers["Content-Security-Policy"] = _CSP
-    await back.prepare(request)
-    try:
-        async for part in answer.content.iter_any():
-            await back.write(part)
-    except translate.NO_ANSWER:
-        # Its head is sent: what is missing can only be told by not ending well.
-        if request.transport is not None:
-            request.transport.abort()
-        return back
-    await back.write_eof()
-    return back
-
-
-class _Upload:
-    def __init__(self, request: web.Request) -> None:
-        self._request = request
-        self.too_large = False
-
-    async def parts(self) -> AsyncIterator[bytes]:
-        size = 0
-        async for part in self._request.content.iter_any():
-            size += len(part)
-            if size > LARGEST:
-                self.too_large = True
-                raise ConnectionAbortedError
-            yield part

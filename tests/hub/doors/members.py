@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from gitfed.daemon import wiring
+from gitfed.hub.options import Options
 from gitfed.model.repo import RepoSnapshot
 from kubesim.fleet import ClusterSpec, Fleet
 from tests.hub import stage
@@ -93,15 +94,18 @@ class Exact:
 
 @contextlib.asynccontextmanager
 async def exact(
-    folder: Path, serve: Callable[[Exact, asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]], *documents: str
-) -> AsyncIterator[tuple[Staged, Exact]]:
+    folder: Path, serve: Callable[[Exact, asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]],
+    *documents: str, options: Options = stage.LOOPBACK,
+) -> AsyncIterator[tuple[Staged, Exact]]:  # fmt: skip
     """A hub with the door of m1, which is such a server."""
     member = Exact(serve)
     server = await asyncio.start_server(member.take, "127.0.0.1", 0)
     port = server.sockets[0].getsockname()[1]
     _write(folder / "kubeconfig", port)
     try:
-        async with stage.staged(folder, stage.cluster("m1"), *(documents or (ANYTHING,))) as staged:
+        pulls = any("{syncMode: Pull}" in text and '"m1"' in text for text in documents)
+        own = () if pulls else (stage.cluster("m1"),)
+        async with stage.staged(folder, *own, *(documents or (ANYTHING,)), options=options) as staged:
             reached(staged, folder / "kubeconfig")
             yield staged, member
     finally:

@@ -17,7 +17,7 @@ from kubesim.controllers import Settings
 from kubesim.fleet import ClusterSpec, Fleet
 from tests import needs, patience
 from tests.hub import stage
-from tests.hub.doors import members
+from tests.hub.doors import members, pulled
 from tests.hub.doors.members import ANYTHING, EVERYTHING
 
 pytestmark = needs.program("kubectl")
@@ -89,13 +89,15 @@ async def forwarded_port(process: asyncio.subprocess.Process) -> int:
 
 
 @pytest.fixture(
-    params=[doors.of_cluster("m2"), doors.of_fleet()], ids=["the door of a cluster", "the door of the fleet"]
+    params=[(doors.of_cluster("m2"), False), (doors.of_fleet(), False), (doors.of_cluster("m2"), True)],
+    ids=["the door of a cluster", "the door of the fleet", "the door of a pulled cluster"],
 )
 async def kubectl(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Kubectl]:
     """The pod web runs in m2 of two clusters."""
+    door, is_pulled = request.param
     quick = Settings(start_seconds=0.05, stop_seconds=0.02, job_seconds=0.05)
     specs = [ClusterSpec(name=name, nodes=1) for name in ("m1", "m2")]
-    declared = [stage.cluster("m1"), stage.cluster("m2")]
+    declared = [stage.cluster("m1"), pulled.cluster("m2") if is_pulled else stage.cluster("m2")]
     async with Fleet(specs, settings=quick) as fleet:
         fleet.write_kubeconfig(tmp_path / "kubeconfig")
         async with stage.staged(tmp_path, ANYTHING, *declared, options=stage.EVERYWHERE) as staged:
@@ -103,9 +105,10 @@ async def kubectl(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterat
             for name in ("m1", "m2"):
                 members.allow(fleet, name, "ann", EVERYTHING)
             fleet["m2"].api.create("pods", {**POD, "metadata": {"name": "web", "namespace": "default"}})
-            made = Kubectl(tmp_path, staged.url + request.param, staged.authority)
-            await made("wait pod/web --for=condition=Ready --timeout=120s")
-            yield made
+            made = Kubectl(tmp_path, staged.url + door, staged.authority)
+            async with pulled.agent(staged, tmp_path, fleet, "m2") if is_pulled else contextlib.nullcontext():
+                await made("wait pod/web --for=condition=Ready --timeout=120s")
+                yield made
 
 
 async def test_containers_are_reached_through_a_door(kubectl: Kubectl, tmp_path: Path) -> None:

@@ -233,8 +233,7 @@ async def test_clusters_without_a_way_say_why(tmp_path: Path) -> None:
     async with members.exact(tmp_path, _says(b""), ANYTHING, pulled) as (staged, _):
         assert status_of((await stage.get(staged, door("far", "/api"), token="ann"))[1]) == (
             503, "ServiceUnavailable",
-            "cluster far: it is pulled: its agent reaches it, and nobody here does "
-            "(a context of that name in --kubeconfig, if you may reach it yourself)",
+            "cluster far: it is pulled, and its agent talks to the daemon that leads: this one does not",
         )  # fmt: skip
         assert status_of((await stage.get(staged, door("m9", "/api"), token="ann"))[1]) == (
             404, "NotFound", "no cluster m9 is declared",

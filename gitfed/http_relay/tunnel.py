@@ -34,12 +34,12 @@ class Tunnelled(web.StreamResponse):
         pass
 
 
-async def dig(request: web.Request, answer: aiohttp.ClientResponse) -> Tunnelled:
+async def dig(request: web.BaseRequest, answer: aiohttp.ClientResponse) -> Tunnelled:
     """Tell the client what the member agreed to, and carry bytes until either end has enough."""
     near, far = request.transport, answer.connection.transport if answer.connection is not None else None
     if near is None or far is None:
         raise ConnectionResetError
-    early = _early(answer)
+    early = taken_early(answer)
     caller, member = _End(near, far), _End(far, near)
     try:
         near.set_protocol(caller)  # before the client hears that it may speak
@@ -70,7 +70,7 @@ def _head(answer: aiohttp.ClientResponse) -> bytes:
     return f"HTTP/1.1 101 Switching Protocols\r\n{text}\r\n".encode("utf-8", "surrogateescape")
 
 
-def _early(answer: aiohttp.ClientResponse) -> list[bytes]:
+def taken_early(answer: aiohttp.ClientResponse) -> list[bytes]:
     """What came with the answer's head already; from here on the client library holds nothing back."""
     found: list[bytes] = []
     assert answer.connection is not None
