@@ -84,7 +84,8 @@ class Endpoints:
             (
                 one
                 for one in self._loop.world.lookup.list(SLICES, namespace)
-                if (objects.meta(one).get("labels") or {}).get(_SERVICE) == name
+                if (labels := objects.meta(one).get("labels") or {}).get(_SERVICE) == name
+                and labels.get(_MANAGED_BY) == _MANAGER
             ),
             None,
         )
@@ -97,7 +98,7 @@ class Endpoints:
                     "namespace": namespace,
                     "labels": {
                         _SERVICE: name,
-                        "endpointslice.kubernetes.io/managed-by": "endpointslice-controller.k8s.io",
+                        _MANAGED_BY: _MANAGER,
                     },
                     "ownerReferences": [objects.owner_reference(service, "v1", "Service")],
                 },
@@ -110,6 +111,9 @@ class Endpoints:
 
 
 _SERVICE: Final = "kubernetes.io/service-name"
+_MANAGED_BY: Final = "endpointslice.kubernetes.io/managed-by"
+_MANAGER: Final = "endpointslice-controller.k8s.io"
+"""Slices of others of the same service are left alone."""
 
 
 def _endpoint(pod: Body) -> Body:
