@@ -27,6 +27,7 @@ from gitfed.model.decisions import (
     Repeats,
     ScheduledCondition,
 )
+from gitfed.model.declared.services import KIND as SERVICE_POLICY
 from gitfed.model.keys import (
     APPLIED_PLACEMENT,
     CLEARED,
@@ -41,6 +42,8 @@ from gitfed.model.keys import (
     REBALANCED_BY,
     RELEASED,
     REPEATS,
+    SERVICE_POLICY_NAME,
+    SERVICE_POLICY_NAMESPACE,
     UNHEALTHY,
 )
 from gitfed.text import canonical
@@ -87,7 +90,10 @@ def to_document(decision: Decision, collected: Body | None = None) -> Body:
     if decision.placement is not None:
         annotations[APPLIED_PLACEMENT] = canonical.dumps(decision.placement).decode()
     if decision.policy is not None:
-        if decision.policy.namespace:
+        if decision.policy.kind == SERVICE_POLICY:
+            annotations[SERVICE_POLICY_NAMESPACE] = decision.policy.namespace
+            annotations[SERVICE_POLICY_NAME] = decision.policy.name
+        elif decision.policy.namespace:
             annotations[POLICY_NAMESPACE] = decision.policy.namespace
             annotations[POLICY_NAME] = decision.policy.name
         else:
@@ -189,7 +195,8 @@ _OURS = ("Scheduled", "FullyApplied")
 """Conditions that we write."""
 _OUR_ANNOTATIONS = frozenset({
     APPLIED_PLACEMENT, PRUNE_ANNOTATION, LEFT_BEHIND, REBALANCED_BY, DESCHEDULED, REPEATS, UNHEALTHY, PRESERVED,
-    INJECTED, CLEARED, RELEASED, POLICY_NAMESPACE, POLICY_NAME, CLUSTER_POLICY_NAME,
+    INJECTED, CLEARED, RELEASED, POLICY_NAMESPACE, POLICY_NAME, CLUSTER_POLICY_NAME, SERVICE_POLICY_NAMESPACE,
+    SERVICE_POLICY_NAME,
 })  # fmt: skip
 
 
@@ -317,6 +324,8 @@ def _is_scheduling_suspended(suspension: object) -> bool:
 def _policy(annotations: Mapping[str, Any]) -> PolicyRef | None:
     if name := lenient.text(annotations.get(POLICY_NAME)):
         return PolicyRef("PropagationPolicy", lenient.text(annotations.get(POLICY_NAMESPACE)), name)
+    if name := lenient.text(annotations.get(SERVICE_POLICY_NAME)):
+        return PolicyRef(SERVICE_POLICY, lenient.text(annotations.get(SERVICE_POLICY_NAMESPACE)), name)
     if name := lenient.text(annotations.get(CLUSTER_POLICY_NAME)):
         return PolicyRef("ClusterPropagationPolicy", "", name)
     return None

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gitfed.lint import companions, declarations, immutable
+from gitfed.lint import companions, declarations, immutable, services
 from gitfed.model.base import Problem
 from gitfed.model.plan import Plan
 from gitfed.model.repo import RepoSnapshot
@@ -17,6 +17,7 @@ def check(repo: RepoSnapshot, plan: Plan) -> Iterator[Problem]:
     """Warnings, all of them."""
     yield from declarations.check(repo, plan)
     yield from companions.check(repo, plan)
+    yield from services.check(repo, plan)
 
 
 def check_change(base: RepoSnapshot, head: RepoSnapshot, plan: Plan) -> Iterator[Problem]:

@@ -15,6 +15,7 @@ from gitfed.model.plan import Plan
 from gitfed.model.repo import RepoSnapshot
 from gitfed.placement.scheduling import match
 from gitfed.planning import notes
+from gitfed.services import placement as services
 from gitfed.views import names
 
 
@@ -199,9 +200,7 @@ def _shadowed(repo: RepoSnapshot, plan: Plan) -> Iterator[Problem]:
 
 def _unreached(repo: RepoSnapshot, plan: Plan) -> Iterator[Problem]:
     """A cluster that no policy sends anything to. Namespaces go everywhere by themselves and do not count."""
-    policies = {
-        PolicyRef(policy.kind, policy.metadata.namespace or "", policy.metadata.name) for policy in repo.propagation
-    }
+    policies = {match.ref(policy) for policy in (*repo.propagation, *services.policies(repo))}
     placed = [binding for binding in plan.bindings.values() if binding.policy in policies]
     reached = {share.cluster for binding in placed for share in binding.shares}
     if not reached:

@@ -22,6 +22,17 @@ INVENTORY_LABEL: Final = "gitfed.io/inventory"
 NAME_LABEL: Final = "app.kubernetes.io/name"
 MANAGED_BY_LABEL: Final = "app.kubernetes.io/managed-by"
 
+# -- EndpointSlices that come from another cluster (Karmada's names, but for the first) ------------------------------
+
+DISPATCHED_BY: Final = "gitfed.io/dispatched-by"
+"""The federation that wrote a slice: what bears it is ours to change and to delete."""
+DISPATCH_MANAGER: Final = "endpointslice-dispatch-controller.karmada.io"
+"""Who manages a slice of a MultiClusterService."""
+IMPORT_MANAGER: Final = "endpointslice-controller.karmada.io"
+"""Who manages a slice of a ServiceImport."""
+PROVISION_CLUSTER: Final = "endpointslice.karmada.io/provision-cluster"
+"""The cluster that the endpoints of a slice are in."""
+
 # -- what a template says about itself ----------------------------------------------------------------------------
 
 WAVE: Final = "gitfed.io/wave"
@@ -65,6 +76,8 @@ APPLIED_PLACEMENT: Final = "policy.karmada.io/applied-placement"
 POLICY_NAMESPACE: Final = "propagationpolicy.karmada.io/namespace"
 POLICY_NAME: Final = "propagationpolicy.karmada.io/name"
 CLUSTER_POLICY_NAME: Final = "clusterpropagationpolicy.karmada.io/name"
+SERVICE_POLICY_NAMESPACE: Final = "multiclusterservice.karmada.io/namespace"
+SERVICE_POLICY_NAME: Final = "multiclusterservice.karmada.io/name"
 QUOTA_NAMESPACE: Final = "federatedresourcequota.karmada.io/namespace"
 QUOTA_NAME: Final = "federatedresourcequota.karmada.io/name"
 LEFT_BEHIND: Final = "gitfed.io/left-behind"
@@ -85,6 +98,8 @@ RELEASED: Final = "gitfed.io/released"
 
 # -- Kubernetes' own ----------------------------------------------------------------------------------------------
 
+SERVICE_NAME: Final = "kubernetes.io/service-name"
+SLICE_MANAGED_BY: Final = "endpointslice.kubernetes.io/managed-by"
 LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
 REVISION: Final = "deployment.kubernetes.io/revision"
 TOKEN_TYPE: Final = "kubernetes.io/service-account-token"  # noqa: S105 - a type of Secrets

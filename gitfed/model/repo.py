@@ -19,6 +19,7 @@ if TYPE_CHECKING:
         notification,
         policy,
         remedy,
+        services,
     )
 
 _EMPTY: Mapping[str, str] = MappingProxyType({})
@@ -105,6 +106,8 @@ class RepoSnapshot:
     webhooks: tuple[interpreter.ResourceInterpreterWebhookConfiguration, ...] = ()
     rebalancers: tuple[policy.WorkloadRebalancer, ...] = ()
     cron_autoscalers: tuple[autoscaling.CronFederatedHPA, ...] = ()
+    multicluster_services: tuple[services.MultiClusterService, ...] = ()
+    multicluster_ingresses: tuple[services.MultiClusterIngress, ...] = ()
     tests: tuple[federation.PlacementTest, ...] = ()
     access: tuple[access.AccessPolicy, ...] = ()
     notifications: tuple[notification.Notification, ...] = ()

@@ -73,13 +73,15 @@ def ask(manifest: Manifest, decision: Decision | None, binder: Binder) -> Placem
     return _ask(found.policy, found.losers, manifest, decision, binder)
 
 
-def implied(manifest: Manifest, clusters: tuple[str, ...], by: PolicyRef = IMPLIED) -> PlacementResult:
+def implied(
+    manifest: Manifest, clusters: tuple[str, ...], by: PolicyRef = IMPLIED, why: str = "where its content goes"
+) -> PlacementResult:
     """What no file declares but must be there: a Namespace where something goes inside it."""
     shares = tuple(Share(name) for name in clusters)
     return PlacementResult(
         Binding(
             binding_id(manifest.key), manifest.key, manifest.api_version, manifest.origin, by, shares, None, None,
-            why="where its content goes" if by is IMPLIED else "assigned to single clusters",
+            why=why,
         )
     )  # fmt: skip
 

@@ -39,6 +39,7 @@ from gitfed.planning.objects import prune
 from gitfed.planning.ordering import gate, namespace_deletion, operator_orders, order, waves
 from gitfed.planning.unplanned import NOBODY, Beside
 from gitfed.render import namespaces
+from gitfed.services import derived
 from gitfed.text import canonical
 
 _CLUSTER = attrgetter("cluster")
@@ -155,6 +156,8 @@ def _draft(
         template_pipeline.item(cache, world, manifest, bound, bodies, alike=alike.get(manifest.key))
         for manifest, bound, bodies in place.assigned_quotas(memo.assigned, repo, world.by_name)
     ]
+    for manifest, bound in place.derived_services(memo.assigned, repo, bounds):
+        items.append(template_pipeline.item(cache, world, manifest, bound, alike=alike.get(manifest.key)))
     for manifest, where in _implied_namespaces(cache, world, items, beside.content):
         bound = bind.implied(manifest, where)
         items.append(template_pipeline.item(cache, world, manifest, bound, alike=alike.get(manifest.key)))
@@ -289,11 +292,17 @@ def _leavers(world: BuildContext, bindings: Mapping[ObjectKey, Binding]) -> Iter
                 live[name],
                 world.live_clusters.get(name),
                 prune=world.repo.settings.spec.sync.prune,
-                unread=world.repo.why_kept(key) or prune.meant_by(key, bindings),
+                unread=_why_kept(world, key) or prune.meant_by(key, bindings),
                 past=decision,
             )
             if change is not None:
                 yield change
+
+
+def _why_kept(world: BuildContext, key: ObjectKey) -> str:
+    """The Service behind a ServiceImport stands in no file: the file of the import may be the one that is unread."""
+    imported = derived.import_of(key)
+    return world.repo.why_kept(key) or (world.repo.why_kept(imported) if imported is not None else "")
 
 
 def totals(changes: Iterable[Change], *, of_clusters: int) -> Totals:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from itertools import chain
 from typing import Any
 
 from gitfed.interpret.registry import Interpreter
@@ -30,6 +31,7 @@ from gitfed.planning.ordering import order
 from gitfed.planning.schedule_cache import Schedules
 from gitfed.planning.schema_check import Judge
 from gitfed.render import override
+from gitfed.services import placement as services
 
 _FIRST = order.Position(0, 0)
 
@@ -177,8 +179,9 @@ def prepare(
         memo.interpreter, memo.settings = interpreter, repo.settings
     numbers = scaled.scale(memo.scaled, repo, decisions, interpreter, now)
     repo = numbers.repo
-    if memo.index is None or memo.policies != repo.propagation:
-        memo.index, memo.policies = match.Index(repo.propagation), repo.propagation
+    policies = (repo.propagation, services.policies(repo))
+    if memo.index is None or memo.policies != policies:
+        memo.index, memo.policies = match.Index(*policies), policies
         memo.schedules.clear()
     found, capacities = place.candidates(repo, fleet)
     earlier, memo.collected = memo.collected, {}
@@ -191,7 +194,7 @@ def prepare(
         frozenset((one.kind, one.metadata.namespace, one.metadata.name) for one in repo.overrides),
         decisions.suspensions,
         repo.unread,
-        frozenset(match.ref(one) for one in repo.propagation) if repo.unread else frozenset(),
+        frozenset(match.ref(one) for one in chain(*policies)) if repo.unread else frozenset(),
     )
     if standing != memo.standing:
         memo.standing = standing

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, cast
 from gitfed.model import counting, definition
 from gitfed.model.base import Body, ClusterName, Digest, ObjectKey, Origin, Problem, Severity, key_of
 from gitfed.model.counting import Count, unheard
-from gitfed.model.decisions import Decision, Decisions
+from gitfed.model.decisions import Decision, Decisions, PolicyRef
 from gitfed.model.fleet import ClusterFacts, FleetSnapshot
 from gitfed.model.repo import Manifest, RepoSnapshot
 from gitfed.placement.capacity import quota
@@ -23,6 +23,7 @@ from gitfed.placement.scheduling import cluster, match, priority, rebalance
 from gitfed.placement.scheduling.cluster import Candidate
 from gitfed.planning import bind, contention, prefetch
 from gitfed.planning.context import Binder, PlacementQuery, PlacementResult
+from gitfed.services import derived
 from gitfed.text import canonical
 
 if TYPE_CHECKING:
@@ -213,7 +214,28 @@ def assigned_quotas(
         manifest = Manifest(key_of(body), "v1", body, declared.origin or Origin(""), Digest(canonical.digest(bodies)))
         manifest = before[manifest.key] = before[manifest.key] if before.get(manifest.key) == manifest else manifest
         if manifest.key not in repo.manifests:
-            yield manifest, bind.implied(manifest, tuple(sorted(bodies)), bind.ASSIGNED), bodies
+            where = tuple(sorted(bodies))
+            yield manifest, bind.implied(manifest, where, bind.ASSIGNED, "assigned to single clusters"), bodies
+
+
+def derived_services(
+    before: dict[ObjectKey, Manifest], repo: RepoSnapshot, bounds: Mapping[ObjectKey, PlacementResult]
+) -> Iterator[tuple[Manifest, PlacementResult]]:
+    """The Services behind ServiceImports, where these go; a template of that name comes first.
+
+    `before` keeps them from build to build, so that what did not change is the same object.
+    """
+    for imported in derived.imports(repo.manifests):
+        manifest = derived.service(imported)
+        if manifest is None or manifest.key in repo.manifests or imported.key not in bounds:
+            continue
+        manifest = before[manifest.key] = before[manifest.key] if before.get(manifest.key) == manifest else manifest
+        binding = bounds[imported.key].binding
+        by = PolicyRef(imported.key.kind, imported.key.namespace, imported.key.name)
+        where = tuple(share.cluster for share in binding.shares)
+        bound = bind.implied(manifest, where, by, "where its ServiceImport goes")
+        as_import = {"overwrite": binding.overwrite, "preserve": binding.preserve, "suspended": binding.suspended}
+        yield manifest, replace(bound, binding=replace(bound.binding, **as_import))
 
 
 def _known(known: Question | None, manifest: Manifest, decision: Decision | None, binder: Binder) -> Question | None:

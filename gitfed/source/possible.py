@@ -20,7 +20,7 @@ from gitfed.source import recognize, scope
 
 _OVERRIDES = frozenset(("OverridePolicy", "ClusterOverridePolicy"))
 _OF_A_NAMESPACE = registry.NAMESPACED
-_SCALING = frozenset(("CronFederatedHPA",))
+_ASIDE = frozenset(("CronFederatedHPA", "MultiClusterService", "MultiClusterIngress"))
 """Without them what was decided last stands: nothing has to be held for that."""
 _OF_ALL = frozenset(
     ("ClusterPropagationPolicy", "ClusterOverridePolicy", "ResourceInterpreterCustomization",
@@ -156,7 +156,7 @@ def _meaning(
         scoped = namespaces | {""}  # of another kind nobody knows whether it is namespaced
     defines = [Possible(kinds, scoped, names)]
     concerns = []
-    if kinds is not None and kinds & (_OF_A_NAMESPACE - _SCALING):
+    if kinds is not None and kinds & (_OF_A_NAMESPACE - _ASIDE):
         concerns.append(Possible(None, namespaces))
     if kinds is not None and kinds & _OF_ALL:
         concerns.append(_selected(spec))

@@ -20,7 +20,17 @@ from gitfed.errors import SourceError
 from gitfed.model import counting
 from gitfed.model.base import Commit, ObjectKey, Origin, Problem, Severity
 from gitfed.model.counting import Count, unheard
-from gitfed.model.declared import access, autoscaling, cluster, federation, interpreter, notification, policy, remedy
+from gitfed.model.declared import (
+    access,
+    autoscaling,
+    cluster,
+    federation,
+    interpreter,
+    notification,
+    policy,
+    remedy,
+    services,
+)
 from gitfed.model.declared.federation import Federation
 from gitfed.model.declared.shape import Declared
 from gitfed.model.repo import HeldFile, Manifest, RepoSnapshot, UnreadFile
@@ -394,6 +404,8 @@ def _assemble(
         webhooks=tuple(i for i in items if isinstance(i, interpreter.ResourceInterpreterWebhookConfiguration)),
         rebalancers=tuple(item for item in items if isinstance(item, policy.WorkloadRebalancer)),
         cron_autoscalers=tuple(item for item in items if isinstance(item, autoscaling.CronFederatedHPA)),
+        multicluster_services=tuple(item for item in items if isinstance(item, services.MultiClusterService)),
+        multicluster_ingresses=tuple(item for item in items if isinstance(item, services.MultiClusterIngress)),
         tests=tuple(item for item in items if isinstance(item, federation.PlacementTest)),
         access=tuple(item for item in items if isinstance(item, access.AccessPolicy)),
         notifications=tuple(item for item in items if isinstance(item, notification.Notification)),

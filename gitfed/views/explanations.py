@@ -155,7 +155,7 @@ def explain(
     manifest = repo.manifests.get(key)
     origins = {
         PolicyRef(policy.kind, policy.metadata.namespace or "", policy.metadata.name): policy.origin
-        for policy in (*repo.propagation, *repo.overrides)
+        for policy in (*repo.propagation, *repo.overrides, *repo.multicluster_services)
     }
     return {
         "schema": SCHEMA,

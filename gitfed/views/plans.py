@@ -18,7 +18,7 @@ from gitfed.views.differences import DeclarationView, FieldView
 from gitfed.views.value import PolicyName, ResourceRef, Time, View, resource
 
 SCHEMA: Literal["gitfed.io/plan/v1"] = "gitfed.io/plan/v1"
-POLICIES = ("PropagationPolicy", "ClusterPropagationPolicy")
+POLICIES = ("PropagationPolicy", "ClusterPropagationPolicy", "MultiClusterService")
 """What stands in `Binding.policy` for a Namespace that is placed by itself is no policy to others."""
 
 

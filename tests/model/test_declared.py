@@ -264,7 +264,7 @@ def test_settings_have_the_documented_defaults() -> None:
 def test_feature_gates_are_on_by_default_and_can_be_turned_off() -> None:
     body = {"apiVersion": federation.API_VERSION, "kind": "Federation", "metadata": {"name": "a"}}
     settings = federation.Federation.read({**body, "spec": {"featureGates": {"Failover": False}}})
-    assert (settings.gate("Failover"), settings.gate("PropagateDeps"), settings.gate("MultiClusterService")) == (
+    assert (settings.gate("Failover"), settings.gate("PropagateDeps"), settings.gate("ControllerPriorityQueue")) == (
         False,
         True,
         False,

@@ -39,11 +39,11 @@ FEATURE_GATES = {
     "CustomizedClusterResourceModeling": True,
     "PriorityBasedScheduling": True,
     "FederatedQuotaEnforcement": True,
+    "MultiClusterService": True,
     "PropagateDeps": True,
     "ResourceQuotaEstimate": True,
     "WorkloadAffinity": True,
     "ControllerPriorityQueue": False,
-    "MultiClusterService": False,
     "PropagationPolicyPreemption": False,
     "SchedulingOvercommitProtection": False,
 }

@@ -2,7 +2,17 @@
 
 from __future__ import annotations
 
-from gitfed.model.declared import access, autoscaling, cluster, federation, interpreter, notification, policy, remedy
+from gitfed.model.declared import (
+    access,
+    autoscaling,
+    cluster,
+    federation,
+    interpreter,
+    notification,
+    policy,
+    remedy,
+    services,
+)
 from gitfed.model.declared.shape import Declared
 
 POLICY = "policy.karmada.io/v1alpha1"
@@ -18,6 +28,8 @@ MODELS: dict[tuple[str, str], type[Declared]] = {
     (POLICY, "ClusterTaintPolicy"): policy.ClusterTaintPolicy,
     ("remedy.karmada.io/v1alpha1", "Remedy"): remedy.Remedy,
     (autoscaling.API_VERSION, "CronFederatedHPA"): autoscaling.CronFederatedHPA,
+    (services.API_VERSION, "MultiClusterService"): services.MultiClusterService,
+    (services.API_VERSION, "MultiClusterIngress"): services.MultiClusterIngress,
     ("apps.karmada.io/v1alpha1", "WorkloadRebalancer"): policy.WorkloadRebalancer,
     (CONFIG, "ResourceInterpreterCustomization"): interpreter.ResourceInterpreterCustomization,
     (CONFIG, "ResourceInterpreterWebhookConfiguration"): interpreter.ResourceInterpreterWebhookConfiguration,
@@ -27,14 +39,21 @@ MODELS: dict[tuple[str, str], type[Declared]] = {
     (federation.API_VERSION, "PlacementTest"): federation.PlacementTest,
 }
 
-NAMESPACED = frozenset({"PropagationPolicy", "OverridePolicy", "FederatedResourceQuota", "CronFederatedHPA"})
+NAMESPACED = frozenset(
+    {
+        "PropagationPolicy",
+        "OverridePolicy",
+        "FederatedResourceQuota",
+        "CronFederatedHPA",
+        "MultiClusterService",
+        "MultiClusterIngress",
+    }
+)
 """Declared kinds that live in a namespace; all others are cluster-scoped."""
 
 NOT_ACTED_ON: dict[tuple[str, str], str] = {
     ("search.karmada.io", "ResourceRegistry"): "not acted on yet",
     ("autoscaling.karmada.io", "FederatedHPA"): "not acted on yet",
-    ("networking.karmada.io", "MultiClusterService"): "not acted on yet",
-    ("networking.karmada.io", "MultiClusterIngress"): "not acted on yet",
     ("work.karmada.io", "ResourceBinding"): "ignored: decisions are kept on the state branch",
     ("work.karmada.io", "ClusterResourceBinding"): "ignored: decisions are kept on the state branch",
     ("work.karmada.io", "Work"): "ignored: manifests for clusters are rendered from templates",

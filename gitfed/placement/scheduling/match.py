@@ -44,9 +44,15 @@ _Table: TypeAlias = dict[tuple[str, str], dict[tuple[str, str], list[_Entry]]]
 class Index:
     """All policies of one commit, ready for `best`."""
 
-    def __init__(self, policies: Iterable[Propagation]) -> None:
+    def __init__(self, policies: Iterable[Propagation], claims: Iterable[Propagation] = ()) -> None:
+        """`claims`: policies for one object each, which come before all others (a MultiClusterService)."""
         self._namespaced: _Table = {}
         self._cluster: _Table = {}
+        self._claims = {
+            (one.api_version, one.kind, one.namespace or "", one.name or ""): policy
+            for policy in claims
+            for one in policy.spec.resource_selectors
+        }
         for policy in policies:
             own = policy.metadata.namespace if policy.kind == "PropagationPolicy" else ""
             table = self._namespaced if own else self._cluster
@@ -60,6 +66,8 @@ class Index:
     def best(self, manifest: Manifest) -> Match:
         """A policy of the template's namespace beats any cluster-wide one, whatever the priorities (§2.4)."""
         ranked = [*self._ranked(self._namespaced, manifest), *self._ranked(self._cluster, manifest)]
+        if self._claims and (claim := self._claims.get((manifest.api_version, *manifest.key[1:]))) is not None:
+            ranked.insert(0, claim)
         if not ranked:
             return Match(None)
         return Match(ranked[0], tuple(ref(policy) for policy in ranked[1:]))

@@ -23,6 +23,7 @@ from gitfed.planning.review import cluster_changes, leftovers
 from gitfed.planning.review.affected_objects import Policy, hitting_otherwise, may_select, selected, target, unlike
 from gitfed.planning.unplanned import Row
 from gitfed.render import namespaces
+from gitfed.services import placement as services
 
 if TYPE_CHECKING:
     from gitfed.model.declared.federation import Federation
@@ -47,8 +48,8 @@ def further(
     can be told.
     """
     if (
-        (base.taint_policies, base.webhooks, base.rebalancers)
-        != (head.taint_policies, head.webhooks, head.rebalancers)
+        (base.taint_policies, base.webhooks, base.rebalancers, base.multicluster_services)
+        != (head.taint_policies, head.webhooks, head.rebalancers, head.multicluster_services)
         or not _plan_alike(base.settings, head.settings)
         or not _declare_alike(base, head, known=rows is not None)
         or _read_by_others(base) != _read_by_others(head)
@@ -182,7 +183,8 @@ def _differing(base: RepoSnapshot, head: RepoSnapshot) -> list[Policy]:
         if any((policy.metadata.namespace, name) in names for name in policy.spec.dependent_overrides)
     ]
     clusters = cluster_changes.of(base.clusters, head.clusters)
-    choosing = cluster_changes.choosing(clusters, [*base.propagation, *head.propagation])
+    policies = [*base.propagation, *head.propagation, *services.policies(head)]
+    choosing = cluster_changes.choosing(clusters, policies)
     return [
         *unlike(base.propagation, head.propagation), *overrides, *waiting, *choosing, *hitting_otherwise(base, head)
     ]  # fmt: skip

@@ -26,6 +26,7 @@ from gitfed.model.declared.policy import (
     WorkloadRebalancer,
 )
 from gitfed.model.declared.remedy import Remedy
+from gitfed.model.declared.services import MultiClusterService
 from gitfed.model.declared.shape import Declared
 from gitfed.model.plan import FieldChange, Plan
 from gitfed.model.repo import RepoSnapshot
@@ -131,8 +132,7 @@ def _all(repo: RepoSnapshot) -> list[Declared]:
     return [
         repo.settings, *repo.clusters.values(), *repo.propagation, *repo.overrides, *repo.quotas, *repo.taint_policies,
         *repo.interpreters, *repo.webhooks, *repo.remedies, *repo.rebalancers, *repo.cron_autoscalers, *repo.tests,
-        *repo.access,
-        *repo.notifications,
+        *repo.access, *repo.notifications, *repo.multicluster_services, *repo.multicluster_ingresses,
     ]  # fmt: skip
 
 
@@ -149,6 +149,8 @@ class _Concerns:
 
     def of(self, declared: Declared) -> set[ObjectKey]:
         plans = self._plans
+        if isinstance(declared, MultiClusterService):
+            return {declared.service}
         if isinstance(declared, Propagation):
             wanted = _ref(declared)
             return {key for plan in plans for key, one in plan.bindings.items() if one.policy == wanted}

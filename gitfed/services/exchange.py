@@ -1,0 +1,136 @@
+"""★ Who gets which endpoints: routes, what clusters have, which clusters are there → slices by cluster, and steps.
+
+    union    a consumer gets the slices of every provider but its own (a derived Service: its own too)
+    failed   what a cluster provides that is believed to have failed is taken out everywhere
+    unknown  what a cluster provides that was not read yet stays as it is: unknown is not absent
+    ours     only what we wrote is changed or deleted, and only beside a Service that is ours
+
+Clusters that fail together are one of two things: they failed, or we are cut off. Past `failover.maxUnreachablePercent`
+it is the second, as for evictions, and they count as unknown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from types import MappingProxyType
+
+from gitfed.model.base import ClusterName, ObjectKey
+from gitfed.services import slices
+from gitfed.services.routes import Route
+from gitfed.services.slices import Slice
+
+
+class State(StrEnum):
+    """What may be believed of the slices of a provider."""
+
+    READ = "read"
+    UNKNOWN = "unknown"
+    """It cannot be told what it has."""
+    FAILED = "failed"
+    """The cluster is believed not to serve."""
+
+
+@dataclass(frozen=True, slots=True)
+class Provider:
+    state: State
+    slices: Mapping[ObjectKey, tuple[Slice, ...]] = field(default_factory=lambda: MappingProxyType({}))
+    """Its own, by Service."""
+
+
+SliceKey = tuple[str, str]
+"""Namespace and name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What one cluster should have of others' slices."""
+
+    slices: Mapping[SliceKey, Slice] = field(default_factory=lambda: MappingProxyType({}))
+    kept: frozenset[tuple[ObjectKey, ClusterName]] = frozenset()
+    """(Service, provider): what is there of these stays as it is."""
+
+
+NOTHING = Wanted()
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One write. `found` None: it is made; `wanted` None: it is deleted."""
+
+    wanted: Slice | None
+    found: Slice | None
+
+
+def believed(states: Mapping[ClusterName, State], most_failed_percent: int) -> dict[ClusterName, State]:
+    """The same, where so many failed at once that it is we who are cut off: then nobody failed."""
+    failed = sum(state is State.FAILED for state in states.values())
+    if not failed or failed * 100 <= most_failed_percent * len(states):
+        return dict(states)
+    return {name: State.UNKNOWN if state is State.FAILED else state for name, state in states.items()}
+
+
+def wanted(route: Route, providers: Mapping[ClusterName, Provider]) -> dict[ClusterName, Wanted]:
+    """Of one route, by consumer."""
+    arriving = {name: tuple(_arriving(route, name, providers.get(name))) for name in sorted(route.providers)}
+    unknown = {name for name in route.providers if _state(providers.get(name)) is State.UNKNOWN}
+    found: dict[ClusterName, Wanted] = {}
+    for consumer in sorted(route.consumers):
+        here = (one for name in arriving if route.provides(name, consumer) for one in arriving[name])
+        found[consumer] = Wanted(
+            {(one.namespace, one.name): one for one in here},
+            frozenset((route.target, name) for name in unknown if route.provides(name, consumer)),
+        )
+    return found
+
+
+def together(parts: Iterable[Wanted]) -> Wanted:
+    """Of several routes into one cluster. Where two come to the same name, the first has it."""
+    found: dict[SliceKey, Slice] = {}
+    kept: set[tuple[ObjectKey, ClusterName]] = set()
+    for part in parts:
+        for key, one in part.slices.items():
+            found.setdefault(key, one)
+        kept |= part.kept
+    return Wanted(found, frozenset(kept))
+
+
+def steps(
+    goal: Wanted, there: Mapping[SliceKey, Slice], owners: Mapping[ObjectKey, str], untouched: frozenset[ObjectKey]
+) -> Iterator[Step]:
+    """What is left to do in one cluster.
+
+    `there`: slices that we dispatched. `owners`: the uid of each Service that is ours there; beside another one nothing
+    is written. `untouched`: Services of which nothing is to be done there, or nobody knows whose they are.
+    """
+    for key, one in sorted(goal.slices.items()):
+        target, found = slices.target_of(one), there.get(key)
+        owner = owners.get(target, "")
+        if target in untouched:
+            continue
+        if not owner:
+            if found is not None:
+                yield Step(None, found)
+        elif found is None or not slices.same(one, found, owner):
+            if found is not None and found.address_type != one.address_type:
+                yield Step(None, found)  # it cannot be changed; it is made anew when it is gone
+            else:
+                yield Step(one, found)
+    for key, found in sorted(there.items()):
+        target = slices.target_of(found)
+        if key not in goal.slices and (target, found.provider) not in goal.kept and target not in untouched:
+            yield Step(None, found)
+
+
+def _arriving(route: Route, name: ClusterName, provider: Provider | None) -> Iterator[Slice]:
+    if provider is None or provider.state is not State.READ:
+        return
+    for one in sorted(provider.slices.get(route.source, ()), key=lambda one: one.name):
+        arrived = slices.dispatched(route, name, one)
+        if arrived is not None:
+            yield arrived
+
+
+def _state(provider: Provider | None) -> State:
+    return provider.state if provider is not None else State.UNKNOWN
