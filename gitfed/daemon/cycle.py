@@ -31,6 +31,7 @@ from gitfed.daemon.fleet.member import look_for
 from gitfed.daemon.fleet.member_protocol import Repairs
 from gitfed.daemon.record import Record
 from gitfed.daemon.reminders import Reminders
+from gitfed.daemon.services.exchange import Untouched
 from gitfed.daemon.state_store import Memory
 from gitfed.daemon.statuses import Statuses
 from gitfed.daemon.trouble import Trouble
@@ -321,6 +322,8 @@ class Engine:
         waiting = frozenset(self.memory.sending.waiting)
         handed = self.fleet.hand_over(plan, self._urgent, waiting)
         self._urgent &= waiting
+        if decisions.known and not any(one.name == gate.HISTORY and one.held for one in plan.gates):
+            self.fleet.exchange.follow(repo, plan, _suspended(decisions))
         if await self.statuses.update(plan, repo, interpreter, starting) and self.fleet.quiet():
             self._wake.set()
         if self.fleet.quiet() and not waiting:
@@ -433,6 +436,12 @@ def _repairs(repo: RepoSnapshot, decisions: Decisions) -> Repairs:
         return repo.settings.spec.sync.self_heal and not any(one.covers(cluster, key) for one in orders)
 
     return repairs
+
+
+def _suspended(decisions: Decisions) -> Untouched:
+    """Where a person stopped the daemon from writing."""
+    orders = [one for one in decisions.suspensions if not one.scheduling]
+    return lambda cluster, key: any(one.covers(cluster, key) for one in orders)
 
 
 def _touched(before: RepoSnapshot, after: RepoSnapshot) -> set[ObjectKey]:

@@ -44,6 +44,8 @@ class FleetCallbacks:
     """What the script of its kind said of a copy; whether that is news to `assess`."""
     interpreter: Callable[[], Interpreter] = lambda: Interpreter(())
     """The one of the newest plan; only who writes needs it."""
+    endpoints_changed: Callable[[ClusterName, ObjectKey | None], None] = lambda cluster, service: None
+    """The cluster's own EndpointSlices of a Service changed; None: what may be believed of all of them."""
     rush: set[ClusterName] = field(default_factory=set)
     """Clusters where changes wait for their turn (`Worker`)."""
     waited: Callable[[ClusterName, float], None] = lambda cluster, seconds: None

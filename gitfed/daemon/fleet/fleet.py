@@ -26,6 +26,7 @@ from gitfed.daemon.fleet.member_protocol import ClusterMember, Expected, Repairs
 from gitfed.daemon.fleet.outcomes import Outcomes
 from gitfed.daemon.fleet.pulled import LEASE, PulledMember
 from gitfed.daemon.fleet.reconcile import Reconciler
+from gitfed.daemon.services.exchange import Exchange
 from gitfed.daemon.telemetry import Telemetry
 from gitfed.edges.kube import credentials
 from gitfed.edges.kube.observe import Assessment
@@ -94,6 +95,7 @@ class Fleet:
         self._wake = wake
         self._listener = listener
         self._tasks: dict[ClusterName, asyncio.Task[None]] = {}
+        self.exchange = Exchange(lambda: self.members)
         self._copies = Copies(self._look)
         self._assessor = Assessor()
         self._reconciler = Reconciler(lambda: list(self.members.values()), self._try_again, wake)
@@ -137,6 +139,7 @@ class Fleet:
             redact=self._redact,
             judge=self._assessor.judge,
             interpreter=lambda: self._assessor.interpreter,
+            endpoints_changed=self.exchange.changed,
             rush=self.rush,
             waited=lambda name, seconds: self._options.telemetry.waits[name].observe(seconds),
         )
@@ -273,6 +276,8 @@ class Fleet:
         self._touched.add(key)
         self._wake()
         member = self.members.get(cluster)
+        if member is not None and member.station is not None:
+            member.station.touch(key)
         if member is not None and member.worker is not None:
             member.worker.nudge(key)
             live = member.get(key)

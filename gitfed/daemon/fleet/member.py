@@ -22,6 +22,7 @@ from gitfed.daemon.fleet.cluster_health import Timing, Vitals
 from gitfed.daemon.fleet.leadership import Leadership, Leading, LeadIsFree
 from gitfed.daemon.fleet.member_protocol import ClusterMember, Expected
 from gitfed.daemon.fleet.worker import Worker
+from gitfed.daemon.services.station import Station
 from gitfed.edges.backoff import Backoff
 from gitfed.edges.kube import facts, identity, unschedulable
 from gitfed.edges.kube.discovery import Discovery
@@ -110,6 +111,8 @@ class Member:
         self.worker: Worker | None = None
         self.inventory: Inventory | None = None
         self.observer: Observer | None = None
+        self.station = Station(self.name, federation, self, upward.endpoints_changed)
+        """What it has of endpoints that others want, and should have of theirs."""
         self._open_session = open_session
         self._upward = upward
         self._federation = federation
@@ -499,6 +502,7 @@ class Member:
             self._served, self._began = True, time.monotonic()
             self._upward.facts_changed(self.name)
             group.create_task(worker.run())
+            group.create_task(self.station.run(session, worker, inventory.check_ours, self._confirm))
             group.create_task(self._keep_probing(session, discovery))
             group.create_task(self._keep_looking_at_foreign())
             group.create_task(self._lead.follow(inventory, worker))
@@ -520,6 +524,7 @@ class Member:
                 self.worker.wake()
                 if self.observer is not None:
                     self.observer.wake()
+                self.station.wake()
 
     async def _keep_looking_at_foreign(self) -> None:
         """No watch shows when somebody else's object leaves the name that we want."""

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Protocol, TypeAlias
 
+from gitfed.daemon.services.station import Station
 from gitfed.interpret import collect
 from gitfed.interpret.registry import Interpreter
 from gitfed.model.base import ClusterName, Kind, ObjectKey
@@ -110,6 +111,10 @@ class ClusterMember(Protocol):
     """The first look is over, well or badly."""
     ready: asyncio.Event
     """Inventory and objects were read; changes may be handed over."""
+
+    @property
+    def station(self) -> Station | None:
+        """None: endpoints are not passed on to or from it, because an agent keeps it."""
 
     @property
     def worker(self) -> Worklist | None:

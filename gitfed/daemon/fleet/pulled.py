@@ -26,6 +26,7 @@ from gitfed.daemon.fleet.member_protocol import Expected
 from gitfed.daemon.fleet.pulled_worklist import PulledWorklist
 from gitfed.daemon.fleet.reports import Reports
 from gitfed.daemon.fleet.slice import Slice
+from gitfed.daemon.services.station import Station
 from gitfed.edges.kube import facts
 from gitfed.interpret import collect
 from gitfed.model import leader
@@ -83,6 +84,7 @@ class PulledMember:
         self.looked = asyncio.Event()
         self.ready = asyncio.Event()
         self.worker: PulledWorklist | None = None
+        self.station: Station | None = None
         self.reports = Reports(self.name)
         self.lease = lease
         self.facts = replace(known or ClusterFacts(self.name, apis=None), reach=Reach.UNKNOWN)

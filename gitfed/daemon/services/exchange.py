@@ -1,0 +1,132 @@
+"""What each cluster should have of the others' endpoints, beside the cycle: a change travels without waiting for one.
+
+A cycle says from where to where (`follow`) and which clusters serve; what a cluster's watch brings after that goes
+through `services.exchange` to its consumers at once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterator, Mapping
+from typing import Protocol
+
+from gitfed.daemon.services.station import Station
+from gitfed.model.base import ClusterName, ObjectKey
+from gitfed.model.fleet import ClusterFacts, Reach
+from gitfed.model.plan import Plan
+from gitfed.model.repo import RepoSnapshot
+from gitfed.services import derived, exchange, routes
+from gitfed.services.exchange import Provider, State, Wanted
+from gitfed.services.routes import Route
+
+
+class Member(Protocol):
+    """What is asked of a member of the fleet."""
+
+    asked: bool
+    looked: asyncio.Event
+
+    @property
+    def station(self) -> Station | None:
+        """None: an agent keeps the cluster."""
+
+    @property
+    def facts(self) -> ClusterFacts: ...
+
+
+Untouched = Callable[[ClusterName, ObjectKey], bool]
+"""Whether a person wants nothing to be done about an object in a cluster."""
+
+
+class Exchange:
+    """`members`: of the fleet as it is at the time."""
+
+    def __init__(self, members: Callable[[], Mapping[ClusterName, Member]]) -> None:
+        self.routes: tuple[Route, ...] = ()
+        self._members = members
+        self._percent = 100
+        self._complete = True
+        self._untouched: Untouched = lambda cluster, key: False
+        self._parts: dict[ObjectKey, dict[ClusterName, Wanted]] = {}
+        """By who asks for a route, and by consumer."""
+        self._dirty: set[ObjectKey] = set()
+        """Services whose slices changed somewhere."""
+        self._flushing = False
+
+    def follow(self, repo: RepoSnapshot, plan: Plan, untouched: Untouched) -> None:
+        """After each cycle: what is declared, where it was placed, and how the clusters are."""
+        found: tuple[Route, ...] = ()
+        if repo.multicluster_services or any(True for _ in derived.imports(repo.manifests)):
+            placed = {key: [share.cluster for share in one.shares] for key, one in plan.bindings.items()}
+            found = routes.of(repo, placed)
+        self._percent = repo.settings.spec.failover.max_unreachable_percent
+        self._complete = not repo.unread
+        self._untouched = untouched
+        self.routes = found
+        names: dict[ClusterName, set[str]] = {}
+        for route in found:
+            for name in route.providers:
+                names.setdefault(name, set()).add(route.source.name)
+        for name, station in self._stations():
+            station.provide(frozenset(names.get(name, ())))
+        self._all_anew()
+
+    def changed(self, cluster: ClusterName, service: ObjectKey | None) -> None:
+        """A cluster's own slices of a Service are others; None: what may be believed of all of them is."""
+        self._dirty |= {service} if service is not None else {route.source for route in self.routes}
+        if not self._flushing:
+            self._flushing = True
+            asyncio.get_running_loop().call_soon(self._flush)
+
+    def providers(self) -> dict[ClusterName, Provider]:
+        """What may be believed of each cluster, and what it has."""
+        states = exchange.believed({name: _state(one) for name, one in self._members().items()}, self._percent)
+        stations = dict(self._stations())
+        return {
+            name: Provider(state, stations[name].own) if name in stations else Provider(State.UNKNOWN)
+            for name, state in states.items()
+        }
+
+    def _flush(self) -> None:
+        self._flushing = False
+        dirty, self._dirty = self._dirty, set()
+        providers = self.providers()
+        touched: set[ClusterName] = set()
+        for route in self.routes:
+            if route.source in dirty:
+                self._parts[route.by] = exchange.wanted(route, providers)
+                touched |= route.consumers
+        self._hand_out(touched)
+
+    def _all_anew(self) -> None:
+        providers = self.providers()
+        self._parts = {route.by: exchange.wanted(route, providers) for route in self.routes}
+        self._hand_out({name for name, _ in self._stations()})
+
+    def _hand_out(self, clusters: set[ClusterName]) -> None:
+        targets = frozenset(route.target for route in self.routes)
+        for name, station in self._stations():
+            if name in clusters:
+                parts = (part[name] for part in self._parts.values() if name in part)
+                station.want(exchange.together(parts), self._left_alone(name, targets))
+
+    def _left_alone(self, name: ClusterName, targets: frozenset[ObjectKey]) -> Callable[[ObjectKey], bool]:
+        complete, untouched = self._complete, self._untouched
+
+        def left_alone(key: ObjectKey) -> bool:
+            # While a file cannot be read, what nobody asks for may be asked for in it.
+            return untouched(name, key) or not (complete or key in targets)
+
+        return left_alone
+
+    def _stations(self) -> Iterator[tuple[ClusterName, Station]]:
+        for name, member in self._members().items():
+            if member.station is not None:
+                yield name, member.station
+
+
+def _state(member: Member) -> State:
+    """Until a cluster was asked nothing is known of it; lacking credentials is no fact about the cluster."""
+    if member.facts.reach is Reach.READY:
+        return State.READ if member.station is not None and member.station.fresh else State.UNKNOWN
+    return State.FAILED if member.asked and member.looked.is_set() else State.UNKNOWN

@@ -1,0 +1,367 @@
+"""The EndpointSlices of one cluster: those of its own that others want, and those of others that it should have.
+
+Two watches, and none where nothing is declared: one for the slices of the Services that are provided, one for what we
+dispatched here. What is not as it should be is written at once, whoever changed it: a slice that an earlier process
+left, or a person edited, differs like any other. Only who leads in this cluster writes.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Coroutine
+from typing import Any, Protocol
+
+from gitfed import errors
+from gitfed.daemon import trouble
+from gitfed.edges.backoff import Backoff
+from gitfed.edges.kube import endpoint_slices, reflect, translate
+from gitfed.edges.kube.session import Session
+from gitfed.model.base import Body, ClusterName, Kind, ObjectKey
+from gitfed.model.fleet import ClusterLive, LiveObject
+from gitfed.services import exchange, slices
+from gitfed.services.exchange import NOTHING, SliceKey, Step, Wanted
+from gitfed.services.slices import Slice
+
+log = logging.getLogger("gitfed.services")
+
+_AGAIN = Backoff((0.5, 1.0, 2.0, 5.0, 10.0, 30.0))
+"""Seconds until a write is tried again that failed, by failures in a row."""
+_NOT_SERVED = 60.0
+"""Seconds until a cluster that has no EndpointSlices is asked again."""
+_AT_ONCE = 8
+"""Writes under way in one cluster: a roll-out must not wait for them."""
+_SERVICE = Kind("", "Service")
+
+
+class Leading(Protocol):
+    """Whether we may write: what the worker of the cluster knows."""
+
+    stopped: str
+
+
+class Seen(Protocol):
+    """What is known of the cluster's objects: its member."""
+
+    def get(self, key: ObjectKey) -> LiveObject | None: ...
+    def live(self) -> ClusterLive: ...
+
+
+class Station:
+    """It lives as long as its member; `run` as long as the connection. `changed` hears of Services whose own slices
+    are other than before."""
+
+    def __init__(
+        self,
+        cluster: ClusterName,
+        federation: str,
+        seen: Seen,
+        changed: Callable[[ClusterName, ObjectKey | None], None],
+    ) -> None:
+        self.cluster = cluster
+        self.fresh = False
+        """Whether `own` is what the cluster has now, as far as a watch tells."""
+        self.own: dict[ObjectKey, tuple[Slice, ...]] = {}
+        """Its own slices of the Services that others want, by Service."""
+        self.there: dict[SliceKey, Slice] = {}
+        """What we dispatched here, as seen last."""
+        self.failed: dict[SliceKey, str] = {}
+        """Why a slice is not as it should be, in the cluster's words."""
+        self.goal = NOTHING
+        self._federation = federation
+        self._seen = seen
+        self._changed = changed
+        self._untouched: Callable[[ObjectKey], bool] = lambda key: False
+        self._names: frozenset[str] = frozenset()
+        self._asked = asyncio.Event()
+        self._renamed = asyncio.Event()
+        self._needed = asyncio.Event()
+        """Something is to be dispatched here, or was."""
+        self._work = asyncio.Event()
+        self._wake = reflect.Wake()
+        self._read = False
+        """Whether `there` was read in this connection: before, nothing can be told from nothing."""
+
+    # -- what it is told ----------------------------------------------------------------------------------------
+
+    def provide(self, names: frozenset[str]) -> None:
+        """Collect the slices of Services of these names."""
+        self._asked.set()
+        if names != self._names:
+            self._names, self.fresh = names, False
+            self._renamed.set()
+
+    def want(self, goal: Wanted, untouched: Callable[[ObjectKey], bool]) -> None:
+        """What should be here of others' slices. `untouched`: Services of which nothing is to be done."""
+        self._untouched = untouched
+        self.goal = goal
+        if goal.slices or goal.kept:
+            self._needed.set()
+        self._asked.set()
+        self._work.set()
+
+    def touch(self, key: ObjectKey) -> None:
+        """Something happened to this object here."""
+        if key[:2] == _SERVICE and self._asked.is_set():
+            self._work.set()
+
+    def wake(self) -> None:
+        """The cluster answers again."""
+        self._wake.set()
+        self._work.set()
+
+    @property
+    def pending(self) -> list[Step]:
+        """What is left to be written."""
+        if not self._asked.is_set():
+            return []
+        known = self._seen.live()
+        targets = {slices.target_of(one) for one in (*self.goal.slices.values(), *self.there.values())}
+        if not known.inventory_read or _SERVICE in known.unread:
+            return []
+        owners = {key: live.uid for key in targets if (live := self._seen.get(key)) is not None and live.ours}
+        untouched = frozenset(key for key in targets if self._untouched(key))
+        return list(exchange.steps(self.goal, self.there, owners, untouched))
+
+    # -- life ---------------------------------------------------------------------------------------------------
+
+    async def run(
+        self,
+        session: Session,
+        leading: Leading,
+        check: Callable[[], None],
+        confirm: Callable[[], Awaitable[None]],
+    ) -> None:
+        """Until cancelled. `check` raises NotOwned where somebody else leads, `confirm` ClusterReplaced."""
+        self.fresh = self._read = False
+        try:
+            await self._asked.wait()
+            async with asyncio.TaskGroup() as group:
+                group.create_task(self._always(lambda: self._collect(session)))
+                group.create_task(self._always(lambda: self._follow_dispatched(session)))
+                group.create_task(self._always(lambda: self._write(session, leading, check, confirm)))
+        finally:
+            self.fresh = self._read = False
+
+    async def _always(self, service: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        """What fails here costs the cluster its endpoints of others, and nothing else."""
+        failures = 0
+        while True:
+            try:
+                await service()
+            except errors.ClusterReplaced:
+                raise
+            except errors.ObjectNotFound:
+                log.info("the cluster has no EndpointSlices", extra={"cluster": self.cluster})
+                await asyncio.sleep(_NOT_SERVED)
+            except errors.GitfedError as error:
+                failures += 1
+                log.info("endpoints wait", extra={"cluster": self.cluster, "error": translate.said(error)})
+                await asyncio.sleep(_AGAIN.after(failures))
+            except Exception as error:  # noqa: BLE001
+                failures += 1
+                trouble.say("endpoints cannot be passed on", error, cluster=self.cluster)
+                await asyncio.sleep(_AGAIN.after(failures + 3))
+
+    # -- what the cluster has itself ----------------------------------------------------------------------------
+
+    async def _collect(self, session: Session) -> None:
+        while True:
+            self._renamed.clear()
+            if not self._names:
+                self.own = {}
+                self.fresh = True
+                await self._renamed.wait()
+                continue
+            selector = endpoint_slices.of_services(self._names)
+            await _until(
+                self._renamed,
+                reflect.follow(
+                    session, endpoint_slices.EVERYWHERE, selector, _Own(self), wake=self._wake, project=slices.read
+                ),
+            )
+
+    def take_own(self, items: list[Slice]) -> None:
+        before, self.own = self.own, {}
+        for one in items:
+            if slices.is_collected(one) and one.service in self._names:
+                key = slices.target_of(one)
+                self.own[key] = (*self.own.get(key, ()), one)
+        was_fresh, self.fresh = self.fresh, True
+        if not was_fresh:
+            self._changed(self.cluster, None)
+        for key in before.keys() | self.own.keys():
+            if before.get(key) != self.own.get(key):
+                self._changed(self.cluster, key)
+
+    def take_event(self, kind: str, one: Slice) -> None:
+        """A slice may have left one Service for another."""
+        for key in [key for key, found in self.own.items() if any(_same_name(one, other) for other in found)]:
+            self.own[key] = tuple(other for other in self.own[key] if not _same_name(one, other))
+            self._changed(self.cluster, key)
+        if kind != "DELETED" and slices.is_collected(one) and one.service in self._names:
+            key = slices.target_of(one)
+            self.own[key] = (*self.own.get(key, ()), one)
+            self._changed(self.cluster, key)
+
+    def freshness(self, fresh: bool) -> None:
+        if fresh is not self.fresh:
+            self.fresh = fresh
+            self._changed(self.cluster, None)
+
+    # -- what it has of others ----------------------------------------------------------------------------------
+
+    async def _follow_dispatched(self, session: Session) -> None:
+        selector = endpoint_slices.dispatched(self._federation)
+        path = endpoint_slices.EVERYWHERE
+        if not self._needed.is_set():
+            # Nothing is declared: once it is looked whether an earlier process left something, and then no more.
+            found, _ = await reflect.read(session, path, selector, project=slices.read)
+            self.take_dispatched(found)
+            if not self.there:
+                await self._needed.wait()
+        await reflect.follow(session, path, selector, _Dispatched(self), wake=self._wake, project=slices.read)
+
+    def take_dispatched(self, items: list[Slice]) -> None:
+        found = (one for one in items if slices.is_ours(one, self._federation))
+        self.there = {(one.namespace, one.name): one for one in found}
+        self._read = True
+        self._work.set()
+
+    def take_dispatched_event(self, kind: str, one: Slice) -> None:
+        key = (one.namespace, one.name)
+        known = self.there.get(key)
+        if kind == "DELETED":
+            if known is not None and known.uid == one.uid:
+                del self.there[key]
+        elif not slices.is_ours(one, self._federation):
+            self.there.pop(key, None)
+        elif known is None or known.uid != one.uid or reflect.newer(one.resource_version, known.resource_version):
+            self.there[key] = one
+        self._work.set()
+
+    # -- writing ------------------------------------------------------------------------------------------------
+
+    async def _write(
+        self,
+        session: Session,
+        leading: Leading,
+        check: Callable[[], None],
+        confirm: Callable[[], Awaitable[None]],
+    ) -> None:
+        failures = 0
+        while True:
+            self._work.clear()
+            todo = self.pending if self._read and not leading.stopped else []
+            if todo:
+                try:
+                    await confirm()
+                    check()
+                except errors.NotOwned:
+                    todo = []  # the worker says so, and stops too
+            for start in range(0, len(todo), _AT_ONCE):
+                if leading.stopped:
+                    break
+                await asyncio.gather(*(self._carry_out(session, step) for step in todo[start : start + _AT_ONCE]))
+            self.failed = {key: why for key, why in self.failed.items() if key in self.goal.slices or key in self.there}
+            failures = failures + 1 if self.failed else 0
+            await _event(self._work, _AGAIN.after(failures) if failures else None)
+
+    async def _carry_out(self, session: Session, step: Step) -> None:
+        wanted, found = step.wanted, step.found
+        one = wanted or found
+        assert one is not None
+        key = (one.namespace, one.name)
+        try:
+            if wanted is None:
+                await endpoint_slices.delete(session, one.namespace, one.name, one.uid)
+                if self.there.get(key) is found:
+                    del self.there[key]
+            else:
+                self.there[key] = slices.read(await self._send(session, wanted, found))
+        except errors.ObjectExists:
+            self._fails(key, "a slice of this name is there that is not ours")
+        except errors.ObjectConflict:
+            pass  # it is another one by now: the watch brings it
+        except errors.ClusterError as error:
+            self._fails(key, translate.said(error))
+        else:
+            self.failed.pop(key, None)
+
+    async def _send(self, session: Session, wanted: Slice, found: Slice | None) -> Body:
+        live = self._seen.get(slices.target_of(wanted))
+        owner = live.uid if live is not None else ""
+        if found is None:
+            body = slices.body(wanted, self._federation, owner)
+            return await endpoint_slices.create(session, wanted.namespace, body)
+        body = slices.body(wanted, self._federation, owner, found.resource_version)
+        return await endpoint_slices.replace(session, wanted.namespace, wanted.name, body)
+
+    def _fails(self, key: SliceKey, why: str) -> None:
+        if self.failed.get(key) != why:
+            details = {"cluster": self.cluster, "object": f"EndpointSlice/{key[0]}/{key[1]}", "error": why}
+            log.warning("endpoints are not passed on", extra=details)
+        self.failed[key] = why
+
+
+class _Own:
+    """Tells a station of its cluster's own slices."""
+
+    def __init__(self, station: Station) -> None:
+        self._station = station
+
+    def listed(self, items: list[Slice], version: str) -> None:
+        self._station.take_own(items)
+
+    def event(self, kind: str, body: Body) -> None:
+        self._station.take_event(kind, slices.read(body))
+
+    def resumed(self) -> None:
+        self._station.freshness(True)
+
+    def lost(self, error: errors.GitfedError) -> None:
+        self._station.freshness(False)
+
+
+class _Dispatched:
+    """Tells a station of what was dispatched there."""
+
+    def __init__(self, station: Station) -> None:
+        self._station = station
+
+    def listed(self, items: list[Slice], version: str) -> None:
+        self._station.take_dispatched(items)
+
+    def event(self, kind: str, body: Body) -> None:
+        self._station.take_dispatched_event(kind, slices.read(body))
+
+    def resumed(self) -> None:
+        pass
+
+    def lost(self, error: errors.GitfedError) -> None:
+        pass
+
+
+def _same_name(one: Slice, other: Slice) -> bool:
+    return (one.namespace, one.name) == (other.namespace, other.name)
+
+
+async def _until(event: asyncio.Event, work: Coroutine[Any, Any, None]) -> None:
+    """Do this until the event comes. Raises what the work raises."""
+    task, waits = asyncio.create_task(work), asyncio.create_task(event.wait())
+    try:
+        await asyncio.wait((task, waits), return_when=asyncio.FIRST_COMPLETED)
+        if task.done():
+            await task
+    finally:
+        waits.cancel()
+        task.cancel()
+        await asyncio.wait((task, waits))
+
+
+async def _event(event: asyncio.Event, seconds: float | None) -> None:
+    waits = asyncio.create_task(event.wait())
+    try:
+        await asyncio.wait((waits,), timeout=seconds)
+    finally:
+        waits.cancel()
