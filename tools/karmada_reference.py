@@ -46,6 +46,10 @@ KINDS = {
     "Remedy": "The actions are published: `gitfed get clusters -o wide` and `remedyActions` of the hub's API. gitfed "
     "does nothing to the traffic itself.",
     "CronFederatedHPA": "See [scale by the clock](../how-to/autoscaling.md).",
+    "MultiClusterService": "The Service of its name, reached from other clusters. See [services across "
+    "clusters](../how-to/services.md).",
+    "MultiClusterIngress": "Checked, and its `serviceLocations` are told; controllers outside carry it out. See "
+    "[services across clusters](../how-to/services.md#multiclusteringress).",
     "WorkloadRebalancer": "Each places its workloads anew, once.",
     "ResourceInterpreterCustomization": "What a kind means, in Lua. See [custom kinds](../how-to/custom-kinds.md).",
     "ResourceInterpreterWebhookConfiguration": "What a kind means, asked of a [webhook](../how-to/webhooks.md).",
@@ -75,6 +79,10 @@ REMARKS = {
     "WeightPreference.dynamicWeight": "needs known room",
     "OverrideSpec.targetCluster": "Karmada has deprecated it: `overrideRules`",
     "OverrideSpec.overriders": "Karmada has deprecated it: `overrideRules`",
+    "MultiClusterServiceSpec.types": "`CrossCluster`; `LoadBalancer` is left to controllers outside",
+    "MultiClusterServiceSpec.ports": "endpoints of other ports do not travel; none: all ports do",
+    "MultiClusterServiceSpec.providerClusters": "none: every cluster",
+    "MultiClusterServiceSpec.consumerClusters": "none: every cluster",
     "FieldOverrider.json": "JSON inside a field",
     "FieldOverrider.yaml": "YAML inside a field",
     "ClientConfig.service": "only where gitfed runs in a cluster",

@@ -77,7 +77,8 @@ MEANING = {
     "After that the record in the daemon's clone is enough. Nothing else waits. `0s`: never wait.",
     "render.branch": NOT_YET + "Branch with one folder of rendered manifests per cluster.",
     "featureGates": "Karmada's feature gates by name. Acted on are `CustomizedClusterResourceModeling`, "
-    "`Failover`, `FederatedQuotaEnforcement`, `GracefulEviction`, `MultiplePodTemplatesScheduling`, "
+    "`Failover`, `FederatedQuotaEnforcement`, `GracefulEviction`, `MultiClusterService`, "
+    "`MultiplePodTemplatesScheduling`, "
     "`PriorityBasedScheduling`, `ResourceQuotaEstimate`, `StatefulFailoverInjection` and `WorkloadAffinity`; "
     "the others are accepted. "
     "An unknown name is an error.",

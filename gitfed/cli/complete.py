@@ -117,9 +117,10 @@ def orphans(ctx: click.Context, param: click.Parameter, incomplete: str) -> list
     def left(opened: Opened) -> Iterable[str]:
         from gitfed.offline import inputs, state_inputs
         from gitfed.placement.scheduling import match
+        from gitfed.services import placement as services
 
         repo = inputs.read(opened).repo
-        policies = match.Index(repo.propagation)
+        policies = match.Index(repo.propagation, services.policies(repo))
         for key, decision in state_inputs.decisions(opened, repo).bindings.items():
             manifest = repo.manifests.get(key)
             if manifest is not None and policies.best(manifest).policy is None:

@@ -26,6 +26,7 @@ from gitfed.views import (
     policies,
     problems,
     quotas,
+    services,
     works,
 )
 
@@ -50,18 +51,20 @@ _LISTS = {
     "orphans": _List("/orphans", "gitfed.io/orphans/v1", works.OrphanList, ("namespace", "cluster")),
     "quotas": _List("/quotas", "gitfed.io/quotas/v1", quotas.QuotaList, ("namespace", "cluster")),
     "autoscalers": _List("/autoscalers", autoscalers.SCHEMA, autoscalers.AutoscalerList, ("namespace",)),
+    "services": _List("/services", services.SCHEMA, services.ServiceList, ("namespace", "cluster")),
 }
 _EVENTS = _List("/decisions/events", "gitfed.io/events/v1", history.EventList, ("namespace", "cluster"))
 _PROBLEMS = _List("/problems", problems.SCHEMA, problems.ProblemList)
 _GATES = _List("/gates", gates.SCHEMA, gates.GateList)
-_WHOLE = ("quotas", "autoscalers")
+_WHOLE = ("quotas", "autoscalers", "services")
 """Lists that come in one page."""
 
 Items = list[Mapping[str, Any]]
 
 
 def items(hub: Connection, thing: str, namespace: str = "", cluster: str = "") -> Items:
-    """Of clusters, agents, bindings, policies, works, orphans, quotas or autoscalers. Raises as `Connection.get`."""
+    """Of clusters, agents, bindings, policies, works, orphans, quotas, autoscalers or services. Raises as
+    `Connection.get`."""
     found: Items = []
     filters = _filters(_LISTS[thing], namespace, cluster)
     for page in _pages(hub, _LISTS[thing], filters, limited=thing not in _WHOLE):

@@ -14,7 +14,6 @@ from gitfed.model.plan import Plan
 from gitfed.model.repo import Manifest, RepoSnapshot
 from gitfed.services import derived, routes
 from gitfed.text import nearest
-from gitfed.views import names
 
 _Path = tuple[str | int, ...]
 _MOST = 4
@@ -66,17 +65,16 @@ def _imported(repo: RepoSnapshot, plan: Plan, manifest: Manifest) -> Iterator[Pr
     key = manifest.key
     made = derived.service(manifest)
     if made is None:
-        hint = "spec.type ClusterSetIP with spec.ports, or Headless"
-        yield _warning(manifest.origin, f"{names.shown(key)} gets no Service: its type or its ports are missing", hint)
+        yield _warning(manifest.origin, f"{_said(key)} gets no Service: {derived.why_none(manifest)}", "")
     elif (mine := repo.manifests.get(made.key)) is not None:
-        message = f"{names.shown(key)} gets no Service of its own: {mine.origin} defines {names.shown(made.key)}"
+        message = f"{_said(key)} gets no Service of its own: {mine.origin} defines it"
         yield _warning(manifest.origin, message, "its endpoints are added to that one")
     exported = ObjectKey(*derived.EXPORT, key.namespace, key.name)
     if exported not in repo.manifests:
         hint = "a ServiceExport of the same namespace and name, in the clusters that provide it"
-        yield _warning(manifest.origin, f"{names.shown(key)} imports what nobody exports", hint)
+        yield _warning(manifest.origin, f"{_said(key)} imports what nobody exports", hint)
     elif not _placed(plan).get(exported):
-        yield _warning(manifest.origin, f"{names.shown(key)} imports what is exported nowhere", "let a policy place it")
+        yield _warning(manifest.origin, f"{_said(key)} imports what is exported nowhere", "let a policy place it")
 
 
 def _exported(repo: RepoSnapshot, plan: Plan, manifest: Manifest) -> Iterator[Problem]:
@@ -91,7 +89,7 @@ def _exported(repo: RepoSnapshot, plan: Plan, manifest: Manifest) -> Iterator[Pr
     placed = _placed(plan)
     without = sorted(set(placed.get(key, ())) - set(placed.get(source, ())))
     if without:
-        message = f"{names.shown(key)} goes to {_listed(without)}, where the Service does not go"
+        message = f"{_said(key)} goes to {_listed(without)}, where the Service does not go"
         yield _warning(manifest.origin, message, "let the policy of the Service select it too")
 
 
@@ -145,6 +143,10 @@ def _is(name: str, number: int, port: Mapping[str, Any]) -> bool:
 def _known(ports: Sequence[Mapping[str, Any]]) -> str:
     said = [f"{port['name']} ({port.get('port')})" if port.get("name") else str(port.get("port")) for port in ports]
     return f"it has {', '.join(said)}" if said else "it has none"
+
+
+def _said(key: ObjectKey) -> str:
+    return f"{key.kind} {key.namespace}/{key.name}"
 
 
 def _placed(plan: Plan) -> dict[ObjectKey, list[ClusterName]]:

@@ -234,8 +234,10 @@ def derived_services(
         by = PolicyRef(imported.key.kind, imported.key.namespace, imported.key.name)
         where = tuple(share.cluster for share in binding.shares)
         bound = bind.implied(manifest, where, by, "where its ServiceImport goes")
-        as_import = {"overwrite": binding.overwrite, "preserve": binding.preserve, "suspended": binding.suspended}
-        yield manifest, replace(bound, binding=replace(bound.binding, **as_import))
+        as_import = replace(
+            bound.binding, overwrite=binding.overwrite, preserve=binding.preserve, suspended=binding.suspended
+        )
+        yield manifest, replace(bound, binding=as_import)
 
 
 def _known(known: Question | None, manifest: Manifest, decision: Decision | None, binder: Binder) -> Question | None:

@@ -3,7 +3,7 @@
 It reads with get, list and watch, each kind of the repository across namespaces by its label, in every cluster: what
 went elsewhere may still be there, and is deleted. It writes with patch (server-side apply) and create. Beside the
 objects it keeps its inventory in one namespace, makes namespaces, finds out which kinds there are, and looks at nodes
-and pods for the room that they leave.
+and pods for the room that they leave. Where services are shared it writes EndpointSlices too.
 """
 
 from __future__ import annotations
@@ -37,6 +37,8 @@ class Needs:
     """Found and deleted if they are there, and not made."""
     plurals: Mapping[Kind, str] = field(default_factory=dict)
     """Resource names of the kinds that the repository defines itself."""
+    endpoints: bool = False
+    """Whether endpoints travel between clusters (`services`)."""
     callers: Sequence[Subject] = ()
     """Who may come through the hub's door: there gitfed acts as them."""
 
@@ -109,6 +111,9 @@ def _rules(needs: Needs) -> list[Body]:
         {"apiGroups": [group], "resources": resources, "verbs": list(verbs)}
         for (group, verbs), resources in by_group.items()
     ]
+    if needs.endpoints:
+        verbs = [*_READ, "create", "update", "delete"]
+        rules.append({"apiGroups": ["discovery.k8s.io"], "resources": ["endpointslices"], "verbs": verbs})
     if any(kind in needs.written for kind in _BINDING):
         rules.append({"apiGroups": [_GROUP], "resources": ["roles", "clusterroles"], "verbs": ["bind"]})
     return rules + _impersonation(needs.callers)

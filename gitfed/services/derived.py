@@ -18,6 +18,8 @@ IMPORT: Final = Kind(EXPORT_GROUP, "ServiceImport")
 CLUSTER_SET_IP: Final = "ClusterSetIP"
 HEADLESS: Final = "Headless"
 _PREFIX = "derived-"
+_LONGEST = 63
+"""Characters of a Service's name."""
 
 
 def name_of(service: str) -> str:
@@ -44,14 +46,12 @@ def exports(manifests: Mapping[ObjectKey, Manifest]) -> Iterator[Manifest]:
 
 
 def service(imported: Manifest) -> Manifest | None:
-    """The Service that a ServiceImport asks for; None: its type or its ports are none that can be acted on."""
+    """The Service that a ServiceImport asks for; None: it asks for none that a cluster would take (`why_none`)."""
     spec = imported.body.get("spec")
-    if not isinstance(spec, Mapping) or spec.get("type") not in (CLUSTER_SET_IP, HEADLESS):
+    if why_none(imported):
         return None
-    ports = _ports(spec.get("ports"))
-    if not ports and spec["type"] == CLUSTER_SET_IP:
-        return None  # an API server takes such a Service only if it is headless
-    key = key_of(imported.key)
+    assert isinstance(spec, Mapping)
+    ports, key = _ports(spec.get("ports")), key_of(imported.key)
     said: dict[str, Any] = {"ports": ports} if ports else {}
     if spec["type"] == HEADLESS:
         said["clusterIP"] = "None"
@@ -67,6 +67,17 @@ def service(imported: Manifest) -> Manifest | None:
         "spec": {"type": "ClusterIP", **said},
     }
     return Manifest(key, "v1", body, imported.origin, Digest(canonical.digest(body)))
+
+
+def why_none(imported: Manifest) -> str:
+    """Why no Service comes of a ServiceImport; "" when one does."""
+    spec = imported.body.get("spec")
+    if not isinstance(spec, Mapping) or spec.get("type") not in (CLUSTER_SET_IP, HEADLESS):
+        return f"its type is neither {CLUSTER_SET_IP} nor {HEADLESS}"
+    if spec["type"] == CLUSTER_SET_IP and not _ports(spec.get("ports")):
+        return "it has no ports"  # an API server takes such a Service only if it is headless
+    name = name_of(imported.key.name)
+    return f"{name} has {len(name)} characters, at most {_LONGEST} are allowed" if len(name) > _LONGEST else ""
 
 
 def _ports(declared: object) -> list[dict[str, Any]]:

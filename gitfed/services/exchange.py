@@ -63,6 +63,23 @@ class Step:
     found: Slice | None
 
 
+@dataclass(frozen=True, slots=True)
+class Endpoints:
+    """What a daemon knows of the endpoints in one cluster."""
+
+    state: str
+    """Of a provider `read`, `unknown` or `failed`; of a consumer ""."""
+    count: int
+    ready: int
+    left: int = 0
+    """Slices that are not as they should be."""
+    error: str = ""
+
+
+Seen = Mapping[tuple[ObjectKey, ClusterName], Endpoints]
+"""By cluster and, of a provider, the Service that is shared; of a consumer, who asks for what came from others."""
+
+
 def believed(states: Mapping[ClusterName, State], most_failed_percent: int) -> dict[ClusterName, State]:
     """The same, where so many failed at once that it is we who are cut off: then nobody failed."""
     failed = sum(state is State.FAILED for state in states.values())
@@ -121,6 +138,24 @@ def steps(
         target = slices.target_of(found)
         if key not in goal.slices and (target, found.provider) not in goal.kept and target not in untouched:
             yield Step(None, found)
+
+
+def provided(provider: Provider, service: ObjectKey) -> Endpoints:
+    """What one cluster has itself of a Service."""
+    found = provider.slices.get(service, ())
+    return Endpoints(provider.state.value, sum(one.addresses for one in found), sum(one.ready for one in found))
+
+
+def arrived(
+    there: Iterable[Slice], left: Iterable[Step], failed: Mapping[SliceKey, str], target: ObjectKey
+) -> Endpoints:
+    """What one cluster has of others' endpoints of a Service."""
+    here = [one for one in there if slices.target_of(one) == target]
+    late = [one for step in left if (one := step.wanted or step.found) is not None and slices.target_of(one) == target]
+    errors = [failed[key] for one in late if (key := (one.namespace, one.name)) in failed]
+    return Endpoints(
+        "", sum(one.addresses for one in here), sum(one.ready for one in here), len(late), errors[0] if errors else ""
+    )
 
 
 def _arriving(route: Route, name: ClusterName, provider: Provider | None) -> Iterator[Slice]:

@@ -50,7 +50,9 @@ Placed = Mapping[ObjectKey, Collection[ClusterName]]
 
 
 def of(repo: RepoSnapshot, placed: Placed) -> tuple[Route, ...]:
-    """Sorted by who asks."""
+    """Sorted by who asks. A cluster that nobody declares any more has left, unless its file cannot be read."""
+    if repo.complete:
+        placed = {key: [name for name in names if name in repo.clusters] for key, names in placed.items()}
     return tuple(sorted((*_exposed(repo, placed), *_imported(repo, placed)), key=lambda route: route.by))
 
 

@@ -13,6 +13,7 @@ from gitfed.placement.capacity import allowance
 from gitfed.placement.explain import explain as placement
 from gitfed.placement.scheduling import match, schedule
 from gitfed.placement.scheduling.cluster import Candidate
+from gitfed.services import placement as services
 from gitfed.text import quantity
 from gitfed.views import autoscalers, plans
 from gitfed.views.value import View
@@ -265,7 +266,8 @@ def _placement(
     turn: schedule.Turn | None,
 ) -> PlacementNumbers | None:
     key = binding.key
-    placed_by = next((policy for policy in repo.propagation if match.ref(policy) == binding.policy), None)
+    policies = (*repo.propagation, *services.policies(repo))
+    placed_by = next((policy for policy in policies if match.ref(policy) == binding.policy), None)
     if placed_by is None or key not in repo.manifests:
         return None
     body = repo.manifests[key].body

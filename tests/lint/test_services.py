@@ -83,22 +83,24 @@ def test_a_multi_cluster_service_needs_a_service_its_ports_and_clusters(files: d
     [
         ({}, (), []),
         ({}, ("export.json",),
-         ["import.json:1:1: warning: shop/ServiceImport/web imports what nobody exports "
+         ["import.json:1:1: warning: ServiceImport shop/web imports what nobody exports "
           "(a ServiceExport of the same namespace and name, in the clusters that provide it)"]),
         ({"p1.json": policy("export", ["m1"], SERVICES)}, (),
-         ["import.json:1:1: warning: shop/ServiceImport/web imports what is exported nowhere (let a policy place it)"]),
+         ["import.json:1:1: warning: ServiceImport shop/web imports what is exported nowhere (let a policy place it)"]),
         ({"p3.json": policy("more", ["m1"], SERVICES), "p1.json": policy("export", ["m1", "m2"], (EXPORTS,))}, (),
-         ["export.json:1:1: warning: shop/ServiceExport/web goes to m2, where the Service does not go "
+         ["export.json:1:1: warning: ServiceExport shop/web goes to m2, where the Service does not go "
           "(let the policy of the Service select it too)"]),
         ({"p1.json": policy("export", ["m1"], (EXPORTS,))}, ("web.json",),
          ["export.json:1:1: warning: there is no Service shop/web to be exported "
           "(it has the same namespace and name)"]),
         ({"import.json": service_import(type_="Other")}, (),
-         ["import.json:1:1: warning: shop/ServiceImport/web gets no Service: its type or its ports are missing "
-          "(spec.type ClusterSetIP with spec.ports, or Headless)"]),
+         ["import.json:1:1: warning: ServiceImport shop/web gets no Service: "
+          "its type is neither ClusterSetIP nor Headless"]),
+        ({"import.json": service_import(ports=[])}, (),
+         ["import.json:1:1: warning: ServiceImport shop/web gets no Service: it has no ports"]),
         ({"mine.json": service("derived-web")}, (),
-         ["import.json:1:1: warning: shop/ServiceImport/web gets no Service of its own: mine.json:1:1 defines "
-          "shop/Svc/derived-web (its endpoints are added to that one)"]),
+         ["import.json:1:1: warning: ServiceImport shop/web gets no Service of its own: mine.json:1:1 defines it "
+          "(its endpoints are added to that one)"]),
     ],
 )  # fmt: skip
 def test_an_import_needs_an_export_and_an_export_a_service(

@@ -59,7 +59,7 @@ def test_a_decision_remembers_which_multi_cluster_service_made_it() -> None:
     plan = plan_of(repo, empty())
     decisions = decided(plan, Decisions(repository_id="r"))
     again = bindings.from_document(bindings.to_document(decisions.bindings[WEB]))
-    assert again == decisions.bindings[WEB]
+    assert replace(again, raw=None) == decisions.bindings[WEB]
     live = carried_out(plan, empty())
     later = plan_of(repo, live, replace(decisions, bindings={**decisions.bindings, WEB: again}))
     assert (acts(later), later.bindings[WEB].decision is again) == ([], True)
@@ -140,8 +140,7 @@ def test_the_service_goes_when_its_import_is_removed_and_stays_when_that_cannot_
     ]  # fmt: skip
     repo = read(without)
     lost = UnreadFile("import.json", "broken", (Possible(frozenset({"ServiceImport"}), None, None),))
-    unread = RepoSnapshot(**{name: getattr(repo, name) for name in RepoSnapshot.__slots__} | {"unread": (lost,)})
-    kept = plan_of(unread, live, decisions)
+    kept = plan_of(replace(repo, unread=(lost,)), live, decisions)
     assert {one.action for one in kept.changes or () if one.key == DERIVED} == {Action.KEEP}
 
 
@@ -150,6 +149,16 @@ def test_pulled_clusters_neither_provide_nor_consume() -> None:
     placed: dict[ObjectKey, Any] = {key: one.shares for key, one in plan_of(repo, empty()).bindings.items()}
     [route] = routes.of(repo, {key: [share.cluster for share in shares] for key, shares in placed.items()})
     assert (sorted(route.providers), sorted(route.consumers), sorted(route.left_out)) == (["a"], ["c"], ["b"])
+
+
+def test_a_cluster_that_left_provides_nothing_unless_its_file_cannot_be_read() -> None:
+    repo = read(exported())
+    placed = {key: [share.cluster for share in one.shares] for key, one in plan_of(repo, empty()).bindings.items()}
+    left = {name: one for name, one in repo.clusters.items() if name != "a"}
+    lost = UnreadFile("clusters/a.json", "broken", (Possible(frozenset({"Cluster"}), None, None),))
+    for unread, providers in (((), ["b"]), ((lost,), ["a", "b"])):
+        [route] = routes.of(replace(repo, clusters=left, unread=unread), placed)
+        assert sorted(route.providers) == providers
 
 
 def test_a_port_given_by_its_number_has_the_name_that_the_service_gives_it() -> None:

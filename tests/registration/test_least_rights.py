@@ -82,3 +82,12 @@ def test_a_definition_says_the_plural_itself() -> None:
         "spec": {"group": "x.io", "names": {"kind": "Foot", "plural": "feet"}},
     }
     assert least_rights.defined([body, {"kind": "ConfigMap"}]) == {Kind("x.io", "Foot"): "feet"}
+
+
+def test_where_services_are_shared_it_writes_their_slices() -> None:
+    needs = least_rights.Needs(frozenset(), endpoints=True)
+    found = least_rights.objects(needs, account="a", namespace="n")[0]["rules"]
+    assert found[-1] == {
+        "apiGroups": ["discovery.k8s.io"], "resources": ["endpointslices"],
+        "verbs": ["get", "list", "watch", "create", "update", "delete"],
+    }  # fmt: skip

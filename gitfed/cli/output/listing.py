@@ -11,7 +11,7 @@ import click
 from gitfed.cli import options
 from gitfed.cli.output import matrix, plain, structured, table
 from gitfed.model.base import ObjectKey
-from gitfed.views import autoscalers, capacity, names, policies, quotas
+from gitfed.views import autoscalers, capacity, names, policies, quotas, services
 from gitfed.views.agents import AgentView
 from gitfed.views.bindings import PlacedBinding, StatusView
 from gitfed.views.clusters import ClusterView
@@ -127,6 +127,40 @@ def _autoscalers(items: Sequence[Mapping[str, Any]]) -> Listing:
     return Listing("autoscalers", ["NAME", "TARGET", "RULE", "SCHEDULE", "REPLICAS", "NEXT", "DECIDED"], rows, items,
                    [_autoscaler_name(item) for item, _ in shown],
                    of=[_autoscaler_name(cast(autoscalers.AutoscalerView, one)) for one in items])  # fmt: skip
+
+
+def _service(item: services.ServiceView) -> list[str]:
+    if item["kind"] == "MultiClusterIngress":
+        found = sorted({name for one in item["serviceLocations"] for name in one["clusters"]})
+        blocked = " ".join(item["trafficBlockClusters"])
+        cells = [
+            _service_name(item), " ".join(one["name"] for one in item["serviceLocations"]), " ".join(found), "",
+            f"blocked: {blocked}" if blocked else "",
+        ]  # fmt: skip
+        return [cell or matrix.NONE for cell in cells]
+    source, target = item["source"], item["target"]
+    assert source is not None
+    assert target is not None
+    shared = source["name"] if source == target else f"{source['name']} as {target['name']}"
+    false = [one for one in item["conditions"] if one["status"] != "True"]
+    said = "; ".join(f"{one['type']}: {one['message']}" for one in false)
+    away = f"left out: {' '.join(item['leftOut'])}" if item["leftOut"] else ""
+    cells = [
+        _service_name(item), f"{source['namespace']}/{shared}", " ".join(map(_of_cluster, item["providers"])),
+        " ".join(map(_of_cluster, item["consumers"])), "; ".join(filter(None, (said, away))),
+    ]  # fmt: skip
+    return [cell or matrix.NONE for cell in cells]
+
+
+def _of_cluster(one: services.EndpointsView) -> str:
+    """`eu-1(3)`: three endpoints are ready there."""
+    if one["state"] in ("unknown", "failed"):
+        return f"{one['cluster']}({one['state']})"
+    return one["cluster"] if one["ready"] is None else f"{one['cluster']}({one['ready']})"
+
+
+def _service_name(item: services.ServiceView) -> str:
+    return policies.typed(item["kind"], item["namespace"], item["name"])
 
 
 def _autoscaler_name(item: autoscalers.AutoscalerView) -> str:
@@ -259,6 +293,7 @@ _FORMS: dict[str, _Form] = {
         _binding, lambda item: names.typed(names.of(item["resource"])), 5,
     ),
     "policies": _Form(["NAME", "PRIORITY", "OBJECTS", "FILE"], _policy, _policy_name),
+    "services": _Form(["NAME", "SERVICE", "PROVIDERS", "CONSUMERS", "STATE"], _service, _service_name),
     "works": _Form(["CLUSTER", "OBJECT", "REPLICAS", "STATE", "HEALTH", "MESSAGE"], _work, _in_cluster),
     "orphans": _Form(["CLUSTER", "OBJECT", "REASON"], _orphan, _in_cluster),
     "events": _Form(["WHEN", "TYPE", "REASON", "OBJECT", "MESSAGE"], _event,

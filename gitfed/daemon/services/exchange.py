@@ -16,7 +16,7 @@ from gitfed.model.fleet import ClusterFacts, Reach
 from gitfed.model.plan import Plan
 from gitfed.model.repo import RepoSnapshot
 from gitfed.services import derived, exchange, routes
-from gitfed.services.exchange import Provider, State, Wanted
+from gitfed.services.exchange import Endpoints, Provider, Seen, State, Wanted
 from gitfed.services.routes import Route
 
 
@@ -86,6 +86,19 @@ class Exchange:
             name: Provider(state, stations[name].own) if name in stations else Provider(State.UNKNOWN)
             for name, state in states.items()
         }
+
+    def seen(self) -> Seen:
+        """The endpoints as they are now: of each provider its own, of each consumer what came from others."""
+        found: dict[tuple[ObjectKey, ClusterName], Endpoints] = {}
+        providers, stations = self.providers(), dict(self._stations())
+        for route in self.routes:
+            for name in route.providers & providers.keys():
+                found[route.source, name] = exchange.provided(providers[name], route.source)
+            for name in route.consumers & stations.keys():
+                one = stations[name]
+                here = list(one.there.values())
+                found[route.by, name] = exchange.arrived(here, one.pending, one.failed, route.target)
+        return found
 
     def _flush(self) -> None:
         self._flushing = False

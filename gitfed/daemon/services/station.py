@@ -145,7 +145,7 @@ class Station:
 
     async def _always(self, service: Callable[[], Coroutine[Any, Any, None]]) -> None:
         """What fails here costs the cluster its endpoints of others, and nothing else."""
-        failures = 0
+        failures, complaint = 0, ""
         while True:
             try:
                 await service()
@@ -154,9 +154,11 @@ class Station:
             except errors.ObjectNotFound:
                 log.info("the cluster has no EndpointSlices", extra={"cluster": self.cluster})
                 await asyncio.sleep(_NOT_SERVED)
-            except errors.GitfedError as error:
+            except errors.ClusterError as error:
                 failures += 1
-                log.info("endpoints wait", extra={"cluster": self.cluster, "error": translate.said(error)})
+                details = {"cluster": self.cluster, "error": translate.said(error)}
+                log.log(translate.level(error, complaint), "endpoints wait", extra=details)
+                complaint = details["error"]
                 await asyncio.sleep(_AGAIN.after(failures))
             except Exception as error:  # noqa: BLE001
                 failures += 1
@@ -216,7 +218,10 @@ class Station:
         path = endpoint_slices.EVERYWHERE
         if not self._needed.is_set():
             # Nothing is declared: once it is looked whether an earlier process left something, and then no more.
-            found, _ = await reflect.read(session, path, selector, project=slices.read)
+            try:
+                found, _ = await reflect.read(session, path, selector, project=slices.read)
+            except errors.Unauthorized:
+                found = []  # who may not read them has written none
             self.take_dispatched(found)
             if not self.there:
                 await self._needed.wait()

@@ -14,7 +14,19 @@ from gitfed.hub.answers.sight import Sight
 from gitfed.model.base import ClusterName, ObjectKey, Origin, Problem, Severity
 from gitfed.model.decisions import Share
 from gitfed.model.plan import Binding, Change, RenderedManifest
-from gitfed.views import agents, autoscalers, bindings, clusters, gates, plans, policies, problems, quotas, works
+from gitfed.views import (
+    agents,
+    autoscalers,
+    bindings,
+    clusters,
+    gates,
+    plans,
+    policies,
+    problems,
+    quotas,
+    services,
+    works,
+)
 
 STATES = ("unscheduled", "unapplied", "unhealthy", "moving")
 """Of bindings: placed nowhere, a copy that is not applied, a copy that is not healthy, work that leaves a cluster."""
@@ -224,6 +236,16 @@ def autoscaler_list(moment: Moment, sight: Sight, query: Query) -> autoscalers.A
     """Those of a namespace that the caller sees everywhere: they decide for the whole fleet."""
     found = autoscalers.items(moment.repo, moment.plan, query.namespace)
     return {"schema": autoscalers.SCHEMA, "items": [one for one in found if sight.whole(one["namespace"])]}
+
+
+def service_list(moment: Moment, sight: Sight, query: Query) -> services.ServiceList:
+    """Those of a namespace that the caller sees everywhere: their endpoints are in many clusters."""
+    wanted = services.targets(moment.repo, moment.plan)
+    copies = {key: moment.copies(key) for key in wanted} if moment.engine is not None else None
+    look = services.Look(moment.facts, copies, moment.endpoints)
+    found = services.items(moment.repo, moment.plan, look, query.namespace)
+    items = [one for one in found if services.concerns(one, query.cluster) and sight.whole(one["namespace"])]
+    return {"schema": services.SCHEMA, "items": items}
 
 
 def problem_list(moment: Moment, sight: Sight, query: Query) -> problems.ProblemList:

@@ -28,6 +28,7 @@ from gitfed.placement.scheduling import schedule
 from gitfed.placement.scheduling.cluster import Candidate
 from gitfed.planning import kept_copies
 from gitfed.planning.objects import redact, secret_leaks
+from gitfed.services.exchange import Seen
 from gitfed.views import bindings, clusters
 
 
@@ -78,6 +79,11 @@ class Moment:
         if not self.plan.wanted(key).divided:
             return None
         return inputs.turn_of(self.repo, FleetSnapshot(self.plan.facts, self.facts), self.decisions, key)
+
+    @property
+    def endpoints(self) -> Seen | None:
+        """Of the Services that several clusters share, as they are now."""
+        return self.engine.fleet.exchange.seen() if self.engine is not None else None
 
     @cached_property
     def candidates(self) -> list[Candidate]:

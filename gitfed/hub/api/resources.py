@@ -25,6 +25,7 @@ from gitfed.views import (
     policies,
     problems,
     quotas,
+    services,
     simulations,
     works,
 )
@@ -160,6 +161,11 @@ ALL: tuple[Resource, ...] = (
         "listAutoscalers", "/autoscalers", "What decides numbers of replicas beside templates, and when next.",
         autoscalers.AutoscalerList,
         lambda moment, sight, asked: listings.autoscaler_list(moment, sight, asked.query), (NAMESPACE,),
+    ),
+    Resource(
+        "listServices", "/services", "Services across clusters: who provides, who consumes, and how many endpoints.",
+        services.ServiceList,
+        lambda moment, sight, asked: listings.service_list(moment, sight, asked.query), (NAMESPACE, CLUSTER),
     ),
     Resource(
         "listProblems", "/problems", "What is wrong in the files of the commit in force, and in its plan.",

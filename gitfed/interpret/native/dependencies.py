@@ -12,6 +12,7 @@ from typing import Any
 from gitfed.interpret.native import read
 from gitfed.interpret.registry import InterpretError
 from gitfed.model.base import Body
+from gitfed.model.keys import SERVICE_NAME
 
 _SECRET_REF_VOLUMES = ("cephfs", "cinder", "flexVolume", "rbd", "scaleIO", "iscsi", "storageos")
 
@@ -49,7 +50,7 @@ def _service_import(body: Body) -> tuple[Body, ...]:
         "apiVersion": "discovery.k8s.io/v1",
         "kind": "EndpointSlice",
         **inside,
-        "labelSelector": {"matchLabels": {"kubernetes.io/service-name": derived}},
+        "labelSelector": {"matchLabels": {SERVICE_NAME: derived}},
     }
     return (slices, {"apiVersion": "v1", "kind": "Service", **inside, "name": derived})
 

@@ -10,7 +10,7 @@ from pydantic import Field, StrictInt
 
 from gitfed.model.base import ObjectKey
 from gitfed.model.declared import names
-from gitfed.model.declared.shape import Declared, Finding, Part, Required, Text, warning
+from gitfed.model.declared.shape import Declared, Finding, Meaningless, Part, Required, Text, warning
 
 GROUP = "networking.karmada.io"
 API_VERSION = f"{GROUP}/v1alpha1"
@@ -21,6 +21,9 @@ KIND = "MultiClusterService"
 GATE = KIND
 """The feature gate, as the reference calls it."""
 
+_OLDER = "Karmada has deprecated it, and reads it no more"
+_NEWER = "use providerClusters and consumerClusters"
+_OUTSIDE = Meaningless("it is for the controllers outside that carry it out", silent=True)
 _SERVICE_NAME = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?")
 _Port = Annotated[StrictInt, Field(ge=1, le=65535)]
 
@@ -35,16 +38,16 @@ class ClusterSelector(Part):
 
 
 class ExposureRange(Part):
-    cluster_names: tuple[Text, ...] = ()
+    cluster_names: Annotated[tuple[Text, ...], Meaningless(_OLDER, silent=True)] = ()
 
 
 class MultiClusterServiceSpec(Part):
     types: tuple[Literal["CrossCluster", "LoadBalancer"], ...]
     ports: tuple[ExposurePort, ...] = ()
     """None: all of the Service."""
-    range: ExposureRange | None = None
-    service_provision_clusters: tuple[Text, ...] = ()
-    service_consumption_clusters: tuple[Text, ...] = ()
+    range: Annotated[ExposureRange | None, Meaningless(_OLDER, _NEWER)] = None
+    service_provision_clusters: Annotated[tuple[Text, ...], Meaningless(_OLDER, _NEWER)] = ()
+    service_consumption_clusters: Annotated[tuple[Text, ...], Meaningless(_OLDER, _NEWER)] = ()
     provider_clusters: tuple[ClusterSelector, ...] = ()
     """None: all clusters."""
     consumer_clusters: tuple[ClusterSelector, ...] = ()
@@ -89,13 +92,7 @@ class MultiClusterService(Declared):
             hint = "gitfed does CrossCluster"
             yield warning(("spec", "types"), "the type LoadBalancer is left to controllers outside of gitfed", hint)
         yield from _ports(spec.ports)
-        for field, used in (
-            ("range", spec.range),
-            ("serviceProvisionClusters", spec.service_provision_clusters),
-            ("serviceConsumptionClusters", spec.service_consumption_clusters),
-        ):
-            if used:
-                yield warning(("spec", field), f"{field} has no effect", "providerClusters and consumerClusters have")
+        yield from spec.without_effect(("spec",))
 
 
 def _ports(ports: tuple[ExposurePort, ...]) -> Iterator[Finding]:
@@ -124,7 +121,7 @@ class BackendService(Part):
 
 
 class BackendResource(Part):
-    api_group: Text = ""
+    api_group: Annotated[Text, _OUTSIDE] = ""
     kind: Required
     name: Required
 
@@ -150,16 +147,16 @@ class IngressRule(Part):
 
 
 class IngressTls(Part):
-    hosts: tuple[Text, ...] = ()
-    secret_name: Text = ""
+    hosts: Annotated[tuple[Text, ...], _OUTSIDE] = ()
+    secret_name: Annotated[Text, _OUTSIDE] = ""
 
 
 class IngressSpec(Part):
     """Kubernetes' own."""
 
-    ingress_class_name: Text | None = None
+    ingress_class_name: Annotated[Text | None, _OUTSIDE] = None
     default_backend: IngressBackend | None = None
-    tls: tuple[IngressTls, ...] = ()
+    tls: Annotated[tuple[IngressTls, ...], _OUTSIDE] = ()
     rules: tuple[IngressRule, ...] = ()
 
 

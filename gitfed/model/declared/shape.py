@@ -132,7 +132,8 @@ class Part(BaseModel):
         for name, alias, mark in _meaningless_fields(type(self)):
             value = getattr(self, name)
             if value != type(self).model_fields[name].get_default(call_default_factory=True):
-                what = alias if isinstance(value, bool) else f"{alias} {value}"
+                plain = isinstance(value, str | int) and not isinstance(value, bool)
+                what = f"{alias} {value}" if plain else alias
                 yield warning((*path, alias), f"{what} has no effect: {mark.why}", mark.hint)
 
     def as_json(self) -> dict[str, Any]:

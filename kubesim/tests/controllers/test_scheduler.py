@@ -166,3 +166,27 @@ def test_a_quota_gives_back_what_was_taken_away() -> None:
     stage.api.delete("deployments.apps", "default", "web")
     stage.pass_time()
     assert stage.api.get("resourcequotas", "default", "few")["status"]["used"] == {"pods": "0", "requests.cpu": "0"}
+
+
+def test_slices_of_another_manager_are_left_alone() -> None:
+    stage = Stage()
+    create(stage, replicas=1)
+    metadata = {"name": "web", "namespace": "default"}
+    spec = {"selector": {"app": "web"}, "ports": [{"port": 80, "targetPort": 8080}]}
+    stage.api.create("services", {"apiVersion": "v1", "kind": "Service", "metadata": metadata, "spec": spec})
+    labels = {"kubernetes.io/service-name": "web", "endpointslice.kubernetes.io/managed-by": "somebody"}
+    theirs = {
+        "apiVersion": "discovery.k8s.io/v1",
+        "kind": "EndpointSlice",
+        "metadata": {"name": "a-theirs", "namespace": "default", "labels": labels},
+        "addressType": "IPv4",
+        "endpoints": [{"addresses": ["192.0.2.7"]}],
+        "ports": [],
+    }
+    stage.api.create("endpointslices.discovery.k8s.io", theirs)
+    stage.pass_time()
+    found = stage.api.list("endpointslices.discovery.k8s.io", "default")
+    of_web = [one for one in found if one["metadata"]["labels"]["kubernetes.io/service-name"] == "web"]
+    assert len(of_web) == 2
+    [kept] = [one for one in of_web if one["metadata"]["name"] == "a-theirs"]
+    assert kept["endpoints"] == [{"addresses": ["192.0.2.7"]}]

@@ -10,6 +10,7 @@ from gitfed.cli.main import meant
 from gitfed.errors import UsageError
 from gitfed.model.base import Kind
 from gitfed.text import emit
+from gitfed.views import services
 
 
 @click.command("rbac")
@@ -52,7 +53,8 @@ def command(inputs: options.Inputs, cluster: str, account: str, namespace: str, 
         account = "gitfed-agent" if declared is not None and declared.spec.sync_mode == "Pull" else "gitfed"
     bodies = (rendered.body for classes in plan.rendered.values() for rendered in classes)
     callers = least_rights.through_the_door(session.repo.access, declared) if declared is not None else ()
-    needs = least_rights.Needs(kinds, everywhere - kinds, least_rights.defined(bodies), callers)
+    shared = bool(services.targets(session.repo, plan))
+    needs = least_rights.Needs(kinds, everywhere - kinds, least_rights.defined(bodies), shared, callers)
     found = least_rights.objects(needs, account=account, namespace=namespace)
     click.echo("".join(f"---\n{emit.dump(body)}" for body in found), nl=False)
     if least_rights.grants_rights(kinds):

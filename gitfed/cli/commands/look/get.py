@@ -22,6 +22,7 @@ _THINGS = (
     "orphans",
     "quotas",
     "autoscalers",
+    "services",
     "gates",
     "events",
 )
@@ -31,6 +32,8 @@ _WORDS = {
     "policy": "policies", "pp": "policies", "cpp": "policies", "op": "policies", "cop": "policies",
     "problem": "problems", "work": "works", "orphan": "orphans", "gate": "gates", "objects": "works",
     "quota": "quotas", "frq": "quotas", "federatedresourcequotas": "quotas", "event": "events", "ev": "events",
+    "service": "services", "mcs": "services", "multiclusterservices": "services", "mci": "services",
+    "multiclusteringresses": "services", "serviceimports": "services",
     "autoscaler": "autoscalers", "cronfhpa": "autoscalers", "cronfederatedhpas": "autoscalers",
 }  # fmt: skip
 
@@ -107,6 +110,7 @@ def command(
     orphans     objects in clusters that no policy or file asks for any more (reads the clusters)
     quotas      federated quotas: what is used of them, in all clusters and where a part is assigned
     autoscalers what decides numbers of replicas beside templates: what it decided, and when it decides next
+    services    Services across clusters: who provides and who consumes; with --server the endpoints of each
     gates       limits, and what waits for a person's consent (reads the clusters when their credentials resolve)
     events      what happened to objects lately, newest first, in Karmada's words (from the state branch)
 

@@ -19,7 +19,7 @@ from gitfed.model.plan import Plan
 from gitfed.offline import inputs
 from gitfed.offline.state_log import Chronicle
 from gitfed.planning import status
-from gitfed.views import autoscalers, bindings, clusters, gates, history, names, policies, quotas, works
+from gitfed.views import autoscalers, bindings, clusters, gates, history, names, policies, quotas, services, works
 
 Items = Sequence[Mapping[str, Any]]
 
@@ -101,6 +101,11 @@ def _autoscalers(session: load.Session, fleet: FleetSnapshot, plan: Plan, namesp
     return list(autoscalers.items(session.repo, plan, namespace))
 
 
+def _services(session: load.Session, fleet: FleetSnapshot, plan: Plan, namespace: str, only: str) -> Items:
+    look = services.Look(fleet.clusters, fleet.live.objects if fleet.live is not None else None)
+    return [one for one in services.items(session.repo, plan, look, namespace) if services.concerns(one, only)]
+
+
 def events(session: load.Session, objects: tuple[str, ...], namespace: str, only: str) -> Items:
     """What happened to these objects, or to all, newest first. Raises as `Chronicle`."""
     chronicle = Chronicle(session.opened, session.repo)
@@ -131,6 +136,7 @@ _OF: dict[str, Callable[[load.Session, FleetSnapshot, Plan, str, str], Items]] =
     "orphans": _orphans,
     "quotas": _quotas,
     "autoscalers": _autoscalers,
+    "services": _services,
 }
 
 
