@@ -157,6 +157,31 @@ async def test_an_agent_keeps_what_it_has_until_a_new_hub_has_planned() -> None:
         await until(lambda: not keeper._wanted)
 
 
+async def test_a_hub_that_dies_while_its_lead_is_written_down_leaves_the_next_one_a_way() -> None:
+    """Both give the same term: the second cannot know yet what the agent does for the first."""
+    async with site() as place:
+        keeper = place.keeper()
+        cut = await place.connect(place.hub(), keeper)
+        await rolled_out(place)
+        await cut()
+        await until(lambda: not keeper.connected)
+        place.fleet["m1"].faults.slow(1.0, verb="patch", resource="configmaps", namespace="gitfed-system")
+        old = place.hub()
+        cut = await place.connect(old, keeper, "two")
+        old.follow(expected(rendered("a", "1")))
+        await until(lambda: keeper._given.lead is not None and keeper._given.lead.term == 2)
+        await cut()
+        await until(lambda: not keeper.connected)
+        new = place.hub()
+        await place.connect(new, keeper, "three")
+        new.follow(expected(rendered("a", "1")))
+        await until(lambda: new._term is not None)
+        assert (old._term, new._term) == (2, 2), "or this is about nothing"
+        await until(new.ready.is_set)
+        assert new.live().term == 3
+        assert [name for name, _ in place.results] == ["a"]
+
+
 async def test_a_second_agent_of_one_name_is_refused_while_the_first_is_there() -> None:
     async with site() as place:
         hub, first, second = place.hub(), place.keeper(), place.keeper()

@@ -331,13 +331,14 @@ class PulledMember:
 
     def _give_lead(self) -> None:
         """Once in this process's life, with a term above the inventory's; and again where the one has ended that led in
-        our place meanwhile."""
+        our place meanwhile, or where the agent was still writing down the same term for the one before us."""
         state = self.reports.state
         if not self._claimed or self._abandoned or state is None or not state.looked or state.owner is None:
             return
-        mine = self._term is not None and state.term <= self._term
-        if mine or (self._term is not None and not leader.is_done(state.leader)):
-            return
+        if self._term is not None:
+            mine = state.term < self._term or (state.term == self._term and state.leader == self._leader)
+            if mine or (state.term > self._term and not leader.is_done(state.leader)):
+                return
         self._term = state.term + 1
         lead = Term(self._repository_id(), self._term, self._leader, self._adopt)
         self._slice.tell(lead=lead)
