@@ -106,8 +106,10 @@ class Pulled:
             (folder / file).write_bytes(content)
         return folder
 
-    def agent(self, name: str, *, context: str = "") -> Agent:
-        agent = Agent(self.world, self.url, self.credentials(name), context or name, len(self.agents))
+    def agent(self, name: str, *, context: str = "", port: int = 0) -> Agent:
+        """`port`: another way to the hub."""
+        url = f"https://127.0.0.1:{port}" if port else self.url
+        agent = Agent(self.world, url, self.credentials(name), context or name, len(self.agents))
         self.agents.append(agent)
         return agent
 

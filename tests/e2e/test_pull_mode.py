@@ -12,8 +12,11 @@ import pytest
 import gitfed as gitfed_package
 from tests import needs
 from tests.cli.world import gitfed
+from tests.clusters.cable import Cables
 from tests.e2e.pulled import Pulled
-from tests.e2e.world import World
+from tests.e2e.test_failover import ONE, SOON, binding, log, settled_in_m1
+from tests.e2e.test_main_job import image, inventory
+from tests.e2e.world import World, deployment, policy, settings
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow, needs.pushed("it brings its agents along")]
 
@@ -131,3 +134,64 @@ def test_an_agent_in_the_wrong_cluster_gets_nothing_and_a_silent_one_makes_its_c
     stranger.kill()
     pulled.agent("m1")
     world.until(lambda: holds(world, "m1", "a", x="2"), "m1 with an agent of its own")
+
+
+STATE_GOES_ALONG = {"cluster": {"purgeMode": "Directly", "statePreservation": {
+    "rules": [{"aliasLabelName": "ready-before", "jsonPath": "{.readyReplicas}"}]}}}  # fmt: skip
+
+
+def has_moved(world: World, old: str, new: str) -> dict[str, Any]:
+    """What runs where the work went, with the state that it had where it came from."""
+    found = world.until(lambda: world.get(new, "Deployment", "shop", "web"), f"web in {new}")
+    assert found["metadata"]["labels"]["ready-before"] == "2"
+    world.mark_available(new, "shop", "web")
+    world.until(lambda: f"gitfed.io/released: {old}" in binding(world), f"the eviction from {old} is over")
+    assert image(world, "web", old), "only its agent can delete it there"
+    return dict(found)
+
+
+def has_left(world: World, old: str, new: str, was: dict[str, Any]) -> None:
+    """The old copy goes, and the new one stays as it was made."""
+    world.until(lambda: image(world, "web", old) is None, f"the old copy in {old} is gone")
+    world.until(lambda: "web" not in inventory(world, old), "and so is its entry")
+    world.until(lambda: "released" not in binding(world), "nothing is left to be remembered")
+    world.until(lambda: "taints" not in world.state()[f"clusters/{old}.yaml"], "the taint is gone")
+    found = world.get(new, "Deployment", "shop", "web")
+    assert found is not None
+    assert [found["metadata"][one] for one in ("uid", "generation")] == [
+        was["metadata"][one] for one in ("uid", "generation")
+    ]
+    assert log(world).count(f"web leaves {old}") == 1, "it was decided once"
+
+
+def test_work_leaves_a_silent_agents_cluster_and_its_old_copy_goes_later(pulled: Pulled) -> None:
+    world = pulled.world
+    with Cables() as cables:
+        cable = cables.to(pulled.port)
+        agents = [pulled.agent("m1", port=cable.port), pulled.agent("m2")]
+        daemon = pulled.daemon("--cluster-lease-duration", "10s", "--cluster-failure-threshold", "600ms")
+        failover = {**SOON["failover"], "startWithoutConfirmation": True}
+        web = policy("web", None, placement=ONE, failover=STATE_GOES_ALONG)
+        # Declared, so that it stays: no controller finishes the deletion of a namespace here.
+        space = json.dumps({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop"}})
+        world.push({"gitfed.json": settings(failover=failover), "policy.json": web, "web.json": deployment("web"),
+                    "space.json": space, **pulled.clusters()})  # fmt: skip
+        settled_in_m1(world)
+        world.until(lambda: "ready-before" in binding(world), "its state is written down while all is well")
+        cable.cut()
+        was = has_moved(world, "m1", "m2")
+        assert "its agent has been silent for 10 s" in world.state()["clusters/m1.yaml"]
+        merge = "application/merge-patch+json"
+        world.ask("m1", "PATCH", world.path("Deployment", "shop", "web"), {"spec": {"replicas": 5}}, merge)
+        world.until(lambda: replicas(world, "m1") == 2, "its agent, alone, keeps what it was told to keep")
+        cable.mend()
+        has_left(world, "m1", "m2", was)
+        agents[1].kill()
+        was = has_moved(world, "m2", "m1")
+        pulled.agent("m2")
+        has_left(world, "m2", "m1", was)
+    assert daemon.stop() == 0
+
+
+def replicas(world: World, cluster: str) -> int:
+    return int((world.get(cluster, "Deployment", "shop", "web") or {"spec": {"replicas": 0}})["spec"]["replicas"])
