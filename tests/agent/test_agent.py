@@ -9,13 +9,14 @@ import pytest
 from gitfed.agent.cancellation import ended
 from gitfed.agent.keeper import Keeper
 from gitfed.agent_protocol import replica, values
+from gitfed.daemon.fleet.pulled import PulledMember
 from gitfed.edges.kube.session import Session
 from gitfed.errors import CredentialsError, LinkError, StaleTerm
 from gitfed.model.base import ObjectKey
 from gitfed.model.declared.cluster import Cluster
 from gitfed.model.fleet import Reach
 from tests import patience
-from tests.agent.site import Site, created, expected, key, rendered, site
+from tests.agent.site import DECLARED, Site, created, expected, key, rendered, site
 from tests.daemon.test_member_facts import until
 
 
@@ -180,6 +181,36 @@ async def test_a_hub_that_dies_while_its_lead_is_written_down_leaves_the_next_on
         await until(new.ready.is_set)
         assert new.live().term == 3
         assert [name for name, _ in place.results] == ["a"]
+
+
+def graded(limit: int) -> Cluster:
+    """Nodes below so many cores are of grade 0, others of grade 1."""
+    body = DECLARED.model_dump(mode="json", by_alias=True, exclude_unset=True)
+    body["spec"]["resourceModels"] = [
+        {"grade": 0, "ranges": [{"name": "cpu", "min": "0", "max": str(limit)}]},
+        {"grade": 1, "ranges": [{"name": "cpu", "min": str(limit), "max": "9223372036854775807"}]},
+    ]
+    return Cluster.model_validate(body)
+
+
+async def test_room_comes_up_by_the_models_of_the_clusters_file_and_anew_when_those_change() -> None:
+    def grades(hub: PulledMember) -> list[int] | None:
+        summary = hub.facts.resource_summary or {}
+        found = {one["grade"]: one["count"] for one in summary.get("allocatableModelings", ())}
+        return [found.get(grade, 0) for grade in (0, 1)] if found else None
+
+    async with site() as place:
+        hub = place.hub()
+        hub.cluster = graded(1)
+        hub.want_capacity(True)
+        await place.connect(hub, place.keeper())
+        await until(lambda: grades(hub) == [0, 1])
+        assert not hub.measuring
+        hub.cluster = graded(4000)
+        hub.want_capacity(True)  # as after each commit; no node and no pod changes
+        await until(lambda: grades(hub) == [1, 0])
+        hub.want_capacity(False)
+        await until(lambda: grades(hub) is None)
 
 
 async def test_a_second_agent_of_one_name_is_refused_while_the_first_is_there() -> None:

@@ -85,11 +85,12 @@ class Measure:
                 self._watch = None
 
     async def _look(self, watch: capacity.Watch) -> None:
-        seen = -1
+        seen: tuple[int, tuple[Model, ...]] | None = None
         while self.wanted:
-            if (self.room is None or watch.changes != seen) and self._usable():
-                seen = watch.changes
-                self.room = watch.room(self._models(), self.room or self._known())
+            now = watch.changes, tuple(self._models())
+            if (self.room is None or now != seen) and self._usable():
+                seen = now
+                self.room = watch.room(now[1], self.room or self._known())
                 self._publish()
             self._looked.set()
             await asyncio.sleep(self._every * random.uniform(0.9, 1.1))
