@@ -31,6 +31,8 @@ class Reporter:
         self._facts: ClusterFacts | None = None
         self._over: dict[ObjectKey, Over] = {}
         self._number = 0
+        self._news = 0
+        """Values that became other ones since it was last told."""
 
     # -- noting -------------------------------------------------------------------------------------------------
 
@@ -51,14 +53,13 @@ class Reporter:
         """What became of other changes nobody asks any more."""
         for key in self._over.keys() - keys:
             del self._over[key]
-            self.told.drop(values.of(values.OVER, key))
+            self._drop(values.of(values.OVER, key))
 
     # -- telling ------------------------------------------------------------------------------------------------
 
     def tell(self, member: Member, state: State, *, everything: bool = False) -> bool:
-        """Bring what is told up to date; whether anything is news. `everything`: also what nobody noted, as a status
-        that moved."""
-        before = self._news
+        """Bring what is told up to date; whether anything is news since the last time. `everything`: also what nobody
+        noted, as a status that moved."""
         objects = member.objects() if everything else {}
         if everything:
             self._dirty.update(key for key, live in objects.items() if self._sent.get(key) is not live)
@@ -77,9 +78,8 @@ class Reporter:
             self._facts = member.facts
             self._put(values.FACTS, values.FACTS_OF.json(member.facts))
         self._put(values.STATE, values.STATES.json(state))
-        return self._news != before
-
-    _news = 0
+        news, self._news = self._news, 0
+        return bool(news)
 
     def _put(self, name: str, value: object) -> None:
         try:

@@ -52,6 +52,22 @@ async def test_a_change_goes_down_and_its_result_and_object_come_up() -> None:
         assert (hub.facts.reach, hub.asked, hub.live().term) == (Reach.READY, True, 1)
 
 
+async def test_each_attempt_that_fails_is_told_also_where_nothing_else_happens() -> None:
+    async with site() as place:
+        hub = place.hub()
+        await place.connect(hub, place.keeper())
+        await rolled_out(place)
+        place.fleet["m1"].faults.fail(422, verb="patch", resource="configmaps", namespace="default")
+        change = created(rendered("b", "1"))
+        hub.follow(expected(rendered("a", "1"), rendered("b", "1"), changes=(change,)))
+        assert hub.worker is not None
+        hub.worker.submit([change], [])
+        for attempt in range(1, 4):
+            await until(lambda attempt=attempt: place.results.count(("b", "failed")) >= attempt)
+            await until(lambda: hub.told.settled)
+            hub.worker.retry(None)
+
+
 async def test_a_cut_at_any_moment_of_a_roll_out_neither_loses_nor_doubles_anything() -> None:
     async with site() as place:
         hub, keeper = place.hub(), place.keeper()
