@@ -34,11 +34,11 @@ from gitfed.model.base import ClusterName
 log = logging.getLogger("gitfed.agent")
 
 PATH = "/agents/v1/connection"
-_PAUSES = Backoff((0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 30.0), 0.2, 0.2)
+_PAUSES = Backoff((0.5, 1.0, 2.0, 5.0, 10.0), 0.2, 0.2)
 _SOON = Backoff((0.5, 1.0, 2.0, 5.0), 0.2, 0.2)
 """The same after a hub that answers said to come again: it begins, or another one leads in a moment."""
-_FINAL = Backoff((120.0,), 0.2, 0.2)
-"""Seconds until the next attempt after a refusal that trying again does not help."""
+_LEASE = 40.0
+"""Seconds after which a hub gives up an agent, until it was heard how many those are (its default)."""
 _STEADY = 30.0
 """Seconds that a connection has to hold for the next failure to be the first again."""
 _HANDSHAKE = 15.0
@@ -91,24 +91,34 @@ class Dial:
         """When there was a connection."""
         self._instance = uuid.uuid4().hex
         self._link: link.Link | None = None
+        self._lease = _LEASE
 
     async def run(self) -> None:
         attempt = 0
         loop = asyncio.get_running_loop()
         while True:
             began = loop.time()
-            pause = _PAUSES
+            refusal: errors.LinkError | None = None
             try:
                 await self._connect()
             except errors.LinkError as error:
                 self._failed(str(error))
-                pause = _FINAL if error.final else _PAUSES if isinstance(error, errors.LinkCut) else _SOON
+                refusal = error
             except (OSError, aiohttp.ClientError, TimeoutError) as error:
                 self._failed(why_not_connected(error))
             if self._streams is not None and loop.time() - self._heard > self._lease:
                 self._streams.drop()  # the hub has given them up, too
             attempt = 0 if loop.time() - began > _STEADY else attempt + 1
-            await asyncio.sleep(pause.after(attempt))
+            await asyncio.sleep(self.pause(attempt, refusal))
+
+    def pause(self, attempt: int, refusal: errors.LinkError | None) -> float:
+        """Seconds until the next attempt. Half a lease at most, whatever the refusal was: the hub that refuses may be
+        replaced by one that does not, and that one waits for a lease until it counts this cluster as lost. Half of that
+        where the hub was away: when it is back it plans without those who do not come soon."""
+        if refusal is not None and refusal.final:
+            return Backoff((self._lease / 2,), 0.4, 0.0).after(1)
+        pauses = _PAUSES if refusal is None or isinstance(refusal, errors.LinkCut) else _SOON
+        return min(pauses.after(attempt), Backoff((self._lease / 4,), 0.4, 0.0).after(1))
 
     def _failed(self, message: str) -> None:
         if message != self.error:
@@ -123,6 +133,7 @@ class Dial:
                 tuple(keeper.heard.connect()),
             )  # fmt: skip
             welcome = await link.greet(socket, hello, _HANDSHAKE)
+            self._lease = welcome.lease
             keeper.reporter.told.connect(welcome.digests)
             self._link = connection = link.Link(
                 socket, keeper.reporter.told, keeper.heard, lease=welcome.lease, taken=keeper.taken, asked=self._asked

@@ -12,7 +12,9 @@ import aiohttp
 import pytest
 
 from gitfed.agent.dial import Dial, Hub, why_not_connected
+from gitfed.daemon.fleet import pulled
 from gitfed.edges.certificates import Authority
+from gitfed.errors import LinkCut, LinkError
 from tests.e2e.pulled import free_port
 
 WHERE: Any = SimpleNamespace(host="hub.example", port=8443, ssl=object())
@@ -57,3 +59,32 @@ async def test_a_hub_that_nobody_listens_for_is_told_alike_at_every_attempt(tmp_
         with pytest.raises(aiohttp.ClientError) as caught:
             await dial._connect()
         assert why_not_connected(caught.value) == "the hub cannot be reached: Connection refused"
+
+
+def dial_with(lease: float, folder: Path) -> Dial:
+    keeper: Any = SimpleNamespace(heard=None)
+    dial = Dial(Hub("https://hub.example", folder), keeper)
+    dial._lease = lease
+    return dial
+
+
+@pytest.mark.parametrize("refusal", [None, LinkCut("gone"), LinkError("no"), LinkError("never", final=True)])
+@pytest.mark.parametrize("lease", [2.0, 40.0, 600.0])
+def test_an_agent_asks_again_within_the_lease_whatever_it_was_refused_for(
+    tmp_path: Path, lease: float, refusal: LinkError | None
+) -> None:
+    dial = dial_with(lease, tmp_path)
+    pauses = [dial.pause(attempt, refusal) for attempt in range(1, 20)]
+    assert max(pauses) <= lease / 2
+    assert min(pauses) >= 0.25
+
+
+def test_a_refusal_for_good_is_asked_about_rarely(tmp_path: Path) -> None:
+    dial = dial_with(40.0, tmp_path)
+    assert min(dial.pause(attempt, LinkError("never", final=True)) for attempt in range(1, 20)) >= 12
+
+
+def test_who_lost_its_hub_comes_back_before_that_plans_without_it(tmp_path: Path) -> None:
+    for lease in (40.0, 600.0):
+        dial = dial_with(lease, tmp_path)
+        assert max(dial.pause(attempt, None) for attempt in range(1, 200)) < pulled._FIRST - 2.0

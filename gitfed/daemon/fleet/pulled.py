@@ -51,8 +51,9 @@ log = logging.getLogger("gitfed.member")
 
 LEASE = 40.0
 """Seconds without a sign of life after which a cluster is unknown (Karmada's default)."""
-_FIRST = 10.0
-"""Seconds that an agent has to come back after this process began, before others go on without it."""
+_FIRST = 15.0
+"""Seconds that an agent has to come back after this process began, before others go on without it: more than it pauses
+between two attempts (`agent.dial`)."""
 _ANSWER = 20.0
 _NOT_YET = "its agent has not connected yet"
 _NO_HUB = "only its agent reaches it, and that listens to gitfed run alone"
