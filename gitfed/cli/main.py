@@ -35,9 +35,17 @@ _GROUPS = {
         "log": "Show what was decided, when and why.",
         "blame": "Say which commit and which facts gave each cluster its share.",
         "replay": "Decide again, and prove that it gives the same bytes.",
-        "get": "List clusters, bindings, policies, problems, works, orphans, events.",
+        "get": "List clusters, bindings, policies, problems, works, orphans, events; with -C any kind in clusters.",
         "simulate": "Rehearse a failover on a virtual clock.",
-        "top": "Show how full clusters or their nodes are.",
+        "top": "Show how full clusters or their nodes are, and what pods use.",
+    },
+    "Clusters' objects": {
+        "describe": "Describe objects of one cluster.",
+        "logs": "Print what a container of one cluster says.",
+        "exec": "Run a program in a container of one cluster.",
+        "attach": "Attach to what runs in a container of one cluster.",
+        "port-forward": "Lead ports of this machine to a pod of one cluster.",
+        "api-resources": "List the kinds that one cluster has.",
     },
     "Do": {
         "apply": "Carry out one plan.",
@@ -83,11 +91,11 @@ _GROUPS = {
     },
 }
 _COMMANDS = {name: text for group in _GROUPS.values() for name, text in group.items()}
-_FOLDERS = {"Look": "look", "Do": "act", "Clusters": "clusters", "Move in": "moving", "Try": "local",
-            "More": "more"}  # fmt: skip
+_FOLDERS = {"Look": "look", "Clusters' objects": "members", "Do": "act", "Clusters": "clusters",
+            "Move in": "moving", "Try": "local", "More": "more"}  # fmt: skip
 _MODULES = {
     # Python's own words cannot be names of modules that others import.
-    name: f"gitfed.cli.commands.{_FOLDERS[title]}.{name}{'_' if keyword.iskeyword(name) else ''}"
+    name: f"gitfed.cli.commands.{_FOLDERS[title]}.{name.replace('-', '_')}{'_' if keyword.iskeyword(name) else ''}"
     for title, commands in _GROUPS.items()
     for name in commands
 }

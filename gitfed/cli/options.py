@@ -326,6 +326,11 @@ def _inputs(given: Mapping[str, Any]) -> Inputs:
     return Inputs(**given)
 
 
+def is_typed(name: str) -> bool:
+    """Whether this parameter stands on the command line, and not in the environment only."""
+    return click.get_current_context().get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE
+
+
 def _server(given: Mapping[str, Any]) -> Server | None:
     """None: the repository is read. What is typed beats the environment: `gitfed get clusters --repo .` means the
     repository also where GITFED_SERVER is set."""

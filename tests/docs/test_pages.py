@@ -13,6 +13,7 @@ import click
 import pytest
 
 from gitfed.cli import exits
+from gitfed.cli.commands.members import reached
 from gitfed.cli.main import cli
 from gitfed.views import plans
 from tests.cli import values
@@ -89,6 +90,12 @@ def _options() -> dict[str, frozenset[str]]:
     return {"": everywhere, **{name: of(command) | everywhere for name, command in _commands()}}
 
 
+@cache
+def _passed_on() -> frozenset[str]:
+    """Commands of which most options are kubectl's."""
+    return frozenset(name for name, command in _commands() if isinstance(command, reached.PassedOn))
+
+
 def _calls(text: str) -> Iterator[tuple[str, list[str]]]:
     """(command, its words) of every line of code that calls gitfed."""
     fences = [line.removeprefix("$ ") for fence in _FENCE.findall(text) for line in fence.splitlines()[1:-1]]
@@ -105,7 +112,8 @@ def test_every_call_names_a_command_and_options_that_exist(page: Path) -> None:
     for command, words in _calls(page.read_text()):
         named = "" if command.startswith("-") else command
         assert named in _options(), f"gitfed {command}"
-        for word in words:
+        own = words if named not in _passed_on() else [word for word in words if word.startswith(("-C", "--server"))]
+        for word in own:
             if word.startswith("-") and word != "-":
                 assert word.partition("=")[0] in _options()[named], f"gitfed {command} {word}"
 

@@ -8,6 +8,7 @@ import click
 
 from gitfed.cli import complete, exits, load, options
 from gitfed.cli.commands.look import listings, validate
+from gitfed.cli.commands.members import listed, reached
 from gitfed.cli.main import meant
 from gitfed.cli.output import listing
 from gitfed.errors import NothingDecided, UsageError
@@ -42,6 +43,8 @@ class Thing(click.ParamType[str]):
     name = "thing"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        if ctx is not None and ctx.params.get("members"):
+            return str(value)  # a kind, and the clusters know theirs
         word = str(value).lower()
         found = word if word in _THINGS else _WORDS.get(word)
         if found is None:
@@ -62,7 +65,7 @@ def _named(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[
 
 
 @click.command("get")
-@click.argument("thing", type=Thing(), metavar="|".join(_THINGS))
+@click.argument("thing", type=Thing(), metavar="|".join((*_THINGS, "KIND")))
 @click.argument("only", metavar="[NAME]...", nargs=-1, shell_complete=_named)
 @options.facts_or_live
 @options.credentials
@@ -85,6 +88,9 @@ def _named(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[
     shell_complete=complete.clusters,
     help="Only this cluster.",
 )
+@reached.MEMBERS
+@reached.ALL_NAMESPACES
+@reached.SELECTOR
 @options.output("text", "wide", "json", "yaml", "name")
 def command(
     thing: str,
@@ -95,6 +101,9 @@ def command(
     watch: bool,
     namespace: str,
     cluster: str,
+    members: str,
+    everywhere: bool,
+    selector: str,
     output: options.Output,
 ) -> int:
     """List things, with kubectl's feel.
@@ -117,6 +126,9 @@ def command(
     With --server the hub of a running daemon is asked, and no repository or cluster is needed here: it tells what that
     daemon goes by, as far as an AccessPolicy lets you view it.
 
+    With -C it is any KIND of Kubernetes, as kubectl lists it in each of these clusters, with a column CLUSTER. They are
+    reached through the doors of the hub at --server, or by the contexts of your kubeconfig that have their names.
+
     \b
     gitfed get clusters -o wide
     gitfed get bindings -n shop
@@ -124,17 +136,26 @@ def command(
     gitfed get works --live --cluster eu-1
     gitfed get events deploy/shop/web
     gitfed get agents --server https://gitfed.example:8443 --kubeconfig hub.conf
+    gitfed get pods -C eu-1,us-1 -n shop --server https://gitfed.example:8443
     gitfed get works --watch --server https://gitfed.example:8443 --kubeconfig hub.conf
 
     \b
     Exit codes: 0 done · 2 bad usage, or nothing of that name · 3 invalid input in the repository · 4 repository, hub
     or a cluster unreachable.
     """
+    if members:
+        if watch or cluster or output.format == "name":
+            raise click.UsageError("-C lists what is there now: --watch, --cluster and -o name are not for it")
+        ways = reached.ways(reached.split(members), server, credentials)
+        asked = ["get", thing, *only, *listed.scope(namespace, everywhere, selector)]
+        return listed.show(ways, asked, output.format)
+    if everywhere or selector:
+        raise click.UsageError("--all-namespaces and --selector are about objects in clusters: -C names them")
     if server is not None:
         from gitfed.cli.commands.look import from_hub
 
-        asked = from_hub.Asked(thing, only, namespace, cluster)
-        return from_hub.get(load.hub(server, credentials), asked, output, watch=watch)
+        wanted = from_hub.Asked(thing, only, namespace, cluster)
+        return from_hub.get(load.hub(server, credentials), wanted, output, watch=watch)
     if thing == "agents":
         raise UsageError("agents connect to the hub of a running daemon, and only that knows of them",
                          hint="--server says where it is")  # fmt: skip

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
 from gitfed.cli import complete, exits, load, options
+from gitfed.cli.commands.members import listed, reached
 from gitfed.cli.main import meant
 from gitfed.cli.output import matrix, structured, table
 from gitfed.errors import UsageError
@@ -16,7 +17,10 @@ from gitfed.model.fleet import ClusterFacts, FleetSnapshot, NodeFacts, Reach
 from gitfed.views import capacity
 from gitfed.views.capacity import Room
 
-_THINGS = ("clusters", "nodes")
+if TYPE_CHECKING:
+    from gitfed.member_access.ways import Way
+
+_THINGS = ("clusters", "nodes", "pods")
 
 
 class Line(NamedTuple):
@@ -40,12 +44,22 @@ class Line(NamedTuple):
     show_default=True,
     help="By name, or the fullest first.",
 )
+@options.server
+@reached.MEMBERS
+@reached.ALL_NAMESPACES
+@reached.SELECTOR
+@options.option("-n", "--namespace", shared=False, metavar="NS", default="", help="With -C: only this namespace.")
 @options.output("text", "json", "yaml")
 def command(
     thing: str,
     only: tuple[str, ...],
     inputs: options.Inputs,
     credentials: options.Credentials,
+    server: options.Server | None,
+    members: str,
+    everywhere: bool,
+    selector: str,
+    namespace: str,
     sort_by: str,
     output: options.Output,
 ) -> int:
@@ -55,14 +69,22 @@ def command(
     measured. They come from the facts that decisions are taken from; --live reads the clusters instead. In recorded
     facts nodes that are alike stand in one line.
 
+    With -C it is what pods or nodes use at this moment, as kubectl top measures it in each of these clusters.
+
     \b
     gitfed top clusters
+    gitfed top pods -C eu-1,us-1 -n shop --server https://gitfed.example:8443
     gitfed top nodes eu-1 --live --sort-by memory
 
     \b
     Exit codes: 0 done · 2 bad usage, or no such cluster · 3 invalid input in the repository · 4 repository or a cluster
     unreachable.
     """
+    if members:
+        asked = ["top", thing, *only, *listed.scope(namespace, everywhere, selector)]
+        return _measured(reached.ways(reached.split(members), server, credentials), asked, sort_by, output)
+    if thing == "pods" or everywhere or selector or namespace or options.is_typed("server"):
+        raise click.UsageError("what is used is asked of clusters: -C names them")
     session = load.Session(inputs, credentials)
     fleet = _fleet(session)
     known = sorted(session.repo.clusters.keys() | fleet.clusters.keys())
@@ -75,6 +97,14 @@ def command(
         lines.sort(key=lambda line: -_fullness(line, sort_by))
     _show(thing, lines, output)
     return exits.first([load.tell_errors(session.repo.problems), _tell(chosen, fleet)])
+
+
+def _measured(ways: list[Way], asked: list[str], sort_by: str, output: options.Output) -> int:
+    if asked[1] == "clusters":
+        raise click.UsageError("what a cluster uses is the sum of its nodes: gitfed top nodes -C …")
+    if output.format != "text" or sort_by not in ("name", "cpu", "memory"):
+        raise click.UsageError("what is used comes as text, by name or with --sort-by cpu or memory")
+    return listed.show(ways, [*asked, *([f"--sort-by={sort_by}"] if sort_by != "name" else [])], "text")
 
 
 def _fleet(session: load.Session) -> FleetSnapshot:

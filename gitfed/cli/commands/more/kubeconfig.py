@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -66,6 +65,7 @@ def command(
     Exit codes: 0 done · 2 bad usage, or no hub has run here · 3 a credential that cannot be used.
     """
     from gitfed.fleet_api import doors
+    from gitfed.member_access import ways
     from gitfed.text import yaml
 
     if cluster and fleet:
@@ -82,11 +82,9 @@ def command(
         url, who = load.caller(server)
         user = "gitfed"
     name = cluster or ("fleet" if fleet else "gitfed")
-    if not url.startswith("https://"):
-        raise UsageError(f"the hub at {url or '?'} has no TLS, so kubectl sends it no credential",
-                         hint="start it with --hub-url https://localhost:PORT, or on another address")  # fmt: skip
+    ways.check_secure(url)
     path = doors.of_cluster(cluster) if cluster else doors.of_fleet() if fleet else ""
-    click.echo(yaml.dump(_document(f"{url}{path}", name, user, who)), nl=False)
+    click.echo(yaml.dump(ways.kubeconfig(f"{url}{path}", name, user, who)), nl=False)
     return 0
 
 
@@ -119,29 +117,3 @@ def _signed(
     authority = certificates.Authority.open(folder)
     pair = authority.client(user, groups, timedelta(seconds=life))
     return server, Credential(authority.certificate, pair.certificate, pair.key)
-
-
-def _document(server: str, name: str, user: str, who: Credential) -> dict[str, object]:
-    cluster: dict[str, object] = {"server": server}
-    if who.authority:
-        cluster["certificate-authority-data"] = _encoded(who.authority)
-    credential: dict[str, object] = {}
-    if who.certificate:
-        credential = {
-            "client-certificate-data": _encoded(who.certificate),
-            "client-key-data": _encoded(who.key),
-        }
-    elif who.token:
-        credential = {"token": who.token}
-    return {
-        "apiVersion": "v1",
-        "kind": "Config",
-        "clusters": [{"name": name, "cluster": cluster}],
-        "users": [{"name": user, "user": credential}],
-        "contexts": [{"name": name, "context": {"cluster": name, "user": user}}],
-        "current-context": name,
-    }
-
-
-def _encoded(content: bytes) -> str:
-    return base64.b64encode(content).decode()

@@ -1,0 +1,1 @@
+"""kubectl's commands for one cluster of the fleet."""

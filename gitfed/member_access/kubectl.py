@@ -1,0 +1,91 @@
+"""The real `kubectl`, with one way into one cluster.
+
+A credential for a hub's door is in a file that only its owner reads, for as long as the program runs.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import signal
+import subprocess
+import tempfile
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from types import FrameType
+
+from gitfed.errors import UsageError
+from gitfed.member_access.ways import Way
+from gitfed.model.base import ClusterName
+
+_AT_ONCE = 8
+_PATIENCE = "--request-timeout=30s"
+"""For questions to several clusters: one that does not answer must not hold up the others for ever."""
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    cluster: ClusterName
+    code: int
+    out: str
+    error: str
+
+
+def program() -> str:
+    """Raises UsageError."""
+    found = shutil.which("kubectl")
+    if found is None:
+        raise UsageError("there is no kubectl on this machine (PATH), and this command runs it",
+                         hint="https://kubernetes.io/docs/tasks/tools/")  # fmt: skip
+    return found
+
+
+def run(way: Way, arguments: Sequence[str]) -> int:
+    """On this terminal, until it ends. Its exit code; that of a shell for a signal. Raises UsageError."""
+    with _prepared(way) as (command, environment):
+        process = subprocess.Popen([*command, *arguments], env=environment)
+
+        def stop(number: int, frame: FrameType | None) -> None:
+            process.send_signal(number)
+
+        before = signal.signal(signal.SIGTERM, stop)  # the file goes away after the program, and not without us
+        try:
+            while True:
+                # A terminal sends Ctrl-C to both: what it means is kubectl's to say.
+                with contextlib.suppress(KeyboardInterrupt):
+                    code = process.wait()
+                    break
+        finally:
+            signal.signal(signal.SIGTERM, before)
+    return 128 - code if code < 0 else code
+
+
+def collect(ways: Sequence[Way], arguments: Sequence[str]) -> list[Said]:
+    """What it says of each cluster, in the order of `ways`. Raises UsageError."""
+    with ThreadPoolExecutor(_AT_ONCE) as threads:
+        return list(threads.map(lambda way: _collected(way, arguments), ways))
+
+
+def _collected(way: Way, arguments: Sequence[str]) -> Said:
+    with _prepared(way) as (command, environment):
+        done = subprocess.run(
+            [*command, _PATIENCE, *arguments], env=environment, stdin=subprocess.DEVNULL, capture_output=True,
+            check=False, text=True, encoding="utf-8", errors="replace",
+        )  # fmt: skip
+    return Said(way.cluster, done.returncode, done.stdout, done.stderr.strip())
+
+
+@contextlib.contextmanager
+def _prepared(way: Way) -> Iterator[tuple[list[str], dict[str, str]]]:
+    command = [program(), "--context", way.context]
+    if not way.kubeconfig:
+        yield command, {**os.environ, "KUBECONFIG": way.paths}
+        return
+    with tempfile.TemporaryDirectory(prefix="gitfed-") as folder:
+        path = Path(folder, "kubeconfig")
+        path.touch(0o600)
+        path.write_text(way.kubeconfig, encoding="utf-8")
+        yield command, {**os.environ, "KUBECONFIG": str(path)}
