@@ -19,6 +19,7 @@ if TYPE_CHECKING:
         notification,
         policy,
         remedy,
+        search,
         services,
     )
 
@@ -111,6 +112,7 @@ class RepoSnapshot:
     tests: tuple[federation.PlacementTest, ...] = ()
     access: tuple[access.AccessPolicy, ...] = ()
     notifications: tuple[notification.Notification, ...] = ()
+    registries: tuple[search.ResourceRegistry, ...] = ()
     problems: tuple[Problem, ...] = ()
     held: tuple[HeldFile, ...] = ()
     origins: Mapping[ObjectKey, Origin] = field(default_factory=dict)

@@ -122,6 +122,8 @@ def _named_clusters(snapshot: RepoSnapshot) -> Iterator[tuple[Declared, Path, st
                 yield from _in_affinity(override, ("spec", "overrideRules", i, "targetCluster"), rule.target_cluster)
         if override.spec.target_cluster:
             yield from _in_affinity(override, ("spec", "targetCluster"), override.spec.target_cluster)
+    for registry in snapshot.registries:
+        yield from _in_affinity(registry, ("spec", "targetCluster"), registry.spec.target_cluster)
     for taints in snapshot.taint_policies:
         if taints.spec.target_clusters:
             yield from _in_affinity(taints, ("spec", "targetClusters"), taints.spec.target_clusters)

@@ -29,6 +29,7 @@ from gitfed.model.declared import (
     notification,
     policy,
     remedy,
+    search,
     services,
 )
 from gitfed.model.declared.federation import Federation
@@ -409,6 +410,7 @@ def _assemble(
         tests=tuple(item for item in items if isinstance(item, federation.PlacementTest)),
         access=tuple(item for item in items if isinstance(item, access.AccessPolicy)),
         notifications=tuple(item for item in items if isinstance(item, notification.Notification)),
+        registries=tuple(item for item in items if isinstance(item, search.ResourceRegistry)),
         problems=problems,
         held=held,
         origins={item.key: item.origin for item in items},

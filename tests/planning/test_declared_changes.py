@@ -34,6 +34,7 @@ SPECS = {
     "AccessPolicy": "{subjects: [{kind: User, name: ada}], allow: [view]}",
     "Federation": "{}",
     "Notification": "{provider: Apprise, target: pager, severities: [error]}",
+    "ResourceRegistry": "{targetCluster: {}, resourceSelectors: [{apiVersion: v1, kind: Pod}]}",
     "PlacementTest": "{expect: [{workload: {kind: Deployment, namespace: a, name: a}, clusters: {min: 1}}]}",
 }
 

@@ -77,6 +77,16 @@ def test_names_of_nothing_are_told(kind: str, spec: str, message: str) -> None:
     assert warnings(policy("p", spec, kind=kind)) == [f"p0.yaml:1:1: warning: {message}"]
 
 
+def test_a_registry_of_a_cluster_that_nobody_declares_is_told() -> None:
+    registry = (
+        "apiVersion: search.karmada.io/v1alpha1\nkind: ResourceRegistry\nmetadata: {name: pods}\n"
+        "spec:\n  targetCluster: {clusterNames: [mars]}\n  resourceSelectors: [{apiVersion: v1, kind: Pod}]\n"
+    )
+    assert warnings(registry) == [
+        "p0.yaml:1:1: warning: spec.targetCluster.clusterNames[0] names the cluster mars, which is not declared"
+    ]
+
+
 def test_a_repository_without_clusters_knows_no_unknown_ones() -> None:
     assert warnings(policy("p", "  placement: {clusterAffinity: {clusterNames: [mars]}}\n"), fleet="") == []
 

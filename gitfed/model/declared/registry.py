@@ -11,6 +11,7 @@ from gitfed.model.declared import (
     notification,
     policy,
     remedy,
+    search,
     services,
 )
 from gitfed.model.declared.shape import Declared
@@ -30,6 +31,7 @@ MODELS: dict[tuple[str, str], type[Declared]] = {
     (autoscaling.API_VERSION, "CronFederatedHPA"): autoscaling.CronFederatedHPA,
     (services.API_VERSION, "MultiClusterService"): services.MultiClusterService,
     (services.API_VERSION, "MultiClusterIngress"): services.MultiClusterIngress,
+    (search.API_VERSION, "ResourceRegistry"): search.ResourceRegistry,
     ("apps.karmada.io/v1alpha1", "WorkloadRebalancer"): policy.WorkloadRebalancer,
     (CONFIG, "ResourceInterpreterCustomization"): interpreter.ResourceInterpreterCustomization,
     (CONFIG, "ResourceInterpreterWebhookConfiguration"): interpreter.ResourceInterpreterWebhookConfiguration,
@@ -52,7 +54,6 @@ NAMESPACED = frozenset(
 """Declared kinds that live in a namespace; all others are cluster-scoped."""
 
 NOT_ACTED_ON: dict[tuple[str, str], str] = {
-    ("search.karmada.io", "ResourceRegistry"): "not acted on yet",
     ("autoscaling.karmada.io", "FederatedHPA"): "not acted on yet",
     ("work.karmada.io", "ResourceBinding"): "ignored: decisions are kept on the state branch",
     ("work.karmada.io", "ClusterResourceBinding"): "ignored: decisions are kept on the state branch",

@@ -26,6 +26,7 @@ from gitfed.model.declared.policy import (
     WorkloadRebalancer,
 )
 from gitfed.model.declared.remedy import Remedy
+from gitfed.model.declared.search import ResourceRegistry
 from gitfed.model.declared.services import MultiClusterService
 from gitfed.model.declared.shape import Declared
 from gitfed.model.plan import FieldChange, Plan
@@ -41,9 +42,11 @@ PLANNED: frozenset[type[Declared]] = frozenset({
     ResourceInterpreterWebhookConfiguration, WorkloadRebalancer, CronFederatedHPA,
 })  # fmt: skip
 """Kinds whose objects a plan shows by what they do: to placement, to manifests, to what waits."""
-BESIDE_PLANS: frozenset[type[Declared]] = frozenset({AccessPolicy, Federation, Notification, PlacementTest, Remedy})
+BESIDE_PLANS: frozenset[type[Declared]] = frozenset(
+    {AccessPolicy, Federation, Notification, PlacementTest, Remedy, ResourceRegistry}
+)
 """Kinds that may change without any object of a plan changing: who may do what, who is told, what is checked, what is
-asked of others."""
+asked of others, what is kept at hand for searching."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,6 +136,7 @@ def _all(repo: RepoSnapshot) -> list[Declared]:
         repo.settings, *repo.clusters.values(), *repo.propagation, *repo.overrides, *repo.quotas, *repo.taint_policies,
         *repo.interpreters, *repo.webhooks, *repo.remedies, *repo.rebalancers, *repo.cron_autoscalers, *repo.tests,
         *repo.access, *repo.notifications, *repo.multicluster_services, *repo.multicluster_ingresses,
+        *repo.registries,
     ]  # fmt: skip
 
 
