@@ -38,6 +38,7 @@ raised); one object that did not work out is an outcome (a value). Callers choos
     ├── HubError                   the hub that was asked refuses, or answers what cannot be used (4)
     │   └── HubUnreachable         no answer, 5xx, 429: `retry_after` may say how long
     ├── DeliveryError              a notification could not be delivered: `retry_after` may say how long to wait
+    ├── SearchStoreError           what is cached cannot be copied to the OpenSearch of a registry
     ├── IdentityError              who calls the hub cannot be told: the credential is not accepted
     │   └── IdentityUnreachable    the issuer or API server that would know gives no answer
     ├── NotAllowed                 no AccessPolicy gives the right to what a caller of the hub orders
@@ -302,6 +303,12 @@ class DeliveryError(GitfedError):
     def __init__(self, message: str, *, hint: str = "", retry_after: float | None = None) -> None:
         super().__init__(message, hint=hint)
         self.retry_after = retry_after
+
+
+class SearchStoreError(GitfedError):
+    """What is cached cannot be copied to the OpenSearch that a ResourceRegistry names. It is tried again."""
+
+    retry = True
 
 
 class IdentityError(GitfedError):

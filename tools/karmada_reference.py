@@ -50,6 +50,8 @@ KINDS = {
     "clusters](../how-to/services.md).",
     "MultiClusterIngress": "Checked, and its `serviceLocations` are told; controllers outside carry it out. See "
     "[services across clusters](../how-to/services.md#multiclusteringress).",
+    "ResourceRegistry": "What the hub keeps at hand, and copies to OpenSearch ([search the "
+    "fleet](../how-to/search.md)).",
     "WorkloadRebalancer": "Each places its workloads anew, once.",
     "ResourceInterpreterCustomization": "What a kind means, in Lua. See [custom kinds](../how-to/custom-kinds.md).",
     "ResourceInterpreterWebhookConfiguration": "What a kind means, asked of a [webhook](../how-to/webhooks.md).",
@@ -85,6 +87,9 @@ REMARKS = {
     "MultiClusterServiceSpec.consumerClusters": "none: every cluster",
     "FieldOverrider.json": "JSON inside a field",
     "FieldOverrider.yaml": "YAML inside a field",
+    "SearchSelector.namespace": "unset: all; without meaning for kinds that are in none",
+    "OpenSearchConfig.addresses": "`http` or `https`",
+    "OpenSearchConfig.secretRef": "a folder below `--credentials-dir`",
     "ClientConfig.service": "only where gitfed runs in a cluster",
 }
 """`Structure.field` → what a reader needs to know beyond its name."""

@@ -6,6 +6,7 @@ import re
 
 CLUSTERS = "/apis/cluster.karmada.io/v1alpha1/clusters"
 PROXYING = "/apis/search.karmada.io/v1alpha1/proxying"
+SEARCH = "/apis/search.karmada.io/v1alpha1/search/cache"
 
 
 _NAME = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")

@@ -68,6 +68,7 @@ async def serving(options: wiring.Options, hub_options: Options, running: Runnin
     if not isinstance(running.recorded, Recorded) or not running.recorded.alone:
         hub.orders = orders.Orders(running, orders.book_of(options))
     hub.open_session = wiring.open_doors(options)
+    hub.credentials_dir = options.credentials_dir
     found = [*capabilities.all_of(hub)]
     recorded = running.recorded
     if isinstance(recorded, Recorded):

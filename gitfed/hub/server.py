@@ -86,6 +86,8 @@ class Hub:
     """How doors reach a member; requests are counted by cluster, method and status. None: nobody is reached."""
     streams: AgentStreams = field(init=False)
     """How doors reach a member that only its agent reaches."""
+    credentials_dir: Path | None = None
+    """Where Secrets that the repository names are mounted."""
     orders: Orders | None = None
     """Who takes what callers order; None: this process never leads."""
     home: str = "/metrics"

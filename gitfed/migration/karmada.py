@@ -53,6 +53,9 @@ def convert(bodies: Iterable[Body], *, folder: str = "", with_secrets: bool = Fa
             findings.append(Finding(Code.CREDENTIALS, subject(body), "its credentials are not taken over", hint))
         elif kind in _TAKEN and group.endswith("karmada.io"):
             made.append(template.of(body))
+            if _has_secret(body):
+                hint = "put username, password and server below --credentials-dir"
+                findings.append(Finding(Code.CREDENTIALS, subject(body), "its credentials are not taken over", hint))
         elif group.endswith("karmada.io"):
             code = Code.GENERATED if kind in _OWN else Code.NO_EQUIVALENT
             message = "Karmada makes it for itself" if kind in _OWN else _NOT_ACTED_ON
@@ -65,6 +68,12 @@ def convert(bodies: Iterable[Body], *, folder: str = "", with_secrets: bool = Fa
         else:
             made.append(template.of(body))
     return Taken(Imported(layout.files(made, folder), sorted_findings(findings)), tuple(decisions))
+
+
+def _has_secret(body: Body) -> bool:
+    """Of a ResourceRegistry: the password of its store."""
+    store = (body.get("spec") or {}).get("backendStore") or {}
+    return bool((store.get("openSearch") or {}).get("secretRef"))
 
 
 def _cluster(body: Body) -> Body:

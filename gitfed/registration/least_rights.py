@@ -40,7 +40,9 @@ class Needs:
     endpoints: bool = False
     """Whether endpoints travel between clusters (`services`)."""
     callers: Sequence[Subject] = ()
-    """Who may come through the hub's door: there gitfed acts as them."""
+    """Who may come through the hub's doors: there gitfed acts as them."""
+    searched: frozenset[Kind] = frozenset()
+    """What ResourceRegistries select: the hub lists and watches it."""
 
 
 def objects(needs: Needs, *, account: str, namespace: str) -> list[Body]:
@@ -57,13 +59,17 @@ def objects(needs: Needs, *, account: str, namespace: str) -> list[Body]:
     ]
 
 
-def through_the_door(policies: Iterable[AccessPolicy], declared: Cluster) -> list[Subject]:
-    """Whom the AccessPolicies let into a cluster."""
+def through_the_door(
+    policies: Iterable[AccessPolicy], declared: Cluster, *, searched: bool = False
+) -> list[Subject]:  # fmt: skip
+    """Whom the AccessPolicies let into a cluster; if something of it is `searched`, whoever may view it is asked about
+    there."""
+    opening = {"proxy", "view"} if searched else {"proxy"}
     candidate = cluster.candidate(declared, ClusterFacts(declared.metadata.name))
     return [
         subject
         for policy in policies
-        if "proxy" in policy.spec.allow
+        if opening.intersection(policy.spec.allow)
         and (policy.spec.clusters is None or affinity.compile(policy.spec.clusters)(candidate))
         for subject in policy.spec.subjects
     ]
@@ -114,6 +120,11 @@ def _rules(needs: Needs) -> list[Body]:
     if needs.endpoints:
         verbs = [*_READ, "create", "update", "delete"]
         rules.append({"apiGroups": ["discovery.k8s.io"], "resources": ["endpointslices"], "verbs": verbs})
+    rules += [
+        {"apiGroups": [kind.group], "resources": [needs.plurals.get(kind) or plural(kind.kind)],
+         "verbs": ["list", "watch"]}
+        for kind in sorted(needs.searched - known - {_NAMESPACE})
+    ]  # fmt: skip
     if any(kind in needs.written for kind in _BINDING):
         rules.append({"apiGroups": [_GROUP], "resources": ["roles", "clusterroles"], "verbs": ["bind"]})
     return rules + _impersonation(needs.callers)

@@ -10,6 +10,8 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 
+from gitfed.errors import UsageError
+
 Labels: TypeAlias = Mapping[str, Any]
 Predicate: TypeAlias = Callable[[Labels], bool]
 Requirement: TypeAlias = tuple[str, str, Sequence[str]]
@@ -45,6 +47,28 @@ def compile(match_labels: Mapping[str, str], expressions: Iterable[Requirement])
 def from_body(body: Mapping[str, Any]) -> Predicate:
     """From the JSON form `{matchLabels, matchExpressions}`."""
     return compile(*_parts(body))
+
+
+def from_text(text: str) -> Predicate:
+    """From the form of a query, `app=web,tier!=db,env in (a,b),!old`. Raises UsageError."""
+    requirements = [_requirement(part.strip()) for part in _COMMA.split(text)] if text.strip() else []
+    if fault := next((fault for one in requirements if (fault := _fault(*one))), ""):
+        raise UsageError(fault)
+    return compile({}, requirements)
+
+
+_COMMA = re.compile(r",(?![^(]*\))")
+_SET = re.compile(r"(\S+)\s+(in|notin)\s*\(([^()]*)\)")
+_EQUALITY = re.compile(r"([^\s=!]+)\s*(==?|!=)\s*([^\s=!]*)")
+
+
+def _requirement(text: str) -> Requirement:
+    if match := _SET.fullmatch(text):
+        values = [value.strip() for value in match[3].split(",")]
+        return match[1], "In" if match[2] == "in" else "NotIn", values
+    if match := _EQUALITY.fullmatch(text):
+        return match[1], "NotIn" if match[2] == "!=" else "In", [match[3]]
+    return (text[1:].strip(), "DoesNotExist", ()) if text.startswith("!") else (text, "Exists", ())
 
 
 def problems(match_labels: Mapping[str, str], expressions: Iterable[Requirement]) -> list[str]:

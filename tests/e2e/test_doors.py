@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from gitfed.model.keys import CACHED_FROM_CLUSTER
 from tests import needs, patience
 from tests.e2e.world import Daemon, World, cluster, config_map, policy, settings
 
@@ -119,6 +120,37 @@ def test_kubectl_works_through_the_door_of_a_cluster(world: World, tmp_path: Pat
     audited = [line for line in daemon.said("request") if line.get("who") == "ann"]
     assert {"POST", "PATCH", "DELETE"} <= {line["what"].split()[0] for line in audited}
     assert all(line["where"].startswith("cluster=m1 path=/") for line in audited)
+    assert daemon.stop() == 0
+
+
+def test_kubectl_searches_what_registries_select(world: World) -> None:
+    both = _ACCESS.replace('["proxy"]', '["view", "proxy"]')
+    registry = {
+        "apiVersion": "search.karmada.io/v1alpha1", "kind": "ResourceRegistry", "metadata": {"name": "maps"},
+        "spec": {"targetCluster": {}, "resourceSelectors": [{"apiVersion": "v1", "kind": "ConfigMap"}]},
+    }  # fmt: skip
+    world.push({**_files(), "access.json": both, "registry.json": json.dumps(registry)})
+    daemon = world.daemon("--hub-address", "0.0.0.0:0")
+    kubectl = Kubectl(world, daemon, "--fleet")
+    for name in world.names:
+        world.until(lambda name=name: world.objects(name, "ConfigMap", "shop") == ["c"], "the fleet is as it should be")
+    _as_admin(world, "m2", "create", "clusterrolebinding", "ann", "--clusterrole=view", "--user=ann")
+    hub = daemon.said("the hub listens")[0]["url"].rpartition(":")[2]
+    path = "/apis/search.karmada.io/v1alpha1/search/cache/api/v1/namespaces/shop/configmaps"
+
+    def search(more: str = "") -> list[list[str]]:
+        process = kubectl.start("--server", f"https://127.0.0.1:{hub}", "get", "--raw", path + more)
+        out, _ = process.communicate(timeout=patience.SECONDS)
+        items = json.loads(out)["items"] if process.returncode == 0 else []
+        return [[one["metadata"]["annotations"][CACHED_FROM_CLUSTER], one["metadata"]["name"]] for one in items]
+
+    world.until(lambda: ["m2", "c"] in search(), "what is in m2 is found")
+    assert {cluster for cluster, _ in search()} == {"m2"}  # in m1 ann may read nothing
+    assert search("/none") == []
+    _as_admin(world, "m1", "create", "clusterrolebinding", "ann", "--clusterrole=view", "--user=ann")
+    world.until(lambda: search("/c") == [["m1", "c"], ["m2", "c"]], "a new right is seen")
+    _as_admin(world, "m2", "create", "configmap", "only", "--namespace", "shop", "--from-literal=x=1")
+    world.until(lambda: search("?fieldSelector=metadata.name%3Donly") == [["m2", "only"]], "the watch tells of it")
     assert daemon.stop() == 0
 
 

@@ -114,6 +114,20 @@ def test_an_autoscaler_is_taken_without_what_it_did() -> None:
     assert taken.imported.findings == ()
 
 
+def test_a_registry_is_taken_and_its_password_is_asked_for() -> None:
+    store = {"openSearch": {"addresses": ["https://a:9200"], "secretRef": {"namespace": "a", "name": "b"}}}
+    spec = {"targetCluster": {}, "resourceSelectors": [{"apiVersion": "v1", "kind": "Pod"}]}
+    body = {"apiVersion": "search.karmada.io/v1alpha1", "kind": "ResourceRegistry", "metadata": {"name": "pods"}}
+    with_store = {**body, "spec": {**spec, "backendStore": store}, "status": {}}
+    taken = convert([with_store])
+    [[made]] = taken.imported.files.values()
+    assert (made["spec"], "status" in made) == (with_store["spec"], False)
+    assert [(one.code, str(one.subject)) for one in taken.imported.findings] == [
+        (Code.CREDENTIALS, "ResourceRegistry/pods")
+    ]
+    assert convert([{**body, "spec": spec}]).imported.findings == ()
+
+
 def test_what_karmada_keeps_for_itself_is_left_out_and_said() -> None:
     def of(group: str, kind: str, name: str, **members: Any) -> Body:
         metadata = {"name": name, "namespace": members.pop("namespace", "shop")}

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from gitfed.model.base import Kind
+from gitfed.model.declared import access, cluster
 from gitfed.registration import least_rights
 
 
@@ -74,6 +75,33 @@ def test_no_rule_has_a_star() -> None:
 )  # fmt: skip
 def test_kinds_of_kubernetes_have_the_plurals_that_it_gives_them(kind: str, plural: str) -> None:
     assert least_rights.plural(kind) == plural
+
+
+def test_what_is_searched_is_read_and_no_more() -> None:
+    searched = frozenset({Kind("", "Secret"), Kind("apps", "Deployment")})
+    needs = least_rights.Needs(frozenset({Kind("apps", "Deployment")}), searched=searched)
+    found = least_rights.objects(needs, account="gitfed", namespace="gitfed-system")[0]["rules"]
+    assert {"apiGroups": [""], "resources": ["secrets"], "verbs": ["list", "watch"]} in found
+    assert [rule["verbs"] for rule in found if rule.get("resources") == ["deployments"]] == [
+        ["get", "list", "watch", "create", "patch", "delete"]
+    ]
+
+
+def test_who_may_view_a_searched_cluster_is_asked_about_in_it() -> None:
+    policies = [
+        access.AccessPolicy.read(
+            {"apiVersion": "gitfed.io/v1alpha1", "kind": "AccessPolicy", "metadata": {"name": right},
+             "spec": {"subjects": [{"kind": "User", "name": right}], "allow": [right]}}
+        )
+        for right in ("view", "proxy", "operate")
+    ]  # fmt: skip
+    body = {"apiVersion": "cluster.karmada.io/v1alpha1", "kind": "Cluster", "metadata": {"name": "m1"}}
+    declared = cluster.Cluster.read({**body, "spec": {"syncMode": "Push"}})
+
+    def names(*, searched: bool) -> list[str]:
+        return [one.name for one in least_rights.through_the_door(policies, declared, searched=searched)]
+
+    assert (names(searched=False), names(searched=True)) == (["proxy"], ["view", "proxy"])
 
 
 def test_a_definition_says_the_plural_itself() -> None:

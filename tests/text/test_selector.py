@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from gitfed.errors import UsageError
 from gitfed.text import selector
 
 LABELS = {"app": "web", "tier": "gold", "example.com/site": "a"}
@@ -63,3 +64,33 @@ def test_a_sound_selector_has_no_problems() -> None:
 )
 def test_a_label_value_is_short_and_plain(value: str, good: bool) -> None:
     assert selector.is_value(value) is good
+
+
+@pytest.mark.parametrize(
+    ("text", "holds"),
+    [
+        ("", True), ("app=web", True), ("app==web", True), ("app = web", True), ("app=x", False), ("app!=web", False),
+        ("none!=web", True), ("app=web,tier!=silver", True), ("app=web,tier=silver", False), ("app", True),
+        ("none", False), ("!none", True), ("!app", False), ("app in (x, web),tier", True), ("app notin (x,web)", False),
+        ("none notin (a)", True), ("example.com/site=a", True), ("app=", False),
+    ],
+)  # fmt: skip
+def test_a_selector_of_a_query_is_read_as_kubectl_writes_it(text: str, holds: bool) -> None:
+    assert selector.from_text(text)(LABELS) is holds
+
+
+@pytest.mark.parametrize(
+    ("text", "wrong"),
+    [
+        ("app in web", "'app in web' is no label key"),
+        ("=web", "'=web' is no label key"),
+        ("app=web,", "'' is no label key"),
+        ("app>1", "'app>1' is no label key"),
+        ("app=a b", "'app=a b' is no label key"),
+        ("app=-", "'-' is no label value"),
+    ],
+)
+def test_a_selector_of_a_query_that_is_none_is_told(text: str, wrong: str) -> None:
+    with pytest.raises(UsageError) as told:
+        selector.from_text(text)
+    assert str(told.value) == wrong

@@ -81,6 +81,8 @@ class Session:
         makes connections in place of ours: who is at their other end adds the credential."""
         self._as_sent = as_sent
         self._connector = connector
+        self._plain = {"Accept-Encoding": "identity"} if as_sent else {}
+        """For what is read here all the same."""
         self.tally = tally if tally is not None else Counter()
         self.fence = fence
         self.cluster = cluster
@@ -188,7 +190,7 @@ class Session:
                     method,
                     self._url(path, query),
                     data=data,
-                    headers={**headers, **await self._identity()},
+                    headers={**headers, **self._plain, **await self._identity()},
                     **self._options,
                 ) as response:
                     self._count(method, str(response.status))
@@ -224,7 +226,7 @@ class Session:
                 response = await http.request(
                     "GET",
                     self._url(path, query),
-                    headers={"Accept": JSON, **await self._identity()},
+                    headers={"Accept": JSON, **self._plain, **await self._identity()},
                     **{**self._options, "timeout": _endless(idle)},
                 )
         except translate.NO_ANSWER as error:

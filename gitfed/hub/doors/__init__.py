@@ -2,6 +2,7 @@
 
     /apis/cluster.karmada.io/v1alpha1/clusters/NAME/proxy/PATH           one cluster: `single`
     /apis/search.karmada.io/v1alpha1/proxying/karmada/proxy/PATH         all of them: `fleet`, `watch`
+    /apis/search.karmada.io/v1alpha1/search/cache/PATH                   what is kept of them: `cached`
 
 scope     which clusters a question to all is about
 asking    what a door asks of members itself, in the caller's name
@@ -17,12 +18,16 @@ from __future__ import annotations
 
 from gitfed.fleet_api import doors
 from gitfed.hub.access.rights import Right
+from gitfed.hub.doors.cached import SearchDoor
 from gitfed.hub.doors.fleet import FleetDoor
 from gitfed.hub.doors.reach import Reach
 from gitfed.hub.doors.relay import LARGEST, Relay
 from gitfed.hub.doors.single import SingleDoor
 from gitfed.hub.metric import Metric
 from gitfed.hub.routes import Capability, Handler, Route
+from gitfed.hub.search import measures
+from gitfed.hub.search.cache import Cache
+from gitfed.hub.search.copying import Copying
 from gitfed.hub.server import Hub
 
 _METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
@@ -31,7 +36,11 @@ _METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
 def capability(hub: Hub) -> Capability:
     reach = Reach(hub)
     relay = Relay(hub)
-    single, fleet = SingleDoor(hub, reach, relay), FleetDoor(hub, reach, relay)
+    reading = Reach(hub)  # its requests are the hub's own, and are not counted as passed on
+    copying = Copying(hub.credentials_dir)
+    cache = Cache(reading, copies=copying)
+    search = SearchDoor(hub, cache)
+    single, fleet = SingleDoor(hub, reach, relay), FleetDoor(hub, reach, relay, search)
     requests = Metric(
         "gitfed_proxy_requests_total", "counter", "Requests passed on to clusters, by HTTP status or `none`",
         lambda: [((cluster, verb, code), float(count)) for (cluster, verb, code), count in reach.tally.items()],
@@ -42,9 +51,10 @@ def capability(hub: Hub) -> Capability:
             *_routes(f"{doors.PROXYING}/{{name:[^/]+}}/proxy", fleet.handle),
             *_routes(f"{doors.CLUSTERS}/{{cluster:[*]}}/proxy", fleet.handle),
             *_routes(f"{doors.CLUSTERS}/{{cluster:[^/]+}}/proxy", single.handle),
+            Route("GET", f"{doors.SEARCH}{{path:(?:/.*)?}}", search.handle, needs=Right.VIEW, lasting=True),
         ),
-        services=(reach.run,),
-        metrics=(requests,),
+        services=(reach.run, reading.run, lambda: cache.run(lambda: hub.running.repo)),
+        metrics=(requests, *measures.of(cache, copying)),
     )
 
 

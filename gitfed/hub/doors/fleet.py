@@ -7,7 +7,7 @@
     kinds        those of all clusters together
 
 Karmada answers reads from a cache, whoever asks. Here members are asked in the caller's name, so nobody sees more
-through this door than in the clusters themselves.
+through this door than in the clusters themselves; what is cached (`cached`) is answered for whom they would answer.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ from gitfed.http_relay import passing
 from gitfed.hub import refusal, routes
 from gitfed.hub.doors import asking, entry, relay, scope
 from gitfed.hub.doors.asking import Answered
+from gitfed.hub.doors.cached import SearchDoor
 from gitfed.hub.doors.reach import Reach
 from gitfed.hub.doors.relay import Relay
 from gitfed.hub.doors.scope import Scope
@@ -42,8 +43,9 @@ _OWN_WORDS = ("limit", "continue", "resourceVersion", "resourceVersionMatch")
 
 
 class FleetDoor:
-    def __init__(self, hub: Hub, reach: Reach, passing: Relay) -> None:
+    def __init__(self, hub: Hub, reach: Reach, passing: Relay, cached: SearchDoor) -> None:
         self._hub = hub
+        self._cached = cached
         self._reach = reach
         self._relay = passing
         self._watch = Watch(hub, reach)
@@ -77,6 +79,8 @@ class FleetDoor:
             return refusal.answer(request, 406, "answers of several clusters are put together in JSON")
         if api_request.is_true(request.query.get("watch")):
             return await self._watch.serve(request, about, found)
+        if (at_hand := await self._cached.read(request, about, found)) is not None:
+            return at_hand
         if about.name:
             return await self._get(request, about, target, found)
         return await self._list(request, about, found)

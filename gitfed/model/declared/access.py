@@ -35,7 +35,7 @@ class AccessPolicySpec(Part):
     namespaces: Annotated[tuple[Required, ...], Field(min_length=1)] | None = None
     """Names, or patterns with `*` and `?`. Omitted: every namespace, and what is in none."""
     allow: Annotated[tuple[Literal["view", "proxy", "operate"], ...], Field(min_length=1)]
-    """view: metrics, pages, API · proxy: reach members · operate: suspend, resume, reconcile, approve."""
+    """view: metrics, pages, API, search · proxy: reach members · operate: suspend, resume, reconcile, approve."""
 
 
 class AccessPolicy(Declared):

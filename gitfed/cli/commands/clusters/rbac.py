@@ -9,6 +9,7 @@ from gitfed.cli.commands.look import render
 from gitfed.cli.main import meant
 from gitfed.errors import UsageError
 from gitfed.model.base import Kind
+from gitfed.model.declared.access import Subject
 from gitfed.text import emit
 from gitfed.views import services
 
@@ -30,7 +31,8 @@ def command(inputs: options.Inputs, cluster: str, account: str, namespace: str, 
     They are those for the kinds that the repository sends to any cluster at this commit, since a failover may bring
     each of them. Apply them anew before a commit that brings another kind; until then objects of that kind fail with a
     message that names it, and all others go on. With --only-placed kinds that go elsewhere are looked for and deleted.
-    Whom AccessPolicies let through the hub's door to the cluster, gitfed may act as there.
+    Whom AccessPolicies let through the hub's door to the cluster, gitfed may act as there; what ResourceRegistries
+    select it lists and watches.
 
     \b
     gitfed rbac --cluster eu-1 | kubectl --context eu-1 apply -f -
@@ -39,6 +41,7 @@ def command(inputs: options.Inputs, cluster: str, account: str, namespace: str, 
     \b
     Exit codes: 0 done · 2 bad usage · 3 invalid input in the repository · 4 the repository cannot be read.
     """
+    from gitfed.reading import registries
     from gitfed.registration import least_rights
 
     session = load.Session(inputs)
@@ -52,9 +55,14 @@ def command(inputs: options.Inputs, cluster: str, account: str, namespace: str, 
     if not account:
         account = "gitfed-agent" if declared is not None and declared.spec.sync_mode == "Pull" else "gitfed"
     bodies = (rendered.body for classes in plan.rendered.values() for rendered in classes)
-    callers = least_rights.through_the_door(session.repo.access, declared) if declared is not None else ()
     shared = bool(services.targets(session.repo, plan))
-    needs = least_rights.Needs(kinds, everywhere - kinds, least_rights.defined(bodies), shared, callers)
+    searched: frozenset[Kind] = frozenset()
+    callers: list[Subject] = []
+    if declared is not None:
+        selected = registries.of_cluster(session.repo.registries, declared)
+        searched = frozenset(one.group_kind for one in selected)
+        callers = least_rights.through_the_door(session.repo.access, declared, searched=bool(searched))
+    needs = least_rights.Needs(kinds, everywhere - kinds, least_rights.defined(bodies), shared, callers, searched)
     found = least_rights.objects(needs, account=account, namespace=namespace)
     click.echo("".join(f"---\n{emit.dump(body)}" for body in found), nl=False)
     if least_rights.grants_rights(kinds):
