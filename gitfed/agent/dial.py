@@ -86,7 +86,6 @@ class Dial:
         self._hub = hub
         self._keeper = keeper
         self._streams = streams
-        self._lease = 0.0
         self._heard = 0.0
         """When there was a connection."""
         self._instance = uuid.uuid4().hex
@@ -139,7 +138,6 @@ class Dial:
                 socket, keeper.reporter.told, keeper.heard, lease=welcome.lease, taken=keeper.taken, asked=self._asked
             )
             keeper.poke, keeper.connected, self.error = connection.poke, True, ""
-            self._lease = welcome.lease
             self.connections += 1
             log.info("connected to the hub", extra={"hub": self._hub.url, "cluster": keeper.cluster})
             try:
