@@ -1,4 +1,4 @@
-"""What autoscalers decided, as documents: Karmada's `CronFederatedHPA` with its status.
+"""What autoscalers decided, as documents: Karmada's `CronFederatedHPA` and `FederatedHPA` with their status.
 
 `autoscalers/<kind>/<namespace>/<name>.yaml` on the state branch. Beyond Karmada's members `status.decided` is what is
 in force, which outlives the rule that decided it.
@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
-from gitfed.documents import lenient
+from gitfed.documents import horizontal_status, lenient
 from gitfed.documents.bindings import time_text
 from gitfed.errors import InputError
 from gitfed.model.base import Body, ObjectKey, group_of
@@ -31,15 +31,26 @@ def document(record: AutoscalerRecord) -> Body:
     status: dict[str, Any] = {}
     if record.decided is not None:
         status["decided"] = _scale(record.decided, "replicas", "minReplicas", "maxReplicas") | {
-            name: value for name, value in (("rule", record.decided.rule), ("time", _text(record.decided.at))) if value
+            name: value
+            for name, value in (
+                ("rule", record.decided.rule),
+                ("time", _text(record.decided.at)),
+                ("why", record.decided.why),
+            )
+            if value
         }
     if record.rules:
         status["executionHistories"] = [_history(one) for one in record.rules]
+    if record.status is not None:
+        status |= horizontal_status.document(record.status)
+    spec: dict[str, Any] = {"scaleTargetRef": target}
+    if record.status is None:
+        spec["rules"] = [dict(one.rule) for one in record.rules]
     return {
         "apiVersion": API_VERSION,
         "kind": record.key.kind,
         "metadata": {"name": record.key.name, "namespace": record.key.namespace},
-        "spec": {"scaleTargetRef": target, "rules": [dict(one.rule) for one in record.rules]},
+        "spec": spec,
         "status": status,
     }
 
@@ -73,6 +84,7 @@ def record_of(body: Mapping[str, Any]) -> AutoscalerRecord:
             if isinstance(one, Mapping) and lenient.text(one.get("name"))
         ),
         _decided(status.get("decided")),
+        horizontal_status.read(status),
     )
 
 
@@ -141,7 +153,8 @@ def _decided(found: object) -> Scale | None:
     replicas, least, most = (_count(found.get(name)) for name in ("replicas", "minReplicas", "maxReplicas"))
     if replicas is None and least is None and most is None:
         return None
-    return Scale(replicas, least, most, lenient.text(found.get("rule")), lenient.time(found.get("time")))
+    rule, why = lenient.text(found.get("rule")), lenient.text(found.get("why"))
+    return Scale(replicas, least, most, rule, lenient.time(found.get("time")), why)
 
 
 def _count(value: object) -> int | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from enum import StrEnum
 from types import MappingProxyType
 
 from gitfed.model.base import Body, ObjectKey
@@ -19,6 +20,8 @@ class Scale:
     max_replicas: int | None = None
     rule: str = ""
     at: datetime | None = None
+    why: str = ""
+    """What the number follows from; "" where a rule says it."""
 
     def __str__(self) -> str:
         named = (("replicas", self.replicas), ("minReplicas", self.min_replicas), ("maxReplicas", self.max_replicas))
@@ -49,6 +52,73 @@ class RuleRecord:
     failed: tuple[CronRun, ...] = ()
 
 
+class ConditionType(StrEnum):
+    ABLE_TO_SCALE = "AbleToScale"
+    ACTIVE = "ScalingActive"
+    LIMITED = "ScalingLimited"
+
+
+class ConditionReason(StrEnum):
+    """Why a condition of an autoscaler is as it is; the values are Kubernetes' words."""
+
+    SUCCEEDED_RESCALE = "SucceededRescale"
+    READY_FOR_NEW_SCALE = "ReadyForNewScale"
+    SCALE_UP_STABILIZED = "ScaleUpStabilized"
+    SCALE_DOWN_STABILIZED = "ScaleDownStabilized"
+    FAILED_GET_SCALE = "FailedGetScale"
+    NOT_SETTLED = "NotSettled"
+    SCALED_IN_CLUSTER = "ScaledInCluster"
+    SCALING_DISABLED = "ScalingDisabled"
+    VALID_METRIC_FOUND = "ValidMetricFound"
+    FAILED_GET_METRICS = "FailedGetMetrics"
+    DESIRED_WITHIN_RANGE = "DesiredWithinRange"
+    SCALE_UP_LIMIT = "ScaleUpLimit"
+    SCALE_DOWN_LIMIT = "ScaleDownLimit"
+    TOO_FEW_REPLICAS = "TooFewReplicas"
+    TOO_MANY_REPLICAS = "TooManyReplicas"
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    type: ConditionType
+    holds: bool
+    reason: ConditionReason
+    message: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ReplicaChange:
+    """A number of replicas that went up, or down where `by` is negative."""
+
+    at: datetime
+    by: int
+
+
+@dataclass(frozen=True, slots=True)
+class MetricStatus:
+    """A metric as it was observed last. `current` and `target` as a person writes them; `current` "" while unknown."""
+
+    name: str
+    type: str
+    current: str
+    target: str
+
+
+@dataclass(frozen=True, slots=True)
+class HorizontalStatus:
+    """What is known of a FederatedHPA (`status` of autoscaling/v2)."""
+
+    current: int
+    desired: int
+    at: datetime
+    """When this was written down."""
+    last_scale: datetime | None = None
+    metrics: tuple[MetricStatus, ...] = ()
+    conditions: tuple[Condition, ...] = ()
+    changes: tuple[ReplicaChange, ...] = ()
+    """Those that a policy of its behavior still counts, oldest first."""
+
+
 @dataclass(frozen=True, slots=True)
 class AutoscalerRecord:
     """One document under `autoscalers/` of the state branch."""
@@ -61,6 +131,8 @@ class AutoscalerRecord:
     """Sorted as in the file."""
     decided: Scale | None = None
     """None: the template's own number counts."""
+    status: HorizontalStatus | None = None
+    """Of a FederatedHPA; a CronFederatedHPA has rules."""
 
     @property
     def next(self) -> datetime | None:
@@ -77,6 +149,8 @@ class Scaled:
     at: datetime | None
     declared: int | None
     """What the template says itself: where it starts from, and what counts again when the autoscaler is gone."""
+    why: str = ""
+    """What the number follows from; "" where a rule says it."""
 
 
 @dataclass(frozen=True, slots=True)
