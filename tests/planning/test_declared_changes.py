@@ -35,6 +35,8 @@ SPECS = {
     "Federation": "{}",
     "Notification": "{provider: Apprise, target: pager, severities: [error]}",
     "ResourceRegistry": "{targetCluster: {}, resourceSelectors: [{apiVersion: v1, kind: Pod}]}",
+    "MultiClusterService": "{types: [CrossCluster]}",
+    "MultiClusterIngress": "{defaultBackend: {service: {name: one, port: {number: 80}}}}",
     "PlacementTest": "{expect: [{workload: {kind: Deployment, namespace: a, name: a}, clusters: {min: 1}}]}",
 }
 

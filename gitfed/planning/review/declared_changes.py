@@ -27,7 +27,7 @@ from gitfed.model.declared.policy import (
 )
 from gitfed.model.declared.remedy import Remedy
 from gitfed.model.declared.search import ResourceRegistry
-from gitfed.model.declared.services import MultiClusterService
+from gitfed.model.declared.services import MultiClusterIngress, MultiClusterService
 from gitfed.model.declared.shape import Declared
 from gitfed.model.plan import FieldChange, Plan
 from gitfed.model.repo import RepoSnapshot
@@ -43,10 +43,13 @@ PLANNED: frozenset[type[Declared]] = frozenset({
 })  # fmt: skip
 """Kinds whose objects a plan shows by what they do: to placement, to manifests, to what waits."""
 BESIDE_PLANS: frozenset[type[Declared]] = frozenset(
-    {AccessPolicy, Federation, Notification, PlacementTest, Remedy, ResourceRegistry}
-)
+    {
+        AccessPolicy, Federation, MultiClusterIngress, MultiClusterService, Notification, PlacementTest, Remedy,
+        ResourceRegistry,
+    }
+)  # fmt: skip
 """Kinds that may change without any object of a plan changing: who may do what, who is told, what is checked, what is
-asked of others, what is kept at hand for searching."""
+asked of others, what is kept at hand for searching, whose endpoints go where."""
 
 
 @dataclass(frozen=True, slots=True)
