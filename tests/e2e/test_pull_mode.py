@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 import gitfed as gitfed_package
+from gitfed.agent_protocol import frames
 from tests import needs
 from tests.cli.world import gitfed
 from tests.clusters.cable import Cables
@@ -92,8 +93,8 @@ def test_a_push_arrives_drift_is_repaired_without_the_hub_and_nothing_is_doubled
     world.until(lambda: holds(world, "m1", "a", x="1"), "drift repaired")
     told = listed(pulled)
     assert [(one["cluster"], one["state"], one["connections"], one["protocol"]) for one in told] == [
-        ("m1", "Connected", 1, 1),
-        ("m2", "Connected", 1, 1),
+        ("m1", "Connected", 1, frames.NEWEST),
+        ("m2", "Connected", 1, frames.NEWEST),
     ]
     assert {one["program"] for one in told} == {f"gitfed {gitfed_package.__version__}"}
     assert all(one["certificateEnds"] > one["lastHeard"] >= one["connectedSince"] for one in told)
