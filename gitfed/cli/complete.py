@@ -30,7 +30,17 @@ class ClusterName(click.ParamType[str]):
         return name if slash and kind.lower() in ("cluster", "clusters") else text
 
 
+class ClusterNames(click.ParamType[str]):
+    """`eu-1,us-1`, each in any form that is printed."""
+
+    name = "clusters"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        return ",".join(CLUSTER.convert(part.strip(), param, ctx) for part in value.split(",") if part.strip())
+
+
 CLUSTER = ClusterName()
+CLUSTERS = ClusterNames()
 
 
 def folders(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:

@@ -46,7 +46,7 @@ def ways(
 
 
 MEMBERS = options.option(
-    "-C", "--clusters", "members", shared=False, metavar="C,C", default="", is_eager=True,
+    "-C", "--clusters", "members", shared=False, type=complete.CLUSTERS, metavar="C,C", default="", is_eager=True,
     shell_complete=complete.clusters, help="Ask these clusters themselves, with kubectl.",
 )  # fmt: skip
 ALL_NAMESPACES = options.option(
@@ -59,8 +59,7 @@ SELECTOR = options.option(
 
 def split(text: str) -> tuple[str, ...]:
     """`a,b` as karmadactl takes it; each once, in that order."""
-    given = (part.strip() for part in text.split(","))
-    return tuple(dict.fromkeys(complete.CLUSTER.convert(part, None, None) for part in given if part))
+    return tuple(dict.fromkeys(part for part in text.split(",") if part))
 
 
 class PassedOn(click.Command):
@@ -106,8 +105,8 @@ def command(verb: str, first: str, *, example: str, metavar: str) -> click.Comma
     wrappers: list[Callable[[Any], Any]] = [
         options.server,
         KUBECONFIG,
-        options.option("-C", "--cluster", shared=False, metavar="C", default="", shell_complete=complete.clusters,
-                       help="The cluster."),
+        options.option("-C", "--cluster", shared=False, type=complete.CLUSTERS, metavar="C", default="",
+                       shell_complete=complete.clusters, help="The cluster."),
         click.argument("arguments", nargs=-1, type=click.UNPROCESSED, metavar=metavar),
     ]  # fmt: skip
     for wrap in wrappers:
